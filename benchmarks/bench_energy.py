@@ -260,7 +260,8 @@ def _joules(score: Score, kind: str) -> None:
             ]  # fmt: skip
         table.row(name, *cells)
     table.note(
-        "Asked for: 90 to 98 % hold, half-widths at most 2 × what the errors need (what holds 95 % of them). The sensor's own gain,"
+        "Asked for: 90 to 98 % hold, half-widths at most 2 × what the errors need (what holds 95 % of them). True joules of an"
+        " epoch are those to its true end, from that of the one before: scalars tell of it up to 20 ms late. The sensor's own gain,"
         " ± 1.5 % here, is told beside the intervals and taken out."
     )
     table.print()

@@ -185,7 +185,7 @@ def many_runs() -> None:
             cells += [f"{seconds:.2f} s", f"{seconds / runs * 1000:.2f}"]
         env = environment(extra={"PYTHONPATH": str(ROOT)})
         with Terminal([sys.executable, "-m", "powertui", str(path)], size=SIZE, env=env) as terminal:
-            terminal.wait_for("run_00000", limit=60)
+            terminal.wait_for(r"run_\d{5}", limit=60)
             first = terminal.last_byte - terminal.started
             terminal.wait_for(partial(all_found, runs), limit=120)
             whole = terminal.last_byte - terminal.started

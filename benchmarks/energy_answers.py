@@ -221,7 +221,13 @@ def _one(world: World, taken: Taken, part: dict[str, Any], what: str, kind: str,
     yield Row(kind, name, f"{what} resolved", float(resolved), seed)
     if not resolved:
         return
-    true = taken.gain * float(world.joules(part["start_s"], part["end_s"]))
+    start, end = part["start_s"], part["end_s"]
+    number = part["window"].removeprefix("epoch ")
+    if number != part["window"] and number.isdigit() and int(number) < len(world.epochs):
+        # As it was, from the end of the one before: how well its bounds are known is in its interval, too.
+        start, end = world.epochs[int(number)]
+        start = world.epochs[int(number) - 1][1] if int(number) else start
+    true = taken.gain * float(world.joules(start, end))
     half = max((hi - lo) / 2, 1e-12)
     # a counter is exact to its last digit: its interval may be narrower than the truth is known
     exact = abs(told / true - 1) < 1e-5

@@ -20,6 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+# What is measured starts from compiled files, as an installed program does; the first of several runs writes them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "benchmarks" / "generated"

@@ -22,6 +22,9 @@ done
 say() { printf '%s\n' "$*"; }
 fail() { printf 'install.sh: %s\n' "$*" >&2; exit 1; }
 [ "$prefix" != /.local ] || fail "HOME is not set. Name a folder with --prefix."
+from=$(pwd)
+case $prefix in /*) ;; *) prefix=${from%/}/$prefix ;; esac
+case $python in /*) ;; */*) python=${from%/}/$python ;; esac
 
 # 1. The files are the ones that were packed.
 cd "$here"

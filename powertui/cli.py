@@ -15,17 +15,17 @@ from powertui.errors import PowertuiError, UsageError
 from powertui.terminal import signals
 from powertui.verbs.parser import Parser
 
-EXAMPLE = 44  # cells of an example, with what it does beside it
-EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
+_EXAMPLE = 44  # cells of an example, with what it does beside it
+_EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
 
 # Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
-IN_ORDER = ("export", "record", "sensors", "live", "capture")
+_IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
 # What stands in the place of a verb.
-OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")
+_OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")
 
 # Verbs of the standard library: they work whatever is installed beside them.
-ALONE = ("record", "sensors")
+_ALONE = ("record", "sensors")
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -35,7 +35,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser = Parser(
         prog="powertui",
         description="Where a training run's time and energy went, in a terminal.",
-        epilog=f"{_examples(loaded)}\n\n{EXIT_CODES}",
+        epilog=f"{_examples(loaded)}\n\n{_EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.verb = only or ""
@@ -61,9 +61,9 @@ def _examples(loaded: dict[str, verbs.Verb]) -> str:
 
 def _example(line: str, text: str) -> str:
     """A command and what it does; beside a long one there is no room for that."""
-    if len(line) < EXAMPLE:
-        return f"  {line:<{EXAMPLE}} {text}".rstrip()
-    return f"  {line}\n  {'':<{EXAMPLE}} {text}".rstrip()
+    if len(line) < _EXAMPLE:
+        return f"  {line:<{_EXAMPLE}} {text}".rstrip()
+    return f"  {line}\n  {'':<{_EXAMPLE}} {text}".rstrip()
 
 
 def normalise(argv: Sequence[str]) -> list[str]:
@@ -74,7 +74,7 @@ def normalise(argv: Sequence[str]) -> list[str]:
     args = list(argv)
     if not args:
         return ["open", "."]
-    if args[0] in verbs.VERBS or args[0] in OPTIONS or args[0].startswith("--completions="):
+    if args[0] in verbs.VERBS or args[0] in _OPTIONS or args[0].startswith("--completions="):
         return args
     if args[0].isalpha() and not os.path.lexists(args[0]):
         import difflib
@@ -111,7 +111,7 @@ def _check_machine() -> None:
         kind = "it is big-endian" if sys.byteorder != "little" else "this Python has 32 bits"
         raise PowertuiError(
             f"Profiles cannot be read on this machine ({platform.machine()}): {kind}.",
-            hint=f"{' and '.join(ALONE)} work here. Copy what they write to a 64-bit little-endian machine and open it there.",
+            hint=f"{' and '.join(_ALONE)} work here. Copy what they write to a 64-bit little-endian machine and open it there.",
         )
     from powertui import dependencies
 
@@ -138,10 +138,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _clear_cache()
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
-        if args.verb not in ALONE:
+        if args.verb not in _ALONE:
             _check_machine()
         run = verbs.load(args.verb).run
-        if argv is None and args.verb in IN_ORDER:
+        if argv is None and args.verb in _IN_ORDER:
             signals.by_exception()
         return run(args)
     except PowertuiError as error:

@@ -14,9 +14,9 @@ from powertui import verbs
 from powertui.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
-KINDS = (*SHELLS, "man", "hosts")
-HOSTS = "hosts"  # what completes --host where it means a BMC, and no host of a run
-FILES = "files"
+_KINDS = (*SHELLS, "man", "hosts")
+_HOSTS = "hosts"  # what completes --host where it means a BMC, and no host of a run
+_FILES = "files"
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,20 @@ def _option(action: argparse.Action) -> Option:
     values: tuple[str, ...] | str = tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
     if not values and not flag:
         long = action.option_strings[-1]
-        files = FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
-        values = HOSTS if long == "--host" and takes.startswith("BMC") else files
+        files = _FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
+        values = _HOSTS if long == "--host" and takes.startswith("BMC") else files
     return Option(tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values)
 
 
 def tell(kind: str, parser: argparse.ArgumentParser) -> str:
     """What `--completions KIND` prints."""
-    if kind == HOSTS:
+    if kind == _HOSTS:
         from powertui import config
 
         return "".join(f"{name}\n" for name in config.load().hosts)
     makers = {"bash": _bash, "zsh": _zsh, "fish": _fish, "man": _man}
     if kind not in makers:
-        raise UsageError(f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(KINDS)}.")
+        raise UsageError(f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(_KINDS)}.")
     return makers[kind](table(parser))
 
 
@@ -108,9 +108,9 @@ def _bash(known: Sequence[DescribedVerb]) -> str:
 
 
 def _bash_values(option: Option) -> str:
-    if option.values == HOSTS:
+    if option.values == _HOSTS:
         return 'COMPREPLY=($(compgen -W "$(powertui --completions hosts 2>/dev/null)" -- "$cur"))'
-    if option.values == FILES:
+    if option.values == _FILES:
         return 'COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null'
     return f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))' if option.values else "COMPREPLY=()"
 
@@ -149,10 +149,10 @@ def _zsh_option(name: str, option: Option) -> str:
     text = option.help.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
     if not option.takes:
         return f"*{name}[{text}]"
-    if option.values == HOSTS:
+    if option.values == _HOSTS:
         action = "compadd -- $(powertui --completions hosts 2>/dev/null)"
         return f"*{name}=[{text}]:host:{{{action}}}"
-    action = "_files" if option.values == FILES else f"({' '.join(option.values)})" if option.values else " "
+    action = "_files" if option.values == _FILES else f"({' '.join(option.values)})" if option.values else " "
     return f"*{name}=[{text}]:{option.takes.lower().replace(':', ' ').replace('[', '').replace(']', '')}:{action}"
 
 
@@ -169,10 +169,10 @@ def _fish(known: Sequence[DescribedVerb]) -> str:
         where = f"__fish_seen_subcommand_from {verb.name}" + (f"; or {none}" if verb.name == "open" else "")
         for option in verb.options:
             names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
-            takes = "" if not option.takes else " -r" if option.values == FILES else " -x"
-            if option.values == HOSTS:
+            takes = "" if not option.takes else " -r" if option.values == _FILES else " -x"
+            if option.values == _HOSTS:
                 takes += " -a '(powertui --completions hosts 2>/dev/null)'"
-            elif option.values and option.values != FILES:
+            elif option.values and option.values != _FILES:
                 takes += f" -a {_quoted(' '.join(option.values))}"
             lines.append(f"complete -c powertui -n {_quoted(where)} {names}{takes} -d {_quoted(option.help)}")
     return "\n".join([*lines, ""])

@@ -71,21 +71,21 @@ class Config:
     power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in power logs, the host that it measures)
 
 
-CHOICES: dict[str, tuple[str, ...]] = {
+_CHOICES: dict[str, tuple[str, ...]] = {
     "color": ("auto", "none", "16", "256", "true"),
     "glyphs": ("auto", "unicode", "console", "ascii"),
     "theme": ("dark", "light"),
     "level": ("user", "operator", "administrator"),
 }
-TOP: dict[str, type | tuple[type, ...]] = {
+_TOP: dict[str, type | tuple[type, ...]] = {
     "color": str, "glyphs": str, "theme": str, "mouse": bool, "fps": int, "step_marker": str, "hosts": dict,
     "power_hosts": dict, "profile_server": str,
 }  # fmt: skip
-HOST: dict[str, type | tuple[type, ...]] = {
+_HOST: dict[str, type | tuple[type, ...]] = {
     "host": str, "source": str, "user": str, "level": str, "password_file": str, "kg_file": str,
     "sensors": list, "insecure": bool, "timeout": (int, float),
 }  # fmt: skip
-SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
+_SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
 
 
 def _folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -157,7 +157,7 @@ def parse(text: str, path: str) -> Config:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: is not valid TOML: {error}", hint='Quote strings: color = "256".') from None
-    values = _checked(data, TOP, path, text, ())
+    values = _checked(data, _TOP, path, text, ())
     hosts = {}
     for name, table in values.pop("hosts", {}).items():
         if not isinstance(table, dict):
@@ -165,7 +165,7 @@ def parse(text: str, path: str) -> Config:
                 f"{_at(path, text, ('hosts', name))}: [hosts.{name}] must be a table",
                 hint=f"Write [hosts.{name}] on a line of its own.",
             )
-        fields = _checked(table, HOST, path, text, ("hosts", name))
+        fields = _checked(table, _HOST, path, text, ("hosts", name))
         if "sensors" in fields:
             if not all(isinstance(item, str) for item in fields["sensors"]):
                 raise UsageError(f"{_at(path, text, ('hosts', name, 'sensors'))}: sensors must be a list of names")
@@ -184,7 +184,7 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
     for key, value in data.items():
         at = _at(path, text, (*table, key))
         if key not in known:
-            if table and key.lower() in SECRETS:
+            if table and key.lower() in _SECRETS:
                 meant = "kg_file" if key.lower() == "kg" else "password_file"
                 raise UsageError(
                     f"{at}: secrets do not belong in a config file", hint=f'Name a file that only you can read: {meant} = "…".'
@@ -198,13 +198,13 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
         # bool is an int for Python, but `fps = true` is a mistake.
         if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
             raise UsageError(f"{at}: {key} must be {_kind(expected)}, not {value!r}")
-        if key in CHOICES and value not in CHOICES[key]:
-            raise UsageError(f"{at}: {key} = {value!r} is not one of {', '.join(CHOICES[key])}")
+        if key in _CHOICES and value not in _CHOICES[key]:
+            raise UsageError(f"{at}: {key} = {value!r} is not one of {', '.join(_CHOICES[key])}")
         if key == "fps" and not 1 <= value <= 120:
             raise UsageError(f"{at}: fps must be between 1 and 120")
         if key == "timeout" and not 0 < value <= 3600:
             raise UsageError(f"{at}: timeout must be a number of seconds above 0")
-        out[key] = None if value == "auto" and key in CHOICES else value
+        out[key] = None if value == "auto" and key in _CHOICES else value
     return out
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-_UNITS = ((1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
+PS_PER_S = 1_000_000_000_000
+_UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
@@ -17,8 +18,8 @@ def duration(ps: int, figures: int = 4) -> str:
     """A length of time with at most so many figures: "1.234 ms", "27.31 s", "3 min 05 s"."""
     if ps < 0:
         return "-" + duration(-ps, figures)
-    if ps >= 120 * _UNITS[0][0]:
-        seconds = (ps + _UNITS[0][0] // 2) // _UNITS[0][0]
+    if ps >= 120 * PS_PER_S:
+        seconds = (ps + PS_PER_S // 2) // PS_PER_S
         if seconds >= 7200:
             minutes = (seconds + 30) // 60
             return f"{minutes // 60} h {minutes % 60:02d} min"
@@ -35,7 +36,7 @@ def duration(ps: int, figures: int = 4) -> str:
 
 def instant(ps: int, resolution: int) -> str:
     """A moment on a grid of `resolution` ps, in seconds, with the decimals that the grid needs."""
-    size = _UNITS[0][0]
+    size = PS_PER_S
     return fixed(ps, size, decimals_for(resolution, size)) + "s"
 
 
@@ -74,7 +75,7 @@ def parse_time(text: str) -> int | None:
     if clock:
         hours, minutes, seconds = clock.groups()
         rest = _scaled(seconds, 12)
-        return (int(hours or 0) * 3600 + int(minutes) * 60) * _UNITS[0][0] + rest
+        return (int(hours or 0) * 3600 + int(minutes) * 60) * PS_PER_S + rest
     match = _TIME.fullmatch(text)
     if not match:
         return None
@@ -112,7 +113,7 @@ def size(count: float) -> str:
 
 def quantity(value: float, unit: str, figures: int = 4) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ"."""
-    if value != value:  # NaN: nobody knows
+    if value != value:  # NaN: not known
         return f"– {unit}"
     for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
         if abs(value) >= size or (value == 0 and size == 1.0):

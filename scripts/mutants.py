@@ -19,6 +19,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -84,19 +85,23 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/sampler/ledger.py": ("tests/unit/sampler/test_health.py", "tests/unit/sampler/test_library.py"),
     "powertui/sampler/ipmi": ("tests/unit/sampler/test_ipmi.py", "tests/unit/sampler/test_ipmi_line.py", "tests/unit/sampler/test_programs.py"),  # noqa: E501
     "powertui/sampler/rapl.py": ("tests/unit/sampler/test_in_band.py",),
-    "powertui/sampler/hwmon.py": ("tests/unit/sampler/test_in_band.py", "tests/unit/sampler/test_auto.py"),
+    "powertui/sampler/hwmon": ("tests/unit/sampler/test_in_band.py", "tests/unit/sampler/test_auto.py"),
     "powertui/sampler/nvml.py": ("tests/unit/sampler/test_in_band.py",),
     "powertui/sampler/csv_tail.py": ("tests/unit/sampler/test_csv_tail.py",),
+    "powertui/sampler/csv_columns.py": ("tests/unit/sampler/test_csv_tail.py",),
+    "powertui/sampler/growing_file.py": ("tests/unit/sampler/test_csv_tail.py",),
     "powertui/sampler/plausible.py": ("tests/unit/sampler/test_plausible.py",),
     "powertui/sampler/recorder.py": ("tests/unit/sampler/test_recorder.py", "tests/unit/sampler/test_library.py"),
     "powertui/sampler/recording_file.py": ("tests/unit/sampler/test_recording_file.py", "tests/unit/sampler/test_recorder.py"),
-    "powertui/sampler/csv_format.py": ("tests/unit/sampler/test_recording_file.py", "tests/unit/power/test_recording.py"),
+    "powertui/sampler/csv_format.py": (
+        "tests/unit/sampler/test_recording_file.py", "tests/unit/power/test_recording.py", "tests/unit/sampler/test_csv_tail.py",
+    ),
     "powertui/sampler/own_file.py": ("tests/unit/sampler/test_recording_file.py",),
     "powertui/sampler/redfish.py": ("tests/unit/sampler/test_redfish.py", "tests/unit/sampler/test_hostile_http.py"),
     "powertui/sampler/http.py": (
         "tests/unit/sampler/test_redfish.py", "tests/unit/sampler/test_hostile_http.py", "tests/unit/sampler/test_prometheus.py",
     ),
-    "powertui/sampler/prometheus.py": ("tests/unit/sampler/test_prometheus.py", "tests/unit/sampler/test_hostile_http.py"),
+    "powertui/sampler/prometheus": ("tests/unit/sampler/test_prometheus.py", "tests/unit/sampler/test_hostile_http.py"),
     "powertui/sampler/ipmitool.py": ("tests/unit/sampler/test_ipmitool.py", "tests/unit/sampler/test_crypto_probe.py"),
     "powertui/sampler/recording_run.py": ("tests/unit/sampler/test_summary.py",),
     "powertui/sampler/process.py": ("tests/unit/test_feed.py", "tests/unit/sampler/test_library.py"),
@@ -353,11 +358,21 @@ def tests_of(file: str) -> tuple[str, ...]:
 
 
 def ordered(tests: Sequence[str], file: str, place: Path) -> list[str]:
-    """The files of tests, those first that have the file's name: they are the likeliest to fail."""
+    """The files of tests, those first that have the file's name, then those that import it: they are the likeliest to fail."""
     paths = [
         path for test in tests for path in (sorted((place / test).glob("test_*.py")) if (place / test).is_dir() else [place / test])
     ]
-    return [str(path.relative_to(place)) for path in sorted(paths, key=lambda path: Path(file).stem not in path.stem)]
+    paths.sort(key=lambda path: (Path(file).stem not in path.stem, not speaks_of(path, file)))
+    return [str(path.relative_to(place)) for path in paths]
+
+
+def speaks_of(test: Path, file: str) -> bool:
+    """Whether a file of tests has the file's name, or imports it."""
+    folder, _, name = file.removesuffix(".py").replace("/", ".").rpartition(".")
+    imports = (
+        rf"from {re.escape(folder)}\.{name} import|from {re.escape(folder)} import [^\n]*\b{name}\b|{re.escape(folder)}\.{name}\b"
+    )
+    return name in test.stem or bool(re.search(imports, test.read_text("utf-8")))
 
 
 def copy(root: Path, to: Path) -> Path:
@@ -447,21 +462,25 @@ class Bench:
             self._usual[tests] = seconds
         return self._usual[tests]
 
-    def killed(self, mutant: Mutant, tests: tuple[str, ...]) -> str:
-        """What failed; "" when every test passes with the mutant in place."""
+    def _tried(self, mutant: Mutant, tests: tuple[str, ...]) -> int:
+        """The exit code of the tests with the mutant in place."""
         usual = self.usual(tests)
         path = self.place / mutant.file
         text = path.read_text("utf-8")
         shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)  # never older code than the text
         try:
             path.write_text(applied(mutant, text), "utf-8")
-            files = ordered(tests, mutant.file, self.place)
-            near = [file for file in files if Path(mutant.file).stem in Path(file).stem]  # most die there: the others wait
-            code = _run(self.place, near, TIMES * usual + MORE_S)[0] if near and near != files else 0
-            if not code:
-                code, _ = _run(self.place, files, TIMES * usual + MORE_S)
+            return _run(self.place, tests, TIMES * usual + MORE_S)[0]
         finally:
             path.write_text(text, "utf-8")
+
+    def killed(self, mutant: Mutant, tests: tuple[str, ...]) -> str:
+        """What failed; "" when every test passes with the mutant in place."""
+        files = ordered(tests, mutant.file, self.place)
+        near = [file for file in files if speaks_of(self.place / file, mutant.file)]  # most die there: the others wait
+        code = 0
+        for some in (near, files) if 0 < len(near) < len(files) else (files,):
+            code = code or self._tried(mutant, tuple(some))
         if code == 99:
             raise Broken("The tests do not import the copy.")
         if not code:

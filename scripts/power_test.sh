@@ -52,6 +52,7 @@ exec unshare -m sh -eu -c '
   exec env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LANG=C.UTF-8 TERM=xterm-256color ${PAGES:+QEMU_PAGESIZE=$PAGES PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python} ${CPU:+QEMU_CPU=$CPU} \
     ${JOBS:+JOBS=$JOBS} chroot "$root" sh -eu -c "
       cd /src; uname -m; python3 -c \"import mmap, platform; print(platform.python_version(), mmap.PAGESIZE)\"
-      make VENV=/opt/powertui /opt/powertui/.tests
+      # With pages of 64 KiB QEMU looks up no names, and pip may need some.
+      env -u QEMU_PAGESIZE make VENV=/opt/powertui /opt/powertui/.tests
       exec /opt/powertui/bin/python -m pytest -q -n \${JOBS:-2} --dist loadfile \"\$@\"" tests "$@"
 ' power "$@"

@@ -2,6 +2,12 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
+# For Spack 1.0 and newer, in a repository of your own (`spack repo create`), there as
+# packages/py_powertui/package.py. Spack's own textual is older (5.3), and plotext and
+# python-ipmi are not among its packages: add those, or install with `make bundle`.
+
+from spack_repo.builtin.build_systems.python import PythonPackage
+
 from spack.package import *
 
 
@@ -15,7 +21,8 @@ class PyPowertui(PythonPackage):
 
     license("Apache-2.0")
 
-    # The checksum of the sdist belongs here; `spack checksum py-powertui` writes it once a version is published.
+    # The checksum of the sdist belongs here; once a version is published,
+    # `spack checksum py-powertui` writes it.
     version("0.1.0")
 
     variant("nvml", default=False, description="Power of NVIDIA GPUs")

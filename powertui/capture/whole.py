@@ -21,7 +21,7 @@ from powertui.sampler.targets import Target
 __all__ = ["BEFORE", "SESSIONS", "WRITING", "Plan", "Stage", "Taken", "Waiting", "take"]
 
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
-BEFORE, PROFILING, WRITING, AFTER = "power before", "profiling", "waiting for the server to write the profile", "power after"
+BEFORE, _PROFILING, WRITING, _AFTER = "power before", "profiling", "waiting for the server to write the profile", "power after"
 _LOOK_S = 0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
 
 
@@ -137,7 +137,7 @@ def _after(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting
     if taken.good:
         waiting.stopped = meanwhile(taken) or waiting.stopped
     if goes_on and not waiting.stopped:
-        waiting.wait(AFTER, plan.after_s, _since(taken))
+        waiting.wait(_AFTER, plan.after_s, _since(taken))
 
 
 def _since(taken: Taken) -> float:
@@ -179,7 +179,7 @@ def _profile(plan: Plan, power: PowerAround | None, waiting: Waiting) -> Taken:
 
     def look(past: float) -> bool:
         if past < seconds:
-            return waiting.look(PROFILING, past, seconds)
+            return waiting.look(_PROFILING, past, seconds)
         return waiting.look(WRITING, past - seconds, None)
 
     def started() -> None:

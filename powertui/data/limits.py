@@ -5,7 +5,7 @@
 A reader says what it is about to take (`MemoryLimit.check`) before it takes it, so that a damaged file, a mistaken name or a
 bomb costs one sentence and not the machine. `--max-memory SIZE` sets the limit by hand, `--max-memory none` lifts it.
 
-What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `RATIO` times its size is left there,
+What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `_RATIO` times its size is left there,
 too: profiles and logs pack to a fifth or a fiftieth, zeros without end to a thousandth.
 """
 
@@ -22,11 +22,11 @@ from typing import BinaryIO
 from powertui import units
 from powertui.errors import UnreadableFile, UsageError
 
-SHARE = 2  # one part of so many of what is free
+_SHARE = 2  # one part of so many of what is free
 SMALL = 64 << 20  # what needs no question
-RATIO = 250
+_RATIO = 250
 RATIO_FROM = 128 << 20  # bytes that may come out of any gzip stream
-UNKNOWN = 8 << 30  # taken as free where nothing tells
+UNKNOWN = 8 << 30  # taken as free where it is not known
 PIECE = 1 << 20
 HINT = "Set another limit with --max-memory SIZE, or none with --max-memory none (max_memory= in Python)."
 
@@ -59,7 +59,7 @@ class MemoryLimit:
         if need <= SMALL:
             return ""
         free = available()
-        return f"more than half of the {units.size(free)} free here" if need > free / SHARE else ""
+        return f"more than half of the {units.size(free)} free here" if need > free / _SHARE else ""
 
     def check(self, path: str, need: float, what: str = "reading it takes") -> None:
         """Raise `UnreadableFile` when this many bytes are too much."""
@@ -69,8 +69,8 @@ class MemoryLimit:
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> str:
         """Why no file that people keep unpacks so far; "" when it may be one."""
-        if self.said is None and unpacked > RATIO_FROM and unpacked > RATIO * packed:
-            return f"it unpacks to more than {RATIO} times its size, as no recording does: the rest was left out. {HINT}"
+        if self.said is None and unpacked > RATIO_FROM and unpacked > _RATIO * packed:
+            return f"it unpacks to more than {_RATIO} times its size, as no recording does: the rest was left out. {HINT}"
         return ""
 
 

@@ -19,11 +19,11 @@ from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerCa
 from powertui.data.pyramid import Pyramid, ReadingBlocks
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
-OUTLIER_DEVIATIONS = 4.0
+_OUTLIER_DEVIATIONS = 4.0
 # … and at least this fraction of the middle: among hosts that all draw 300 W, 303 W is no finding.
-OUTLIER_FRACTION = 0.1
+_OUTLIER_FRACTION = 0.1
 # Fewer rows than this have no middle worth the name.
-OUTLIER_ROWS = 4
+_OUTLIER_ROWS = 4
 
 
 class ChannelKey(NamedTuple):
@@ -198,11 +198,11 @@ class Board:
         for scope in {h.scope for h in rows}:
             now = {h.key: h.now for h in rows if h.scope is scope}
             values = np.array([watts for watts in now.values() if watts is not None])
-            if len(values) < OUTLIER_ROWS:
+            if len(values) < _OUTLIER_ROWS:
                 continue
             middle = float(np.median(values))
             spread = 1.4826 * float(np.median(np.abs(values - middle)))
-            limit = max(OUTLIER_DEVIATIONS * spread, OUTLIER_FRACTION * abs(middle))
+            limit = max(_OUTLIER_DEVIATIONS * spread, _OUTLIER_FRACTION * abs(middle))
             found.update({key: watts - middle for key, watts in now.items() if watts is not None and abs(watts - middle) > limit})
         return found
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-LONG = 1 << 14  # rows from which a column is packed
+_LONG = 1 << 14  # rows from which a column is packed
 PIECE = 1 << 14
 KEPT = 12 << 20  # bytes of unpacked columns that nobody holds any more
 _DIGITS = 6  # decimals that are tried
@@ -388,7 +388,7 @@ KeptColumn = Array | Packed
 
 def of(values: Array) -> KeptColumn:
     """The column, packed where it is long and that saves a quarter of it."""
-    if len(values) < LONG or values.ndim != 1 or values.dtype not in (np.int64, np.float64):
+    if len(values) < _LONG or values.ndim != 1 or values.dtype not in (np.int64, np.float64):
         return values
     packed = _LATELY.packed(values)
     return packed if packed.nbytes <= values.nbytes * 3 // 4 else values
@@ -429,7 +429,7 @@ class _Column:
 
     def __set__(self, instance: Any, value: Any) -> None:
         if isinstance(value, Packed):
-            value = value if len(value) >= LONG else value.made()
+            value = value if len(value) >= _LONG else value.made()
         elif isinstance(value, np.ndarray):
             value = of(value)
         instance.__dict__[self._name] = value

@@ -16,7 +16,7 @@ from powertui.data.model import Floats, Int64s
 
 RAW = 4096  # readings that stay when there are twice as many
 BLOCKS = 512  # blocks of a level that stay when there are twice as many
-FIRST, FACTOR = 16, 4  # readings in a block of the first level, and how many of its blocks make one of the next
+_FIRST, _FACTOR = 16, 4  # readings in a block of the first level, and how many of its blocks make one of the next
 
 
 class ReadingBlocks(NamedTuple):
@@ -103,8 +103,8 @@ class Pyramid:
         self._times[self._size], self._watts[self._size] = at, watts
         self._size += 1
         self.count += 1
-        if self.count % FIRST == 0:
-            part = slice(self._size - FIRST, self._size)
+        if self.count % _FIRST == 0:
+            part = slice(self._size - _FIRST, self._size)
             self._close(0, _readings(self._times[part], self._watts[part]))
 
     def _close(self, level: int, parts: ReadingBlocks) -> None:
@@ -117,14 +117,14 @@ class Pyramid:
         high = float(parts.high[known].max()) if known.any() else np.nan
         sums = (low, high, float(parts.total[known].sum()), float(parts.values.sum()), float(parts.gaps.sum()))
         ring.append((int(parts.since[0]), int(parts.until[-1])), sums)
-        if (ring.dropped + ring.size) % FACTOR == 0:
-            self._close(level + 1, _blocks(ring, slice(ring.size - FACTOR, ring.size)))
+        if (ring.dropped + ring.size) % _FACTOR == 0:
+            self._close(level + 1, _blocks(ring, slice(ring.size - _FACTOR, ring.size)))
 
     def pieces(self, lo: int, hi: int) -> ReadingBlocks:
         """Everything that touches the time from lo to hi, both included, as finely as it is still known."""
         first, last = np.searchsorted(self.times, [lo, hi + 1])
         found = [_readings(self.times[first:last], self.watts[first:last])]
-        size, below = FIRST, self._dropped  # readings before this one are in blocks
+        size, below = _FIRST, self._dropped  # readings before this one are in blocks
         for ring in self._levels:
             if not below or (self._size and lo >= self._times[0]):
                 break
@@ -132,7 +132,7 @@ class Pyramid:
             first = int(np.searchsorted(ring.times[1, :rows], lo))
             last = int(np.searchsorted(ring.times[0, :rows], hi + 1))
             found.insert(0, _blocks(ring, slice(first, max(first, last))))
-            below, size = ring.dropped * size, size * FACTOR
+            below, size = ring.dropped * size, size * _FACTOR
         return found[0] if len(found) == 1 else ReadingBlocks(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
 

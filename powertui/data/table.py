@@ -29,7 +29,7 @@ from powertui.data.texts import CancelCheck, unhindered
 #   flag      yes or no
 ColumnKind: TypeAlias = Literal["text", "integer", "number", "duration", "instant", "share", "flag"]
 
-NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "instant", "share"))
+_NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "instant", "share"))
 TIMES: frozenset[ColumnKind] = frozenset(("duration", "instant"))
 
 Value: TypeAlias = "str | int | float | bool | None"
@@ -56,7 +56,7 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether it stands right-aligned and sorts downwards first."""
-        return self.kind in NUMERIC
+        return self.kind in _NUMERIC
 
     @cached_property
     def unknown(self) -> bool:

@@ -31,7 +31,7 @@ class FinishedEpoch:
     """One epoch that has ended, by the wall clock of the machine that trains."""
 
     number: int
-    begin_ns: int | None  # the end of the epoch before, or the start of training; None when nothing tells
+    begin_ns: int | None  # the end of the epoch before, or the start of training; None when it is not known
     end_ns: int
     scalars: tuple[tuple[str, float], ...]  # ("loss", 0.41), ("accuracy", 0.83): as logged, without "epoch_"
 

@@ -31,6 +31,15 @@ def lane_rows(lane: Events, lo: int, hi: int) -> tuple[int, int]:
     return first, max(first, last)
 
 
+def rows_of_windows(lane: Events, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
+    """`lane_rows` of many windows at once."""
+    first, last = lane.start.searchsorted(lo), lane.start.searchsorted(hi)
+    before = np.maximum(first - 1, 0)
+    if len(lane.start):
+        first = first - ((first > 0) & (lane.start[before] + lane.duration[before] > lo))
+    return first, np.maximum(first, last)
+
+
 class Cut(NamedTuple):
     """The events of one lane that touch the window: rows [first, last) of the track's columns."""
 

@@ -26,16 +26,16 @@ from powertui.report.step_facts import Facts
 from powertui.report.summary import load
 
 MOST = 4096  # bytes, with the line end
-LOOKED_INTO = 20  # runs that are read; the others are counted
-OPS, FINDINGS = 8, 8
-LONG = 120  # characters of one name
+_LOOKED_INTO = 20  # runs that are read; the others are counted
+_OPS, _FINDINGS = 8, 8
+_LONG = 120  # characters of one name
 
 
 def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) -> int:
     """Print it. Exit code 3 when nothing of what was named could be read."""
     found = logdir.scan(path)
     entries = found.chosen(name)
-    runs = [_run(opened, aligning) for opened in Trainings(found, reading, aligning).each(entries[:LOOKED_INTO])]
+    runs = [_run(opened, aligning) for opened in Trainings(found, reading, aligning).each(entries[:_LOOKED_INTO])]
     whole = {"powertui": __version__, "path": plain(path, 300), "runs": runs, "runs_left_out": len(entries) - len(runs)}
     whole["next"] = _next(path, runs, len(entries))
     text.out(within(whole))
@@ -69,7 +69,7 @@ def _shortened(runs: list[Facts]) -> bool:
 
 def _run(opened: Opened, aligning: Aligning) -> Facts:
     run, problem = load(opened)
-    one: Facts = {"name": plain(opened.name, LONG)}
+    one: Facts = {"name": plain(opened.name, _LONG)}
     if run is None or not (run.traces or run.power or run.scalars):
         return {**one, "error": plain(problem or "nothing readable was found", 200)}
     if not run.traces:
@@ -79,8 +79,8 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
     profile = opened.profiles[spans.index(max(spans))]
     steps = profile.steps
     one |= {
-        "host": plain(profile.host, LONG), "hosts": len(run.traces), "devices": len(profile.trace.devices),
-        "duration_s": _s(max(spans)), "steps": len(steps), "steps_marked_by": plain(steps.source, LONG) or None,
+        "host": plain(profile.host, _LONG), "hosts": len(run.traces), "devices": len(profile.trace.devices),
+        "duration_s": _s(max(spans)), "steps": len(steps), "steps_marked_by": plain(steps.source, _LONG) or None,
     }  # fmt: skip
     if len(steps):
         from powertui.data.energy import step_table
@@ -116,9 +116,9 @@ def _joules(one: Energy | None) -> Facts:
 
 def _findings(profile: Profile, aligning: Aligning) -> Facts:
     found = account.findings(profile, aligning)
-    out: Facts = {"findings": [_finding(one) for one in found.findings[:FINDINGS]]}
-    if len(found.findings) > FINDINGS:
-        out["findings_left_out"] = len(found.findings) - FINDINGS
+    out: Facts = {"findings": [_finding(one) for one in found.findings[:_FINDINGS]]}
+    if len(found.findings) > _FINDINGS:
+        out["findings_left_out"] = len(found.findings) - _FINDINGS
     notes = [plain(note, 200) for note in (found.could, found.reason) if note]
     return out | ({"notes": notes} if notes else {})
 
@@ -140,9 +140,9 @@ def _ops(profile: Profile) -> list[Facts]:
         kept &= stats.on_device[order]
     side = "device" if stats.on_device.any() else "host"
     return [
-        {"name": plain(stats[row].name, LONG), "count": int(stats.count[row]), "self_s": _s(int(stats.self_time[row])),
+        {"name": plain(stats[row].name, _LONG), "count": int(stats.count[row]), "self_s": _s(int(stats.self_time[row])),
          f"share_of_{side}": _round(float(stats.share[row]))}
-        for row in order[kept][:OPS].tolist()
+        for row in order[kept][:_OPS].tolist()
     ]  # fmt: skip
 
 

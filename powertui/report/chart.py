@@ -19,8 +19,8 @@ from powertui.report import text
 from powertui.terminal import capabilities
 
 FEWEST = 10  # steps that a chart says more about than the median does
-ROWS = 6
-MOST = 120  # columns: wider says no more
+_ROWS = 6
+_MOST = 120  # columns: wider says no more
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -31,7 +31,7 @@ def room() -> int:
         return 0
     wishes = capabilities.wishes_from_env(os.environ)
     can = capabilities.detect(os.environ, sys.stdout.encoding or "ascii", wishes)
-    return min(columns, MOST) if can.glyphs == "unicode" else 0
+    return min(columns, _MOST) if can.glyphs == "unicode" else 0
 
 
 def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[str]:
@@ -50,7 +50,7 @@ def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[s
     last = len(values) - 1
     plotext.clear_figure()
     plotext.theme("clear")
-    plotext.plot_size(columns, ROWS + 3)
+    plotext.plot_size(columns, _ROWS + 3)
     plotext.plot(edges.tolist(), heights.tolist(), marker="braille")
     plotext.ylim(0, top)
     plotext.xlim(0, last)

@@ -20,9 +20,9 @@ from powertui.report.runs import KnownRun
 from powertui.report.summary import load
 from powertui.report.writers import write
 
-FILES_SHOWN = 12
+_FILES_SHOWN = 12
 
-Examined: TypeAlias = tuple[RunEntry, list[Check], KnownRun]
+_Examined: TypeAlias = tuple[RunEntry, list[Check], KnownRun]
 
 
 def tell(path: str | None, reading: ReadOptions, form: str) -> int:
@@ -62,7 +62,7 @@ def _alone(named: Sequence[str]) -> Logdir:
     return Logdir(", ".join(named), (RunEntry(name, named[0], power=logs),), power=logs)
 
 
-def _as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> Result:
+def _as_result(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Check]) -> Result:
     """The checks, those of the path first, and the list of runs."""
     said = [("", check) for check in _ordered(whole)]
     said += [(entry.name, check) for entry, checked, _ in examined for check in _ordered(checked)]
@@ -77,7 +77,7 @@ def _as_result(found: Logdir, examined: Sequence[Examined], whole: Sequence[Chec
     return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 
 
-def _examine(entry: RunEntry, reading: ReadOptions) -> Examined:
+def _examine(entry: RunEntry, reading: ReadOptions) -> _Examined:
     """(the run, its findings, what is known of it now)."""
     said = list(checks.of_entry(entry))
     opened = Opened(entry, reading)
@@ -116,7 +116,7 @@ def _found(entry: RunEntry) -> list[dict[str, Any]]:
 _ORDER = {"problem": 0, "missing": 1, "note": 2, "ok": 3}
 
 
-def _text(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -> list[str]:
+def _text(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Check]) -> list[str]:
     count = text.plural(len(found.runs), "run") if found.runs else "no run"
     if found.runs and not found.entries and found.power:  # nothing was searched for them
         count = text.plural(len(found.power), "power log")
@@ -126,9 +126,9 @@ def _text(found: Logdir, examined: Sequence[Examined], whole: Sequence[Check]) -
     for entry, said, _ in examined:
         lines += ["", plain(entry.name)]
         files = _found(entry)
-        rows = [("found", _file(file)) for file in files[:FILES_SHOWN]]
-        if len(files) > FILES_SHOWN:
-            rows.append(("found", f"… and {len(files) - FILES_SHOWN} more files (--json lists them)"))
+        rows = [("found", _file(file)) for file in files[:_FILES_SHOWN]]
+        if len(files) > _FILES_SHOWN:
+            rows.append(("found", f"… and {len(files) - _FILES_SHOWN} more files (--json lists them)"))
         lines += text.labelled(rows)
         lines += _checks(said)
     return lines

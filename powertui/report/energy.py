@@ -25,7 +25,7 @@ from powertui.plain import plain
 from powertui.report import summary, text, training
 from powertui.report.energy_json import NO_POWER, TraceEnergy, as_json, json_energy, json_finding, totals
 
-WINDOWS_SHOWN = 50
+_WINDOWS_SHOWN = 50
 
 
 def tell(
@@ -245,7 +245,10 @@ def _sensors(found: Account, style: training.Style) -> list[str]:
     if found.text:
         lines.append(style.line(f"counted: {found.text}"))
     if found.idle is not None:
-        lines.append(style.line(f"idle power: {found.idle.value:.1f} W ({found.idle.badge.value})"))
+        where = f"{',' if found.idle_at_most else ''} {found.idle_text}" if found.idle_text else ""
+        lines.append(style.line(f"idle power: {found.idle.value:.1f} W ({found.idle.badge.value}{where})"))
+    elif found.idle_text:
+        lines.append(style.line(f"idle power: {found.idle_text}"))
     return lines
 
 
@@ -267,7 +270,10 @@ def _energies(found: Account, style: training.Style) -> list[str]:
     lines = style.head(2, "Energy") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
     if whole is not None and whole.active_joules is not None and whole.idle_joules is not None:
         idle, active = _joules(whole.idle_joules), _joules(whole.active_joules)
-        lines.append(style.line(f"an idle machine would have drawn {idle} over the whole profile; {active} came on top"))
+        most, least = ("at most ", "at least ") if found.idle_at_most else ("", "")
+        lines.append(
+            style.line(f"an idle machine would have drawn {most}{idle} over the whole profile; {least}{active} came on top")
+        )
     if whole is not None and whole.gain_j:
         lines.append(
             style.line(f"the sensor's own gain: ± {_joules(whole.gain_j)} on the whole profile, systematic, not in the intervals")
@@ -303,7 +309,7 @@ def _devices(one: TraceEnergy, found: Account, style: training.Style) -> list[st
 
 def _windows(one: TraceEnergy, style: training.Style) -> list[str]:
     rows = []
-    for found in one.windows[:WINDOWS_SHOWN]:
+    for found in one.windows[:_WINDOWS_SHOWN]:
         mark = found.mark
         length = ((mark.end_ns or mark.start_ns) - mark.start_ns) / NS_PER_S
         rows.append([mark.name, f"{length:.2f} s", *_cells(found.energy)])

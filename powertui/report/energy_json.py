@@ -113,7 +113,8 @@ def _json_run(one: TraceEnergy) -> dict[str, Any]:
         "unmatched": [
             _json_name(series) | {"file": series.path, "reason": owner.why} for series, owner in found.share.strangers
         ] if found is not None and found.share is not None else [],
-        "counted": None, "idle_watts": None, "epochs": [], "steps": [], "windows": _json_windows(one), "marks": _json_marks(one),
+        "counted": None, "idle_watts": None, "idle_text": "", "epochs": [], "steps": [], "windows": _json_windows(one),
+        "marks": _json_marks(one),
         "findings": [], "smaller_findings": [],
         "could_find": [], "could_find_smaller": [], "could_find_except": [], "could_find_text": "",
         "notes": one.said, "warnings": [_warn(w) for w in one.run.warnings],
@@ -125,7 +126,7 @@ def _json_run(one: TraceEnergy) -> dict[str, Any]:
     alignment = found.alignment
     shown["alignment"] = alignment.as_dict() if alignment is not None else _NO_ALIGNMENT
     shown["counted"] = {"channels": [found.placed[i].power.series.sensor.name for i in found.counted], "text": found.text}
-    shown["idle_watts"] = _figure(found.idle)
+    shown["idle_watts"], shown["idle_text"] = _figure(found.idle), found.idle_text
     shown["profile"] = json_energy(found.energy(*found.trace.span))
     for epoch in found.epoch_energies:
         shown["epochs"].append(

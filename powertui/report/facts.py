@@ -21,8 +21,8 @@ from powertui.data.run.phases import training
 from powertui.report import step_facts
 from powertui.report.step_facts import Facts as Facts
 
-EPOCH_ROWS = 2_000
-WARNINGS = 100
+_EPOCH_ROWS = 2_000
+_WARNINGS = 100
 
 if TYPE_CHECKING:
     from powertui.data.energy.integrate import Energy
@@ -158,9 +158,9 @@ def _epochs(steps: Steps, epochs: Epochs) -> Facts:
                 "source": epoch.source,
                 "scalars": dict(epoch.scalars),
             }
-            for index, epoch in enumerate(epochs.epochs[:EPOCH_ROWS])
+            for index, epoch in enumerate(epochs.epochs[:_EPOCH_ROWS])
         ],
-        "rows_left_out": max(0, len(epochs) - EPOCH_ROWS),
+        "rows_left_out": max(0, len(epochs) - _EPOCH_ROWS),
     }
 
 
@@ -250,7 +250,7 @@ def _scalars(run: Run | None) -> list[Facts]:
         return []
     return [
         {"group": series.group, "tag": series.tag, "points": len(series.steps), "last": float(series.values[-1])}
-        for series in run.scalars[:WARNINGS]
+        for series in run.scalars[:_WARNINGS]
         if len(series.steps)
     ]
 
@@ -289,8 +289,8 @@ def _warnings(found: tuple[Warn, ...]) -> list[str]:
 
 def _bounded(texts: list[str]) -> list[str]:
     unique = list(dict.fromkeys(texts))
-    if len(unique) > WARNINGS:
-        return [*unique[:WARNINGS], f"… and {len(unique) - WARNINGS} more"]
+    if len(unique) > _WARNINGS:
+        return [*unique[:_WARNINGS], f"… and {len(unique) - _WARNINGS} more"]
     return unique
 
 

@@ -39,7 +39,7 @@ UNITS: tuple[TimeUnit, ...] = ("s", "ps")
 def steps(found: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where there is none.
 
-    host, device and step are the three times of a step: missing where nothing tells.
+    host, device and step are the three times of a step: missing where they are not known.
     """
     numbers = np.array([epoch.number for epoch in epochs], np.int64)
     index = found.epoch.astype(np.int64)

@@ -20,13 +20,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 LEAST = 32  # runs for each process: fewer are read sooner than a process is made
-MOST = 8
-MEMORY = 1 << 28  # bytes of files that may be read at the same time; what is made of them takes some times as much
+_MOST = 8
+_MEMORY = 1 << 28  # bytes of files that may be read at the same time; what is made of them takes some times as much
 
 
 def each(work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, processes: int | None = None) -> Iterator[R]:
     """`work` of each item, in order. `largest` is the size of the largest in bytes: several of those at once must fit."""
-    count = processes or min(cores(), len(items) // LEAST, MOST, MEMORY // max(largest, 1))
+    count = processes or min(cores(), len(items) // LEAST, _MOST, _MEMORY // max(largest, 1))
     if count < 2:
         yield from map(work, items)
         return

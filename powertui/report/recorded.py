@@ -11,25 +11,25 @@ from typing import Any
 
 from powertui.data.energy import integrate, placing
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import PS_PER_NS
+from powertui.data.model import NS_PER_S, PS_PER_NS
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
 
-MOST_BYTES = 256 << 20  # of a file that somebody waits for at a prompt
+_MOST_BYTES = 256 << 20  # of a file that somebody waits for at a prompt
 
 
 def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, Any]]:
     """By "source channel" the joules from a moment (Unix seconds) on. Nothing of a file that cannot be read, or is very long."""
     try:
-        if Path(path).stat().st_size > MOST_BYTES:
+        if Path(path).stat().st_size > _MOST_BYTES:
             return {}
         log = registry.load(path)
     except (OSError, PowertuiError):
         return {}
     found = {}
     for series in log.series:
-        lo = round(begin_s * 1e9) - series.clock.mid_ns
-        hi = lo + round(length_s * 1e9)
+        lo = round(begin_s * NS_PER_S) - series.clock.mid_ns
+        hi = lo + round(length_s * NS_PER_S)
         if not (placing.fits(lo) and placing.fits(hi)):
             continue
         power = placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "its own clock")

@@ -20,9 +20,9 @@ from powertui.data.run import clocks
 from powertui.data.table import Column, Place, Table, optional, text_column
 from powertui.plain import plain
 
-UNDATED = "undated"
-FRESH_S = 10.0  # a writer that rests for longer has ended; clocks of file servers differ by less
-WRITTEN = "being written"
+_UNDATED = "undated"
+_FRESH_S = 10.0  # a writer that rests for longer has ended; clocks of file servers differ by less
+_WRITTEN = "being written"
 # The profiler names its folders after the local time of the machine that was profiled.
 _FOLDER = re.compile(r"(?<!\d)(20\d\d)[-_]?(\d\d)[-_]?(\d\d)[-_](\d\d)[-_]?(\d\d)[-_]?(\d\d)(?!\d)")
 
@@ -54,7 +54,7 @@ def growing(entry: RunEntry) -> bool:
     now = time.time()
     for file in entry.profiles:
         with contextlib.suppress(OSError, ValueError):
-            if file.path != "-" and abs(now - Path(file.path).stat().st_mtime) < FRESH_S:
+            if file.path != "-" and abs(now - Path(file.path).stat().st_mtime) < _FRESH_S:
                 return True
     return False
 
@@ -194,7 +194,7 @@ def table(
 
 
 def _device(known: KnownRun) -> str:
-    return ", ".join(part for part in (known.device, WRITTEN if known.growing else "") if part)
+    return ", ".join(part for part in (known.device, _WRITTEN if known.growing else "") if part)
 
 
 def _when(clock: Clock) -> str:
@@ -210,9 +210,9 @@ def _when(clock: Clock) -> str:
 def _by(known: KnownRun) -> str:
     """When a run was over at the latest, by its file."""
     if known.placed is None:
-        return UNDATED
+        return _UNDATED
     moment = int(known.placed * NS_PER_S)
-    return f"by {when}" if (when := _when(Clock(moment, moment, "file time"))) else UNDATED
+    return f"by {when}" if (when := _when(Clock(moment, moment, "file time"))) else _UNDATED
 
 
 def _seconds(value: float) -> str:

@@ -11,7 +11,7 @@ from powertui.data.model import PS_PER_S, Epochs, Steps, StepsOn, Trace
 from powertui.plain import plain
 
 STEP_ROWS = 5_000  # of one host
-DEVICE_ROWS = 1_000  # of one device or replica
+_DEVICE_ROWS = 1_000  # of one device or replica
 _DEVICES = 8  # named in text
 
 Facts = dict[str, Any]
@@ -65,7 +65,7 @@ def of(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
 
 def _on(one: StepsOn, steps: Steps) -> Facts:
     """The steps of one device, or of one replica."""
-    shown = range(min(len(one), DEVICE_ROWS))
+    shown = range(min(len(one), _DEVICE_ROWS))
     number = steps.number[one.row]
     return {
         "name": one.name,
@@ -83,7 +83,7 @@ def _on(one: StepsOn, steps: Steps) -> Facts:
             }
             for i in shown
         ],
-        "rows_left_out": max(0, len(one) - DEVICE_ROWS),
+        "rows_left_out": max(0, len(one) - _DEVICE_ROWS),
     }
 
 

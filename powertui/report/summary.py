@@ -19,10 +19,10 @@ from powertui.plain import plain
 from powertui.report import chart, checks, facts, many, step_facts, text, training
 from powertui.report.facts import Facts
 
-EPOCHS_SHOWN = 12
-WARNINGS_SHOWN = 10
-WINDOWS_SHOWN = 12
-FOUND_SHOWN = 8
+_EPOCHS_SHOWN = 12
+_WARNINGS_SHOWN = 10
+_WINDOWS_SHOWN = 12
+_FOUND_SHOWN = 8
 FEW = 20  # so many runs are also searched for what stands out: that takes longer than reading them
 _SEEN_S = 0.001  # what a zero must differ from the first event to be told apart: wall times are shown to a millisecond
 
@@ -150,15 +150,15 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
     rest.append(("devices", _devices(one)))
     rest += [("power", _power(series)) for series in one["power"]]
     rest += [("energy", line) for line in _energy(one["energy"])]
-    rest += [("found", plain(found["text"])) for found in (one.get("findings") or ())[:FOUND_SHOWN]]
-    rest += [("windows", _window(window)) for window in one["windows"][:WINDOWS_SHOWN]]
-    if len(one["windows"]) > WINDOWS_SHOWN:
-        rest.append(("windows", f"… and {len(one['windows']) - WINDOWS_SHOWN} more (--json lists them)"))
+    rest += [("found", plain(found["text"])) for found in (one.get("findings") or ())[:_FOUND_SHOWN]]
+    rest += [("windows", _window(window)) for window in one["windows"][:_WINDOWS_SHOWN]]
+    if len(one["windows"]) > _WINDOWS_SHOWN:
+        rest.append(("windows", f"… and {len(one['windows']) - _WINDOWS_SHOWN} more (--json lists them)"))
     rest += [("files", line) for line in _files(one)]
     warnings = one["warnings"]
-    rest += [("warnings", plain(line)) for line in warnings[:WARNINGS_SHOWN]]
-    if len(warnings) > WARNINGS_SHOWN:
-        rest.append(("warnings", f"… and {len(warnings) - WARNINGS_SHOWN} more (--json lists them)"))
+    rest += [("warnings", plain(line)) for line in warnings[:_WARNINGS_SHOWN]]
+    if len(warnings) > _WARNINGS_SHOWN:
+        rest.append(("warnings", f"… and {len(warnings) - _WARNINGS_SHOWN} more (--json lists them)"))
     return lines + text.labelled(rest)
 
 
@@ -211,7 +211,7 @@ def _epochs(profile: Facts) -> list[str]:
     inside = [row for row in rows if row["steps"]]
     # Trainings of hundreds of epochs: those that the profile saw, and as many around them as fit.
     first = max(0, rows.index(inside[0]) - 2) if inside else 0
-    shown = rows[first : first + EPOCHS_SHOWN]
+    shown = rows[first : first + _EPOCHS_SHOWN]
     tags = dict.fromkeys(name for row in shown for name in row["scalars"])
     names = [name for name in tags if "loss" in name or "acc" in name][:4]
     headers = ["epoch", "start", "end", "length", "steps", *names]

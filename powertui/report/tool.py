@@ -20,11 +20,11 @@ from powertui.plain import plain
 from powertui.report import text
 from powertui.report.writers import as_csv, as_json, as_markdown, as_text, write
 
-ALL = "all"  # what names all hosts together
+_ALL = "all"  # what names all hosts together
 
 
 @dataclass(frozen=True, eq=False)
-class HostAnswer:
+class _HostAnswer:
     """What one tool said about one host of one run."""
 
     run: str
@@ -69,7 +69,7 @@ def names(form: str) -> int:
 def _ask(
     opened: Iterable[Opened], tool: Tool, aligning: Aligning | None = None, compat: Compat = "corrected", match: str = "",
     window: tuple[int | None, int | None] = (None, None), host: str | None = None,
-) -> Iterator[HostAnswer]:  # fmt: skip
+) -> Iterator[_HostAnswer]:  # fmt: skip
     """Every host of every run that has a profile; or the one of this name, or all of them as one (`all`). Raises `UsageError` where
     no run has it."""
     seen: dict[str, None] = {}
@@ -80,14 +80,14 @@ def _ask(
         except UnreadableFile as error:  # the others can still be told of
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
-        if host == ALL and len(profiles) > 1:
+        if host == _ALL and len(profiles) > 1:
             found = True
             question = Question(one, 0, *window, aligning or Aligning(), compat, match, together=True)
-            yield HostAnswer(one.name, "all hosts", tool.answer(question))
+            yield _HostAnswer(one.name, "all hosts", tool.answer(question))
             continue
         for profile in profiles:
             seen[profile.host] = None
-            if host not in (None, ALL, profile.host):
+            if host not in (None, _ALL, profile.host):
                 continue
             found = True
             question = Question(one, profile.index, *window, aligning or Aligning(), compat, match)
@@ -95,21 +95,21 @@ def _ask(
                 raise UsageError(
                     "This window ends before it begins.", hint="Times count from the profile's zero: --from 1.2s --to 1.5s"
                 )
-            yield HostAnswer(one.name, profile.host, tool.answer(question))
+            yield _HostAnswer(one.name, profile.host, tool.answer(question))
     if not found and seen:
         names = ", ".join(plain(name, 80) for name in seen)
-        hint = f"There are: {names}. {ALL} combines them all."
+        hint = f"There are: {names}. {_ALL} combines them all."
         raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=hint)
 
 
-def _as_dict(path: str, tool: Tool, answers: Sequence[HostAnswer]) -> dict[str, Any]:
+def _as_dict(path: str, tool: Tool, answers: Sequence[_HostAnswer]) -> dict[str, Any]:
     """One object for everything under a path: the answer itself where there is one, else a list of them."""
     told = [{"run": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
     head = {"powertui": __version__, "path": path, "tool": tool.name}
     return {**head, **told[0]} if len(told) == 1 else {**head, "runs": told}
 
 
-def _joined(answers: Sequence[HostAnswer]) -> Table:
+def _joined(answers: Sequence[_HostAnswer]) -> Table:
     """The first table of every answer as one, with run and host in front where there are several."""
     tables = [one.result.table or Table(one.result.id, one.result.title, ()) for one in answers]
     if len(answers) == 1:
@@ -117,11 +117,11 @@ def _joined(answers: Sequence[HostAnswer]) -> Table:
     return stacked([_named(one, table) for one, table in zip(answers, tables, strict=True)])
 
 
-def _named(one: HostAnswer, table: Table) -> Table:
+def _named(one: _HostAnswer, table: Table) -> Table:
     count = len(table)
     named = (text_column("run", "run", [one.run] * count), text_column("host", "host", [one.host] * count))
     return replace(table, columns=(*named, *(column for column in table.columns if column.id not in ("run", "host"))))
 
 
-def _titled(one: HostAnswer, several: bool) -> Result:
+def _titled(one: _HostAnswer, several: bool) -> Result:
     return replace(one.result, title=f"{one.result.title}: {one.run} on {one.host or 'this host'}") if several else one.result

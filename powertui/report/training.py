@@ -18,7 +18,7 @@ from powertui.data.training.training import Training
 from powertui.data.training.whole import TrainingWindow, Whole
 from powertui.plain import plain
 
-ROWS = 40  # of a table in text
+_ROWS = 40  # of a table in text
 FEW = 50  # trainings of a logdir that are told with their axis
 _ALONE = 0.8  # of a training that one session covers: then the session's own page tells it all
 
@@ -61,9 +61,9 @@ def page(
             lines.append(style.line(f"power: {found.status}, {found.source}: {where}; counted: {whole.account.text}"))
         rows = [_row(one, cells) for one in windows(whole)]
         lines += style.head(2, "Energy of the training")
-        lines += style.table(("", "from", "time", "steps", "a step", *head), rows[:ROWS], (1, 2, 3, 4, 5, 6, 7, 8))
-        if len(rows) > ROWS:
-            lines.append(style.line(f"… and {len(rows) - ROWS} more (--json lists them)"))
+        lines += style.table(("", "from", "time", "steps", "a step", *head), rows[:_ROWS], (1, 2, 3, 4, 5, 6, 7, 8))
+        if len(rows) > _ROWS:
+            lines.append(style.line(f"… and {len(rows) - _ROWS} more (--json lists them)"))
         lines += finds(whole.findings, style)
     lines += [style.line(words) for words in _not_placed(seen)]
     return [*lines, ""]
@@ -100,7 +100,7 @@ def _session(one: IslandSeen) -> str:
 
 
 def windows(whole: Whole) -> list[TrainingWindow]:
-    """What is told of it: epochs, what was no step, hours, and all of it."""
+    """What is reported of it: epochs, what was no step, hours, and all of it."""
     training = whole.training()
     return [*whole.epochs(), *whole.phases(), *whole.hours(), *([training] if training is not None else []), whole.whole()]
 
@@ -168,6 +168,7 @@ def energy_json(
         "alignment": alignment.as_dict() if alignment is not None else None,
         "counted": {"channels": [one.series.sensor.name for one in whole.account.channels], "text": whole.account.text},
         "idle_watts": whole.account.idle.value if whole.account.idle is not None else None,
+        "idle_text": whole.account.idle_text,
         "phases": [_window(one, energy) for one in whole.phases()],
         "hours": [_window(one, energy) for one in whole.hours()],
         "training": _window(training_window, energy) if training_window is not None else None,
@@ -276,7 +277,7 @@ def several(found: Sequence[Training]) -> list[str]:
                 continue
             steps = one.epochs[index].steps
             many = f", {steps[1] - steps[0]} steps" if steps is not None else ""
-            if index < ROWS:
+            if index < _ROWS:
                 lines.append(
                     f"  epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, {units.duration(epoch.end - epoch.start)}{many}"
                 )

@@ -52,7 +52,7 @@ class TrainingView:
 
     @property
     def zero_unix_s(self) -> float | None:
-        """Unix time of the axis' zero; None where nothing tells wall time."""
+        """Unix time of the axis' zero; None where wall time is not known."""
         return self.seen.zero_ns / NS_PER_S if self.seen.wall else None
 
     @property

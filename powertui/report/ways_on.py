@@ -1,4 +1,4 @@
-"""What to do next, in the words of whoever wrote the profile: nobody is told to call another framework."""
+"""What to do next, in the words of whoever wrote the profile: advice never names another framework."""
 
 from __future__ import annotations
 

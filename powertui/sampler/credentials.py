@@ -24,7 +24,7 @@ __all__ = ["KG_VARIABLES", "PASSWORD_VARIABLES", "Secret", "find_password", "rea
 # What ipmitool and we read. None of them is passed on to a command that is recorded.
 PASSWORD_VARIABLES = ("IPMI_PASSWORD", "IPMITOOL_PASSWORD")
 KG_VARIABLES = ("IPMI_KGKEY",)
-KEYRING_SERVICE = "powertui"
+_KEYRING_SERVICE = "powertui"
 
 
 class Secret:
@@ -82,7 +82,7 @@ def read_secret_file(path: str, what: str = "password") -> Secret:
 
 def _from_keyring(host: str, user: str) -> Secret | None:
     with contextlib.suppress(Exception):  # a missing package, a locked or broken store: simply no password from here
-        text = importlib.import_module("keyring").get_password(f"{KEYRING_SERVICE}:{host}", user)
+        text = importlib.import_module("keyring").get_password(f"{_KEYRING_SERVICE}:{host}", user)
         if text:
             return Secret(text)
     return None

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
 from powertui.plain import plain
 from powertui.sampler.limits import PowerLimit
-from powertui.sampler.source import OK, STALE, SUSPECT, Info, Reading, Stamp, reason_of
+from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Reading, Stamp, reason_of
 
 __all__ = [
     "BEGIN",
@@ -33,6 +33,7 @@ __all__ = [
     "mark_row",
     "reading_row",
     "source_line",
+    "sources_in",
 ]
 
 MAGIC = "# powertui recording 1"
@@ -40,6 +41,11 @@ COLUMNS = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,m
 MARK, BEGIN, END, NOTE = "mark", "begin", "end", "note"
 LIMIT = "limit"
 _TEXT_LIMIT = 300
+_SOURCE = b"# source: "
+_INTERVAL = b"# interval_s: "
+_DEVICES = 10_000
+_LARGEST = 1e9
+_SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
 
 
 def _text(value: str) -> str:
@@ -86,6 +92,42 @@ def source_line(name: str, info: Info) -> str:
         "channels": [asdict(c) for c in info.channels],
     }
     return f"# source: {_json(entry)}\n"
+
+
+def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
+    """(name of the source, what it is, channel) for all that the heading of somebody's recording tells of, as far as it is as it
+    should be. A channel is renewed no more often than the recording was made."""
+    interval: float | None = None
+    for line in head.split(b"\n"):
+        try:
+            if line.startswith(_INTERVAL):
+                interval = _above_zero(json.loads(line.removeprefix(_INTERVAL)))
+            said = json.loads(line.removeprefix(_SOURCE)) if line.startswith(_SOURCE) else {}
+        except (ValueError, RecursionError):
+            continue
+        channels = said.get("channels") if isinstance(said, dict) else None
+        for one in channels if isinstance(channels, list) else ():
+            if isinstance(one, dict) and isinstance(one.get("name"), str):
+                told = {**one, "host": one.get("host") or said.get("host")}
+                yield str(said.get("name"))[:_TEXT_LIMIT], str(said.get("source") or "")[:_TEXT_LIMIT], _channel(told, interval)
+
+
+def _channel(told: dict[str, Any], interval: float | None) -> Channel:
+    index, period = told.get("index"), _above_zero(told.get("period_s"))
+    periods = [s for s in (period, interval) if s is not None]
+    name, host, note, uuid, pci = (str(told.get(key) or "")[:_TEXT_LIMIT] for key in ("name", "host", "note", "uuid", "pci"))
+    return Channel(
+        name, host, told["scope"] if told.get("scope") in _SCOPES else "unknown", note=note, uuid=uuid, pci=pci,
+        quantum_w=_above_zero(told.get("quantum_w")),
+        kind="interval" if told.get("kind") == "interval" else "sampled",
+        period_s=max(periods) if periods else None,
+        index=index if isinstance(index, int) and 0 <= index < _DEVICES else None,
+    )  # fmt: skip
+
+
+def _above_zero(value: Any) -> float | None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LARGEST
+    return float(value) if good else None
 
 
 def ended_line(rows: int, reason: str) -> str:

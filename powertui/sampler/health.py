@@ -7,6 +7,7 @@ failed, or that is longer than three usual ones, is not covered: its energy is u
 from __future__ import annotations
 
 import statistics
+import threading
 from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -39,7 +40,7 @@ class Joules(NamedTuple):
 
 @dataclass
 class Health:
-    """One channel of one source. Fed by one thread; others may read its fields at any time."""
+    """One channel of one source. Fed by one thread; others may read its fields, and ask for energy, at any time."""
 
     source: str
     channel: Channel
@@ -59,6 +60,8 @@ class Health:
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
     _ledger: Ledger = field(default_factory=Ledger)
+    # What a reading changes is changed at once: energy that is asked for meanwhile would lack that reading, or count it twice.
+    _whole: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def rtt(self) -> float | None:
@@ -77,6 +80,10 @@ class Health:
         return None if self.changed_mono is None else mono - self.changed_mono
 
     def add(self, reading: Reading) -> None:
+        with self._whole:
+            self._add(reading)
+
+    def _add(self, reading: Reading) -> None:
         self.readings += 1
         if self.started_mono is None:
             self.started_mono = reading.mono
@@ -131,6 +138,10 @@ class Health:
         A sample's stretch that is cut by an edge counts with its share. `hold`: the next reading is not here yet, and until it
         comes the last value stands, as long as a hole is not reached.
         """
+        with self._whole:
+            return self._between(lo, hi, hold)
+
+    def _between(self, lo: float, hi: float, hold: bool) -> Joules:
         last = self.last_value
         begin, end = self._ledger.at(lo), self._ledger.at(hi)
         if last is None or last.watts is None or begin is None or end is None or hi <= lo:

@@ -1,130 +1,28 @@
-"""Power that the kernel's hardware monitor shows: /sys/class/hwmon.
+"""Power that the kernel's hardware monitor shows (hwmon_chips.py): energy counters, unless they stand still, and samples.
 
-hwmonN is numbered anew at every boot, so chips are found by their name and values by their label. Files are in µW (power) and
-µJ (energy). A counter of energy is exact where a sample of power is a moment, so it is taken in the place of the power file with
-the same label, unless it stands still. On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files'
-unit, and its readings may fail for a moment while the on-chip controllers reset.
+On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files' unit, and its readings may fail for a moment
+while the on-chip controllers reset.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import limits
 from powertui.sampler.energy_counter import EnergyCounter, standing
+from powertui.sampler.hwmon_chips import AMD_CHIPS, Meter, chips, is_partition
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none, reason_of
 from powertui.sampler.sysfs import DENIED, number_in, read_number
 from powertui.sampler.urls import Address
 
-__all__ = ["AMD_CHIPS", "Chip", "HwmonSource", "Meter", "make", "make_amd"]
+__all__ = ["HwmonSource", "make", "make_amd"]
 
-AMD_CHIPS = ("amdgpu",)
-_NODE_CHIPS = ("acpi_power_meter", "power_meter", "ibmaem", "ibmpex")
-_VALUE = re.compile(r"(power|energy)(\d+)_(input|average)")
-_WHOLE_WATTS = ("ibmpowernv",)  # the driver reads watts as an integer and multiplies them by a million
 _RUNNING = ("node", "package", "dram", "gpu")  # what draws something while it is switched on; a rail may carry nothing
 _LIVES_S = 1.0  # the slowest count whole joules
-_PART_OF_SOCKET = re.compile(r"Ecore\d+")  # amd_energy counts each core, and the sockets that hold them
-
-
-class Meter(NamedTuple):
-    """One power or energy file and what it is called."""
-
-    chip: str
-    label: str
-    path: Path
-    scope: str
-    averaged: bool = False
-    counts: bool = False  # energy in µJ, running up
-    sampled: Path | None = None  # of a counter: the power file with its label
-
-    @property
-    def quantum_w(self) -> float | None:
-        """The step of its values, where the driver is known."""
-        return 1.0 if self.chip in _WHOLE_WATTS and not self.counts else None
-
-    def as_samples(self) -> Meter | None:
-        """The power file in the place of a counter; None where there is none."""
-        if self.sampled is None:
-            return None
-        return self._replace(path=self.sampled, averaged=self.sampled.name.endswith("_average"), counts=False, sampled=None)
-
-    @property
-    def kind(self) -> str:
-        """As `Channel` says it."""
-        return "interval" if self.counts else "sampled"
-
-    @property
-    def note(self) -> str:
-        """What a person should know of it."""
-        how = (
-            "; energy counter, watts are the mean since the last reading"
-            if self.counts
-            else ", averaged by the chip" * self.averaged
-        )
-        return f"{self.chip} {self.path.name}{how}"
-
-
-class Chip(NamedTuple):
-    name: str
-    folder: Path
-    meters: tuple[Meter, ...]
-
-
-def _text(path: Path) -> str:
-    try:
-        return "".join(c for c in path.read_text("utf-8", "replace").strip() if c.isprintable())[:80]
-    except OSError:
-        return ""
-
-
-def _scope(chip: str, label: str) -> str:
-    name = label.casefold()
-    if chip in AMD_CHIPS or "gpu" in name:
-        return "gpu"
-    if chip in _NODE_CHIPS or name in ("system", "total power", "system power"):
-        return "node"
-    if re.fullmatch(r"(chip|p|proc|processor|cpu|esocket) ?\d* ?(power)?", name):
-        return "package"
-    return "dram" if "mem" in name or "centaur" in name else "rail" if label else "unknown"
-
-
-def _chips(root: str) -> list[Chip]:
-    """Every chip that has power or energy files, in a stable order, whatever its number is today."""
-    found: list[Chip] = []
-    base = Path(root) / "sys/class/hwmon"
-    for folder in sorted(base.glob("hwmon*"), key=lambda p: int(re.sub(r"\D", "", p.name) or 0)):
-        name = _text(folder / "name") or folder.name
-        meters = _meters(folder, name)
-        if meters:
-            found.append(Chip(name, folder, tuple(meters)))
-    return found
-
-
-def _meters(folder: Path, chip: str) -> list[Meter]:
-    """The power and energy files of one chip. Of two with one label the energy counter stays."""
-    files: dict[tuple[str, int], tuple[Path, str]] = {}
-    for path in sorted(folder.glob("[pe][on]*")):  # input wins over average
-        if match := _VALUE.fullmatch(path.name):
-            files[match[1], int(match[2])] = (path, match[3])
-    powers: list[Meter] = []
-    counters: dict[str, Meter] = {}
-    for (what, index), (path, kind) in sorted(files.items(), key=lambda item: (item[0][0] != "power", item[0][1])):
-        label = _text(folder / f"{what}{index}_label")
-        meter = Meter(chip, label or f"{what}{index}", path, _scope(chip, label), kind == "average", what == "energy")
-        if what == "power":
-            powers.append(meter)
-        elif not _PART_OF_SOCKET.fullmatch(label):
-            counters.setdefault(label or f"power{index}", meter)
-    kept = [counters.pop(meter.label)._replace(sampled=meter.path) if meter.label in counters else meter for meter in powers]
-    return kept + list(counters.values())
 
 
 def _without_dead(meters: dict[str, Meter]) -> Iterator[tuple[str, Meter]]:
@@ -135,11 +33,6 @@ def _without_dead(meters: dict[str, Meter]) -> Iterator[tuple[str, Meter]]:
             yield name, meter
         elif sampled := meter.as_samples():
             yield name, sampled
-
-
-def _is_partition(root: str) -> bool:
-    """Whether this is a guest on POWER (PowerVM, KVM), where `ibmpowernv` has nothing to read: OPAL is not below it."""
-    return (Path(root) / "proc/ppc64/lparcfg").exists() and not (Path(root) / "sys/firmware/opal").exists()
 
 
 class HwmonSource:
@@ -157,13 +50,13 @@ class HwmonSource:
         self._counters: dict[str, EnergyCounter] = {}
 
     def open(self) -> Info:
-        every = _chips(self._options.root)
+        every = chips(self._options.root)
         wanted = [c for c in every if not self._only or any(fnmatch.fnmatch(c.name, o) for o in self._only)]
         if not wanted:
-            if not every and _is_partition(self._options.root):
+            if not every and is_partition(self._options.root):
                 raise NotSupported(
                     "This is a partition of a POWER server: the hypervisor shows it no power.",
-                    hint="The server's own: from its BMC (--host; Redfish from POWER10 on), or from what its HMC records.",
+                    hint="Read the whole server's power from its BMC (--host; Redfish from POWER10 on), or from its HMC.",
                 )
             names = ", ".join(sorted({c.name for c in every}))
             raise NotSupported(
@@ -236,7 +129,7 @@ class HwmonSource:
 
     def _find_again(self, name: str, meter: Meter) -> None:
         """A driver that was loaded anew has another number."""
-        for chip in _chips(self._options.root):
+        for chip in chips(self._options.root):
             for other in chip.meters:
                 same = other if other.counts == meter.counts else other.as_samples()
                 if same is not None and (same.chip, same.label, same.counts) == (meter.chip, meter.label, meter.counts):

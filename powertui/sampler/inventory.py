@@ -13,41 +13,20 @@ from powertui.errors import AuthenticationFailed, SensorError
 from powertui.plain import plain
 from powertui.sampler.auto import BUDGET, CHAIN
 from powertui.sampler.plausible import NOT_MEASURED, impossible
+from powertui.sampler.schemes import is_bmc, local
+from powertui.sampler.slurm import EnergyNotCounted
 from powertui.sampler.source import Channel, Info, Options, Reading, open_source, reason_of
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
 
-__all__ = ["LOCAL", "FoundSource", "local_targets", "look_here", "look_there", "tell"]
+__all__ = ["FoundSource", "local_targets", "look_here", "look_there", "tell"]
 
-# In-band sources in the order of what they resolve: counters and samples many times a second, then BMCs, then programs that take
-# a while to answer, then what Slurm counts every half minute.
-LOCAL = (
-    "pm_counters:",
-    "hwmon:",
-    "rapl:",
-    "perf:",
-    "nvml:",
-    "amd:",
-    "ipmitool:open",
-    "nvidia-smi:",
-    "amd-smi:",
-    "aiu-smi:",
-    "slurm:",
-)
-# Named only where they find something: another source above reads the same sensor, or most machines have nothing of the kind.
-_QUIET = ("pm_counters:", "perf:", "amd:", "nvidia-smi:", "amd-smi:", "aiu-smi:", "slurm:")
 _PUBLISHED = "run/powertui"  # where a root daemon may lay a recording that everybody may read
-# A source is not added where one of these was: they measure the same.
-_SAME = {
-    "ipmitool:open": ("node",), "slurm:": ("node", "package"), "rapl:": ("node",), "perf:": ("node", "package"),
-    "nvidia-smi:": ("nvml:",), "amd:": ("hwmon:",), "amd-smi:": ("amd:", "hwmon amdgpu"),
-}  # fmt: skip
-_OF_BMCS = ("ipmi", "ipmitool", "redfish")
 _BMC_S = 1.0  # most of them
 _COUNTED_S = 1.0  # between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
 _LOOKS = 3
-_UNMOVED = "its counter has not moved yet"
-_UNTOLD = "nothing new was told meanwhile"
+_UNMOVED = "its counter has not changed yet"
+_UNTOLD = "no new value came meanwhile"
 
 
 @dataclass(frozen=True)
@@ -63,10 +42,10 @@ class FoundSource:
     reasons: dict[str, str] = field(default_factory=dict)  # why a channel has no value now
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    every_s: float | None = None  # how often it has a new value, at best; None where nobody tells
+    every_s: float | None = None  # how often it has a new value, at best; None where it is not known
     why_not: str = ""
     hint: str = ""
-    denied: bool = False  # it is there, and this user may not read it
+    denied: bool = False  # it is there, and an administrator could open it to this user
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -103,16 +82,19 @@ def _found(url: str, source: Any, info: Info, counted_s: float = _COUNTED_S) -> 
     finally:
         source.close()
     if info.channels and all(reasons.get(channel.name) == NOT_MEASURED for channel in info.channels):
-        return FoundSource(url, False, why_not="It says 0 W, which nothing that is switched on draws: it does not measure.")
-    every: float | None = max(source.min_period, min((channel.period_s or 0.0 for channel in info.channels), default=0.0))
-    if parse_url(url).scheme in _OF_BMCS:  # how often it may be asked; it does not say how often it measures
-        every = None
+        return FoundSource(url, False, why_not="It says 0 W, which nothing that is switched on draws: it does not measure power.")
+    periods = [channel.period_s for channel in info.channels if channel.period_s]
+    every = max(source.min_period, min(periods)) if periods else None
+    scheme = parse_url(url).scheme  # how often a BMC or a file may be asked does not say how often it has news
+    if every is None and not is_bmc(scheme) and scheme != "csv":
+        every = source.min_period
     channels = (*info.channels, *(one for one in source.channels if one.name not in {known.name for known in info.channels}))
     return FoundSource(info.url, True, info.source, info.host, channels, values, reasons, dict(info.facts), info.notes, every)
 
 
 def _refused(url: str, error: SensorError) -> FoundSource:
-    return FoundSource(url, False, why_not=error.message, hint=error.hint, denied=isinstance(error, AuthenticationFailed))
+    denied = isinstance(error, (AuthenticationFailed, EnergyNotCounted))
+    return FoundSource(url, False, why_not=error.message, hint=error.hint, denied=denied)
 
 
 def _look(url: str, options: Options, counted_s: float = _COUNTED_S) -> FoundSource:
@@ -127,8 +109,13 @@ def _look(url: str, options: Options, counted_s: float = _COUNTED_S) -> FoundSou
 
 def look_here(root: str = "/") -> list[FoundSource]:
     """Everything in-band, what resolves most first. Some sources are only named where they find something."""
-    found = [_look(url, Options(root=root)) for url in (*LOCAL, *_published(root))]
-    return sorted((f for f in found if f.ok or f.url not in _QUIET), key=_resolution)
+    found = [_look(url, Options(root=root)) for url in (*local(), *_published(root))]
+    return sorted((f for f in found if f.ok or _worth_telling(f)), key=_resolution)
+
+
+def _worth_telling(refused: FoundSource) -> bool:
+    scheme = local().get(refused.url)
+    return refused.denied or scheme is None or not scheme.quiet
 
 
 def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
@@ -176,8 +163,8 @@ def local_targets(root: str = "/") -> list[Target]:
     chosen: list[Target] = []
     have: set[str] = set()
     tried: list[FoundSource] = []
-    for url in _in_order(LOCAL):
-        if have & set(_SAME.get(url, ())):
+    for url, scheme in local().items():
+        if have & set(scheme.yields_to):
             continue
         found = _look(url, Options(root=root), counted_s=0.0)  # what it counts is for the recording
         tried.append(found)
@@ -187,11 +174,12 @@ def local_targets(root: str = "/") -> list[Target]:
     if "node" not in have:
         for url in _published(root):
             found = _look(url, Options(root=root))
+            tried.append(found)
             covers = any(channel.scope in ("node", "plug") for channel in found.channels)
             if (covers or not chosen) and any(watts is not None for watts in found.watts.values()):
-                return [Target(url, Options(root=root)), *(one for one in chosen if "node" not in _SAME.get(one.url, ()))]
+                return [Target(url, Options(root=root)), *(one for one in chosen if "node" not in local()[one.url].yields_to)]
     if not chosen:
-        told = [f for f in tried if f.url not in _QUIET]
+        told = [f for f in tried if not f.ok and _worth_telling(f)]
         raise SensorError(
             "No power can be read on this machine:\n" + "\n".join(f"  {f.url} {f.why_not}" for f in told),
             hint="Name its BMC with --host, or run `powertui sensors`.",
@@ -204,13 +192,8 @@ def _published(root: str) -> list[str]:
     return [f"csv:{path}" for path in sorted((Path(root) / _PUBLISHED).glob("*.csv"))]
 
 
-def _in_order(urls: Iterable[str]) -> list[str]:
-    """A BMC's figure for the whole machine is asked for before the processors' own, which it holds."""
-    return sorted(urls, key=lambda url: (url in ("rapl:", "perf:"), url == "slurm:"))
-
-
 def _measures(url: str, found: FoundSource) -> set[str]:
-    """What need not be measured again: in the words of _SAME."""
+    """What need not be measured again: in the words of `Scheme.yields_to`."""
     scopes = {channel.scope for channel in found.channels}
     have = {url} | ({"node"} if scopes & {"node", "plug"} else set()) | ({"package"} if "package" in scopes else set())
     return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in found.source else set())
@@ -220,13 +203,15 @@ def _request(found: Sequence[FoundSource]) -> str:
     """What to ask an administrator for, in one line: nothing where something here covers the whole machine."""
     if any(channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels):
         return ""
+    closed = [item.url for item in found if item.denied]
     wishes = ["a BMC account with privilege USER"]
-    denied = {item.url for item in found if item.denied}
-    if "ipmitool:open" in denied:
-        wishes.append("read access to /dev/ipmi0 (a udev rule)")
-    if "rapl:" in denied:
-        wishes.append("read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule) or kernel.perf_event_paranoid=0")
-    wishes.append("the address of a Prometheus server that has the machine's power")
+    can_open = {url: scheme.to_open for url, scheme in local().items() if url in closed and scheme.to_open}
+    if "rapl:" in can_open:
+        can_open.pop("perf:", None)  # the same processors, and rapl: names both ways
+    wishes += can_open.values()
+    published = [f"read access to {url.removeprefix('csv:')}" for url in closed if url.startswith("csv:")]
+    wishes += published or [f"a recording of it in /{_PUBLISHED}"]
+    wishes.append("the address of a Prometheus server that has its power")
     return f"Nothing here measures the whole machine. Ask its administrator for {', or '.join(wishes)}."
 
 
@@ -234,7 +219,7 @@ def tell(found: Iterable[FoundSource]) -> Iterator[str]:
     """Lines for a person. What comes from sensors is made plain."""
     found = list(found)
     yield from _lines(found)
-    if {item.url for item in found} & set(LOCAL) and (text := _request(found)):
+    if {item.url for item in found} & set(local()) and (text := _request(found)):
         yield ""
         yield text
 

@@ -31,7 +31,7 @@ from powertui.sampler.ipmi_login import SUITE_REFUSED, Refused, User, log_in
 
 __all__ = ["KNOWN_SUITES", "LEVELS", "Connection", "Transient"]
 
-SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it does not take 17
+_SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it does not take 17
 KNOWN_SUITES = frozenset({1, 2, 3, 15, 16, 17})
 LEVELS = ("user", "operator", "administrator")
 _BMC_TARGET = 0x20
@@ -212,7 +212,7 @@ class Connection:
         level: str = "user",
         kg: Secret | None = None,
         timeout: float = 2.0,
-        suites: tuple[int, ...] = SUITES,
+        suites: tuple[int, ...] = _SUITES,
     ) -> None:
         self.host, self.port, self.user, self.level, self.timeout = host, port, user, level, timeout
         self.suite = 0

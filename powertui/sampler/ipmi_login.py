@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 __all__ = ["SUITE_REFUSED", "Keys", "Refused", "User", "Wire", "log_in"]
 
-OPEN, OPENED, RAKP_1, RAKP_2, RAKP_3, RAKP_4 = range(0x10, 0x16)
+_OPEN, _OPENED, _RAKP_1, _RAKP_2, _RAKP_3, _RAKP_4 = range(0x10, 0x16)
 _OK, _BAD_CHECK, _NO_SESSION = 0x00, 0x0F, 0x02
 SUITE_REFUSED = frozenset({0x04, 0x05, 0x06, 0x07, 0x10, 0x11})
 _NAME_ONLY = 0x10  # look the user up by name alone
@@ -113,7 +113,7 @@ class _Attempt:
         def fits(reply: bytes) -> bool:
             return len(reply) >= 36 and tuple(reply[i] & 0x3F for i in (16, 24, 32)) == wanted
 
-        return self._ask(OPEN, body, OPENED, fits, "")[8:12]
+        return self._ask(_OPEN, body, _OPENED, fits, "")[8:12]
 
     def _rakp_1(self, bmc: bytes, random: bytes, role: bytes) -> bytes:
         body = struct.pack("<Bxxx4s16sBxxB", self._next(), bmc, random, role[0], role[1]) + role[2:]
@@ -123,15 +123,15 @@ class _Attempt:
             return len(reply) > 40 and hmac.compare_digest(self._mac(self.user.password, signed), reply[40:])
 
         try:
-            return self._ask(RAKP_1, body, RAKP_2, fits, "password")
+            return self._ask(_RAKP_1, body, _RAKP_2, fits, "password")
         except Refused as refused:
             if refused.what == "password" and self.tell:  # so that it lets go of the session; the first time it is not told,
-                self.wire.send_setup(RAKP_3, struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc))  # because accounts lock
+                self.wire.send_setup(_RAKP_3, struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc))  # because accounts lock
             raise
 
     def _rakp_3(self, bmc: bytes, signed: bytes, expected: bytes) -> None:
         body = struct.pack("<BBxx4s", self._next(), _OK, bmc) + self._mac(self.user.password, signed)
-        self._ask(RAKP_3, body, RAKP_4, lambda reply: hmac.compare_digest(reply[8:], expected), "kg")
+        self._ask(_RAKP_3, body, _RAKP_4, lambda reply: hmac.compare_digest(reply[8:], expected), "kg")
 
     def _ask(self, kind: int, body: bytes, answer: int, fits: Callable[[bytes], bool], otherwise: str) -> bytes:
         """The first reply that fits. Refused(status) when it says no, Refused(otherwise) when none of several proves itself."""

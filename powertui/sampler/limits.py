@@ -46,7 +46,7 @@ class PowerLimit(NamedTuple):
     """What one channel is held to."""
 
     channel: str
-    watts: float | None  # None: there is none, or nobody tells
+    watts: float | None  # None: there is none, or it is not known
     held: str = ""  # why it runs slower than it could, now
 
 

@@ -21,14 +21,14 @@ from powertui.sampler.urls import Address
 __all__ = ["NvmlSource", "make"]
 
 
-SHORTEST = 0.1  # s: the counter moves a few ten times a second
+_SHORTEST = 0.1  # s: the counter moves a few ten times a second
 _LIVES_S = 0.3
 
 
 class _Gpu:
     def __init__(self, handle: Any, index: int, counts: bool) -> None:
         self.handle, self.index, self.name = handle, index, f"GPU {index}"
-        self.counter = CountedEnergy(1e-3, shortest=SHORTEST) if counts else None
+        self.counter = CountedEnergy(1e-3, shortest=_SHORTEST) if counts else None
 
 
 class NvmlSource:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 __all__ = ["COLUMNS", "CSV_NAME", "DB_NAME", "Database", "Sample", "constants_from", "read_database", "write_csv", "write_marker"]
 
-DB_NAME, CSV_NAME, MARKER_FOLDER = "ipmi_data.db", "ipmi_data.csv", "demo_logs"
+DB_NAME, CSV_NAME, _MARKER_FOLDER = "ipmi_data.db", "ipmi_data.csv", "demo_logs"
 # fmt: off
 COLUMNS = (
     "Sensor_ID", "Entity_ID", "Sensor_Type_Threshold_", "Sensor_Reading", "Status", "Lower_Non_Recoverable", "Lower_Critical",
@@ -172,7 +172,7 @@ def write_marker(folder: Path, value: str) -> Path:
     plugin = _field(9, _field(1, _field(1, b"powerboard")))
     tensor = _field(8, b"\x08\x07" + _field(2, b"") + _field(8, value.encode()[:4000]))  # DT_STRING, a scalar
     summary = _field(5, _field(1, _field(1, CSV_NAME.encode()) + tensor + plugin))
-    logs = folder / MARKER_FOLDER
+    logs = folder / _MARKER_FOLDER
     logs.mkdir(parents=True, exist_ok=True)
     path = logs / f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns() % 10**6}.v2"
     path.write_bytes(_record(_event(_field(3, b"brain.Event:2"))) + _record(_event(b"\x10\x00", summary)))

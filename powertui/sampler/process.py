@@ -76,6 +76,7 @@ class RecorderProcess:
         self._listeners: list[Callable[[Event], None]] = []
         self._limit_listeners: list[Callable[[str, str, float, float | None], None]] = []
         self._opened = threading.Event()
+        self._over = False  # nothing more will come
         self._error: dict[str, str] | None = None
         self._process: subprocess.Popen[str] | None = None
         self._thread: threading.Thread | None = None
@@ -145,7 +146,7 @@ class RecorderProcess:
         if self._error is not None:
             self._end()
             raise error_from(self._error)
-        if not self.infos and not self.alive:
+        if not self.infos and (self._over or not self.alive):
             self._end()
             raise SensorError("The recorder could not be started.", hint="See its message above.")
 
@@ -187,6 +188,7 @@ class RecorderProcess:
         for line in stdout or ():
             with contextlib.suppress(ValueError):
                 self._take(json.loads(line))
+        self._over = True  # its end is noticed before the system calls it dead
         self._opened.set()
 
     def _take(self, message: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ __all__ = ["Asker", "Done", "Program", "environment", "find", "run"]
 
 _PLACES = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")  # sbin is not in everybody's PATH
 _SEARCHED = ("PATH", "LD_LIBRARY_PATH")  # an empty or relative folder in them is the working folder, or below it
-MOST = 1 << 20  # bytes of a program's output
+_MOST = 1 << 20  # bytes of a program's output
 TIMED_OUT, NOT_RUN, TOO_MUCH = 124, 127, 125
 
 
@@ -102,7 +102,7 @@ def _stranger(uid: int) -> str:
 
 
 def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
-    """Run to the end, within the time, and with no more than `MOST` bytes of output. Never raises for what the program does."""
+    """Run to the end, within the time, and with no more than `_MOST` bytes of output. Never raises for what the program does."""
     return _run(command, env, timeout)[0]
 
 
@@ -132,8 +132,8 @@ def _run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> tupl
                 if not data:
                     selector.unregister(key.fileobj)
                 texts[key.fileobj] += data  # type: ignore[index]
-            if sum(map(len, texts.values())) > MOST:
-                trouble = Done(TOO_MUCH, "", f"more than {MOST >> 20} MiB of output")
+            if sum(map(len, texts.values())) > _MOST:
+                trouble = Done(TOO_MUCH, "", f"more than {_MOST >> 20} MiB of output")
     if trouble is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))

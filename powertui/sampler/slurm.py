@@ -3,7 +3,7 @@
 Slurm renews its counters every 30 s or so and keeps one for each step: that of `extern` is of all the job's nodes for as long as
 the job runs, that of `batch` of its first node, others are of the nodes and the time of their `srun`. They overlap, so one is
 followed, and another one only when that is gone. Watts are the mean since the value before; a value that has not moved yet is an
-old one, and nothing new is said until it moves. How old the first value is, nobody tells: what it has moved by when it first moves
+old one, and nothing new is said until it moves. How old the first value is, is not known: what it has moved by when it first moves
 was drawn in an unknown time, so the counting begins there.
 
     slurm:           this job ($SLURM_JOB_ID, else the control group that we are in)
@@ -23,13 +23,17 @@ from powertui.sampler import programs
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
-__all__ = ["SlurmSource", "job_of", "joules_of", "leading", "make"]
+__all__ = ["EnergyNotCounted", "SlurmSource", "job_of", "joules_of", "leading", "make"]
 
 _JOB = re.compile(r"\d{1,12}([_+.][A-Za-z0-9]{1,20})?")
 _GROUP = re.compile(r"/job_(\d{1,12})(?:/|$)", re.MULTILINE)
 _NONE = ("0", "", "4294967294", "18446744073709551614")  # what Slurm writes for "not counted"
 _RENEWED_S = 30.0
 _FIRST = "the counting begins here"
+
+
+class EnergyNotCounted(NotSupported):
+    """Slurm counts no energy for the job; its administrator can have it do so."""
 
 
 def joules_of(text: str) -> dict[str, int]:
@@ -73,8 +77,10 @@ class SlurmSource:
         self._path = program.path
         steps, why = self._ask()
         if not steps:
-            raise NotSupported(
-                why or f"Slurm counts no energy for job {self._job}.",
+            if why:
+                raise NotSupported(why, hint="Check that the job is running.")
+            raise EnergyNotCounted(
+                f"Slurm counts no energy for job {self._job}.",
                 hint="Ask the administrator to set AcctGatherEnergyType (ipmi, rapl, xcc or pm_counters) in slurm.conf.",
             )
         self._step = leading(steps)

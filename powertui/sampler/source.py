@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 from powertui.errors import UsageError
 from powertui.sampler.credentials import Secret
+from powertui.sampler.schemes import SCHEMES
 from powertui.sampler.urls import Address, parse_url
 
 __all__ = [
@@ -165,32 +166,11 @@ class Options:
     open_within: float = 0.0  # s that open() may take; 0: what the source needs
 
 
-# scheme → (module, function): the function takes (Address, Options) and returns a Source that is not yet open
-_FACTORIES = {
-    "auto": ("powertui.sampler.auto", "make"),
-    "ipmi": ("powertui.sampler.ipmi", "make"),
-    "ipmitool": ("powertui.sampler.ipmitool", "make"),
-    "redfish": ("powertui.sampler.redfish", "make"),
-    "hwmon": ("powertui.sampler.hwmon", "make"),
-    "amd": ("powertui.sampler.hwmon", "make_amd"),
-    "rapl": ("powertui.sampler.rapl", "make"),
-    "perf": ("powertui.sampler.perf", "make"),
-    "nvml": ("powertui.sampler.nvml", "make"),
-    "nvidia-smi": ("powertui.sampler.gpu_programs", "make_nvidia"),
-    "amd-smi": ("powertui.sampler.gpu_programs", "make_amd"),
-    "aiu-smi": ("powertui.sampler.aiu_smi", "make"),
-    "pm_counters": ("powertui.sampler.pm_counters", "make"),
-    "slurm": ("powertui.sampler.slurm", "make"),
-    "prometheus": ("powertui.sampler.prometheus", "make"),
-    "csv": ("powertui.sampler.csv_tail", "make"),
-}
-
-
 def _factory(scheme: str) -> Callable[[Address, Options], Any]:
     """What makes the sources of a scheme: ours, else another package's (plugins.py)."""
-    if scheme in _FACTORIES:
-        module, function = _FACTORIES[scheme]
-        make: Callable[[Address, Options], Any] = getattr(importlib.import_module(module), function)
+    if scheme in SCHEMES:
+        module, _, function = SCHEMES[scheme].target.partition(":")
+        make: Callable[[Address, Options], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
         return make
     from powertui import plugins
 
@@ -198,15 +178,14 @@ def _factory(scheme: str) -> Callable[[Address, Options], Any]:
     if scheme in others:
         made: Callable[[Address, Options], Any] = importlib.import_module("powertui.sampler.foreign").maker(others[scheme])
         return made
-    known = ", ".join(sorted({*_FACTORIES, *others}))
+    known = ", ".join(sorted({*SCHEMES, *others}))
     raise UsageError(f"There is no power source {scheme!r}.", hint=f"The sources are: {known}." + plugins.left_out(plugins.SOURCES))
 
 
 def open_source(url: str, options: Options | None = None) -> Source:
     """A source by its URL, not yet connected: call its `open()`.
 
-    `ipmi://user@bmc:623`, `ipmitool://bmc`, `ipmitool:open`, `redfish://bmc`, `auto://bmc`, `hwmon:`, `rapl:`, `perf:`, `nvml:`,
-    `amd:`, `pm_counters:`, `nvidia-smi:`, `amd-smi:`, `aiu-smi:`, `slurm:`, `prometheus://server:9090?match=…`, `csv:FILE`.
+    `ipmi://user@bmc:623`, `ipmitool:open`, `hwmon:`, `prometheus://server:9090?match=…`, `csv:FILE`: schemes.py names them all.
     """
     address = parse_url(url)
     options = options or Options()

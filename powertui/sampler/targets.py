@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from powertui.config import NamedHost
 from powertui.errors import UsageError
 from powertui.sampler.credentials import KG_VARIABLES, Secret, find_password, read_secret_file
+from powertui.sampler.schemes import is_bmc
 from powertui.sampler.source import Options
 from powertui.sampler.urls import Address, host_port, parse_url
 
 __all__ = ["Target", "targets"]
 
-_NETWORK = frozenset({"auto", "ipmi", "ipmitool", "redfish"})
 _TIMEOUT = 2.0
 
 
@@ -26,7 +26,7 @@ class Target:
 
 
 def _needs_login(address: Address) -> bool:
-    return bool(address.host) and (address.scheme in _NETWORK or (address.scheme == "prometheus" and bool(address.user)))
+    return bool(address.host) and (is_bmc(address.scheme) or (address.scheme == "prometheus" and bool(address.user)))
 
 
 def _named(text: str, config: Mapping[str, NamedHost]) -> tuple[Address, NamedHost]:
@@ -83,7 +83,7 @@ def targets(
             root=root,
             name=entry.name,
         )
-        if address.scheme in _NETWORK and address.host:
+        if is_bmc(address.scheme) and address.host:
             address = replace(address, user=login)
         if _needs_login(address):
             key = (address.host, login)

@@ -67,7 +67,7 @@ def _nothing_sampled(session: Session) -> str:
     return "" if session.feed is not None else "Nothing is being sampled. Watch a server's power with: powertui live --host BMC"
 
 
-TOOL = "powertui.screens.tool:ToolScreen"
+_TOOL = "powertui.screens.tool:ToolScreen"
 
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
@@ -77,9 +77,9 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=_nothing_to_draw),
     ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=_no_profile),
     ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=_nothing_to_align),
-    ScreenSpec("ops", "5", "Ops", TOOL, tool="op_stats", lacks=_no_profile),
-    ScreenSpec("steps", "6", "Steps", TOOL, tool="steps", lacks=_no_steps),
-    ScreenSpec("tool", "7", "Tools", TOOL),
+    ScreenSpec("ops", "5", "Ops", _TOOL, tool="op_stats", lacks=_no_profile),
+    ScreenSpec("steps", "6", "Steps", _TOOL, tool="steps", lacks=_no_steps),
+    ScreenSpec("tool", "7", "Tools", _TOOL),
     ScreenSpec("live", "9", "Live", "powertui.screens.live:LiveScreen", needs_run=False, lacks=_nothing_sampled),
     ScreenSpec("help", "", "Help", "powertui.screens.help:HelpScreen", needs_run=False),
 )

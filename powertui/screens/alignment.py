@@ -23,7 +23,7 @@ from powertui.screens.base import BaseScreen, bindings_for
 from powertui.widgets.alignment_chart import AlignmentChart, AlignmentView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
-WAYS = (
+_WAYS = (
     ("auto", "The best evidence"),
     ("clock", "Wall clocks"),
     ("signal", "By signal"),
@@ -33,7 +33,7 @@ WAYS = (
 _POINTS = 4000  # of the curve of what ran
 
 
-class Way(NamedTuple):
+class _Way(NamedTuple):
     """One way of aligning, and what it gives for every channel, those of the log that leads first."""
 
     mode: str
@@ -51,7 +51,7 @@ class AlignmentScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ways: tuple[Way, ...] = ()
+        self._ways: tuple[_Way, ...] = ()
         self._ran: tuple[Int64s, Floats] | None = None
         self._of: tuple[object, ...] = ()
         self._chosen = 0
@@ -87,12 +87,12 @@ class AlignmentScreen(BaseScreen):
 
         def work() -> None:
             ways = []
-            for mode, title in WAYS:
+            for mode, title in _WAYS:
                 how = _options(mode, chosen)
                 if how is not None:
                     placed = align.place_all(run, index, entry, how)
                     order = leading.order([p.power for p in placed], run.traces[index].span)
-                    ways.append(Way(mode, title, how, tuple(placed[row] for row in order)))
+                    ways.append(_Way(mode, title, how, tuple(placed[row] for row in order)))
             self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
 
         self.run_worker(work, thread=True, exclusive=True, group="alignment")
@@ -103,7 +103,7 @@ class AlignmentScreen(BaseScreen):
         if self.is_mounted:
             self._draw()
 
-    def _computed(self, of: tuple[object, ...], ways: tuple[Way, ...], ran: tuple[Int64s, Floats]) -> None:
+    def _computed(self, of: tuple[object, ...], ways: tuple[_Way, ...], ran: tuple[Int64s, Floats]) -> None:
         if of != self._of:
             return
         self._ways, self._ran = ways, ran

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from powertui.screens.shell import Shell
 
 
-MOST_HINTS = 8  # that a footer takes of a page that names none itself
+_MOST_HINTS = 8  # that a footer takes of a page that names none itself
 
 
 def bindings_for(screen: str) -> list[BindingType]:
@@ -147,7 +147,7 @@ class BaseScreen(_Paced):
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """What this page and this selection can do, most useful first: ids of actions, or (id, words); "a+b" is a pair. A page that
         is worth going to is a hint of its own."""
-        return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:MOST_HINTS]
+        return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:_MOST_HINTS]
 
     def closes(self) -> str:
         """What Esc would close on this page; "" when it would leave it."""

@@ -24,7 +24,7 @@ from powertui.screens.session import Session
 if TYPE_CHECKING:
     from powertui.screens.shell import Shell
 
-MEANINGS = {
+_MEANINGS = {
     "samples": "watts of every channel, with epoch, step and op",
     "steps": "times, joules and watts of every step",
     "ops": "count, total, self and share of every op",
@@ -75,7 +75,7 @@ class ExportDialog(Dialog):
             yield Static(
                 f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}", id="export-title", markup=False
             )
-            options = [Option(Text.assemble((f"{what:<10}", "bold"), MEANINGS.get(what, "")), id=what) for what in self._offered]
+            options = [Option(Text.assemble((f"{what:<10}", "bold"), _MEANINGS.get(what, "")), id=what) for what in self._offered]
             yield OptionList(*options, markup=False, compact=True)
             yield Static("File (.csv, .json or .parquet); Enter writes, Esc cancels", classes="label", markup=False)
             yield Input(compact=True)

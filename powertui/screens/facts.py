@@ -10,7 +10,7 @@ from powertui.plain import plain
 from powertui.view.navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
 
-LONGEST_STAT = 400
+_LONGEST_STAT = 400
 
 
 def of(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> str:
@@ -48,7 +48,7 @@ def in_short(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
 
 def _stats(model: TimelineModel, selection: Selected) -> list[str]:
     try:
-        return [f"  {plain(stat.name)}: {plain(_text(stat.value), LONGEST_STAT)}" for stat in model.stats(selection)]
+        return [f"  {plain(stat.name)}: {plain(_text(stat.value), _LONGEST_STAT)}" for stat in model.stats(selection)]
     except FileChanged as error:
         return [f"  (stats not readable: the file {error.problem})"]
 

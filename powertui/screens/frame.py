@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from powertui.data.energy.findings.finding import Finding
     from powertui.screens.session import Session
 
-LONGEST_NAME = 60
+_LONGEST_NAME = 60
 TELLS_NEWS = ("symmetry", "overview")  # pages on which findings stand anyway
-AGAINST = " against what ran"
-BY = {  # what placed the power, in a word
+_AGAINST = " against what ran"
+_BY = {  # what placed the power, in a word
     "wall clocks of both": "clock", "wall clocks, refined by signal": "clock", "powerboard marker": "marker",
     "local time, zone found": "clock", "by signal": "signal", "set by hand": "hand", "pinned by hand": "hand",
 }  # fmt: skip
@@ -28,8 +28,8 @@ def head(session: Session) -> Head:
         if session.feed is not None:
             return Head("live power")
         folder = session.logdir
-        return Head(plain(folder.path, LONGEST_NAME) if folder is not None else "powertui")
-    name = plain(session.opened.name, LONGEST_NAME)
+        return Head(plain(folder.path, _LONGEST_NAME) if folder is not None else "powertui")
+    name = plain(session.opened.name, _LONGEST_NAME)
     trace = session.trace
     if trace is None:
         return Head(name, "", "", () if session.complete else ("reading …",))
@@ -46,7 +46,7 @@ def _power(session: Session) -> tuple[str, ...]:
         return ("power not placed",)
     half = units.duration((placed.offset_hi_ps - placed.offset_lo_ps) // 2, 2)
     unsure = ", ambiguous" if placed.status == "ambiguous" else ""
-    by = BY.get(placed.source, plain(placed.source, 16))
+    by = _BY.get(placed.source, plain(placed.source, 16))
     return (f"power ±{half} by {by}{unsure}", f"power ±{half}{unsure}", f"±{half}{unsure}")
 
 
@@ -81,13 +81,13 @@ def _news(session: Session, name: str) -> int:
 
 
 def news(session: Session) -> list[str]:
-    """What stands out most, in a sentence, and the key of the page that tells of it; then in ever fewer words: figures that have no
+    """What stands out most, in a sentence, and the key of the page that shows it; then in ever fewer words: figures that have no
     room are left to that page, the last first. Nothing found: nothing."""
     found = _findings(session)
     if not found:
         return []
     key = next(entry.key for entry in SCREENS if entry.name == "symmetry")
-    what = plain(found[0].text.partition("; ")[0], 200).removesuffix(AGAINST)
+    what = plain(found[0].text.partition("; ")[0], 200).removesuffix(_AGAINST)
     count = f"{len(found):,} findings, the largest: " if len(found) > 1 else "Found: "
     parts = what.split(", ")
     first = next((at for at, part in enumerate(parts) if ": " in part), 0)  # before it stands where it was found

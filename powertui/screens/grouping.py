@@ -22,6 +22,7 @@ from powertui.data.logdir.by_hand import Part
 from powertui.data.logdir.moves import Move
 from powertui.plain import plain
 from powertui.screens.base import Dialog
+from powertui.screens.choosing import ChoosingDialog
 from powertui.view import grouped
 from powertui.widgets import background
 from powertui.widgets.lists import Choices
@@ -29,10 +30,10 @@ from powertui.widgets.lists import Choices
 if TYPE_CHECKING:
     from powertui.screens.open import OpenScreen
 
-ALONE = "none of these: a training of its own"
-NOTHING_ELSE = "There is no other training here that it could belong to, and nothing that it could be taken out of."
-NOTHING_LEFT = "There is nothing more to undo: what belongs together is as it was found."
-NOT_KEPT = "It holds until the folder is looked through again: {} cannot be written."
+_ALONE = "none of these: a training of its own"
+_NOTHING_ELSE = "There is no other training here to move it to, and it is part of none."
+_NOTHING_LEFT = "There is nothing left to undo: everything is grouped as it was found."
+_NOT_KEPT = "This lasts only until the folder is scanned again: {} cannot be written."
 
 
 class PartsDialog(Dialog):
@@ -83,20 +84,13 @@ class PartsDialog(Dialog):
         self.answer([self._parts[number] for number in sorted(self._marked or {event.option_index})])
 
 
-class BelongsDialog(Dialog):
+class BelongsDialog(ChoosingDialog):
     """Where parts belong; answers with a training, with "" for none of them, or with None."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "move(10)", show=False),
-        Binding("pageup", "move(-10)", show=False),
-    ]
 
     def __init__(self, what: str, others: Sequence[TrainingEntry], alone: bool) -> None:
         super().__init__()
         self._what, self._others, self._alone = what, others, alone
-        self._shown: list[TrainingEntry | str] = []
+        self._shown: list[tuple[Option, TrainingEntry | str]] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
@@ -105,46 +99,21 @@ class BelongsDialog(Dialog):
             yield Choices(markup=False, compact=True)
             yield Static("Enter moves it there, Esc leaves everything as it is.", id="markers-note", markup=False)
 
-    def on_mount(self) -> None:
-        box = self.query_one(Input)
-        box.cursor_blink = False
-        self.set_focus(box)
-        self._fill("")
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list while typing."""
-        event.stop()
-        self._fill(event.value)
-
-    def _fill(self, text: str) -> None:
+    def fill(self, text: str) -> None:
         words = text.lower().split()
-        self._shown = [one for one in self._others if all(word in one.name.lower() for word in words)]
-        if self._alone and not words:
-            self._shown.insert(0, "")
+        fits = [one for one in self._others if all(word in one.name.lower() for word in words)]
+        alone = [_ALONE] if self._alone and not words else []
+        options = [Option(Text(line, no_wrap=True, overflow="ellipsis")) for line in alone + grouped.lines(fits)]
+        self._shown = list(zip(options, [*([""] if alone else []), *fits], strict=True))
         listed = self.query_one(Choices)
         listed.clear_options()
-        told = [ALONE] * ("" in self._shown) + grouped.lines([one for one in self._shown if isinstance(one, TrainingEntry)])
-        listed.add_options(Option(Text(line, no_wrap=True, overflow="ellipsis")) for line in told)
-        listed.highlighted = 0 if self._shown else None
+        listed.add_options(options)
+        listed.highlighted = 0 if options else None
 
-    def action_move(self, by: int) -> None:
-        """The arrow keys move in the list while the cursor stays in the box."""
-        listed = self.query_one(Choices)
-        if listed.highlighted is not None:
-            listed.highlighted = min(max(0, listed.highlighted + by), listed.option_count - 1)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
-        event.stop()
-        at = self.query_one(Choices).highlighted
-        if at is not None:
-            self.answer(self._shown[at])
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
-        event.stop()
-        if event.option_index < len(self._shown):
-            self.answer(self._shown[event.option_index])
+    def choose(self, option: Option) -> None:
+        shown = next((one for listed, one in self._shown if listed is option), None)
+        if shown is not None:
+            self.answer(shown)
 
 
 class Regrouping:
@@ -191,7 +160,7 @@ class Regrouping:
         everything = len(around) == 1 and len(parts) == len(by_hand.parts(around[0]))
         others = grouped.others(around if len(around) == 1 else (), all_)
         if not others and everything:
-            self._page.say(NOTHING_ELSE)
+            self._page.say(_NOTHING_ELSE)
             return
 
         def answered(target: TrainingEntry | str | None) -> None:
@@ -222,13 +191,13 @@ class Regrouping:
     def _take_back(self) -> None:
         folder = self._page.session.logdir
         if folder is None or not folder.moves:
-            self._page.say(NOTHING_LEFT)
+            self._page.say(_NOTHING_LEFT)
             self._made()
             return
         last = folder.moves[-1]
         self._lay(
             lambda known: known[:-1] if known[-1:] == (last,) else known, lambda: moves.take_back(last),
-            "The last change of what belongs together is undone.",
+            "The last change of the grouping is undone.",
         )  # fmt: skip
 
     def _then(self, change: Callable[[], None]) -> None:
@@ -261,7 +230,7 @@ class Regrouping:
                 self._lay(change, lambda: kept, said)
                 return
             page.regrouped(now)
-            page.say(said if kept else f"{said} {NOT_KEPT.format(moves.place().parent)}", warn=not kept)
+            page.say(said if kept else f"{said} {_NOT_KEPT.format(moves.place().parent)}", warn=not kept)
             self._made()
 
         background.begin(page, "lay", work, done)

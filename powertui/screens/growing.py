@@ -21,8 +21,8 @@ from powertui.view.timeline_model import TimelineModel
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
-MOST = 64_000_000  # bytes of scalars and power that are read anew whenever they have grown
-REST = 10  # times as long as it took nothing is read again
+_MOST = 64_000_000  # bytes of scalars and power that are read anew whenever they have grown
+_REST = 10  # times as long as it took nothing is read again
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Growing:
         began = time.monotonic()
         sizes = _sizes(self.training)
         grown = any(was is not None and now is not None and now != was for now, was in zip(sizes, self._sizes, strict=True))
-        if not grown or began < self._not_before or sum(size or 0 for size in sizes) > MOST:
+        if not grown or began < self._not_before or sum(size or 0 for size in sizes) > _MOST:
             self._sizes = tuple(now if was is None else was for now, was in zip(sizes, self._sizes, strict=True))
             return None
         self._sizes = sizes
@@ -56,7 +56,7 @@ class Growing:
             found = self._again(opened, index, model, aligning)
         except PowertuiError:
             return None  # gone, or half written: the next look tells
-        self._not_before = time.monotonic() + REST * (time.monotonic() - began)
+        self._not_before = time.monotonic() + _REST * (time.monotonic() - began)
         return found
 
     def _again(self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning) -> Grown | None:

@@ -12,8 +12,8 @@ from powertui.data.window import touches
 from powertui.plain import plain, width
 from powertui.view import cut
 
-STRADDLED = "events across its ends count by the part inside"
-STRADDLED_SHORT = "events cut at its ends"
+_STRADDLED = "events across its ends count by the part inside"
+_STRADDLED_SHORT = "events cut at its ends"
 
 
 def words(profile: Profile, window: tuple[int, int] | None, cells: int) -> str:
@@ -39,7 +39,7 @@ def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
     devices = f"{len(trace.devices)} {plural('device', len(trace.devices))}" if trace.devices else ""
     named = _named(profile, window)
     straddled = window is not None and windows.of(trace, lo, hi).straddled
-    long, short = (STRADDLED, STRADDLED_SHORT) if straddled else ("", "")
+    long, short = (_STRADDLED, _STRADDLED_SHORT) if straddled else ("", "")
 
     def form(parts: tuple[str, ...], remark: str) -> str:
         return f"{named}: {', '.join(part for part in parts if part)}{'; ' * bool(remark)}{remark}"

@@ -25,11 +25,11 @@ from powertui.terminal.pacing import PaintGate
 from powertui.terminal.theme import Theme
 from powertui.view import cut
 
-MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
-NARROWEST = 36  # cells of one column of keys
-ENOUGH = 58  # as many as let most lines be read in full
-BETWEEN = 2
-EVERYWHERE = "Everywhere"
+_MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
+_NARROWEST = 36  # cells of one column of keys
+_ENOUGH = 58  # as many as let most lines be read in full
+_BETWEEN = 2
+_EVERYWHERE = "Everywhere"
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ def _of_others(name: str) -> list[list[HelpLine]]:
 def _columns(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int) -> tuple[list[list[HelpLine]], int]:
     """The groups in columns: as few as fit into the height, as many as the width has room for. Then the cells of each."""
     lines = sum(len(group) + 1 for group in groups)
-    most = max(1, min(len(groups), (cells + BETWEEN) // (NARROWEST + BETWEEN)))
-    roomy = max(1, min(most, (cells + BETWEEN) // (ENOUGH + BETWEEN)))
+    most = max(1, min(len(groups), (cells + _BETWEEN) // (_NARROWEST + _BETWEEN)))
+    roomy = max(1, min(most, (cells + _BETWEEN) // (_ENOUGH + _BETWEEN)))
     count = next((n for n in range(roomy, most + 1) if max(map(len, _spread(groups, n, lines))) <= rows), most)
     out = _spread(groups, count, lines)
-    return out, (cells + BETWEEN) // len(out) - BETWEEN
+    return out, (cells + _BETWEEN) // len(out) - _BETWEEN
 
 
 def _spread(groups: Sequence[Sequence[HelpLine]], count: int, lines: int) -> list[list[HelpLine]]:
@@ -103,7 +103,7 @@ def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Th
         for column in beside:
             entry = column[y] if y < len(column) else HelpLine("")
             used = _draw(text, entry, each, look)
-            text.append("\n" if column is beside[-1] else " " * (each - used + BETWEEN))
+            text.append("\n" if column is beside[-1] else " " * (each - used + _BETWEEN))
     return text
 
 
@@ -117,7 +117,7 @@ def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
     title = cut.end(entry.title, cells - 14)
     text.append(title)
     used = 14 + width(title)
-    if entry.more and (used + 2 + width(entry.more) <= cells or cells >= ENOUGH):
+    if entry.more and (used + 2 + width(entry.more) <= cells or cells >= _ENOUGH):
         more = cut.end(entry.more, cells - used - 2)
         text.append(f"  {more}", look.style("dim"))
         used += 2 + width(more)
@@ -131,7 +131,7 @@ def _link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, 
             "terminal",
             f"TERM={capabilities.term}, {_colors(capabilities.color)}, {capabilities.glyphs} glyphs, {capabilities.encoding}",
         ),
-        ("mouse", MOUSE if capabilities.mouse else "left to the terminal"),
+        ("mouse", _MOUSE if capabilities.mouse else "left to the terminal"),
         ("link", gate.describe()),
     ]
     if capabilities.remote and gate.wants_compression:
@@ -202,7 +202,7 @@ class HelpScreen(BaseScreen):
             whole.add_row(meanings)
             whole.add_row("")
         groups = _of_others(name) if self._others else of_page(name)
-        whole.add_row(_drawn(groups, max(NARROWEST, self.size.width - 3), room, look))
+        whole.add_row(_drawn(groups, max(_NARROWEST, self.size.width - 3), room, look))
         self.query_one("#keys", Static).update(whole)
 
     def on_resize(self, event: object) -> None:

@@ -28,11 +28,11 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.view import live_rows as rows
 from powertui.widgets.live_pane import LivePane
 
-TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
-WATCH_S = 2.0
-SUM = ChannelKey("", "sum")
-LOG_ROWS = 4
-GROW_S = 600  # longer histories than this are asked for
+_TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
+_WATCH_S = 2.0
+_SUM = ChannelKey("", "sum")
+_LOG_ROWS = 4
+_GROW_S = 600  # longer histories than this are asked for
 
 
 class LiveScreen(BaseScreen):
@@ -85,7 +85,7 @@ class LiveScreen(BaseScreen):
         """Look at the feed from now on, and at the logdir in a thread."""
         if self.feed is None:
             return
-        self.set_interval(TICK_S, self.tick)
+        self.set_interval(_TICK_S, self.tick)
         logdir = self.session.watched
         if logdir:
             self._watch = Watch(logdir)
@@ -130,7 +130,7 @@ class LiveScreen(BaseScreen):
         if len(total.keys) < 2:
             return
         if self._sum is None:
-            self._sum = History(SUM, host="sum", scope=Scope.UNKNOWN)
+            self._sum = History(_SUM, host="sum", scope=Scope.UNKNOWN)
         last = self._sum.last_ns
         newest = max(feed.board.histories[key].last_ns for key in total.keys)
         # Rows arrive one after another within a tick: one sum an interval, made of the newest of each.
@@ -161,11 +161,11 @@ class LiveScreen(BaseScreen):
         keys = self.order(feed)
         if not keys:
             self.query_one("#summary", LivePane).show([[], [("  waiting for the first reading …", "dim")], []])
-            self.query_one("#table", LivePane).show(rows.waiting(feed.away, max(1, height - 2 * LOG_ROWS), columns))
-            self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, LOG_ROWS))
+            self.query_one("#table", LivePane).show(rows.waiting(feed.away, max(1, height - 2 * _LOG_ROWS), columns))
+            self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, _LOG_ROWS))
             return
         if not self._zoomed and self.view.follows:
-            self.view = rows.LiveSpan(rows.fitting((now - self._first_ns(feed)) / NS, longest=GROW_S))
+            self.view = rows.LiveSpan(rows.fitting((now - self._first_ns(feed)) / NS, longest=_GROW_S))
         history, total = self.shown(feed, keys)
         space = self._space(height, len(keys), len(feed.away))
         first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
@@ -199,7 +199,7 @@ class LiveScreen(BaseScreen):
 
     def _space(self, height: int, channels: int, waiting: int) -> dict[str, int]:
         """Rows for each part. The chart gets what is left, and never less than a few."""
-        log = LOG_ROWS if height >= 28 else 2 if height >= 18 else 1
+        log = _LOG_ROWS if height >= 28 else 2 if height >= 18 else 1
         run = 0 if self._watch is None else min(len(self.epochs) + 1, 6 if height >= 28 else 3)
         left = height - 1 - rows.BIG_ROWS - log - run
         waiting = min(waiting, max(1, left // 4))
@@ -233,7 +233,7 @@ class LiveScreen(BaseScreen):
             news = watch.poll()
             if news:
                 self.post_message(self.Watched(news))
-            self._stop_watching.wait(WATCH_S)
+            self._stop_watching.wait(_WATCH_S)
 
     def on_live_screen_watched(self, message: Watched) -> None:
         """An epoch has ended, a profile has appeared."""

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
     from powertui.view.around import Around
 
-TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
-PREPARED = 6  # strips that are drawn unless a person chooses
-TELLING = 20  # readings in a profile from which it can tell what stands out in it
-MANY = 1 << 20  # readings: what looking at all of them took is worth handing back
-SOON_S = 0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
-PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
+_TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
+_PREPARED = 6  # strips that are drawn unless a person chooses
+_TELLING = 20  # readings in a profile from which it can tell what stands out in it
+_MANY = 1 << 20  # readings: what looking at all of them took is worth handing back
+_SOON_S = 0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
+_PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class _Pace:
         self._done = done
 
     def left_s(self, now: float) -> float:
-        """Seconds until it is whole, if it goes on so; endless where nobody knows."""
+        """Seconds until it is whole, if it goes on so; endless where it is not known."""
         if not self._total or not self._done:
             return math.inf
         return (now - self._began) * (self._total - self._done) / self._done
@@ -134,7 +134,7 @@ class Loader:
             raise Cancelled("reading was stopped")
         now = time.monotonic()
         self._pace.told(now, done, total)
-        if now - self._told >= TELL_EVERY_S:
+        if now - self._told >= _TELL_EVERY_S:
             self._told = now
             self._on_progress(LoadingProgress(done, total, events))
 
@@ -152,7 +152,7 @@ class Loader:
             for run in stream_run(self.entry, options=self._options, progress=self._progress, beside=beside):
                 latest = run
                 now = time.monotonic()
-                worth = now - self._parted >= PART_EVERY_S and self._pace.left_s(now) > SOON_S
+                worth = now - self._parted >= _PART_EVERY_S and self._pace.left_s(now) > _SOON_S
                 if parts and worth and any(not trace.complete for trace in run.traces):
                     self._give(run, None)
                     self._parted = time.monotonic()
@@ -174,7 +174,7 @@ class Loader:
         else:
             part = whole(opened, index, model, self._aligning)
             part = replace(part, changed=watch.changed(run))
-        if opened is not None and sum(len(one) for one in run.power) > MANY:
+        if opened is not None and sum(len(one) for one in run.power) > _MANY:
             packed.give_back()
         if not self._cancelled.is_set():
             self._on_part(part)
@@ -205,7 +205,7 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
         seen = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
         power = power or seen.power
         lies = around.of(seen)
-        for strip in lies.strips[:PREPARED]:
+        for strip in lies.strips[:_PREPARED]:
             strip.make()  # in this thread, and not when it is drawn
         model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
     if model is not None:
@@ -233,13 +233,13 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | No
     found = list(told.findings.findings) if told is not None else []
     lo, hi = part.model.profiled
     read = part.account.power if part.account is not None else None
-    if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= TELLING:
+    if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= _TELLING:
         own = account.findings(Profile(opened, part.model.index), aligning).findings
         inside = {one for one in (*found, *own) if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2}
         # Each tells of what it knows best: the profile of what lies inside of it.
         found = [*(one for one in found if one not in inside), *(one for one in own if one in inside)]
     lies = around.of(part.seen, told.epochs() if told else (), told.phases() if told else (), found)
-    if sum(len(one) for one in opened.run.power) > MANY:
+    if sum(len(one) for one in opened.run.power) > _MANY:
         packed.give_back()
     return lies
 

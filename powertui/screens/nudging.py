@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell
 
-UNSAVED = "Kept until you quit. Start with --pins FILE to save it."
+_UNSAVED = "Kept until you quit. Start with --pins FILE to save it."
 
 
 def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
@@ -66,7 +66,7 @@ def refresh_s(session: Session) -> float:
 
 
 def refresh_of(power: PowerOnTrace) -> float:
-    """How often a channel changes, or is asked; a second where nothing tells."""
+    """How often a channel changes, or is asked; a second where it is not known."""
     known = power.series.sensor.refresh_s or power.series.sensor.poll_s
     return known.value if known is not None else 1.0
 
@@ -159,7 +159,7 @@ def _nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
 def kept(now: Pins) -> str:
     """Write the sidecar file when one was named."""
     if not now.path:
-        return UNSAVED
+        return _UNSAVED
     from powertui.data.energy import pins
 
     try:

@@ -35,10 +35,10 @@ from powertui.widgets.folding import FoldingTable
 from powertui.widgets.table import TableView
 
 # Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules take longer than steps.
-LOOK_INTO = 100_000_000
-WEIGH = 30_000_000
+_LOOK_INTO = 100_000_000
+_WEIGH = 30_000_000
 ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
-LISTED_S = 0.25  # what was learnt of the runs so often while they are read
+_LISTED_S = 0.25  # what was learnt of the runs so often while they are read
 WATCHED_S = 1.5  # and folders are asked so often whether something came
 
 
@@ -138,7 +138,7 @@ class OpenScreen(BaseScreen):
         if folder is not None and not folder.complete:
             count = f"{count} so far; searching folders …"
         if folder is not None and folder.moves:
-            count = f"{count}; what belongs together was changed by hand"
+            count = f"{count}; grouping changed by hand"
         self.query_one("#title", Static).update(Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True))
         self._show_rows()
         self._tell_problems()
@@ -219,7 +219,7 @@ class OpenScreen(BaseScreen):
     def _learned(self) -> None:
         """Something more is known of a run: shown together with what comes within the next moment."""
         if self.is_mounted and self._listing is None:
-            self._listing = self.set_timer(LISTED_S, self._relist)
+            self._listing = self.set_timer(_LISTED_S, self._relist)
 
     def _relist(self) -> None:
         self._listing = None
@@ -340,7 +340,7 @@ class OpenScreen(BaseScreen):
                     opened = Opened(run, options, load_run(run, options=options, progress=check))
                     known = listing.read(opened)
                     learn(run, known)
-                    if run.power and run.size <= WEIGH and not stop.is_set():
+                    if run.power and run.size <= _WEIGH and not stop.is_set():
                         learn(run, listing.weighed(opened, known, placing))
                 except Cancelled:
                     return
@@ -481,4 +481,4 @@ class OpenScreen(BaseScreen):
 
 def _small(run: RunEntry) -> bool:
     """Whether a run is looked into unasked: one that lies elsewhere moves when it is opened."""
-    return run.size <= LOOK_INTO and not any(elsewhere.away(file.path) for file in run.profiles)
+    return run.size <= _LOOK_INTO and not any(elsewhere.away(file.path) for file in run.profiles)

@@ -15,7 +15,7 @@ from powertui.screens import nudging
 if TYPE_CHECKING:
     from powertui.screens.shell import Shell
 
-NOTHING = "All power in these logs belongs to a host of this run by its name."
+_NOTHING = "All power in these logs belongs to a host of this run by its name."
 
 
 def _on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
@@ -39,7 +39,7 @@ def give_next(shell: Shell) -> str:
     host = found.machines[found.of_trace[index]]
     names = _on_offer(run, found, index)
     if not host or not names:
-        return NOTHING if host else "This profile does not say which host it is of."
+        return _NOTHING if host else "This profile does not say which host it is of."
     taken = next((name for name, owner in run.power_hosts if owner == host and name in names), None)
     after = names[names.index(taken) + 1 :] if taken is not None else names
     said = tuple(pair for pair in run.power_hosts if pair != (taken, host))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
@@ -18,11 +16,12 @@ from powertui.data.tools import registry
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens import SCREENS
-from powertui.screens.base import BaseScreen, Dialog
+from powertui.screens.base import BaseScreen
+from powertui.screens.choosing import ChoosingDialog
 from powertui.terminal import keymap
 from powertui.widgets.lists import Choices
 
-NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
+_NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def entries(page: str) -> list[PaletteLine]:
     out = [
         PaletteLine(f"do:{action.id}", action.title, action.help, action.keys_shown)
         for action in keymap.on_screen(page)
-        if action.id not in NOT_LISTED
+        if action.id not in _NOT_LISTED
     ]
     out += [PaletteLine(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "") for tool in registry.TOOLS]
     out += [
@@ -58,15 +57,8 @@ def _rank(entry: PaletteLine, words: list[str]) -> int | None:
     return 0 if words and title.startswith(words[0]) else 1 if all(word in title for word in words) else 2
 
 
-class Palette(Dialog):
+class Palette(ChoosingDialog):
     """Answers with a command for `Shell.run_command`, or None."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("pagedown", "move(10)", show=False),
-        Binding("pageup", "move(-10)", show=False),
-    ]
 
     def __init__(self, page: BaseScreen) -> None:
         super().__init__()
@@ -79,18 +71,7 @@ class Palette(Dialog):
             yield Input(placeholder="a command, 27.31s, 27.31s-28.78s, step 12, epoch 1 step 185-258", compact=True)
             yield Choices(markup=False, compact=True)
 
-    def on_mount(self) -> None:
-        box = self.query_one(Input)
-        box.cursor_blink = False
-        self.set_focus(box)
-        self._fill("")
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Narrow the list while typing."""
-        event.stop()
-        self._fill(event.value)
-
-    def _fill(self, text: str) -> None:
+    def fill(self, text: str) -> None:
         look = self._page.shell.look
         words = text.lower().split()
         ranked = [(place, number) for number, entry in enumerate(self._entries) if (place := _rank(entry, words)) is not None]
@@ -125,23 +106,8 @@ class Palette(Dialog):
         except PowertuiError as error:
             return None, str(error)
 
-    def action_move(self, by: int) -> None:
-        """The arrow keys move in the list while the cursor stays in the box."""
-        listed = self.query_one(OptionList)
-        if listed.option_count and listed.highlighted is not None:
-            listed.highlighted = min(max(0, listed.highlighted + by), listed.option_count - 1)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter."""
-        event.stop()
-        listed = self.query_one(OptionList)
-        if listed.highlighted is not None:
-            self.answer(listed.get_option_at_index(listed.highlighted).id)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
-        event.stop()
-        self.answer(event.option.id)
+    def choose(self, option: Option) -> None:
+        self.answer(option.id)
 
     def on_click(self, event: events.Click) -> None:
         """A click beside the palette closes it."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from powertui.screens.shell import Shell
     from powertui.view.around import Around
 
-CHANGED = "The file has changed since it was read. Press r to read it again."
+_CHANGED = "The file has changed since it was read. Press r to read it again."
 BESIDE = 1_000_000  # events of the profiles that are drawn beside the one in front: some 100 MB
 LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what nobody has asked for
 
@@ -140,7 +140,7 @@ class OpenRuns:
         page = self.shell.current()
         if page is not None and page.is_mounted and page.NAME == "timeline":
             page.show_progress("changed on disk")  # it stays there when the sentence is gone
-        self.shell.say(CHANGED, warn=True)
+        self.shell.say(_CHANGED, warn=True)
 
     def look_for_changes(self) -> None:
         """Whether the files of the run are still those that were read, in a thread: a file system that hangs holds up nobody."""

@@ -16,8 +16,8 @@ from powertui.widgets.timeline import Timeline
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
 
-SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
-FRAME = 8  # how many times its own length is shown on either side of it
+_SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
+_FRAME = 8  # how many times its own length is shown on either side of it
 
 
 class Seeking:
@@ -81,8 +81,8 @@ class Seeking:
         if model is None or selected is None or view is None:
             return
         lo, hi = model.extent(selected)
-        if not SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
-            margin = max(1, hi - lo) * FRAME
+        if not _SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
+            margin = max(1, hi - lo) * _FRAME
             self._timeline.show_window(lo - margin, hi + margin)
 
     def hit(self, direction: int) -> None:

@@ -30,11 +30,11 @@ from powertui.terminal import theme as themes
 from powertui.terminal.launch import Display
 from powertui.terminal.pacing import Quality
 
-SWITCH_S = 0.0005
-EASE_S = 1.0  # by then the first picture is there
-WAITS_S = 0.4  # a page without its run is not worth a frame, unless reading takes longer than this
-LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
-COMPRESS = "This connection is slow. `ssh -C` (compression) makes powertui several times faster."
+_SWITCH_S = 0.0005
+_EASE_S = 1.0  # by then the first picture is there
+_WAITS_S = 0.4  # a page without its run is not worth a frame, unless reading takes longer than this
+_LOOK_EVERY_S = 2.0  # whether the files of the run are still those that were read
+_COMPRESS = "This connection is slow. `ssh -C` (compression) makes powertui several times faster."
 
 
 class Shell(TypeAhead[int]):
@@ -51,7 +51,7 @@ class Shell(TypeAhead[int]):
         self.animation_level = "none"
         # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy does, often), it would wait for
         # Python's 5 ms before it gets it back: ten waits are a stall that a person feels.
-        sys.setswitchinterval(SWITCH_S)
+        sys.setswitchinterval(_SWITCH_S)
         self.session = session
         self._first = first
         self.trail = Trail()
@@ -72,10 +72,10 @@ class Shell(TypeAhead[int]):
         """The terminal is ours now: colours, first screen."""
         self.register_theme(textual_theme(self.look))
         self.theme = "powertui"
-        self.set_timer(EASE_S, launch.at_ease)
-        self.set_interval(LOOK_EVERY_S, self.runs.look_for_changes)
+        self.set_timer(_EASE_S, launch.at_ease)
+        self.set_interval(_LOOK_EVERY_S, self.runs.look_for_changes)
         folder = self.session.logdir
-        self.gate.hold(time.monotonic() + WAITS_S)
+        self.gate.hold(time.monotonic() + _WAITS_S)
         if self._first != "open" or folder is None or not self.runs.open_found(folder):
             self.gate.release()
             self.show(self._first)
@@ -354,4 +354,4 @@ class Shell(TypeAhead[int]):
             page.adapt()
         if self.gate.wants_compression and self.capabilities.remote and not self._compress_said:
             self._compress_said = True
-            self.say(COMPRESS)
+            self.say(_COMPRESS)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:  # names alone: nothing is counted before the first picture
     from powertui.screens.timeline import TimelineScreen
     from powertui.view.in_sight import InSight
 
-AFTER_S = 0.2  # the view stands still for so long …
-LATE_S = 1.0  # … or so long, where there is much to count
-MUCH = 2_000_000  # events
+_AFTER_S = 0.2  # the view stands still for so long …
+_LATE_S = 1.0  # … or so long, where there is much to count
+_MUCH = 2_000_000  # events
 
 
 class SightCounting:
@@ -21,12 +21,12 @@ class SightCounting:
     def __init__(self, page: TimelineScreen) -> None:
         self.page = page
         self._timer: Any = None
-        self._of: tuple[object, int, int] | None = None  # the model and stretch that it is told of
+        self._of: tuple[object, int, int] | None = None  # the model and stretch that it is about
         self._asked: tuple[object, int, int] | None = None
 
     @property
     def is_behind(self) -> bool:
-        """Whether what is told of the view is still of another one."""
+        """Whether what is shown about the view is still about another one."""
         return self.page.view.sight.display and self._of != self._now()
 
     def _now(self) -> tuple[object, int, int] | None:
@@ -45,11 +45,11 @@ class SightCounting:
         model, lo, hi = self.page.timeline.model, now[1], now[2]
         assert model is not None
         much = False
-        if model.trace.event_count > MUCH:
+        if model.trace.event_count > _MUCH:
             from powertui.data.tools import event_sets
 
-            much = event_sets.touching(model.trace, lo, hi) > MUCH
-        self._timer = self.page.set_timer(LATE_S if much else AFTER_S, self._count)
+            much = event_sets.touching(model.trace, lo, hi) > _MUCH
+        self._timer = self.page.set_timer(_LATE_S if much else _AFTER_S, self._count)
 
     def _count(self) -> None:
         page, model, now = self.page, self.page.timeline.model, self._now()

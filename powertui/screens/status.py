@@ -17,11 +17,11 @@ from powertui.terminal import keymap
 from powertui.terminal.theme import Theme
 from powertui.view import cut
 
-APART = "   "  # between two hints
-MORE = " … "  # some hints had no room
-BEFORE = " ‹ "  # between the pages that Esc leads back along
-MOST_PAGES = 3  # of them that are named
-OPENS = " … ! shows all of it"
+_APART = "   "  # between two hints
+_MORE = " … "  # some hints had no room
+_BEFORE = " ‹ "  # between the pages that Esc leads back along
+_MOST_PAGES = 3  # of them that are named
+_OPENS = " … ! shows all of it"
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class WayBack:
         if self.closes:
             yield Hint("Esc", f"closes {self.closes}")
             return
-        for count in range(min(len(self.pages), MOST_PAGES), 0, -1):
-            yield Hint("Esc", f"back to {BEFORE.join(self.pages[:count])}")
+        for count in range(min(len(self.pages), _MOST_PAGES), 0, -1):
+            yield Hint("Esc", f"back to {_BEFORE.join(self.pages[:count])}")
         yield from [Hint("Esc", page) for page in self.pages[:1]]
 
 
@@ -70,7 +70,7 @@ def fitting(hints: Sequence[Hint], way_back: WayBack, room: int) -> list[Hint | 
 
     def cells(kept: int, back: Hint | None) -> int:
         shown = [*hints[:kept], *([back] if back is not None else []), HELP]
-        return sum(one.cells for one in shown) + len(APART) * (len(shown) - 1) + (0 if kept == len(hints) else len(MORE))
+        return sum(one.cells for one in shown) + len(_APART) * (len(shown) - 1) + (0 if kept == len(hints) else len(_MORE))
 
     kept = len(hints)
     while kept and cells(kept, forms[-1]) > room:
@@ -152,15 +152,15 @@ class StatusLine(Widget):
         fitting = next((text for text in (self._message, *self._shorter) if plain.width(text) <= room), None)
         if fitting is not None:
             return [(fitting, role)]
-        return [(cut.words(self._message, room - len(OPENS)), role), (OPENS, "key")]
+        return [(cut.words(self._message, room - len(_OPENS)), role), (_OPENS, "key")]
 
     def _can(self, room: int) -> list[tuple[str, str]]:
         line: list[tuple[str, str]] = []
         for one in fitting(self._hints, self._back, room):
             if one is None:
-                line.append((MORE.rstrip(), "dim"))
+                line.append((_MORE.rstrip(), "dim"))
                 continue
             if line:
-                line.append((APART, "dim"))
+                line.append((_APART, "dim"))
             line += [(one.keys, "key"), (f" {one.words}", "dim")]
         return line

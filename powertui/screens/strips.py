@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from powertui.plain import plain
 from powertui.screens.base import Dialog
 
-TITLE = "Strips above the timeline. Enter shows or hides one, Esc closes"
+_TITLE = "Strips above the timeline. Enter shows or hides one, Esc closes"
 
 
 class StripsDialog(Dialog):
@@ -31,7 +31,7 @@ class StripsDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
-            yield Static(TITLE, id="markers-title", markup=False)
+            yield Static(_TITLE, id="markers-title", markup=False)
             yield OptionList(*(Option(self._line(name)) for name in self._names), markup=False, compact=True)
 
     def on_mount(self) -> None:

@@ -21,7 +21,7 @@ from powertui.view.overview_lines import sentence
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
-CHART_LINES = 12  # that the curves need, however many findings there are
+_CHART_LINES = 12  # that the curves need, however many findings there are
 
 
 class SymmetryScreen(BaseScreen):
@@ -89,11 +89,25 @@ class SymmetryScreen(BaseScreen):
         self.top_line()
         self.footer()
 
+    def _unfold(self, found: Findings) -> None:
+        """List the smaller differences, too: why each of them is one is looked up in a thread."""
+
+        def listed() -> None:
+            if self._found is found:
+                self._unfolded = True
+                self._draw()
+
+        def work() -> None:
+            found.smaller.open()
+            self.shell.from_thread(listed)
+
+        self.run_worker(work, thread=True, exclusive=True, group="symmetry")
+
     def _listed(self) -> tuple[Finding, ...]:
         """The findings that have a line of their own."""
         if self._found is None:
             return ()
-        return self._found.findings + (self._found.smaller if self._unfolded else ())
+        return (*self._found.findings, *(self._found.smaller if self._unfolded else ()))
 
     def _look_at(self, chosen: Sequence[Finding]) -> None:
         """Put the epoch of a finding in front."""
@@ -123,7 +137,7 @@ class SymmetryScreen(BaseScreen):
         pane = self.query_one("#findings", LinesPane)
         lines = self._lines(found)
         height = self.size.height
-        chart = CHART_LINES if found.folded is not None or found.against is not None else 4
+        chart = _CHART_LINES if found.folded is not None or found.against is not None else 4
         pane.styles.height = min(max(3, height // 3, height - 2 - max(chart, height // 2)), len(lines) + 1)
         pane.set_lines(lines)
 
@@ -201,8 +215,7 @@ class SymmetryScreen(BaseScreen):
         """Go to the stretch in the timeline."""
         found, listed = self._found, self._listed()
         if found is not None and self._chosen == len(listed) and found.smaller and not self._unfolded:
-            self._unfolded = True
-            self._draw()
+            self._unfold(found)
             return
         if not listed:
             self.say("There is no finding to show.")

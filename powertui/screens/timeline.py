@@ -36,10 +36,10 @@ from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import MOST_VALUES, TimelineView
 
-CONTEXT_FROM = 100  # columns from which there is room for the context pane
-BELOW_FROM = 20  # rows from which there is room for a pane below
-WARNINGS = 6  # that fit on a page
-REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
+_CONTEXT_FROM = 100  # columns from which there is room for the context pane
+_BELOW_FROM = 20  # rows from which there is room for a pane below
+_WARNINGS = 6  # that fit on a page
+_REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
 
 
 class TimelineScreen(Moving):
@@ -108,8 +108,8 @@ class TimelineScreen(Moving):
     def fold_panes(self) -> None:
         """Which panes there is room for."""
         width, height = self.size
-        self.query_one("#context").display = self._context_wanted and width >= CONTEXT_FROM
-        room = height >= BELOW_FROM
+        self.query_one("#context").display = self._context_wanted and width >= _CONTEXT_FROM
+        room = height >= _BELOW_FROM
         self.below.arrange()
         # Without room for both, the pane below takes the place of the timeline until it is closed.
         self.view.display = room or not self.below.open
@@ -165,7 +165,7 @@ class TimelineScreen(Moving):
         if run is None or not session.complete or (model is not None and (run.event_count or run.power or model.strips)):
             return ""
         what = "holds no event: nothing was recorded." if run.traces else "holds no timeline."
-        why = [plain(str(warn)) for warn in run.warnings[:WARNINGS]]
+        why = [plain(str(warn)) for warn in run.warnings[:_WARNINGS]]
         return "\n\n".join([f"{name} {what}", *why, f"`powertui doctor {plain(run.path)}` lists what there is."])
 
     def _go(self, lo: int, hi: int) -> None:
@@ -184,7 +184,7 @@ class TimelineScreen(Moving):
         """Once the view stands still: the profile that it came to."""
         if self._reach_timer is not None:
             self._reach_timer.stop()
-        self._reach_timer = self.set_timer(REACH_AFTER_S, self._reach)
+        self._reach_timer = self.set_timer(_REACH_AFTER_S, self._reach)
 
     def _reach(self) -> None:
         model, state = self.timeline.model, self.timeline.state
@@ -245,7 +245,7 @@ class TimelineScreen(Moving):
 
     @property
     def is_behind(self) -> bool:
-        """Whether what is told of the view is still of another one."""
+        """Whether what is shown about the view is still about another one."""
         return self.sight.is_behind
 
     def in_sight(self) -> tuple[int, int] | None:
@@ -406,8 +406,8 @@ class TimelineScreen(Moving):
         """The pane beside the timeline."""
         self._context_wanted = not self._context_wanted
         self.fold_panes()
-        if self._context_wanted and self.size.width < CONTEXT_FROM:
-            self.say(f"The context pane needs {CONTEXT_FROM} columns.", warn=True)
+        if self._context_wanted and self.size.width < _CONTEXT_FROM:
+            self.say(f"The context pane needs {_CONTEXT_FROM} columns.", warn=True)
         self._show_context()
 
     def action_host(self) -> None:

@@ -24,9 +24,9 @@ from powertui.view import cut, listed
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 
-OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
-COPIED = 200  # rows that the clipboard takes
-LEAST_HEADING = 40  # cells that the window of a table keeps beside its title
+_OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
+_COPIED = 200  # rows that the clipboard takes
+_LEAST_HEADING = 40  # cells that the window of a table keeps beside its title
 
 
 class ToolScreen(BaseScreen):
@@ -70,7 +70,7 @@ class ToolScreen(BaseScreen):
     @property
     def _window(self) -> tuple[int, int] | None:
         """The marked window, for tools that ask of one; those of a run's steps list all of them."""
-        return None if self.tool.name in OF_ALL else self.session.window
+        return None if self.tool.name in _OF_ALL else self.session.window
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -158,7 +158,7 @@ class ToolScreen(BaseScreen):
             words = f"{words} · {part}" if width(words) + width(part) + 3 <= cells // 2 else part
         profile = self.session.profile
         if profile is not None and self._result is not None:
-            words = cut.end(words, max(cells // 2, cells - LEAST_HEADING), ellipsis)
+            words = cut.end(words, max(cells // 2, cells - _LEAST_HEADING), ellipsis)
             words += f" · {heading.words(profile, self._window, cells - width(words) - 3)}"
         return f" {cut.end(words, cells, ellipsis)}"
 
@@ -259,7 +259,7 @@ class ToolScreen(BaseScreen):
         if view.table is None or not len(view.rows):
             self.say("There is nothing to copy.")
             return
-        rows = view.rows[:COPIED]
+        rows = view.rows[:_COPIED]
         if self.shell.copy_text(as_csv.of_table(view.table.take(rows))):
             self.say(f"Copied {len(rows):,} rows to your terminal's clipboard, if it supports OSC 52.")
         else:

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 # leaves no trail. "into": something on this page led there. "back": Esc.
 Arriving: TypeAlias = Literal["page", "into", "back"]
 
-LONGEST = 20
-NOT_KEPT = ("help",)  # nobody wants to come back to it
+_LONGEST = 20
+_NOT_KEPT = ("help",)  # nobody wants to come back to it
 
 
 class Trail:
@@ -40,8 +40,8 @@ class Trail:
         if how == "page" and to in self._left:
             del self._left[self._left.index(to) :]
             return
-        if left not in NOT_KEPT and left != self.last:
+        if left not in _NOT_KEPT and left != self.last:
             self._left.append(left)
-            del self._left[:-LONGEST]
+            del self._left[:-_LONGEST]
         if self.last == to:
             self._left.pop()

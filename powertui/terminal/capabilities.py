@@ -16,21 +16,21 @@ from typing import Literal, TypeAlias
 Colors: TypeAlias = Literal["none", "16", "256", "true"]
 GlyphSet: TypeAlias = Literal["unicode", "console", "ascii"]
 
-COLORS: tuple[Colors, ...] = ("none", "16", "256", "true")
-GLYPHS: tuple[GlyphSet, ...] = ("unicode", "console", "ascii")
+_COLORS: tuple[Colors, ...] = ("none", "16", "256", "true")
+_GLYPHS: tuple[GlyphSet, ...] = ("unicode", "console", "ascii")
 SMALLEST = (60, 15)  # columns × rows; below it there is only a message
-FPS = 30  # key repeat is 30 a second: more frames would show nothing new
-FPS_REMOTE = 20
+_FPS = 30  # key repeat is 30 a second: more frames would show nothing new
+_FPS_REMOTE = 20
 
 # Terminals that cannot move a cursor: there is no screen to draw on.
-NO_SCREEN = ("", "dumb", "unknown", "emacs")
+_NO_SCREEN = ("", "dumb", "unknown", "emacs")
 # Real consoles and emulations of old hardware: a fixed font, a few dozen drawing characters.
-CONSOLES = ("linux", "cons25", "vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "ansi", "sun", "hurd", "pcansi")
-WITHOUT_BLOCKS = ("vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "ansi", "sun", "pcansi")
-WITHOUT_COLOR = ("vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "sun", "xterm-mono")
+_CONSOLES = ("linux", "cons25", "vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "ansi", "sun", "hurd", "pcansi")
+_WITHOUT_BLOCKS = ("vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "ansi", "sun", "pcansi")
+_WITHOUT_COLOR = ("vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "sun", "xterm-mono")
 # Terminals that can delete and insert characters within a line (ECMA-48 DCH and ICH). A VT100 cannot.
-WITHOUT_SHIFT = ("vt52", "vt100", "wyse50", "wyse60")
-TRUE_COLOR_TERMS = ("-direct", "kitty", "alacritty", "wezterm", "foot", "ghostty", "contour", "iterm2")
+_WITHOUT_SHIFT = ("vt52", "vt100", "wyse50", "wyse60")
+_TRUE_COLOR_TERMS = ("-direct", "kitty", "alacritty", "wezterm", "foot", "ghostty", "contour", "iterm2")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Capabilities:
     color: Colors = "256"
     glyphs: GlyphSet = "unicode"
     mouse: bool = True
-    fps: int = FPS
+    fps: int = _FPS
     remote: bool = False  # reached over SSH: bytes and round trips count
     shift: bool = True  # characters can be deleted and inserted within a line
     keyboard: bool = True  # extended key protocols may be asked for; false where the question itself would be printed
@@ -49,7 +49,7 @@ class Capabilities:
 
     def at_most(self, color: Colors) -> Capabilities:
         """The same with at most these colours: what a slow link steps down to."""
-        return replace(self, color=min(self.color, color, key=COLORS.index))
+        return replace(self, color=min(self.color, color, key=_COLORS.index))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def refusal(environ: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> st
         )  # fmt: skip
         return f"{which} not a terminal"
     term = environ.get("TERM", "")
-    if term.lower() in NO_SCREEN or term.lower().startswith("dumb"):
+    if term.lower() in _NO_SCREEN or term.lower().startswith("dumb"):
         return f"the terminal TERM={term or '(not set)'} cannot show a screen"
     return ""
 
@@ -82,8 +82,8 @@ def wishes_from_env(environ: Mapping[str, str]) -> Wishes:
     mouse = environ.get("POWERTUI_MOUSE", "")
     fps = environ.get("POWERTUI_FPS", "")
     return Wishes(
-        next((c for c in COLORS if c == color), None),
-        next((g for g in GLYPHS if g == glyphs), None),
+        next((c for c in _COLORS if c == color), None),
+        next((g for g in _GLYPHS if g == glyphs), None),
         {"0": False, "no": False, "1": True, "yes": True}.get(mouse),
         int(fps) if fps.isascii() and fps.isdecimal() and int(fps) > 0 else None,
     )
@@ -111,14 +111,14 @@ def is_utf8(encoding: str) -> bool:
 
 
 # What Python itself puts into LC_CTYPE where the locale that is asked for is not installed (PEP 538).
-COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
 def locale_encoding(environ: Mapping[str, str]) -> str:
     """The encoding that LC_ALL, LC_CTYPE or LANG name ("" when they name none)."""
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         value = environ.get(name, "")
-        if name == "LC_CTYPE" and value in COERCED and "." in environ.get("LANG", ""):
+        if name == "LC_CTYPE" and value in _COERCED and "." in environ.get("LANG", ""):
             continue
         if value:
             return value.partition("@")[0].partition(".")[2]
@@ -129,11 +129,11 @@ def _colors(environ: Mapping[str, str], term: str) -> Colors:
     # https://no-color.org: any value that is not empty.
     if environ.get("NO_COLOR"):
         return "none"
-    if term.startswith(WITHOUT_COLOR):
+    if term.startswith(_WITHOUT_COLOR):
         return "none"
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return "true"
-    if any(word in term for word in TRUE_COLOR_TERMS):
+    if any(word in term for word in _TRUE_COLOR_TERMS):
         return "true"
     if "256color" in term or environ.get("TERM_PROGRAM") in ("Apple_Terminal", "vscode"):
         return "256"
@@ -147,9 +147,9 @@ def _glyphs(environ: Mapping[str, str], term: str, encoding: str) -> GlyphSet:
     named = locale_encoding(environ)
     if named and not is_utf8(named):
         return "ascii"
-    if term.startswith(WITHOUT_BLOCKS):
+    if term.startswith(_WITHOUT_BLOCKS):
         return "ascii"
-    if term.startswith(CONSOLES):
+    if term.startswith(_CONSOLES):
         return "console"
     return "unicode"
 
@@ -159,7 +159,7 @@ def detect(environ: Mapping[str, str], encoding: str, wishes: Wishes | None = No
     wishes = wishes or Wishes()
     term = environ.get("TERM", "").lower()
     remote = bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY") or environ.get("SSH_CLIENT"))
-    old = term.startswith(CONSOLES)
+    old = term.startswith(_CONSOLES)
     glyphs = wishes.glyphs or _glyphs(environ, term, encoding)
     if not is_utf8(encoding):
         glyphs = "ascii"  # even against a wish: other characters cannot leave this process
@@ -167,9 +167,9 @@ def detect(environ: Mapping[str, str], encoding: str, wishes: Wishes | None = No
         color=wishes.color or _colors(environ, term),
         glyphs=glyphs,
         mouse=(not old or term.startswith("linux")) if wishes.mouse is None else wishes.mouse,
-        fps=min(max(wishes.fps or (FPS_REMOTE if remote else FPS), 1), 120),
+        fps=min(max(wishes.fps or (_FPS_REMOTE if remote else _FPS), 1), 120),
         remote=remote,
-        shift=not term.startswith(WITHOUT_SHIFT),
+        shift=not term.startswith(_WITHOUT_SHIFT),
         keyboard=not old and not term.startswith(("screen", "putty")),
         encoding=encoding,
         term=term,

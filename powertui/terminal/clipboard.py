@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 
 # Terminals cut or drop longer sequences (xterm, tmux and screen have limits of their own); facts of a selection are far shorter.
-LONGEST = 74_000
+_LONGEST = 74_000
 
 
 def osc52(text: str, term: str = "") -> str:
     """The escape sequence that puts a text on the clipboard; "" when it is too long to arrive whole."""
     data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    if len(data) > LONGEST:
+    if len(data) > _LONGEST:
         return ""
     sequence = f"\x1b]52;c;{data}\x07"
     if term.startswith("screen") and not term.startswith("screen.xterm"):

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from powertui.terminal.paced import PacedApp
 
 ASK_POSITION = "\x1b[6n"
-READ_SIZE = 4096
-ANSWER_S = 0.2  # how long leaving waits for an answer that is on its way: it would appear behind the shell's prompt
+_READ_SIZE = 4096
+_ANSWER_S = 0.2  # how long leaving waits for an answer that is on its way: it would appear behind the shell's prompt
 
 # Everything that was switched on, off. First what ends a sequence that broke off in the middle.
 RESTORE = (
@@ -144,7 +144,7 @@ class TerminalDriver(LinuxDriver):
         gate = self._paced.gate
         if not gate.acknowledged and gate.frames > 1:
             return  # it never answers
-        until = time.monotonic() + ANSWER_S
+        until = time.monotonic() + _ANSWER_S
         while not self._hung_up and self._unanswered > 0 and time.monotonic() < until:
             time.sleep(0.005)
 
@@ -187,7 +187,7 @@ class TerminalDriver(LinuxDriver):
                 break
             if self.fileno in ready:
                 try:
-                    data = os.read(self.fileno, READ_SIZE)
+                    data = os.read(self.fileno, _READ_SIZE)
                 except OSError:
                     data = b""
                 if not data:

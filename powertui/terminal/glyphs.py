@@ -45,9 +45,9 @@ ASCII = Glyphs(
     "ascii", ".:-=+*#@", ".:-=+*#@", False, "*", "-", "-", "|", "+", "v", "<", ">", "-", "+", " ", "~", "+-", "[", "]", ":"
 )  # fmt: skip
 
-GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}
+_GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}
 
 
 def get(name: str) -> Glyphs:
     """The set of this name; the plainest one for a name that is none."""
-    return GLYPHS.get(name, ASCII)
+    return _GLYPHS.get(name, ASCII)

@@ -132,8 +132,8 @@ ACTIONS: tuple[Action, ...] = (
     # open
     Action("run-open", ("enter",), "Open the run", "Runs", "", _LIST, do=lambda page: page.table.action_choose()),
     Action("run-mark", ("space",), "Mark the run", "Runs", "Enter then opens all that are marked", _LIST),
-    Action("run-belongs", ("b",), "Say what it belongs to", "Runs",
-           "takes a session, scalars or power out of a training, or into another", _LIST),
+    Action("run-belongs", ("b",), "Change what it belongs to", "Runs",
+           "moves a session, scalars or power out of a training, or into another", _LIST),
     Action("run-fold", ("z",), "Fold or unfold a training", "Runs", "the sessions below it", _LIST,
            do=lambda page: page.table.fold()),
     Action("run-inside", ("right", "l"), "Into a training", "Runs", "unfolds it", _LIST, do=lambda page: page.table.inwards()),
@@ -209,7 +209,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane-previous", ("shift+tab",), "Previous pane", "Everywhere", do=lambda page: page.next_pane(-1)),
     Action("back", ("escape",), "Back", "Everywhere", "closes what is open; never quits", ("*",)),
     Action("undo", ("u",), "Undo the last change", "Everywhere",
-           "of where the power lies: a pin, a shift, another method; of what belongs together, in the list of runs"),
+           "where the power lies: a pin, a shift, another method; in the list of runs: what belongs together"),
     Action("help", ("question_mark", "f1"), "Help", "Everywhere"),
     Action("palette", ("colon", "ctrl+p"), "Commands, times and ranges", "Everywhere",
            "27.31s, 27.31s-28.78s, epoch 1 step 185-258"),
@@ -225,7 +225,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 # fmt: on
 
-GROUPS = (
+_GROUPS = (
     "Move", "Cursor", "Steps and events", "Search", "Windows", "Op table", "Runs", "Findings", "Alignment", "Tools", "Live",
     "Everywhere",
 )  # fmt: skip
@@ -308,7 +308,7 @@ def clashes() -> list[str]:
 def markdown() -> str:
     """The key table for README."""
     lines = ["| key | what it does |", "| --- | --- |"]
-    for group in (*GROUPS, *sorted({a.group for a in ACTIONS} - set(GROUPS))):
+    for group in (*_GROUPS, *sorted({a.group for a in ACTIONS} - set(_GROUPS))):
         rows = [action for action in ACTIONS if action.group == group]
         if rows:
             lines.append(f"| **{group}** | |")

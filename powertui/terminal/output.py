@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-STOP_S = 1.0  # how long leaving waits for the last bytes to go out
+_STOP_S = 1.0  # how long leaving waits for the last bytes to go out
 
 
 class OutputThread(threading.Thread):
@@ -73,7 +73,7 @@ class OutputThread(threading.Thread):
     def stop(self) -> bool:
         """Let the queue run empty, but do not wait for a terminal that does not read. Whether everything has left."""
         self._queue.put(None)
-        self.join(STOP_S)
+        self.join(_STOP_S)
         return not self.is_alive()
 
     def seize(self) -> bool:
@@ -81,13 +81,13 @@ class OutputThread(threading.Thread):
 
         A terminal that does not read holds up the write that is going on: what it has not taken by then is thrown away.
         """
-        if not self._writing.acquire(timeout=STOP_S):
+        if not self._writing.acquire(timeout=_STOP_S):
             self._gone = True
             self._make_room()
             signal.signal(signal.SIGURG, lambda *_: None)
             if self.ident is not None:
                 signal.pthread_kill(self.ident, signal.SIGURG)  # the kernel wakes a write for a signal, not for the room
-            if not self._writing.acquire(timeout=STOP_S):
+            if not self._writing.acquire(timeout=_STOP_S):
                 return False  # it hangs in the kernel: nothing of ours would get through either
         self._gone = True
         self._writing.release()
@@ -96,7 +96,7 @@ class OutputThread(threading.Thread):
     def last_words(self, data: bytes) -> None:
         """After `seize`: a few bytes, past the queue."""
         with contextlib.suppress(OSError, ValueError):
-            if not select.select([], [self._fileno], [], STOP_S)[1]:
+            if not select.select([], [self._fileno], [], _STOP_S)[1]:
                 self._make_room()
             os.write(self._fileno, data)
 

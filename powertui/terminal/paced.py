@@ -32,7 +32,7 @@ from powertui.terminal.theme import hex_of
 ReturnType = TypeVar("ReturnType")
 
 
-class PageColors(LineFilter):
+class _PageColors(LineFilter):
     """Gives text and background of the theme to what has none of its own: for pictures, which have no terminal behind them."""
 
     def __init__(self, page: Style) -> None:
@@ -59,7 +59,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             page=ColorTriplet(*themes.rgb(theme.background)),
             ink=ColorTriplet(*themes.rgb(theme.foreground)),
         )
-        self._page = PageColors(
+        self._page = _PageColors(
             Style(color=hex_of(theme.foreground), bgcolor=hex_of(theme.background)) if theme.depth != "none" else Style()
         )
         self._frame_timer: asyncio.TimerHandle | None = None

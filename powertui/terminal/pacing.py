@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 PATIENCE_S = 0.5  # a terminal that has not answered the first question by now is taken for one that does not answer
 LOST_S = 15.0  # an answer that is missing for so long was lost
 BLIND_FPS = 8.0  # frames a second towards a terminal that does not answer
-SLICE_S = 0.25  # a frame should not keep the link longer than this
+_SLICE_S = 0.25  # a frame should not keep the link longer than this
 SLICE_LEAST = 4096  # … but a frame of this size always goes whole
 SLICE_FIRST = 16384  # the first frame goes in pieces, until one has shown how fast the link is
 
-SLOW_S = 0.40  # three frames in a row that took this long: send less
-QUICK_S = 0.15  # ten frames in a row under this: send more again
+_SLOW_S = 0.40  # three frames in a row that took this long: send less
+_QUICK_S = 0.15  # ten frames in a row under this: send more again
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class PaintGate:
     def slice_bytes(self) -> int:
         """How large the next frame may be; the rest follows in the one after it."""
         if self.bandwidth is not None:
-            return max(SLICE_LEAST, int(self.bandwidth * SLICE_S))
+            return max(SLICE_LEAST, int(self.bandwidth * _SLICE_S))
         return SLICE_FIRST if self.acknowledged and not self._proved else 1 << 30
 
     def sent(self, now: float, count: int, *, frame: bool = True) -> None:
@@ -153,8 +153,8 @@ class PaintGate:
         self._judge(took)
 
     def _judge(self, took: float) -> None:
-        self._slow = self._slow + 1 if took > SLOW_S else 0
-        self._quick = self._quick + 1 if took < QUICK_S else 0
+        self._slow = self._slow + 1 if took > _SLOW_S else 0
+        self._quick = self._quick + 1 if took < _QUICK_S else 0
         if self._slow >= 3 and self.level + 1 < len(LEVELS):
             self.level += 1
             self._slow = 0

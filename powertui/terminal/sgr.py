@@ -14,9 +14,9 @@ _SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": Co
 # Without colours a background that differs from the page this much (0 to 255) is shown in reverse video.
 _CONTRAST = 40.0
 
-Look = tuple[frozenset[int], str, str]  # attributes, ink, paper: SGR parameters, "" for the default
+_Look = tuple[frozenset[int], str, str]  # attributes, ink, paper: SGR parameters, "" for the default
 _PLAIN = Style()
-DEFAULT: Look = (frozenset(), "", "")
+_DEFAULT: _Look = (frozenset(), "", "")
 
 
 class Pens:
@@ -26,9 +26,9 @@ class Pens:
         self.color = color
         self.page = page  # background and text colour of what has none of its own; None leaves them to the terminal
         self.ink = ink
-        self._looks: list[Look] = [DEFAULT]
+        self._looks: list[_Look] = [_DEFAULT]
         self._samples: list[Style | None] = [None]
-        self._numbers: dict[Look, int] = {DEFAULT: 0}
+        self._numbers: dict[_Look, int] = {_DEFAULT: 0}
         self._styles: dict[Style, int] = {}
         self._changes: dict[tuple[int, int], str] = {}
 
@@ -53,7 +53,7 @@ class Pens:
         """A style for each number."""
         return self._samples
 
-    def _look(self, style: Style) -> Look:
+    def _look(self, style: Style) -> _Look:
         flags = {code for name, code in _ATTRIBUTES if getattr(style, name)}
         if self.color == "none":
             if self.page is not None and _differs(style.bgcolor, self.page):
@@ -95,7 +95,7 @@ def _luminance(triplet: ColorTriplet) -> float:
     return 0.299 * triplet.red + 0.587 * triplet.green + 0.114 * triplet.blue
 
 
-def _change(old: Look, new: Look) -> str:
+def _change(old: _Look, new: _Look) -> str:
     steps: list[str] = []
     gone = old[0] - new[0]
     steps += sorted({_OFF[code] for code in gone})

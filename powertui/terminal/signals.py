@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable
 
 HANGUP = 129
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 PATIENCE_S = 5.0  # leaving in order takes a moment; whatever takes longer is stuck
 
 
@@ -35,7 +35,7 @@ def by_exception() -> None:
 
 def hand_to(leave: Callable[[int], object]) -> None:
     """Call `leave(exit code)` for each signal, in the main thread, between any two steps of it."""
-    for number in ENDING:
+    for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: leave(128 + number) and None)
 

@@ -42,7 +42,7 @@ def _luminance(index: int) -> float:
 
 
 @dataclass(frozen=True)
-class Role:
+class _Role:
     """How one kind of thing looks: palette entries (dark, light), the 16-colour names, and attributes without colour."""
 
     ink: tuple[int, int] | None = None
@@ -54,43 +54,43 @@ class Role:
 
 
 # fmt: off
-ROLES = {
-    "text":          Role((252, 236)),
-    "background":    Role((252, 236), (233, 231)),
-    "panel":         Role((252, 236), (234, 255)),
-    "dim":           Role((245, 242), ink16=8, plain="dim"),
-    "title":         Role((255, 232), attributes="bold"),
-    "label":         Role((250, 238)),
-    "gutter":        Role((250, 238), (234, 255)),
-    "gutter_focus":  Role((255, 232), (238, 252), ink16=15, paper16=8, attributes="bold", plain="reverse"),
-    "gutter_process": Role((117, 25), (234, 255), ink16=14, attributes="bold"),
-    "grid":          Role((236, 253), ink16=8, plain="dim"),
-    "axis":          Role((245, 242), ink16=8),
-    "ruler":         Role((250, 238), (235, 254), ink16=7, paper16=0),
-    "cursor":        Role((221, 130), ink16=11, attributes="bold"),
-    "marked":        Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
-    "selected":      Role(attributes="bold reverse"),
-    "found":         Role(attributes="bold underline"),
-    "lane":          Role((252, 236), (233, 231)),
-    "wrapper":       Role((240, 248), ink16=8, plain="dim"),
-    "wrapper_bar":   Role((250, 238), (236, 253), ink16=7, paper16=8, plain="dim reverse"),
-    "power":         Role((214, 166), ink16=11),
-    "power_gap":     Role((240, 248), ink16=8, plain="dim"),
-    "power_limit":   Role((203, 160), ink16=9),
-    "overview":      Role((74, 31), ink16=6),
-    "overview_view": Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
-    "step":          Role((255, 232), (23, 158), ink16=15, paper16=6),
-    "step_alt":      Role((255, 232), (29, 151), ink16=15, paper16=2, plain="reverse"),
-    "epoch":         Role((255, 232), (60, 189), ink16=15, paper16=5, plain="reverse"),
-    "phase":         Role((255, 232), (94, 223), ink16=0, paper16=3, plain="underline"),
-    "focus":         Role((117, 25), ink16=14, attributes="bold"),
-    "warn":          Role((221, 130), ink16=11, attributes="bold"),
-    "error":         Role((210, 160), ink16=9, attributes="bold"),
-    "ok":            Role((114, 28), ink16=10),
-    "measured":      Role((114, 28), ink16=10),
-    "estimated":     Role((221, 130), ink16=11),
-    "assumed":       Role((245, 242), ink16=8),
-    "key":           Role((117, 25), ink16=14, attributes="bold"),
+_ROLES = {
+    "text":          _Role((252, 236)),
+    "background":    _Role((252, 236), (233, 231)),
+    "panel":         _Role((252, 236), (234, 255)),
+    "dim":           _Role((245, 242), ink16=8, plain="dim"),
+    "title":         _Role((255, 232), attributes="bold"),
+    "label":         _Role((250, 238)),
+    "gutter":        _Role((250, 238), (234, 255)),
+    "gutter_focus":  _Role((255, 232), (238, 252), ink16=15, paper16=8, attributes="bold", plain="reverse"),
+    "gutter_process": _Role((117, 25), (234, 255), ink16=14, attributes="bold"),
+    "grid":          _Role((236, 253), ink16=8, plain="dim"),
+    "axis":          _Role((245, 242), ink16=8),
+    "ruler":         _Role((250, 238), (235, 254), ink16=7, paper16=0),
+    "cursor":        _Role((221, 130), ink16=11, attributes="bold"),
+    "marked":        _Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
+    "selected":      _Role(attributes="bold reverse"),
+    "found":         _Role(attributes="bold underline"),
+    "lane":          _Role((252, 236), (233, 231)),
+    "wrapper":       _Role((240, 248), ink16=8, plain="dim"),
+    "wrapper_bar":   _Role((250, 238), (236, 253), ink16=7, paper16=8, plain="dim reverse"),
+    "power":         _Role((214, 166), ink16=11),
+    "power_gap":     _Role((240, 248), ink16=8, plain="dim"),
+    "power_limit":   _Role((203, 160), ink16=9),
+    "overview":      _Role((74, 31), ink16=6),
+    "overview_view": _Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
+    "step":          _Role((255, 232), (23, 158), ink16=15, paper16=6),
+    "step_alt":      _Role((255, 232), (29, 151), ink16=15, paper16=2, plain="reverse"),
+    "epoch":         _Role((255, 232), (60, 189), ink16=15, paper16=5, plain="reverse"),
+    "phase":         _Role((255, 232), (94, 223), ink16=0, paper16=3, plain="underline"),
+    "focus":         _Role((117, 25), ink16=14, attributes="bold"),
+    "warn":          _Role((221, 130), ink16=11, attributes="bold"),
+    "error":         _Role((210, 160), ink16=9, attributes="bold"),
+    "ok":            _Role((114, 28), ink16=10),
+    "measured":      _Role((114, 28), ink16=10),
+    "estimated":     _Role((221, 130), ink16=11),
+    "assumed":       _Role((245, 242), ink16=8),
+    "key":           _Role((117, 25), ink16=14, attributes="bold"),
 }
 
 # Category → shades of one hue (palette entries) and one of the sixteen. The first shade stands for the category.
@@ -134,7 +134,7 @@ class Theme:
         return 236 if self.name == "light" else 252
 
     def style(self, role: str) -> Style:
-        """The style of a role of `ROLES`."""
+        """The style of a role of `_ROLES`."""
         return _role_style(self, role)
 
     def category(self, category: str, variant: int = 0) -> Style:
@@ -156,7 +156,7 @@ def _flags(text: str) -> dict[str, bool]:
 
 @lru_cache(maxsize=512)
 def _role_style(theme: Theme, role: str) -> Style:
-    look = ROLES[role]
+    look = _ROLES[role]
     flags = _flags(look.attributes)
     if theme.depth == "none":
         return Style(**flags | _flags(look.plain))  # type: ignore[arg-type]

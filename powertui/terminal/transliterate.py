@@ -16,7 +16,7 @@ from rich.cells import get_character_cell_size
 from powertui.terminal.capabilities import is_utf8
 
 # The characters of Debian's console fonts beyond Latin-1 that powertui or its widgets use.
-CONSOLE = frozenset("─│┌┐└┘├┤┬┴┼═║╔╗╚╝░▒▓█▲▼►◄■•·←→↑↓▬")
+_ON_A_CONSOLE = frozenset("─│┌┐└┘├┤┬┴┼═║╔╗╚╝░▒▓█▲▼►◄■•·←→↑↓▬")
 
 _ASCII = {
     "─━╌╍┄┅┈┉╴╶╸╺⎯‒–—―‐‑−▃↔⇔⋯": "-",
@@ -74,7 +74,7 @@ _CONSOLE = {
 # Braille: dots become denser signs, so that a curve stays a curve.
 _BRAILLE = {"ascii": " .:-=+*#@", "console": " ··░░▒▒▓█"}
 
-HOSTILE = re.compile(
+_HOSTILE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
@@ -96,7 +96,7 @@ class _Table(dict[int, str]):
     def _can_show(self, char: str) -> bool:
         if char.isascii():
             return True
-        if self._glyphs == "ascii" or (self._glyphs == "console" and char > "\xff" and char not in CONSOLE):
+        if self._glyphs == "ascii" or (self._glyphs == "console" and char > "\xff" and char not in _ON_A_CONSOLE):
             return False
         try:
             char.encode(self._encoding)
@@ -119,7 +119,7 @@ def translator(glyphs: str, encoding: str = "utf-8") -> Callable[[str], str]:
     """A function that rewrites a text for a glyph set ("unicode", "console", "ascii") and an output encoding."""
     if glyphs == "unicode" and is_utf8(encoding):
         # Everything can be shown: only look for what must not be.
-        search, replace = HOSTILE.search, HOSTILE.sub
+        search, replace = _HOSTILE.search, _HOSTILE.sub
         return lambda text: replace("\ufffd", text) if search(text) else text
     table = _table(glyphs, encoding)
-    return lambda text: HOSTILE.sub("?", text).translate(table)
+    return lambda text: _HOSTILE.sub("?", text).translate(table)

@@ -21,8 +21,8 @@ EXAMPLES = (
     ("powertui capture localhost:9012 --logdir ~/logs", "2 s of a running program, then its timeline"),
     ("powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b", "two hosts, and the power of both"),
 )
-LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
-SIGNALLED = 128  # exit codes above it: ended by a signal
+_LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
+_SIGNALLED = 128  # exit codes above it: ended by a signal
 _SOON_S = 1.0  # a repetition more often than this is none
 
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
     def told(stage: Stage) -> bool:
         nonlocal prepared
-        free = stage.what == whole.WRITING or (stage.what == whole.BEFORE and plan.before_s >= LEAST_BEFORE_S)
+        free = stage.what == whole.WRITING or (stage.what == whole.BEFORE and plan.before_s >= _LEAST_BEFORE_S)
         if free and not prepared:
             prepared = True
             _prepare(args, opens)
@@ -278,4 +278,4 @@ def _open(args: argparse.Namespace, taken: Taken, plan: Plan) -> bool:
     notice = f"Power is recorded until {until}." if taken.power and plan.after_s else ""
     code = opening.run(parser.parse_args(words), notice)
     signals.by_exception()  # the screens had the signals
-    return code > SIGNALLED
+    return code > _SIGNALLED

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
 
-FORMS = ("json", "csv", "markdown")
+_FORMS = ("json", "csv", "markdown")
 UNITS = ("W", "mW", "uW", "kW", "dW", "J", "mJ", "uJ", "kJ", "Wh", "mWh", "kWh")  # as data/power/units.py knows them
 
 
@@ -196,9 +196,9 @@ def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) ->
     from powertui import units
 
     found = units.parse_time(words)
-    if found is None or not least <= found / 1e12 <= most:
+    if found is None or not least <= found / units.PS_PER_S <= most:
         raise UsageError(f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m.")
-    return found / 1e12
+    return found / units.PS_PER_S
 
 
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────
@@ -214,7 +214,7 @@ def output(parser: argparse.ArgumentParser) -> None:
 
 def form_of(args: argparse.Namespace) -> str:
     """The form that was asked for: a key of `report.writers.WRITERS`."""
-    return next((form for form in FORMS if getattr(args, form, False)), "text")
+    return next((form for form in _FORMS if getattr(args, form, False)), "text")
 
 
 def screen(parser: argparse.ArgumentParser) -> None:
@@ -243,12 +243,13 @@ def display_of(args: argparse.Namespace, instead: str) -> Display:
 
 def sources(parser: argparse.ArgumentParser) -> None:
     """Which sensors, and how to log in there."""
+    from powertui.sampler import schemes
+
     group = parser.add_argument_group("sources")
     group.add_argument("--host", action="append", default=[], metavar="BMC[:PORT]",
                        help="a BMC, or a host named in the config file (repeatable)")  # fmt: skip
     group.add_argument("--source", action="append", default=[], metavar="URL",
-                       help="ipmi:// ipmitool: redfish:// hwmon: rapl: perf: nvml: amd: nvidia-smi: amd-smi: aiu-smi: "
-                            "pm_counters: slurm: prometheus:// csv:FILE (repeatable)")  # fmt: skip
+                       help=f"{schemes.as_help()} (repeatable)")  # fmt: skip
     group.add_argument("--user", metavar="NAME", help="user on the BMC")
     group.add_argument("--password-file", metavar="FILE", help="file with the password, readable only by you")
     group.add_argument("--kg-file", metavar="FILE", help="file with the BMC key K_G")

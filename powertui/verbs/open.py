@@ -13,7 +13,7 @@ EXAMPLES = (
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
     ("powertui run_a run_b", "both, R goes from one to the other"),
 )
-FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
+_FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     display = common.display_of(args, f"`powertui report {args.path}` prints the same facts as text.")
     from powertui.data import logdir
 
-    stages = logdir.stream_all(paths, FIRST_S)  # thousands of runs: the list stands with the first of them
+    stages = logdir.stream_all(paths, _FIRST_S)  # thousands of runs: the list stands with the first of them
     found = next(stages)
     if args.run is not None:
         found = found if found.complete else list(stages)[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "sample power into a CSV file, alone or around a command"
-MOST_S = 60.0  # of a profile by steps: longer ones are too large to read
+_MOST_S = 60.0  # of a profile by steps: longer ones are too large to read
 EXAMPLES = (
     ("powertui record --host bmc -o power.csv -- python train.py", "power of this command, from start to end"),
     (
@@ -77,7 +78,7 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
     from powertui.capture.whole import Plan
 
     length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
-    asked = ProfileRequest(MOST_S if args.steps else length)
+    asked = ProfileRequest(_MOST_S if args.steps else length)
     plan = Plan((address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked)
     steps = beside.steps_of(args.steps) if args.steps else None
     wanted = beside.WantedProfile(plan, steps, common.seconds(args.profile_after, "--profile-after"), length)
@@ -85,6 +86,8 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
 
 
 def _energies(path: str, begin_s: float, length_s: float) -> Mapping[str, Mapping[str, Any]]:
+    if sys.maxsize < 2**32:
+        return {}  # numpy indexes with 32 bits there; the recorder's own count is told
     from powertui.report import recorded  # numpy: only once the recording is over
 
     return recorded.energies(path, begin_s, length_s)

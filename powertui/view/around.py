@@ -33,9 +33,9 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.training.training import Training
     from powertui.data.training.whole import TrainingWindow
 
-DAY_S = 86_400
+_DAY_S = 86_400
 VAGUE = PS_PER_S  # ± from which on it is said what places a session
-WIDE = 6  # cells that a profile must take before it is read
+_WIDE = 6  # cells that a profile must take before it is read
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Strip:
         return self.make()
 
     def value(self, ps: int) -> float:
-        """What stands at a moment; NaN where nobody knows."""
+        """What stands at a moment; NaN where it is not known."""
         return self.curve.value(ps // PS_PER_NS + self.zero_ns)
 
     def envelope(self, edges: Int64s) -> Envelope:
@@ -172,12 +172,12 @@ class Around:
         seconds = 0.0
         for part in text.split(":"):
             seconds = seconds * 60 + float(part)
-        if seconds >= DAY_S:
+        if seconds >= _DAY_S:
             return None
         begin = self.zero_ns + self.span[0] // PS_PER_NS
-        day = begin // NS_PER_S // DAY_S
+        day = begin // NS_PER_S // _DAY_S
         for tried in (day, day + 1):
-            ns = tried * DAY_S * NS_PER_S + round(seconds * NS_PER_S)
+            ns = tried * _DAY_S * NS_PER_S + round(seconds * NS_PER_S)
             if begin <= ns <= self.zero_ns + self.span[1] // PS_PER_NS:
                 return (ns - self.zero_ns) * PS_PER_NS
         return None
@@ -237,9 +237,9 @@ def wanted(around: Around, view: Viewport, cursor_ps: int) -> int | None:
     if around.here < 0:  # none is open: the pages beside the timeline need one
         return around.nearest(cursor_ps)[0]
     cells = [len(view.covered(one.lo, one.hi + 1)) for one in around.islands]
-    reached = [i for i, count in enumerate(cells) if count >= WIDE]
+    reached = [i for i, count in enumerate(cells) if count >= _WIDE]
     under = [i for i in reached if around.islands[i].lo <= cursor_ps <= around.islands[i].hi]
-    stays = cells[around.here] >= WIDE - 2
+    stays = cells[around.here] >= _WIDE - 2
     if not reached or (stays and (not under or _over(around.islands[around.here], under, around))):
         return None
     return max(under or reached, key=lambda i: cells[i])
@@ -250,7 +250,7 @@ def in_company(around: Around, view: Viewport) -> list[int]:
     if around.here < 0 or not around.clock:
         return []
     middle = (view.t0 + view.t1) // 2
-    wide = {i for i, one in enumerate(around.islands) if len(view.covered(one.lo, one.hi + 1)) >= WIDE}
+    wide = {i for i, one in enumerate(around.islands) if len(view.covered(one.lo, one.hi + 1)) >= _WIDE}
     return [i for i in around.nearest(middle) if i in wide and i != around.here and not around.islands[i].problem]
 
 

@@ -23,8 +23,8 @@ from powertui.view.power_curve import curve_of
 from powertui.view.power_facts import LinePower
 from powertui.view.timeline_model import TimelineModel
 
-FEW_SENSORS = 2  # channels whose sensors are told of
-MOST_EVENTS = 4_000_000  # among which those of one name are counted while somebody moves from event to event
+_FEW_SENSORS = 2  # channels whose sensors are shown
+_MOST_EVENTS = 4_000_000  # among which those of one name are counted while somebody moves from event to event
 
 
 def _wall_time(ps: int, grid: int) -> str:
@@ -112,13 +112,13 @@ def _unprofiled(model: TimelineModel, around: Around) -> Section:
 def _elsewhere(model: TimelineModel) -> list[ContextLine]:
     """Sessions of the training that have no place on its axis, and why."""
     notes = model.around.notes if model.around is not None else ()
-    return [ContextLine("no place", plain(note, 200)) for note in notes[:FEW_SENSORS]]
+    return [ContextLine("no place", plain(note, 200)) for note in notes[:_FEW_SENSORS]]
 
 
 def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Section]:
     """What each channel is worth, where nothing else is to be told beside it."""
     out = []
-    for one in power[:FEW_SENSORS] if not len(model.tracks) else ():
+    for one in power[:_FEW_SENSORS] if not len(model.tracks) else ():
         sensor = one.series.sensor
         curve = curve_of(one)
         facts = [ContextLine("readings", f"{len(one.series):,}")]
@@ -214,7 +214,7 @@ def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine,
     from powertui.data.tools import event_sets  # nothing is selected in the first picture
 
     among = event_sets.touching(trace, *window)
-    if among > MOST_EVENTS:
+    if among > _MOST_EVENTS:
         return (ContextLine("alike", f"mark a window to count them ({units.count(among)} events here)"),)
     names = np.zeros(len(trace.names), np.bool_)
     names[name] = True

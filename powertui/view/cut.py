@@ -6,10 +6,10 @@ import re
 
 from powertui.plain import width
 
-ELLIPSIS = "…"
+_ELLIPSIS = "…"
 
 
-def end(text: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
+def end(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     """At most so many cells, cut at the end."""
     if width(text) <= cells:
         return text
@@ -24,7 +24,7 @@ def words(text: str, cells: int) -> str:
     return head.rpartition(" ")[0].rstrip() or _head(text, cells)
 
 
-def middle(text: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
+def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     """At most so many cells, cut in the middle: names of runs, layers and threads differ at both ends."""
     if width(text) <= cells:
         return text
@@ -35,7 +35,7 @@ def middle(text: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
     return _head(text, room - width(tail)) + ellipsis + tail
 
 
-def around(text: str, found: str, cells: int, ellipsis: str = ELLIPSIS) -> str:
+def around(text: str, found: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     """At most so many cells, cut at both ends where need be: the first place that holds `found`, in any case of letters, stays."""
     place = re.search(re.escape(found), text, re.IGNORECASE)
     if width(text) <= cells or place is None:

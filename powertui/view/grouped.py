@@ -14,7 +14,7 @@ from powertui.data.table import plural
 from powertui.plain import plain
 from powertui.view import cut
 
-LONGEST = 36  # cells of a training's name in a list
+_LONGEST = 36  # cells of a training's name in a list
 
 
 def held(entry: TrainingEntry) -> str:
@@ -44,7 +44,7 @@ def _when(entry: TrainingEntry) -> str:
 def lines(entries: Sequence[TrainingEntry]) -> list[str]:
     """Trainings in a list, in columns."""
     cells = [
-        (cut.middle(plain(one.name, 200), LONGEST), _when(one), f"{held(one)}{', changed by hand' if one.by_hand else ''}")
+        (cut.middle(plain(one.name, 200), _LONGEST), _when(one), f"{held(one)}{', changed by hand' if one.by_hand else ''}")
         for one in entries
     ]
     wide = [max((len(row[at]) for row in cells), default=0) for at in range(2)]

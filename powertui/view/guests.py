@@ -18,7 +18,7 @@ from powertui.view.scene import Scene
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 
-STACKED = 5  # rows of a profile that stands below another, with its name
+_STACKED = 5  # rows of a profile that stands below another, with its name
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def below(guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: i
     for guest in guests:
         if _in_rows(guest, model, view) or not len(view.covered(*guest.stretch(model))):
             continue
-        lanes = [row for row in guest.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][: STACKED - 1]
+        lanes = [row for row in guest.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][: _STACKED - 1]
         rows = [RowBelow(guest, None), *(RowBelow(guest, row) for row in lanes)]
         out += rows[: max(0, free - len(out))]
     return out if len(out) > 1 else []
@@ -120,7 +120,7 @@ def below(guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: i
 
 def wanted(guests: Sequence[Guest], model: TimelineModel, view: Viewport) -> int:
     """How many rows all of them would take below."""
-    return len(below(guests, model, view, STACKED * len(guests)))
+    return len(below(guests, model, view, _STACKED * len(guests)))
 
 
 def draw(

@@ -18,10 +18,10 @@ from powertui.data.tools.op_stats import OpStats
 from powertui.data.window import touches
 from powertui.view.timeline_model import TimelineModel
 
-MOST_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
-MOST_OPS = 12
-MOST_STEPS = 12
-MOST_FOUND = 4
+_MOST_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
+_MOST_OPS = 12
+_MOST_STEPS = 12
+_MOST_FOUND = 4
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class InSight:
 def of(model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered) -> InSight:
     """What [lo, hi) holds."""
     found = tuple(one.texts for one in (model.around.found if model.around is not None else ()) if one.hi > lo and one.lo < hi)[
-        :MOST_FOUND
+        :_MOST_FOUND
     ]
     if not len(model.tracks):
         return InSight(lo, hi, found=found)
@@ -82,8 +82,8 @@ def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
     rows = np.flatnonzero((ops.on_device if devices else ~ops.on_device) & (ops.share > 0))  # NaN: what only waits for others
     if not len(rows):
         return None
-    if len(rows) > MOST_NAMES:
-        rows = rows[np.argpartition(-ops.share[rows], MOST_NAMES)[:MOST_NAMES]]
+    if len(rows) > _MOST_NAMES:
+        rows = rows[np.argpartition(-ops.share[rows], _MOST_NAMES)[:_MOST_NAMES]]
     sums = np.bincount(model.labels.kinds(ops.name[rows]), ops.share[rows], len(CATEGORIES))
     shares: list[tuple[Category | None, float]] = [
         (one, float(share)) for one, share in zip(CATEGORIES, sums, strict=True) if share > 0
@@ -102,7 +102,7 @@ def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
     return tuple(
         TopOp(*model.labels.texts(name), model.category(name), own, share)
         for name, own, share in zip(
-            ops.name[rows[:MOST_OPS]].tolist(), ops.self_time[rows[:MOST_OPS]].tolist(), ops.share[rows[:MOST_OPS]].tolist(),
+            ops.name[rows[:_MOST_OPS]].tolist(), ops.self_time[rows[:_MOST_OPS]].tolist(), ops.share[rows[:_MOST_OPS]].tolist(),
             strict=True,
         )
     )  # fmt: skip
@@ -118,7 +118,7 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
     if not len(rows):
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
     length, usual = _lengths(steps)
-    best = rows[np.argsort(-length[rows], kind="stable")[:MOST_STEPS]]
+    best = rows[np.argsort(-length[rows], kind="stable")[:_MOST_STEPS]]
     several = len(np.unique(steps.epoch[rows])) > 1
     return tuple(
         LongStep(_name(model, row, several=several), int(length[row]), int(usual[row]) if usual[row] >= 0 else None)

@@ -15,7 +15,7 @@ from powertui.plain import plain
 SHADES = 4  # per category; an ink is category number × SHADES + shade
 INKS = len(category.CATEGORIES) * SHADES
 QUIET = 1 << 6  # beside an ink: what only holds other work, or tells again what another line tells
-UNKNOWN = 255
+_UNKNOWN = 255
 
 _VOID = re.compile(r"^(?:void|static|inline)\s+")
 
@@ -40,15 +40,15 @@ class Labels:
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self._inks = np.full(len(names), UNKNOWN, np.uint8)
+        self._inks = np.full(len(names), _UNKNOWN, np.uint8)
         self._texts: dict[int, tuple[str, str]] = {}
         self._cells: dict[tuple[int, int, str], npt.NDArray[np.uint32]] = {}
 
     def inks(self, indices: Int64s) -> UInt8s:
         """The ink of each name: any shape of indices, all of them valid. Calls that only wait for other threads are quiet."""
         out = self._inks[indices]
-        if (out == UNKNOWN).any():
-            for index in np.unique(indices[out == UNKNOWN]).tolist():
+        if (out == _UNKNOWN).any():
+            for index in np.unique(indices[out == _UNKNOWN]).tolist():
                 name = self.names.full(index)
                 kind = category.of(name)
                 if kind is category.Category.OTHER:

@@ -19,8 +19,8 @@ from powertui.view.nested import NestedRows
 from powertui.view.table_rows import Order, arranged
 
 LAYER = "layer"  # the grouping by all but the last part of a path
-OFTEN = 4096  # rows between two looks whether somebody still waits
-NAMELESS = "–"
+_OFTEN = 4096  # rows between two looks whether somebody still waits
+_NAMELESS = "–"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,12 @@ def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tu
     numbers: dict[str, int] = {}
     code = np.empty(len(rows), np.int64)
     for at, row in enumerate(rows.tolist()):
-        if at % OFTEN == 0:
+        if at % _OFTEN == 0:
             check()
         text = column.text(row)
         if order.group == LAYER:
             text = text.rpartition("/")[0]
-        code[at] = numbers.setdefault(text or NAMELESS, len(numbers))
+        code[at] = numbers.setdefault(text or _NAMELESS, len(numbers))
     by_code = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(numbers)))
     found = []

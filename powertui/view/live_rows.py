@@ -28,7 +28,7 @@ RoleLine: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
 # How long a chart can be; each is a rung of the zoom.
 SPANS_S = (30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800)
 AXIS_WIDTH = 8
-RECENT_S = 60.0
+_RECENT_S = 60.0
 
 _DIGITS = {
     "0": ("███", "█ █", "█ █", "█ █", "███"),
@@ -61,7 +61,7 @@ def big(text: str, glyphs: Glyphs) -> list[str]:
 
 
 def _watts(value: float | None) -> str:
-    """A power in a table: whole watts, or a dash for what nobody knows."""
+    """A power in a table: whole watts, or a dash for what is not known."""
     return "–" if value is None else f"{value:,.0f}"
 
 
@@ -244,29 +244,29 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
 
 
-WHOLE = 0.995  # of the time, from which on a sum is called measured
+_WHOLE = 0.995  # of the time, from which on a sum is called measured
 
 
 def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     """Energy since the beginning and in the last minute, both counted from samples, and how much of the time they cover."""
     totals = [h.total() for h in rows]
     # Where readings are missing, what was read around them stands for them, as in every other answer; the badge says so.
-    joules = sum(t.joules if t.coverage >= WHOLE or t.watts is None else t.watts * t.span_s for t in totals)
+    joules = sum(t.joules if t.coverage >= _WHOLE or t.watts is None else t.watts * t.span_s for t in totals)
     share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
     covered = max((h.covered_s for h in rows), default=0.0)
     if covered <= 0:
         return [("energy: not resolved yet; it needs two readings", "dim")]
-    lasted = covered if share >= WHOLE else max(t.span_s for t in totals)
+    lasted = covered if share >= _WHOLE else max(t.span_s for t in totals)
     mono = feed.mono()
-    recent = [energy for h in rows if (energy := h.between(mono - RECENT_S, mono)).covered_s > 0]
+    recent = [energy for h in rows if (energy := h.between(mono - _RECENT_S, mono)).covered_s > 0]
     so_far, partly, latest = f"{quantity(joules, 'J')} in {_span(round(lasted))}", "", ""
-    if share < WHOLE:
-        worst = sum(t.coverage < WHOLE for t in totals)
+    if share < _WHOLE:
+        worst = sum(t.coverage < _WHOLE for t in totals)
         partly = f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
     if recent:
         latest = f" · last {_span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}"
         latest += f" of {len(recent)}" * (len(recent) < len(rows))
-    role = "measured" if share >= WHOLE else "estimated"
+    role = "measured" if share >= _WHOLE else "estimated"
     badge = f" {role}"
     if width(so_far + badge + partly + latest) > room:
         so_far = quantity(joules, "J")

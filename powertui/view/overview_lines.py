@@ -17,7 +17,7 @@ from powertui.view import stacked
 LinePieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME" for the ink of a category)
 
 # The colour of each category of a step, by the chart's labels.
-INKS = {
+_INKS = {
     "Device compute": "matmul", "Device to device": "memory", "Device collective communication": "communication",
     "Host compute": "host", "Kernel launch": "runtime", "Input": "input", "Output": "optimizer", "Compilation": "compile",
     "All others": "idle",
@@ -27,7 +27,7 @@ _LETTERS = {
     "Kernel launch": "L", "Input": "I", "Output": "O", "Compilation": "J", "All others": ".",
 }  # fmt: skip
 _INDENT = "  "
-MOST_EPOCHS = 4  # whose joules stand side by side; of more the first and the last, the table has them all
+_MOST_EPOCHS = 4  # whose joules stand side by side; of more the first and the last, the table has them all
 
 
 def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
@@ -113,7 +113,7 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     """Epoch beside epoch first, and their difference with its interval: what a small window keeps."""
     epochs = [fact for id, fact in facts.items() if id.startswith("epoch_") and id != "epoch_difference_joules"]
-    told = [f"{fact.label} {_give_or_take(fact)}" for fact in (epochs if len(epochs) <= MOST_EPOCHS else (epochs[0], epochs[-1]))]
+    told = [f"{fact.label} {_give_or_take(fact)}" for fact in (epochs if len(epochs) <= _MOST_EPOCHS else (epochs[0], epochs[-1]))]
     more = facts.get("epoch_difference_joules")
     if more is not None:
         told.append(f"{more.label} {'+' if float(more.value or 0) > 0 else ''}{more.text()}")
@@ -170,7 +170,7 @@ def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePiece
 def _ink(chart: Chart, part: int) -> str:
     if part == stacked.CUT:
         return "warn"
-    return f"category:{INKS.get(chart.series[part].label, 'other')}" if part >= 0 else "text"
+    return f"category:{_INKS.get(chart.series[part].label, 'other')}" if part >= 0 else "text"
 
 
 def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:

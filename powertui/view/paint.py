@@ -27,10 +27,10 @@ from powertui.terminal.theme import Theme
 from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
-SHORT = 4  # cells in which a cut name says less than the letter of its kind
-CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
-CODE_RUN_PLAIN = 2  # … and where there is none
-GROUPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
+_SHORT = 4  # cells in which a cut name says less than the letter of its kind
+_CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
+_CODE_RUN_PLAIN = 2  # … and where there is none
+_GROUPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
 PLAIN, FOUND, SELECTED, CURSOR = 0, 1, 2, 3  # marks of a cell
 
 NOTE = 255  # an ink for words in a row that has no cells
@@ -170,7 +170,7 @@ def paint(cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: i
     key[bars] = cells.ink[bars].astype(np.int32) | _BAR_KEY
     for row in np.flatnonzero(_run_counts(key) > budget).tolist():
         key[row], bars[row] = _merge(cells, row, bars[row], full[row], cell0, budget)
-    _letters(chars, key, filled & ~bars, CODE_RUN if look.colours else CODE_RUN_PLAIN)
+    _letters(chars, key, filled & ~bars, _CODE_RUN if look.colours else _CODE_RUN_PLAIN)
     _name_bars(chars, cells, bars, labels, look)
     key |= cells.mark.astype(np.int32) << _MARK_SHIFT
     return Painted(chars, key)
@@ -223,7 +223,7 @@ def _merge(
     level, ink = cells.level[row], cells.ink[row].astype(np.int32)
     filled = level > 0
     columns = cell0 + np.arange(len(level))
-    for size in GROUPS:
+    for size in _GROUPS:
         kept = _bars(full[None, :], cells.event[row][None, :], max(BAR, size))[0] & bars
         group = columns // size
         group -= group[0]
@@ -263,7 +263,7 @@ def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np
         if edge:
             flat[head] = ord(look.glyphs.vertical)
         room = length - edge
-        if room > SHORT or labels.fits(name, room):
+        if room > _SHORT or labels.fits(name, room):
             flat[head + edge : head + length] = labels.cells(name, room, look.glyphs.ellipsis)
         elif room:
             flat[head + edge : head + length] = ord(" ")

@@ -1,4 +1,4 @@
-"""Which channels of power are told of at a place: all of a few; of many the one of the device that is looked at, else their sum.
+"""Which channels of power are shown at a place: all of a few; of many the one of the device that is looked at, else their sum.
 
 A machine with eight GPUs has eight channels, and a person looks at one of them or at the machine.
 """

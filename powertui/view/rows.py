@@ -17,13 +17,13 @@ from powertui.data.model import Process, ProcessKind, Trace, Track, TrackKind
 from powertui.plain import plain
 
 SHOWN_THREADS = 8  # threads of a host that are shown before the rest hides
-OPEN_LANES = 6  # a track with more lanes than this starts folded
+_OPEN_LANES = 6  # a track with more lanes than this starts folded
 OPEN_ROWS = 12  # threads of a host open as long as they take no more rows than this
-QUIET = 0.004  # of the busiest thread's weight: less is quiet
-SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
-DEEP = 12  # a track with more lanes is opened for want of other rows only where all there is has room
+_QUIET = 0.004  # of the busiest thread's weight: less is quiet
+_SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
+_DEEP = 12  # a track with more lanes is opened for want of other rows only where all there is has room
 SPARED = 7  # rows that stay free for what else can be told of the view; of few rows a quarter
-THIN = 0.01  # of the trace's length: the lanes of a track below the last that covers more are not worth a row that nobody asked for
+_THIN = 0.01  # of the trace's length: lanes below the last that covers more get no row unless a person asks for one
 
 
 class RowKind(enum.Enum):
@@ -173,7 +173,7 @@ class RowModel:
         everything = hidden + sum(len(depths) - 1 for _, _, depths in inner) <= free
         for info, plan, depths in inner:
             rows = len(depths) - 1
-            if 0 < rows <= spare and (everything or rows < DEEP) and depths == _depths(info.track):
+            if 0 < rows <= spare and (everything or rows < _DEEP) and depths == _depths(info.track):
                 plan.opened.add(info.number)
                 spare -= rows
         for info, plan, depths in inner:
@@ -191,7 +191,7 @@ class RowModel:
         lo, hi = self.trace.span
         lanes = [self.forest.lane_number(info.number, depth) for depth in depths]
         busy = self.forest.frame(np.array([lo, hi + 1], np.int64), lanes).busy[:, 0] if lanes else np.empty(0)
-        told = np.flatnonzero(busy >= THIN * (hi + 1 - lo))
+        told = np.flatnonzero(busy >= _THIN * (hi + 1 - lo))
         known = self._telling[info.number] = depths[: int(told[-1]) + 1] if len(told) else depths[:1]
         return known
 
@@ -252,7 +252,7 @@ class RowModel:
         most = max(len(i.track.events) for i in infos)
         weight = {i.number: self.forest.track_busy(i.number) / busiest + len(i.track.events) / most for i in infos}
         ranked = sorted(infos, key=lambda info: -weight[info.number])
-        shown = [info for info in ranked[:SHOWN_THREADS] if weight[info.number] >= QUIET]
+        shown = [info for info in ranked[:SHOWN_THREADS] if weight[info.number] >= _QUIET]
         return shown, ranked[len(shown) :]
 
     def open_by_default(self, process: Process, shown: list[TrackInfo]) -> set[int]:
@@ -260,7 +260,7 @@ class RowModel:
         opened, rows = set(), len(shown)
         for info in shown:
             extra = info.track.lane_count - 1
-            if info.track.lane_count <= OPEN_LANES and (process.kind is ProcessKind.DEVICE or rows + extra <= OPEN_ROWS):
+            if info.track.lane_count <= _OPEN_LANES and (process.kind is ProcessKind.DEVICE or rows + extra <= OPEN_ROWS):
                 opened.add(info.number)
                 rows += extra
         return opened
@@ -275,7 +275,7 @@ class RowModel:
     def summary(self, infos: list[TrackInfo]) -> tuple[int, ...]:
         """The lanes that a folded process is drawn from."""
         real = [info for info in infos if not info.track.derived] or infos
-        ranked = sorted(real, key=lambda info: -self.forest.track_busy(info.number))[:SUMMARY_LANES]
+        ranked = sorted(real, key=lambda info: -self.forest.track_busy(info.number))[:_SUMMARY_LANES]
         return tuple(self.forest.lane_number(info.number, self.telling_depth(info.track)) for info in ranked)
 
 

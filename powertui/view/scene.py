@@ -16,7 +16,7 @@ from powertui.view.rows import Row
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 
-WRAPPER = 0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
+_WRAPPER = 0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
 # Kinds that say little themselves: they give way in a folded row, too, where the work below them is out of sight.
 _PLAIN = np.isin(np.arange(QUIET) // SHADES, [one.number for one in (Category.RUNTIME, Category.OTHER, Category.IDLE)])
 
@@ -111,7 +111,7 @@ class Scene:
         edges[0::2] = track.events.start[events]
         edges[1::2] = edges[0::2] + length
         inner = model.forest.frame(edges, [lane + 1]).busy[0, 0::2]
-        out[some] = ((length > 0) & (length - inner < WRAPPER * length))[np.cumsum(new) - 1]
+        out[some] = ((length > 0) & (length - inner < _WRAPPER * length))[np.cumsum(new) - 1]
         return out
 
     def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:

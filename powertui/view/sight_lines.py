@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 Pieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME" for a cell of that kind)
 
-SHORT = {
+_SHORT = {
     Category.MATMUL: "matrix products", Category.CONVOLUTION: "convolutions", Category.ELEMENTWISE: "element-wise",
     Category.REDUCTION: "reductions", Category.NORMALIZATION: "normalization", Category.MEMORY: "copies",
     Category.COMMUNICATION: "collectives", Category.INPUT: "input", Category.OPTIMIZER: "optimizer",
     Category.COMPILE: "compilation", Category.PYTHON: "Python", Category.HOST: "host ops", Category.RUNTIME: "runtime",
     Category.IDLE: "waiting", Category.OTHER: "other",
 }  # fmt: skip
-NARROWEST = 38  # cells of a list
-WIDEST = 64  # figures stand near their names
-BETWEEN = 3
-ALIKE = 0.02  # steps that are longer than usual by less than this share of it are as long as usual
-GAP = 2  # cells between two kinds
+_NARROWEST = 38  # cells of a list
+_WIDEST = 64  # figures stand near their names
+_BETWEEN = 3
+_ALIKE = 0.02  # steps that are longer than usual by less than this share of it are as long as usual
+_GAP = 2  # cells between two kinds
 FEW = 3  # kinds that a legend names at least
-LISTS_FROM = 3  # rows from which there are lists, and not lines
+_LISTS_FROM = 3  # rows from which there are lists, and not lines
 
 
 def _percent(share: float) -> str:
@@ -72,20 +72,20 @@ def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
 def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]], int]:
     made: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for kind, share in side.kinds:
-        name = (SHORT[kind] if kind is not None else "not looked at") if words else ""
+        name = (_SHORT[kind] if kind is not None else "not looked at") if words else ""
         letter = (kind.code, f"category:{kind.value}") if kind is not None else ("?", "dim")
         made.append((letter, (f" {name} {_percent(share)}" if name else f" {_percent(share)}", "label")))
     ends, used = [], 0
     for _, (text, _role) in made:
-        used += 1 + len(text) + (GAP if used else 0)
+        used += 1 + len(text) + (_GAP if used else 0)
         ends.append(used)
     for count in range(len(made), -1, -1):
         left = f"{len(made) - count} more" if count < len(made) else ""
-        if (ends[count - 1] if count else 0) + (GAP if left and count else 0) + len(left) <= room:
+        if (ends[count - 1] if count else 0) + (_GAP if left and count else 0) + len(left) <= room:
             break
     else:
         return [], 0
-    told = [piece for one in made[:count] for piece in (*one, (" " * GAP, "label"))]
+    told = [piece for one in made[:count] for piece in (*one, (" " * _GAP, "label"))]
     return ([*told, (left, "dim")] if left else told[:-1]), count
 
 
@@ -109,20 +109,20 @@ class _List:
 
 def panel(seen: InSight, width: int, height: int) -> list[Pieces]:
     """At most `height` lines of at most `width` cells: the most telling first."""
-    if height < 1 or width < NARROWEST:
+    if height < 1 or width < _NARROWEST:
         return []
     found, steps, ops = _found(seen), _steps(seen), _ops(seen)
     lists = [one for one in (found, steps, ops) if one is not None]
     if not lists:
         return []
-    if height < LISTS_FROM:
+    if height < _LISTS_FROM:
         return [_line(one, width) for one in lists[:height]]
-    most = max(1, (width + BETWEEN) // (NARROWEST + BETWEEN))
+    most = max(1, (width + _BETWEEN) // (_NARROWEST + _BETWEEN))
     count = min(most, len(lists))
-    each = min(WIDEST, (width - 1 - BETWEEN * (count - 1)) // count)
+    each = min(_WIDEST, (width - 1 - _BETWEEN * (count - 1)) // count)
     columns = [_column(one, each, height) for one in lists]
     if len(columns) > most and found is not None:
-        above = columns[0][: max(2, height - LISTS_FROM)]
+        above = columns[0][: max(2, height - _LISTS_FROM)]
         columns[:2] = [above + columns[1][: height - len(above)]]
     return _beside(columns[:most], each, height)
 
@@ -137,7 +137,7 @@ def _steps(seen: InSight) -> _List | None:
     usual = {one.usual for one in seen.steps}
     same = units.duration(known, 3) if len(usual) == 1 and (known := next(iter(usual))) is not None else ""
     title = "Longest steps here" if seen.step_count > 1 else "The step here"
-    longer = [one for one in seen.steps if one.usual is None or one.length > one.usual * (1 + ALIKE)]
+    longer = [one for one in seen.steps if one.usual is None or one.length > one.usual * (1 + _ALIKE)]
     rows = tuple(_Row(one.name, _against(one, told=bool(same))) for one in (longer or seen.steps[:1]))
     return _List(f"{title}, usual {same}" if same else title, rows)
 
@@ -181,7 +181,7 @@ def _beside(columns: Sequence[list[tuple[str, str]]], each: int, height: int) ->
         line: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns):
             text, role = column[y] if y < len(column) else ("", "text")
-            line.append((text + " " * (each - cells(text) + (BETWEEN if x + 1 < len(columns) else 0)), role))
+            line.append((text + " " * (each - cells(text) + (_BETWEEN if x + 1 < len(columns) else 0)), role))
         out.append(tuple(line))
     return out
 

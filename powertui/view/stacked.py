@@ -15,7 +15,7 @@ from powertui.data.table import Chart
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _FAR = 2.5  # times the 95th percentile: a bar beyond is cut there
-CUT, EMPTY = -2, -1
+CUT, _EMPTY = -2, -1
 
 
 class BarPiece(NamedTuple):
@@ -86,7 +86,7 @@ def _row(edges: Floats, cut: object, level: int, height: int, letters: str, eigh
         if level == height - 1 and beyond[bar]:
             piece = BarPiece("^" if letters else "▲", CUT)
         elif filled <= 0.0625 and not (level == 0 and mine[-1] > 0):
-            piece = BarPiece(" ", EMPTY)
+            piece = BarPiece(" ", _EMPTY)
         elif letters:
             piece = BarPiece(letters[part % len(letters)] if filled >= 0.5 or level == 0 else " ", part)
         else:

@@ -21,10 +21,10 @@ from powertui.view import cut, nested
 
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
-LEAST_TEXT = 14
-MOST_TEXT = 28  # of a column of words that is not the one that takes what is left
-SAMPLE = 200  # rows that decide how wide a column of words is
-SCOPES = 500  # rows whose names say which parts of a path tell one layer from another
+_LEAST_TEXT = 14
+_MOST_TEXT = 28  # of a column of words that is not the one that takes what is left
+_SAMPLE = 200  # rows that decide how wide a column of words is
+_SCOPES = 500  # rows whose names say which parts of a path tell one layer from another
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
 Scopes: TypeAlias = Mapping[tuple[str, str], int]  # of (op, part of a path), and of ("", part): how many names have it
@@ -81,7 +81,7 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
     if main is not None:
         part = room * 2 // 5 if table.layer else room // 3  # what a row is called counts more than its last figures
         whole = _natural(main, room) + (0 if table.within is None else 2 * nested.INDENT)
-        wanted[main.id] = min(whole, max(LEAST_TEXT, part))
+        wanted[main.id] = min(whole, max(_LEAST_TEXT, part))
     kept = offered
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
         may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
@@ -101,7 +101,7 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
     words = [column for column in table.columns if column.kind == "text"]
     seen = [column for column in words if column in fit.columns]
     unseen = sorted((column for column in words if column not in fit.columns), key=lambda column: -column.weight)
-    for row in rows[:SAMPLE].tolist() if unseen else ():
+    for row in rows[:_SAMPLE].tolist() if unseen else ():
         if not any(low in column.text(row).lower() for column in (*seen, *(table[id] for id in out))):
             found = next((column.id for column in unseen if low in column.text(row).lower()), None)
             if found is not None:
@@ -127,7 +127,7 @@ def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "â€
     return fitted(cut.middle(name, max(1, cells - width(found)), ellipsis) + found, cells, ellipsis)
 
 
-def _natural(column: Column, most: int = MOST_TEXT) -> int:
+def _natural(column: Column, most: int = _MOST_TEXT) -> int:
     """How many cells a column would like."""
     least = width(column.label) + 2  # the arrow of the sorted column
     numbers = column.values
@@ -135,7 +135,7 @@ def _natural(column: Column, most: int = MOST_TEXT) -> int:
         return max(least, *(len(f"{int(end):,}") for end in (numbers.min(), numbers.max())))
     if column.kind != "text":
         return max(least, _WIDTHS[column.kind])
-    longest = max((width(plain(column.text(i), 200)) for i in range(min(SAMPLE, len(column)))), default=0)
+    longest = max((width(plain(column.text(i), 200)) for i in range(min(_SAMPLE, len(column)))), default=0)
     return max(least, min(most, longest))
 
 
@@ -156,7 +156,7 @@ def cell(column: Column, row: int, cells: int, ellipsis: str = "â€¦", scopes: Sc
 def scopes_of(column: Column) -> Scopes:
     """How many of the first names have each part of a path before its last one: all of them, and those of the same op."""
     found: Counter[tuple[str, str]] = Counter()
-    for row in range(min(SCOPES, len(column))):
+    for row in range(min(_SCOPES, len(column))):
         *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
         found.update(key for part in dict.fromkeys(parts) for key in (("", part), (op, part)))
     return found

@@ -24,10 +24,10 @@ from powertui.view.rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
 
 _CLOCK = re.compile(r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?")
-PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
+_PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
 
 
-NOT_PROFILED = "nothing of this training was profiled"
+_NOT_PROFILED = "nothing of this training was profiled"
 
 
 class Selected(NamedTuple):
@@ -87,7 +87,7 @@ class TimelineModel:
         trace = Trace("", "", "", (), NoNames(), Clock(), (0, 0), 0)
         forest = Forest.of(trace)
         bare = cls(
-            run, 0, trace, Steps.none(NOT_PROFILED), Epochs(), forest, RowModel.of(trace, forest), Labels(trace.names), (0, 1)
+            run, 0, trace, Steps.none(_NOT_PROFILED), Epochs(), forest, RowModel.of(trace, forest), Labels(trace.names), (0, 1)
         )
         return bare.within(around)
 
@@ -268,7 +268,7 @@ class TimelineModel:
                 if unit and re.fullmatch(r"[\d.]+", head.strip()):  # "27.31-28.78ms": the unit holds for both
                     lo = parse_time(head.strip() + unit[0]) or 0
                 return min(lo, hi), max(lo, hi)
-        raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=PLACES)
+        raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
 
     def _by_clock(self, text: str) -> tuple[int, int] | None:
         """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training lies on it."""
@@ -294,7 +294,7 @@ class TimelineModel:
                     raise UsageError(f"The start and end of epoch {epoch} are not known.", hint="Go to one of its steps instead.")
                 return bounds
         if first is None:
-            raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=PLACES)
+            raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
         last = first if last is None else last
         rows = np.flatnonzero((self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last)))
         if index is not None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from powertui.plain import width
 from powertui.view import cut
 
-LEAST_NAME = 8  # cells of the run's name, however narrow
-ENOUGH_NAME = 16  # as many as tell one run from another
-APART = 2  # cells between the run and the pages
+_LEAST_NAME = 8  # cells of the run's name, however narrow
+_ENOUGH_NAME = 16  # as many as tell one run from another
+_APART = 2  # cells between the run and the pages
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ def laid_out(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     pages: list[Piece] = []
     facts = ""
     for pages, facts in _forms(head, tabs):
-        left = room - 1 - _cells(pages) - APART - width(facts)
-        if left >= min(width(head.name), ENOUGH_NAME):
+        left = room - 1 - _cells(pages) - _APART - width(facts)
+        if left >= min(width(head.name), _ENOUGH_NAME):
             break
-    left = max(LEAST_NAME, room - 1 - _cells(pages) - APART - width(facts))
+    left = max(_LEAST_NAME, room - 1 - _cells(pages) - _APART - width(facts))
     name = cut.middle(head.name, left)
     line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
     gap = max(1, room - _cells(line) - _cells(pages))

@@ -14,7 +14,7 @@ from powertui.view.curve import Envelope, axis, columns_per_cell, draw, envelope
 from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
-GUTTER = 9
+_GUTTER = 9
 
 
 class AlignmentView(NamedTuple):
@@ -34,7 +34,7 @@ class AlignmentView(NamedTuple):
 
 def _picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows: caption, power, what ran, times."""
-    cells = max(1, width - GUTTER)
+    cells = max(1, width - _GUTTER)
     edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
     upper = max(2, (height - 3) * 3 // 5)
     lower = max(1, height - 3 - upper)
@@ -54,7 +54,7 @@ def _strip(shape: Envelope, rows: int, unit: str, ink: object, theme: Theme, gly
     out: list[SegmentRow] = []
     for number, line in enumerate(draw(shape, scale, rows, glyphs)):
         label = f"{scale.text(scale.hi)} {unit}" if number == 0 else f"{scale.text(scale.lo)} {unit}" if number == rows - 1 else ""
-        out.append([Segment(label[: GUTTER - 1].rjust(GUTTER - 1) + " ", theme.style("axis")), Segment(line, ink)])  # type: ignore[arg-type]
+        out.append([Segment(label[: _GUTTER - 1].rjust(_GUTTER - 1) + " ", theme.style("axis")), Segment(line, ink)])  # type: ignore[arg-type]
     return out
 
 
@@ -62,7 +62,7 @@ def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
     """How far the power may still lie to either side."""
     length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
     bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right if length > 1 else ""
-    return " " * GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells)
+    return " " * _GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells)
 
 
 def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
@@ -72,7 +72,7 @@ def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
         label = f"{(view.lo + (view.hi - view.lo) * at / cells) / PS_PER_S:.2f} s"
         if at + len(label) < cells:
             text[at : at + len(label)] = list(label)
-    return [Segment(" " * GUTTER + "".join(text), theme.style("axis"))]
+    return [Segment(" " * _GUTTER + "".join(text), theme.style("axis"))]
 
 
 class AlignmentChart(Picture[AlignmentView]):

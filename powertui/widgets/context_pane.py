@@ -11,9 +11,9 @@ from powertui.view.context import Context, ContextLine
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
-NAME_WIDTH = 10
-MOST_LINES = 5  # of one value
-MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
+_NAME_WIDTH = 10
+_MOST_LINES = 5  # of one value
+_MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
 
 
 class ContextPane(LinesPane):
@@ -46,21 +46,21 @@ class ContextPane(LinesPane):
     def _fact(self, fact: ContextLine) -> list[StyledLine]:
         theme = self.theme_colors
         label, text = theme.style("dim"), theme.style("text")
-        name = fact.name.ljust(NAME_WIDTH - 1) + " "
-        if len(name) > max(NAME_WIDTH, self.size.width // 2):
-            name = fit_text(fact.name, max(NAME_WIDTH, self.size.width // 2) - 1, self.glyphs.ellipsis) + " "
+        name = fact.name.ljust(_NAME_WIDTH - 1) + " "
+        if len(name) > max(_NAME_WIDTH, self.size.width // 2):
+            name = fit_text(fact.name, max(_NAME_WIDTH, self.size.width // 2) - 1, self.glyphs.ellipsis) + " "
         room = max(8, self.size.width - len(name))
         if fact.category is not None:
             mark: tuple[str, Style] = (f" {fact.category.code} ", theme.category(fact.category.value))
             return [((name, label), mark, (" " + fact.value, text))]
         pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
-        if len(pieces) > MOST_LINES:
-            pieces = [*pieces[: MOST_LINES - 1], " ".join(pieces[MOST_LINES - 1 :])]
+        if len(pieces) > _MOST_LINES:
+            pieces = [*pieces[: _MOST_LINES - 1], " ".join(pieces[_MOST_LINES - 1 :])]
         lines: list[StyledLine] = []
         for i, piece in enumerate(pieces):
             lines.append(((name if i == 0 else " " * len(name), label), (piece, text)))
         if fact.badge is not None:
-            badge = (MARKS[fact.badge], theme.style(fact.badge.value))
+            badge = (_MARKS[fact.badge], theme.style(fact.badge.value))
             if len(pieces[-1]) + 1 + len(badge[0]) <= room:
                 lines[-1] = (*lines[-1], (" ", text), badge)
             else:

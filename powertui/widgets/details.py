@@ -12,9 +12,9 @@ from powertui.plain import plain
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets.lines import LinesPane, StyledLine
 
-CUT = 160  # characters of a value before it is expanded
-EXPANDED = 20_000
-NAME_WIDTH = 24
+_CUT = 160  # characters of a value before it is expanded
+_EXPANDED = 20_000
+_NAME_WIDTH = 24
 
 
 def value_text(stat: Stat, limit: int) -> str:
@@ -72,7 +72,7 @@ class DetailsPane(LinesPane):
         kind = (f" {event.category.code} ", theme.category(event.category.value))
         lines.append((kind, (" ", theme.style("text")), (plain(event.display, 400), theme.style("title"))))
         if event.name != event.display:
-            lines.extend(self._pair("recorded as", plain(event.name, EXPANDED if self.expanded else CUT)))
+            lines.extend(self._pair("recorded as", plain(event.name, _EXPANDED if self.expanded else _CUT)))
         lines.extend(self._pair("kind", MEANINGS[event.category]))
         depth = f", depth {event.depth}" if event.depth else ""
         lines.extend(self._pair("on", f"{plain(event.process, 100)} / {plain(event.track, 100)}{depth}"))
@@ -91,7 +91,7 @@ class DetailsPane(LinesPane):
         self.set_lines(lines)
 
     def _stat(self, stat: Stat) -> list[StyledLine]:
-        limit = EXPANDED if self.expanded else CUT
+        limit = _EXPANDED if self.expanded else _CUT
         text = value_text(stat, limit)
         if isinstance(stat.value, str) and len(stat.value) > limit:
             more = f"  ({len(stat.value):,} characters)"
@@ -100,7 +100,7 @@ class DetailsPane(LinesPane):
 
     def _pair(self, name: str, value: str, more: str = "") -> list[StyledLine]:
         theme = self.theme_colors
-        width = min(NAME_WIDTH, max(8, self.size.width // 3))
+        width = min(_NAME_WIDTH, max(8, self.size.width // 3))
         room = max(8, self.size.width - width)
         label, text = theme.style("dim"), theme.style("text")
         head = (name[: width - 1].ljust(width), label)

@@ -21,7 +21,7 @@ from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, en
 from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
-GUTTER = 9
+_GUTTER = 9
 _ROOM, _ROOM_S = 2.0, 2.0  # around a finding: so many times its length, and s at least
 _STEP = 1000  # a step's width in the units of `envelope`
 
@@ -69,7 +69,7 @@ class AgainstView(NamedTuple):
 
 def _held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows of the chart: title, readings over what was expected of them, their difference, found stretches, seconds."""
-    cells = max(1, width - GUTTER)
+    cells = max(1, width - _GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
     lower = max(1, height - 4 - upper)
     lo, hi = view.span
@@ -96,13 +96,13 @@ def _held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyp
         label = f"{lo + (hi - lo) * cell / cells:.4g}"
         if cell + len(label) < cells:
             text[cell : cell + len(label)] = list(label)
-    rows.append([Segment("s".rjust(GUTTER - 1) + " " + "".join(text), theme.style("axis"))])
+    rows.append([Segment("s".rjust(_GUTTER - 1) + " " + "".join(text), theme.style("axis"))])
     return rows[:height]
 
 
 def _picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
     """All rows of the chart: title, overlay, difference, found stretches, step numbers."""
-    cells = max(1, width - GUTTER)
+    cells = max(1, width - _GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
     lower = max(1, height - 4 - upper)
     values = view.values
@@ -154,10 +154,10 @@ def _overlay(mine: Floats, others: Floats, cells: int, rows: int, unit: str, the
 
 def _label(scale: Axis, number: int, rows: int, unit: str) -> str:
     if number == 0:
-        return f"{scale.text(scale.hi)} {unit}"[: GUTTER - 1].rjust(GUTTER - 1) + " "
+        return f"{scale.text(scale.hi)} {unit}"[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
     if number == rows - 1:
-        return f"{scale.text(scale.lo)} {unit}"[: GUTTER - 1].rjust(GUTTER - 1) + " "
-    return " " * GUTTER
+        return f"{scale.text(scale.lo)} {unit}"[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
+    return " " * _GUTTER
 
 
 def _runs(front: str, back: str, over: Style, under: Style) -> SegmentRow:
@@ -194,7 +194,7 @@ def _difference(mine: Floats, others: Floats, cells: int, rows: int, unit: str, 
         else:
             label = "0" if number == zero else ""
         rule = glyphs.horizontal * cells if number == zero else " " * cells
-        text = label[: GUTTER - 1].rjust(GUTTER - 1) + " "
+        text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
         out.append([Segment(text, theme.style("axis")), *_runs(line, rule, theme.style("estimated"), theme.style("grid"))])
     return out
 
@@ -232,7 +232,7 @@ def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, t
         bar = glyphs.range_left + glyphs.horizontal * (hi - lo - 2) + glyphs.range_right if hi - lo > 1 else glyphs.vertical
         for at, char in zip(range(lo, min(hi, cells)), bar, strict=False):
             chars[at], styles[at] = char, theme.style("marked" if chosen else "warn")
-    segments: SegmentRow = [Segment(" " * GUTTER, theme.style("axis"))]
+    segments: SegmentRow = [Segment(" " * _GUTTER, theme.style("axis"))]
     for char, style in zip(chars, styles, strict=True):
         if segments and segments[-1].style is style:
             segments[-1] = Segment(segments[-1].text + char, style)
@@ -251,7 +251,7 @@ def _ruler(numbers: Int64s, cells: int, theme: Theme) -> SegmentRow:
         label = "" if number < 0 else str(number)
         if at + len(label) < cells:
             text[at : at + len(label)] = list(label)
-    return [Segment("step".rjust(GUTTER - 1) + " " + "".join(text), theme.style("axis"))]
+    return [Segment("step".rjust(_GUTTER - 1) + " " + "".join(text), theme.style("axis"))]
 
 
 def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from powertui.terminal import keymap
 from powertui.widgets.table import TableView
 
-PANE = "ops_pane"  # what the keymap calls it
+_PANE = "ops_pane"  # what the keymap calls it
 
 
 class OpsTable(TableView):
@@ -19,7 +19,7 @@ class OpsTable(TableView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(",".join(action.keys), f"act('{action.id}')", action.title, show=False)
         for action in keymap.ACTIONS
-        if PANE in action.screens
+        if _PANE in action.screens
     ]
     said: Callable[[str], None] = staticmethod(lambda _words: None)  # what shows a sentence
     pan: Callable[[], None] = staticmethod(lambda: None)  # what `d` does where there is nothing but the host

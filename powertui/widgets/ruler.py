@@ -14,9 +14,9 @@ from powertui.view.navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
-REVERSE = Style(reverse=True)
-FAR = 120 * PS_PER_S  # beyond that whole seconds are written as on a clock
-LONGEST = 11  # a longer label is written as a distance from the first
+_REVERSE = Style(reverse=True)
+_FAR = 120 * PS_PER_S  # beyond that whole seconds are written as on a clock
+_LONGEST = 11  # a longer label is written as a distance from the first
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _moment(ps: int, grid: int, *, clock: bool = False) -> str:
 
 def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     """Whether moments read better as on a clock: whole seconds, minutes away from where they count."""
-    return not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= FAR
+    return not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= _FAR
 
 
 def _step(view: Viewport, cells: int) -> int:
@@ -70,7 +70,7 @@ def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
         first = -(-(view.t0 - origin) // step) * step
         moments = range(first, view.t1 - origin, step)
         labels = [_moment(ps, step, clock=_by_clock(view, origin, step)) for ps in moments]
-        if labels and max(map(len, labels)) > LONGEST:
+        if labels and max(map(len, labels)) > _LONGEST:
             # Deep inside a long run: the first in full, the others as what is added to it.
             labels[1:] = ["+" + units.duration(ps - first) for ps in list(moments)[1:]]
         longest = max((len(text) for text in labels[1:]), default=0)
@@ -168,5 +168,5 @@ class Ruler(TimeLane):
             if chars[column] in (" ", self.glyphs.vertical):
                 chars[column], styles[column] = self.glyphs.cursor, cursor
             else:  # a digit must not be hidden: it would read as another time
-                styles[column] = cursor + REVERSE
+                styles[column] = cursor + _REVERSE
         return styled(chars, styles)

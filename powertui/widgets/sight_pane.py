@@ -1,4 +1,4 @@
-"""The legend below the tracks, and what else is told of the view where rows are free."""
+"""The legend below the tracks, and what else is shown about the view where rows are free."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rich.style import Style
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
-if TYPE_CHECKING:  # names alone: nothing is told of the view before the first picture
+if TYPE_CHECKING:  # names alone: nothing is shown about the view before the first picture
     from powertui.view.in_sight import InSight
     from powertui.view.sight_lines import Pieces
 
-LABEL = "self time in view"
+_LABEL = "self time in view"
 
 
 class SightPane(LinesPane, can_focus=False):
@@ -43,7 +43,7 @@ class SightPane(LinesPane, can_focus=False):
         """Make the lines again."""
         width, height = self.size
         gutter = self._style("gutter")
-        label = fit_text(LABEL if self.label_width > len(LABEL) else "self time", self.label_width)
+        label = fit_text(_LABEL if self.label_width > len(_LABEL) else "self time", self.label_width)
         lines: list[StyledLine] = [((label, gutter),)]
         if self.seen is not None and width > self.label_width:
             from powertui.view.sight_lines import legend, panel

@@ -21,8 +21,8 @@ from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
-LEAST_CUT = 5  # cells: less of a name tells nothing
-APART = 12  # cells between two step numbers
+_LEAST_CUT = 5  # cells: less of a name tells nothing
+_APART = 12  # cells between two step numbers
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _laid(
         stretch = stretches[number]
         room = width - 1 if apart and hi < view.width and owner[hi] >= 0 else width
         text = next((t for t in stretch.texts if len(t) <= room), "")
-        if not text and stretch.cut and room >= LEAST_CUT:
+        if not text and stretch.cut and room >= _LEAST_CUT:
             text = fit_text(stretch.texts[-1], room, ellipsis)
         if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
             chars.append(stretch.bar)
@@ -254,14 +254,14 @@ class StepLane(TimeLane):
         if not len(steps) and not beyond and not guests:
             why = plain(steps.source or "no steps were found", 200)
             return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), self.theme_colors.style("dim"))]
-        told = not beyond or len(view.covered(*model.profiled)) >= APART
+        told = not beyond or len(view.covered(*model.profiled)) >= _APART
         chars, styles = self._numbered(steps, view, told=told)
         taken = set(view.covered(*model.profiled))
         for guest in guests:
             columns = [column for column in view.covered(*guest.stretch(model)) if column not in taken]
             taken.update(columns)
             if columns:
-                told = not beyond or len(columns) >= APART
+                told = not beyond or len(columns) >= _APART
                 theirs = self._numbered(guest.model.steps, guest.view(model, view), told=told)
                 for column in columns:
                     chars[column], styles[column] = theirs[0][column], theirs[1][column]
@@ -331,7 +331,7 @@ def numbered(around: Around, view: Viewport) -> list[tuple[int, str]]:
             continue
         begin, end = part.moment_of(lo)[0], part.moment_of(hi)[0]
         cells = max(1, (end - begin) // view.cell_ps)
-        round_to = tick_step(max(1, APART * (hi - lo) // cells), 1)
+        round_to = tick_step(max(1, _APART * (hi - lo) // cells), 1)
         for number in range(-(-lo // round_to) * round_to, hi + 1, round_to):
             at, exact = part.moment_of(number)
             if view.shows(at):

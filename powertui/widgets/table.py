@@ -32,7 +32,7 @@ from powertui.view.listed import Listed, RowGroup
 from powertui.view.table_rows import GAP, FittedColumns, Order
 from powertui.widgets import background
 
-TOTAL = "total of what is listed"
+_TOTAL = "total of what is listed"
 AT_ONCE = 5_000  # rows that are put in order without a thread
 
 
@@ -348,7 +348,7 @@ class TableView(Widget, can_focus=True):
         assert table.total is not None
         if self._totals is None or self._totals[0] is not self._stands:
             self._totals = (self._stands, table.total(self.rows))
-        return self._sums(table, TOTAL, self._totals[1], self.theme_colors.style("label"))
+        return self._sums(table, _TOTAL, self._totals[1], self.theme_colors.style("label"))
 
     def _heading(self, table: Table, number: int, current: bool) -> Strip:
         """The first line of a group."""
@@ -372,7 +372,7 @@ class TableView(Widget, can_focus=True):
 
         def cell(column: Column, cells: int) -> str:
             if column is name:
-                return table_rows.fitted("total" if label == TOTAL and cells < len(TOTAL) else label, cells, ellipsis)
+                return table_rows.fitted("total" if label == _TOTAL and cells < len(_TOTAL) else label, cells, ellipsis)
             return table_rows.total_cell(column, values.get(column.id), cells, ellipsis)
 
         cells = [cell(column, size) for column, size in zip(fit.columns, fit.cells, strict=True)]

@@ -29,9 +29,9 @@ from powertui.view.scene import Scene
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
-KEPT_STRIPS = 1024
-OUTSIDE = "not profiled"
-SCROLL_ROWS = 3
+_KEPT_STRIPS = 1024
+_OUTSIDE = "not profiled"
+_SCROLL_ROWS = 3
 
 
 class Timeline(Widget, can_focus=True):
@@ -347,7 +347,7 @@ class Timeline(Widget, can_focus=True):
             self._strips.append(self._strip(own, 0, row))
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
-        """A blank cell inside of the profile says that nothing ran; outside nobody knows, and the first row says so."""
+        """A blank cell inside of the profile says that nothing ran; outside it is not known, and the first row says so."""
         model, view = self.model, self.viewport
         first = next((y for y, row in enumerate(rows) if row.lanes), None)
         if model is None or view is None or first is None or model.around is None:
@@ -355,8 +355,8 @@ class Timeline(Widget, can_focus=True):
         profiled = [view.covered(*model.profiled), *(view.covered(one.lo, one.hi + 1) for one in model.around.islands)]
         end = 0
         for inside in (*sorted((one for one in profiled if len(one)), key=lambda one: one.start), range(view.width, view.width)):
-            if inside.start - end >= len(OUTSIDE) + 2:
-                painted.note(first, (end + inside.start - len(OUTSIDE)) // 2, OUTSIDE)
+            if inside.start - end >= len(_OUTSIDE) + 2:
+                painted.note(first, (end + inside.start - len(_OUTSIDE)) // 2, _OUTSIDE)
             end = max(end, inside.stop)
 
     def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
@@ -366,7 +366,7 @@ class Timeline(Widget, can_focus=True):
         strip = self._kept.get(key)
         if strip is None:
             strip = Strip(painted.segments(y, self.look), painted.chars.shape[1])
-            if len(self._kept) >= KEPT_STRIPS:
+            if len(self._kept) >= _KEPT_STRIPS:
                 self._kept.clear()
             self._kept[key] = strip
         return strip
@@ -421,7 +421,7 @@ class Timeline(Widget, can_focus=True):
         elif event.shift:
             self._wheel_pan(event, direction)
         elif len(self.rows) > self.size.height:
-            self.scroll_rows(direction * SCROLL_ROWS)
+            self.scroll_rows(direction * _SCROLL_ROWS)
         else:
             self.zoom(-direction * WHEEL, event.x)
 

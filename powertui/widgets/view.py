@@ -27,14 +27,14 @@ from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
 
-MOST_STRIPS = 4
+_MOST_STRIPS = 4
 MOST_VALUES = 6
-VALUE_ROWS = 4
-FEW_ROWS = 3  # of the tracks, where nothing in sight was profiled
-PANEL = 14  # rows of what is told of the view, at most
-HIGHEST = 20  # rows of a power strip
-LEGEND_FROM = 14  # rows from which there is one for the legend
-INSIDE = 0.7  # so much of the view inside of one profile, and its tracks are what is looked at
+_VALUE_ROWS = 4
+_FEW_ROWS = 3  # of the tracks, where nothing in sight was profiled
+_PANEL = 14  # rows of what is shown about the view, at most
+_HIGHEST = 20  # rows of a power strip
+_LEGEND_FROM = 14  # rows from which there is one for the legend
+_INSIDE = 0.7  # so much of the view inside of one profile, and its tracks are what is looked at
 
 
 def _label_width(width: int) -> int:
@@ -51,7 +51,7 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     heights: list[int] = []
     if series and spare < 4:
         return [2] if height - 3 - lanes >= 2 + 4 else []
-    for _ in range(min(series, MOST_STRIPS)):
+    for _ in range(min(series, _MOST_STRIPS)):
         rows = (
             min(4 if height < 32 else 5 if height < 40 else 7, spare // 2)
             if not heights
@@ -64,18 +64,18 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     return heights
 
 
-PARTLY = 0.15
+_PARTLY = 0.15
 
 
 def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
     """Rows of the power strips and of the other strips where nothing in sight was profiled: they share what tracks would take."""
-    spare = height - 2 - lanes - FEW_ROWS
-    power, values = min(power, MOST_STRIPS), min(values, MOST_VALUES)
+    spare = height - 2 - lanes - _FEW_ROWS
+    power, values = min(power, _MOST_STRIPS), min(values, MOST_VALUES)
     if not power:
         values = min(values, spare // 2)
         return [], [min(7, spare // values)] * values if values else []
-    values = min(values, max(2, (spare - 6) // VALUE_ROWS), max(0, spare - 3) // 2)
-    rows = min(VALUE_ROWS, (spare // 2) // values) if values else 0
+    values = min(values, max(2, (spare - 6) // _VALUE_ROWS), max(0, spare - 3) // 2)
+    rows = min(_VALUE_ROWS, (spare // 2) // values) if values else 0
     rows = max(2, rows) if values else 0
     left = spare - rows * values
     power = min(power, max(1, left // 5))
@@ -94,7 +94,7 @@ class TimelineView(Vertical):
     def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
         super().__init__(id=id)
         options: dict[str, Any] = {"theme": theme, "glyphs": glyphs}
-        self.strips = [PowerStrip(**options) for _ in range(MOST_STRIPS)]
+        self.strips = [PowerStrip(**options) for _ in range(_MOST_STRIPS)]
         self.note = PowerNote(**options)
         self.values = [ValueStrip(**options) for _ in range(MOST_VALUES)]
         self.ruler = Ruler(**options)
@@ -219,7 +219,7 @@ class TimelineView(Vertical):
     @property
     def _partly_inside(self) -> bool:
         model, view = self.timeline.model, self.timeline.viewport
-        return model is not None and view is not None and self._covered() >= PARTLY * view.width
+        return model is not None and view is not None and self._covered() >= _PARTLY * view.width
 
     @property
     def inside(self) -> bool:
@@ -229,7 +229,7 @@ class TimelineView(Vertical):
             return True
         if not len(model.tracks):
             return False
-        return len(view.covered(*model.profiled)) >= INSIDE * view.width
+        return len(view.covered(*model.profiled)) >= _INSIDE * view.width
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         for lane in self.lanes:
@@ -261,7 +261,7 @@ class TimelineView(Vertical):
         self.profiles.display = not inside and (profiled or bool(around and around.islands))
         self.steps.display = profiled or bool(around and around.numbers)
         self.found.display = bool(around and around.found)
-        self.sight.display = profiled and (inside or self._partly_inside) and self.size.height >= LEGEND_FROM
+        self.sight.display = profiled and (inside or self._partly_inside) and self.size.height >= _LEGEND_FROM
         self.note.display = bool(model is not None and model.power_note and not self._power)
         lanes = int(self.note.display) + int(epochs) + int(self.marks.display) + int(self.found.display) + int(self.sight.display)
         if inside:
@@ -274,11 +274,11 @@ class TimelineView(Vertical):
             lanes += int(self.profiles.display) + int(self.steps.display)
             # Where a profile takes a part of the view its tracks are worth rows, too.
             room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
-            room += 0 if profiled else FEW_ROWS - 1  # no tracks, no rows for them
+            room += 0 if profiled else _FEW_ROWS - 1  # no tracks, no rows for them
             heights, values = _far_heights(room, len(self._power), len(self._chosen), lanes)
         spare = self._share_rows(self.size.height - sum(heights) - sum(values) - 2 - lanes - int(inside and self.steps.display))
         if heights:
-            heights[0] = max(heights[0], min(heights[0] + spare, HIGHEST))
+            heights[0] = max(heights[0], min(heights[0] + spare, _HIGHEST))
         for rows, strips in ((heights, self.strips), (values, self.values)):
             for number, strip in enumerate(strips):
                 strip.display = number < len(rows)
@@ -286,7 +286,7 @@ class TimelineView(Vertical):
                     strip.styles.height = rows[number]
 
     def _share_rows(self, room: int) -> int:
-        """Rows that the tracks do not need go to more of the tracks, then to what else is told of the view; what is left then."""
+        """Rows that the tracks do not need go to more of the tracks, then to what else is shown of the view; what is left."""
         model, view = self.timeline.model, self.timeline.viewport
         if model is not None and view is not None and model.around is not None:
             room = max(1, room - in_company.wanted(self.timeline.guests, model, view))
@@ -295,8 +295,8 @@ class TimelineView(Vertical):
         if not self.sight.display:
             return 0
         free = max(0, room - max(1, self._row_count)) if self._roomy else 0
-        self.sight.styles.height = 1 + min(free, PANEL)
-        return max(0, free - PANEL)
+        self.sight.styles.height = 1 + min(free, _PANEL)
+        return max(0, free - _PANEL)
 
     def _follow(self, before: State | None, after: State) -> None:
         model = self.timeline.model

@@ -56,9 +56,12 @@ def test_it_installs_into_a_home_and_runs(bundle: Path, tmp_path: Path) -> None:
     assert asked.returncode == 0, asked.stderr
     assert '"steps":200' in asked.stdout
     assert (tmp_path / "home/.local/share/powertui/share/man/man1/powertui.1").exists()
-    again = install(bundle, tmp_path / "home")  # an update takes the place of what is there
+    here = os.path.relpath(tmp_path / "home/.local", "/")  # from where it is called
+    again = install(bundle, tmp_path / "home", "--prefix", here)  # an update takes the place of what is there
     assert again.returncode == 0, again.stdout + again.stderr
+    assert f"into {tmp_path}/home/.local/share/powertui with" in again.stdout
     assert not list((tmp_path / "home/.local/share").glob("powertui.*"))
+    assert not (bundle / "tmp").exists()
 
 
 def test_a_file_that_was_changed_on_the_way_is_not_installed(bundle: Path, tmp_path: Path) -> None:

@@ -65,7 +65,21 @@ def build(folder: Path, kind: str = "fuzz") -> Path:
     harness = folder / f"target-{kind}.o"
     _run([found, *flags, "-c", str(TARGET), "-o", str(harness)])
     _run([found, *_FLAGS[kind], *linked, str(harness), str(scan), *_library(), "-o", str(target)])
+    if kind != "coverage":
+        _try(target, folder / f"first-{kind}")
     return target
+
+
+def _try(target: Path, folder: Path) -> None:
+    """One empty input. Raises OSError where the sanitizers do not run: some emulators have no room for their shadow memory."""
+    folder.mkdir()
+    add(folder, [bytes(HEADER)])
+    try:
+        replay(target, folder)
+    except Finding as finding:
+        if "this must hold" in str(finding) or "scan.c" in str(finding):
+            raise
+        raise OSError(f"the compiler's sanitizers do not run here: {finding}") from None
 
 
 def _run(command: Sequence[str]) -> str:

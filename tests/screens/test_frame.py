@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from textual.widgets import OptionList
 
 from powertui import demo
 from powertui.data.energy import account
@@ -243,6 +244,24 @@ async def test_the_palette_shows_no_raw_line_end(make: Maker) -> None:
         assert isinstance(shell.screen, Palette)
         text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
         assert "\\n" not in text
+
+
+async def test_a_click_in_the_palette_counts_for_the_row_that_was_clicked(make: Maker) -> None:
+    """It is told a moment later: what was typed meanwhile may have left one row of the list."""
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("colon")
+        await settled(pilot)
+        palette = shell.screen
+        assert isinstance(palette, Palette)
+        listed = palette.query_one(OptionList)
+        number, clicked = next((i, option) for i, option in enumerate(listed.options) if i and option.id == "do:help")
+        palette.fill("epoch 99")
+        assert listed.option_count == 1 <= number
+        palette.on_option_list_option_selected(OptionList.OptionSelected(listed, clicked, number))
+        await settled(pilot)
+        assert here(shell) == "help"
 
 
 async def test_a_command_of_a_page_that_is_no_longer_in_front_does_nothing(make: Maker) -> None:

@@ -73,7 +73,7 @@ async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker)
         await pilot.press("down", "enter")
         await settled(pilot)
         assert isinstance(shell.screen, SymmetryScreen)
-        assert words(shell, "#findings").count("against") > 5
+        assert words(shell, "#findings").count("against") == 5
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(shell.screen, TimelineScreen)
@@ -147,7 +147,7 @@ async def test_a_way_that_is_taken_moves_the_power_everywhere(make: Maker) -> No
         moved = shell.session.power[0]
         assert moved.offset_ps - before == pytest.approx(0.1e12, abs=2e9)
         assert moved.source == "set by hand"
-        assert "+0.100 s" in words(shell, "#ways") or shell.session.alignment is not None
+        assert "shifted by hand by +0.10" in words(shell, "#ways")
         await pilot.press("0", "enter")
         await settled(pilot)
         assert shell.session.power[0].offset_ps == before

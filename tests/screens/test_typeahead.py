@@ -166,7 +166,7 @@ async def test_a_click_on_an_option_that_is_gone_chooses_nothing(make: Maker) ->
         where = Offset(listed.region.x + 20, listed.region.bottom - 1)
         style = shell.screen.get_style_at(*where)
         assert style.meta["option"] > 2
-        shell.screen._fill("zoom in")
+        shell.screen.fill("zoom in")
         click = events.Click(listed, 1, 1, 0, 0, 1, False, False, False, *where, style=style)
         listed.post_message(click)
         await settled(pilot)

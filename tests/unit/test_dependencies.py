@@ -131,3 +131,18 @@ def test_a_machine_that_cannot_read_profiles_is_told_so(
     said = capsys.readouterr().err
     assert why in said
     assert "record and sensors work here" in said
+
+
+def test_a_recording_ends_in_a_summary_on_a_machine_of_32_bits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """numpy cannot count by 64-bit numbers there: the recorder's own figures are told, without an interval."""
+    watts = tmp_path / "watts.csv"
+    watts.write_text("timestamp,watts\n")
+    monkeypatch.setattr(cli.sys, "maxsize", 2**31 - 1)
+    monkeypatch.setattr("powertui.report.recorded.energies", lambda *_: pytest.fail("asked"))
+    writing = f"import time; open({str(watts)!r}, 'a').writelines(f'{{time.time() + n / 100}},{{100 + n}}\\n' for n in range(9))"
+    out = tmp_path / "out.csv"
+    command = ["record", "--source", f"csv:{watts}", "--interval", "0.1", "-o", str(out), "--", sys.executable, "-c", writing]
+    assert cli.main(command) == 0
+    assert f"rows in {out}" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 
 SSH = "ssh"
-CLOUD = ("gs", "s3")
+_CLOUD = ("gs", "s3")
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]{1,15})://", re.IGNORECASE)
 _PLACE = re.compile(
@@ -53,7 +53,7 @@ def parse(text: str) -> RemoteAddress:
     found = _ADDRESS.match(text)
     scheme = found[1].lower() if found is not None else ""
     scheme = "gs" if scheme == "gcs" else scheme
-    if found is None or scheme not in (SSH, *CLOUD):
+    if found is None or scheme not in (SSH, *_CLOUD):
         raise UsageError(f"{plain(text, 120)}: folders can be read only from ssh://, gs:// and s3://.", hint=_HINT)
     place, slash, path = text[found.end() :].partition("/")
     valid = _PLACE.fullmatch(place)

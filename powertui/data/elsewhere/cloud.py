@@ -13,7 +13,7 @@ from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
 PIECE = 4 << 20
-DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
+_DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
 _TIMES = ("mtime", "LastModified", "updated", "last_modified", "created")  # as the drivers call it
 
 
@@ -100,7 +100,7 @@ class Bucket:
             fsspec = importlib.import_module("fsspec")
             return fsspec.filesystem(scheme)
         except (ImportError, ValueError):
-            problem = f"{scheme}:// is read through the package {DRIVERS[scheme]}, which is not installed"
+            problem = f"{scheme}:// is read through the package {_DRIVERS[scheme]}, which is not installed"
             hint = "Install it: pip install 'powertui[cloud]'. Or copy the folder, and name the copy."
             raise UnreadableFile(str(self._address), problem, hint=hint) from None
         except Exception as error:

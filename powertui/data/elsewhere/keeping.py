@@ -20,7 +20,7 @@ VARIABLE = "POWERTUI_CACHE_SIZE"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-class KeptFile(NamedTuple):
+class _KeptFile(NamedTuple):
     """One that came, or comes."""
 
     path: str
@@ -53,7 +53,7 @@ def limit(top: Path) -> int:
     return LIMIT
 
 
-def _files(top: Path) -> Iterator[KeptFile]:
+def _files(top: Path) -> Iterator[_KeptFile]:
     """Everything that takes room."""
     for folder, _, names in os.walk(top):
         inside = f"{os.sep}files{os.sep}" in folder[len(str(top)) :] + os.sep
@@ -62,7 +62,7 @@ def _files(top: Path) -> Iterator[KeptFile]:
             with contextlib.suppress(OSError):
                 status = os.lstat(path)
                 if status.st_mode & 0o400 and (size := status.st_blocks * 512):
-                    yield KeptFile(path, size, max(status.st_atime_ns, 0 if inside else status.st_mtime_ns), inside)
+                    yield _KeptFile(path, size, max(status.st_atime_ns, 0 if inside else status.st_mtime_ns), inside)
 
 
 def trim(top: Path, most: int, but: str = "") -> int:
@@ -93,7 +93,7 @@ def clear(top: Path) -> tuple[int, int]:
     return gone, sum(file.size for file in _files(top))
 
 
-def _let_go(file: KeptFile) -> bool:
+def _let_go(file: _KeptFile) -> bool:
     try:
         opened = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:

@@ -27,7 +27,7 @@ from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
 HEAD = 8192  # bytes by which a file's kind is told
-TRIES = 3
+_TRIES = 3
 _AWAY, _HERE = 0o200, 0o400  # how a file is marked: it may be read once it is here
 
 BytesProgress = Callable[[int, int, int], None]
@@ -180,7 +180,7 @@ class Mirror:
                     self._pour(store.read(path, state, before), file, state, progress)
                 except FileMoved as change:
                     moved += 1
-                    if moved >= TRIES:
+                    if moved >= _TRIES:
                         problem = "it changes faster than it can be copied"
                         raise UnreadableFile(self.shown(here), problem, hint="Wait until it is written.") from None
                     part.unlink()
@@ -188,7 +188,7 @@ class Mirror:
                     continue
                 except ConnectionDropped as error:
                     moved += 1
-                    if moved < TRIES and os.fstat(file).st_size > before:
+                    if moved < _TRIES and os.fstat(file).st_size > before:
                         continue
                     raise ConnectionDropped(self.shown(here), error.problem, hint=error.hint) from None
                 except OSError as error:

@@ -5,8 +5,8 @@ Nothing has to be installed there but what POSIX has; with GNU's find a walk is 
 
 from __future__ import annotations
 
-DEPTH = 40
-SKIPPED = (".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache")
+_DEPTH = 40
+_SKIPPED = (".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache")
 
 # `st FILE` prints size and time; the walk prints "kind size time path" for each, with \0 behind it.
 COMMON = r"""
@@ -64,7 +64,7 @@ elif [ -f "$p" ]; then
       many "${r:-/}" 1 -name '*'; near "$r"; printf '@end 0 0 .\0'; } | pack
   else w denied; fi
 else w special; fi
-""".replace("SKIP", " -o ".join(f"-name {name}" for name in SKIPPED)).replace("DEPTH", str(DEPTH))
+""".replace("SKIP", " -o ".join(f"-name {name}" for name in _SKIPPED)).replace("DEPTH", str(_DEPTH))
 
 READ = r"""
 if [ ! -e "$p" ]; then w missing

@@ -27,11 +27,11 @@ from powertui.data.elsewhere.store import MOST, ConnectionDropped, FileMoved, Re
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
-KEPT_S = 300  # an idle connection stays for so long
-NOISE = 1 << 16  # bytes that a start-up file may print before our first word
+_KEPT_S = 300  # an idle connection stays for so long
+_NOISE = 1 << 16  # bytes that a start-up file may print before our first word
 PIECE = 1 << 18
-LONGEST_SOCKET = 100  # bytes of a socket's path, with what ssh appends while it makes it
-AT_ONCE = 100  # files in one command
+_LONGEST_SOCKET = 100  # bytes of a socket's path, with what ssh appends while it makes it
+_AT_ONCE = 100  # files in one command
 
 
 class SshHost:
@@ -67,7 +67,7 @@ class SshHost:
     def heads(self, paths: Sequence[tuple[str, int]], count: int) -> dict[str, bytes]:
         """The first bytes of files (path, size as listed), all in one question."""
         out: dict[str, bytes] = {}
-        many = [paths[lo : lo + AT_ONCE] for lo in range(0, len(paths), AT_ONCE)]
+        many = [paths[lo : lo + _AT_ONCE] for lo in range(0, len(paths), _AT_ONCE)]
         words = "w ok\n" + "".join(
             f"head -c {count} {' '.join(shlex.quote(path) for path, _ in some)} /dev/null 2>/dev/null\n" for some in many
         )
@@ -122,7 +122,7 @@ class SshHost:
         }  # fmt: skip
         socket = _socket()
         if socket:
-            options |= {"ControlMaster": "auto", "ControlPath": socket, "ControlPersist": str(KEPT_S)}
+            options |= {"ControlMaster": "auto", "ControlPath": socket, "ControlPersist": str(_KEPT_S)}
         program = client()
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         login = [*(("-l", user) if user else ()), *(("-p", port) if port else ())]
@@ -178,8 +178,8 @@ class _Answer:
     def word(self, path: str) -> str:
         """The first thing that it says to us. Raises `UnreadableFile` for all that is not "ok …"."""
         seen = 0
-        while seen <= NOISE:
-            line = self._stream.readline(NOISE)
+        while seen <= _NOISE:
+            line = self._stream.readline(_NOISE)
             if not line:
                 raise self._failed()
             at = line.find(self._mark)
@@ -299,4 +299,4 @@ def _socket() -> str:
         return ""
     path = folder / "%C"
     safe = status.st_uid == os.getuid() and not status.st_mode & 0o077 and not folder.is_symlink()
-    return str(path) if safe and "%" not in str(folder) and len(str(folder)) + 1 + 40 + 18 <= LONGEST_SOCKET else ""
+    return str(path) if safe and "%" not in str(folder) and len(str(folder)) + 1 + 40 + 18 <= _LONGEST_SOCKET else ""

@@ -20,6 +20,7 @@ from powertui.data.energy import added_up, align, belongs, devices, idle, integr
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
+from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.integrate import Energy
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -28,7 +29,6 @@ from powertui.data.model import (
     Badge,
     Epochs,
     Figure,
-    Int64s,
     PowerOnTrace,
     Run,
     ScalarSeries,
@@ -56,14 +56,25 @@ class Account:
     placed: tuple[Placed, ...]  # every channel
     counted: tuple[int, ...]  # those that are added up
     text: str  # which they are, and why
-    idle_of: Callable[[], Figure | None]  # see `idle`
+    idle_of: Callable[[], IdlePower]  # see `idle`
     share: Share | None = None  # of the run's power: on what evidence it is this host's, and what is nobody's
     around: Callable[[Account], Account | None] | None = None  # the same, as the training around it knows it by wall time
 
     @property
     def idle(self) -> Figure | None:
         """Idle power of the counted channels: worked out when it is first asked for, not before power can be drawn."""
-        return self.idle_of()
+        return self.idle_of().figure
+
+    @property
+    def idle_text(self) -> str:
+        """Where it was read, or why it is not known; "" where nothing can be said."""
+        found = self.idle_of()
+        return f"at most: {found.text}" if found.at_most else found.text
+
+    @property
+    def idle_at_most(self) -> bool:
+        """Something that the trace does not show may have run wherever it was read."""
+        return self.idle_of().at_most
 
     @functools.cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -151,7 +162,7 @@ class Account:
         return self.epochs[index].number if index < len(self.epochs) else index
 
     def epoch_windows(self) -> list[tuple[int, int, int, float]]:
-        """(index, start, end, one sigma of the edges) of every epoch; a bound that nothing tells is that of its steps.
+        """(index, start, end, one sigma of the edges) of every epoch; a bound that is not known is that of its steps.
 
         Epochs that have neither bounds nor steps in this profile are left out.
         """
@@ -166,7 +177,7 @@ class Account:
     @functools.cached_property
     def by_wall(self) -> Account | None:
         """The same channels as wall time alone places them, with the epochs that are known so. How well the profile's own clock is
-        known makes no difference to their joules; None: nothing tells."""
+        known makes no difference to their joules; None: not known."""
         return self.around(self) if self.around is not None else None
 
     @functools.cached_property
@@ -296,7 +307,7 @@ def _findings_key(index: int, aligning: Aligning) -> tuple[object, ...]:
 
 def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     """What stands out in a profile, and which ops ran longer there: worked out once."""
-    from powertui.data.tools import op_stats
+    from powertui.data.tools.longer_ops import LongerOps
 
     how = aligning or Aligning()
     trace = profile.trace
@@ -305,7 +316,7 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         around = profile.opened.around
         rest = around is not None and around.looks_around(profile, how)
         account = of(profile, how)
-        found = account.compare(lambda lo, hi: op_stats.of(trace, lo, hi).self_times(), profile.opened.run.scalars, around=rest)
+        found = account.compare(LongerOps(trace), profile.opened.run.scalars, around=rest)
         if rest and account.power is not None and len(account.power.times) > _LONG:
             packed.give_back()
         return found if around is None else cast("Findings", around.findings(profile, found, how))
@@ -379,16 +390,16 @@ def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int,
     return [row for row in known if power[row].source != align.SIGNAL] or known
 
 
-def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None) -> Figure | None:
+def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None) -> IdlePower:
     """Idle power of all counted channels together."""
     if given is not None:
-        return Figure(given, Badge.ASSUMED)
+        return idle.given(given)
     if not channels or any(c.status == "none" for c in channels):
-        return None
-    return idle.of_all(channels, *_busy(trace, epochs, channels))
+        return IdlePower(None)
+    return idle.of_all(channels, _busy(trace, epochs))
 
 
-def _busy(trace: Trace, epochs: Epochs, channels: Sequence[PowerOnTrace]) -> tuple[Int64s, Int64s]:
+def _busy(trace: Trace, epochs: Epochs) -> idle.When:
     """When something ran. Around the profile that is unknown, unless the epochs tell when training began and ended."""
     los, his = [], []
     for one in predict.activities(trace):
@@ -396,13 +407,7 @@ def _busy(trace: Trace, epochs: Epochs, channels: Sequence[PowerOnTrace]) -> tup
         los.append(one.edges[:-1][working])
         his.append(one.edges[1:][working])
     bounds = [e.start for e in epochs if e.start is not None] + [e.end for e in epochs if e.end is not None]
-    times = [c.times for c in channels if len(c.times)]
-    if bounds:
-        around = [(min(*bounds, trace.span[0]), trace.span[0]), (trace.span[1], max(*bounds, trace.span[1]))]
-    else:
-        first = min((int(t[0]) for t in times), default=trace.span[0]) - 1
-        last = max((int(t[-1]) for t in times), default=trace.span[1]) + 1
-        around = [(min(first, trace.span[0]), trace.span[0]), (trace.span[1], max(last, trace.span[1]))]
-    los.append(np.array([a for a, b in around if b > a], np.int64))
-    his.append(np.array([b for a, b in around if b > a], np.int64))
-    return np.concatenate(los), np.concatenate(his)
+    first, last = min([*bounds, trace.span[0]]), max([*bounds, trace.span[1]])
+    los.append(np.array([first, trace.span[1]], np.int64))
+    his.append(np.array([trace.span[0], last], np.int64))
+    return idle.When(np.concatenate(los), np.concatenate(his), first, last, bool(bounds))

@@ -1,4 +1,4 @@
-"""Several channels as one series: for curves, and for what is told of readings.
+"""Several channels as one series: for curves, and for what is reported about readings.
 
 The joules of windows are those of each channel, added up (`account`); those of the sum are the same.
 """

@@ -31,11 +31,11 @@ CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
     "wall clocks of both", "powerboard marker", "local time, zone found", "by signal", "wall clocks, refined by signal",
 )  # fmt: skip
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
-OWN = in_trace.SOURCE
+_OWN = in_trace.SOURCE
 _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
 _FAR = 1 << 62  # ps
 MOST_SPREAD = 9  # places that stand for a wide interval of clocks; odd, so that its middle is one
-MOST_SPREAD_ROWS = 200_000  # of them all
+_MOST_SPREAD_ROWS = 200_000  # of them all
 
 
 def seconds(text: str) -> float:
@@ -195,8 +195,8 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
     found: Alignment | None = None
     if options.mode == "none":
         return Alignment(None, None, None, "none", NOTHING, ("alignment is switched off",))
-    if series.sensor.source == OWN and series.path == context.trace.path:
-        found = Alignment(0.0, 0.0, 0.0, "aligned", OWN, ("the power was recorded on the clock of the trace's events",))
+    if series.sensor.source == _OWN and series.path == context.trace.path:
+        found = Alignment(0.0, 0.0, 0.0, "aligned", _OWN, ("the power was recorded on the clock of the trace's events",))
     if found is None and options.mode in ("auto", "clock"):
         found = _by_clocks(series, context, options, said)
     if found is None and options.mode in ("auto", "signal"):
@@ -311,7 +311,7 @@ def _spread(series: PowerSeries, found: Alignment) -> Alignment:
     """A clock that leaves much open: every place in its interval is as likely, and joules are computed over all of them."""
     if found.places or found.source == REFINED or found.lo_s is None or found.hi_s is None:
         return found
-    if not _is_wide(series, found.lo_s, found.hi_s) or len(series) * MOST_SPREAD > MOST_SPREAD_ROWS:
+    if not _is_wide(series, found.lo_s, found.hi_s) or len(series) * MOST_SPREAD > _MOST_SPREAD_ROWS:
         return found
     each = (found.hi_s - found.lo_s) / MOST_SPREAD
     offsets = found.lo_s + each * (np.arange(MOST_SPREAD) + 0.5)

@@ -18,8 +18,8 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.errors import UnreadableFile
 
-LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
-START_BEFORE_FIT_S = 1.0  # start() is called before fit(), and fit() prepares itself before it writes its first record
+_LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
+_START_BEFORE_FIT_S = 1.0  # start() is called before fit(), and fit() prepares itself before it writes its first record
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     starts = [(log, wall) for log in logs if (wall := _start(log)) is not None and not log.markers and log.group != "validation"]
     best: tuple[int, Anchor] | None = None
     for marker, wall in markers:
-        lo, hi = wall - last - LOST * pace, wall - last
+        lo, hi = wall - last - _LOST * pace, wall - last
         about = (
             f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is {last / NS_PER_S:.2f} s after its "
-            f"start, and up to {LOST} readings of {pace / NS_PER_S:.2f} s may be missing at its end"
+            f"start, and up to {_LOST} readings of {pace / NS_PER_S:.2f} s may be missing at its end"
         )
         same = [(log, at) for log, at in starts if marker.pid is None or log.pid is None or marker.pid == log.pid]
         for log, at in same:
-            first_lo, first_hi = at - round(START_BEFORE_FIT_S * NS_PER_S), at
+            first_lo, first_hi = at - round(_START_BEFORE_FIT_S * NS_PER_S), at
             if first_lo <= hi and lo <= first_hi:
                 low, high = max(lo, first_lo), min(hi, first_hi)
                 both = f"{Path(log.path).name} begins at {_clock(at)}, and the reading of power starts just before that: both agree"

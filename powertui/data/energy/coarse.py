@@ -14,7 +14,7 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
 MOST = 24  # candidates that are handed on
-CREDIBLE = 0.03  # of the swing: so much is left over anyway
+_CREDIBLE = 0.03  # of the swing: so much is left over anyway
 
 
 def candidates(data: Samples, shares: WindowShares, lo: float, hi: float, floor_w: float = 0.0) -> Floats:
@@ -74,7 +74,7 @@ def candidates(data: Samples, shares: WindowShares, lo: float, hi: float, floor_
     away = separated(offsets[fine], score, max(length / 16, 2 * least), MOST)
     found = _more(found, away, least, 2 * MOST // 3)
     count = np.maximum(gram[:, 0, 0], 1.0)
-    noise = count * (CREDIBLE * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
+    noise = count * (_CREDIBLE * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
     varies = raw - (total[fine] + rise * count) ** 2 / count
     share = (raw - explained + noise) / np.maximum(varies + noise, 1e-12)
     return _more(found, separated(offsets[fine], share, max(length / 4, 2 * least), MOST), least, MOST)

@@ -325,14 +325,14 @@ def _spread(level: Floats) -> float:
 
 
 _GUESS = 0.7  # of a window: so far off it may be anything
-PAUSE = 1.6  # refreshes: the power is taken to run straight for so long as if it were one
+_PAUSE = 1.6  # refreshes: the power is taken to run straight for so long as if it were one
 
 
 def _bridges(
     knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats | None, refresh: float
 ) -> Bridges | None:  # fmt: skip
     seconds = np.diff(knots) / _S
-    paused = known & (seconds > PAUSE * refresh) & (left != right) & (refresh > 0)
+    paused = known & (seconds > _PAUSE * refresh) & (left != right) & (refresh > 0)
     if covered is None and not paused.any():
         return None
     upto = (knots - knots[0]) / _S if covered is None else covered
@@ -342,12 +342,12 @@ def _bridges(
 def _turns(knots: Int64s, seconds: Floats, moved: Floats, refresh: float) -> Floats:
     """Each difference times the one before it, where both are a refresh or so long."""
     out = np.zeros(len(moved))
-    if len(moved) > 1 and seconds.max() < PAUSE * refresh and moved.all():
+    if len(moved) > 1 and seconds.max() < _PAUSE * refresh and moved.all():
         np.multiply(moved[1:], moved[:-1], out=out[1:])
         return out
     rows = np.flatnonzero(moved)
     if len(rows) > 1:
-        near = np.diff(knots[rows + 1]) < PAUSE * max(refresh, 1e-9) * PS_PER_S
+        near = np.diff(knots[rows + 1]) < _PAUSE * max(refresh, 1e-9) * PS_PER_S
         out[rows[1:]] = np.where(near, moved[rows[1:]] * moved[rows[:-1]], 0.0)
     return out
 
@@ -361,7 +361,7 @@ def _steep(
     usual = float(np.median(seconds[:_SAMPLE]))
     lag = max(1, round(reach / usual)) if usual > 0 else 1
     if lag == 1 or kind is PowerKind.INTERVAL:
-        if seconds.max() <= PAUSE * reach:
+        if seconds.max() <= _PAUSE * reach:
             return squares, reach
         return summed_up(np.maximum(seconds, reach) * np.diff(squares)), 1.0
     middle = knots[:-1] + np.diff(knots) // 2
@@ -406,7 +406,7 @@ def _beat(moved: Floats) -> tuple[float, float]:
 
 
 _ACROSS, _ALONG = 0.7, 1.3
-QUIET = 6  # differences of neighbours that make up one stretch
+_QUIET = 6  # differences of neighbours that make up one stretch
 _SMALLER = 0.3246  # standard deviations: the mean of the smaller half of what is normal
 _LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with six degrees
 
@@ -414,10 +414,10 @@ _LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with si
 def _noise(level: Floats, quantum: float) -> float:
     """The noise of one reading beside its rounding: from the quietest twentieth of the stretches, for elsewhere the power moves."""
     moved = np.diff(level[: 64 * 4096])
-    count = len(moved) // QUIET
+    count = len(moved) // _QUIET
     if count < 4:
         return 0.0
-    blocks = (moved[: count * QUIET].reshape(count, QUIET) ** 2).mean(axis=1) / 2
+    blocks = (moved[: count * _QUIET].reshape(count, _QUIET) ** 2).mean(axis=1) / 2
     smaller = np.sort(np.abs(moved))[: len(moved) // 2]
     least = min(np.percentile(blocks, 5) / _LOW, (smaller.mean() / _SMALLER) ** 2 / 2)  # it may be quiet nowhere for long
     return float(np.sqrt(max(least - quantum**2 / 12, 0.0)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.devices import Pair
+from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import Badge, PowerSeries
 
@@ -49,7 +50,12 @@ def of(account: Account) -> tuple[DevicePower, ...]:
     """The GPUs of an account's trace with their power."""
     power = [one.power for one in account.placed]
     return tuple(
-        DevicePower(pair, None if pair.channel is None else replace(account, counted=(pair.channel,), idle_of=lambda: None),
+        DevicePower(pair, None if pair.channel is None else _alone(account, pair.channel),
                     None if pair.channel is None else power[pair.channel].series)
         for pair in account.pairs
     )  # fmt: skip
+
+
+def _alone(account: Account, channel: int) -> Account:
+    """The account of one channel. What its device draws when nothing runs, the pauses of all do not tell."""
+    return replace(account, counted=(channel,), idle_of=lambda: IdlePower(None))

@@ -16,8 +16,8 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.opened import Opened
 from powertui.data.table import Place, Table, text_column
 
-NO_POWER = "no power belongs to this host"
-ALL = "all hosts"
+_NO_POWER = "no power belongs to this host"
+_ALL = "all hosts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ def _all_idle(both: Energy | None, parts: Sequence[Energy]) -> Energy | None:
 
 def table(opened: Opened, found: RunEnergy) -> Table:
     """One row a host, and one for the run."""
-    names = [*found.hosts, ALL]
+    names = [*found.hosts, _ALL]
     energies = [*found.energies, found.total]
 
     def place(row: int) -> Place | None:
@@ -114,5 +114,5 @@ def table(opened: Opened, found: RunEnergy) -> Table:
 def told(found: RunEnergy, cells: Callable[[Energy | None], list[str]]) -> list[list[str]]:
     """The rows of a report: hosts, then all together, then each epoch of all together."""
     rows = [[host, *cells(energy)] for host, energy in zip(found.hosts, found.energies, strict=True)]
-    rows.append([ALL, *cells(found.total)])
+    rows.append([_ALL, *cells(found.total)])
     return rows + [[f"  epoch {number}", *cells(energy)] for number, energy in found.epochs]

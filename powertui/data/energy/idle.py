@@ -1,72 +1,180 @@
-"""What the machine draws when the trace shows no work: given by a person, or read from the quiet stretches."""
+"""What the machine draws when nothing runs: given by a person, or the lowest steady level that the log has.
+
+A trace does not show all that runs: what draws power in its pauses may be work, too. No idle machine draws more than the lowest
+level at which the log ever stays, so the pauses are held against what the log reads before and after; the lower one counts, and
+it is called measured where two of the three agree.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy import mixture, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import LONGEST_S
-from powertui.data.model import PS_PER_S, Badge, Figure, Int64s, PowerOnTrace
+from powertui.data.model import PS_PER_S, Badge, Figure, Floats, Int64s, PowerKind, PowerOnTrace
 
-REFRESHES = 3.0  # a pause must be so many refreshes long: its first readings still hold the work before
-SAMPLES = 5
+_REFRESHES = 3.0  # a pause must be so many refreshes long: its first readings still hold the work before
+_SAMPLES = 5
+_STEADY_S = 1.0  # so long a level has to last, at least
+_AROUND_PS = 1800 * PS_PER_S  # on each side: what it drew longer ago may be that of a machine that was set up otherwise
+_ALIKE = 0.03  # so near are two levels that are one …
+_STEPS = 1.5  # … or so many steps of the sensor
+_OFF = 0.1  # of what the trace's pauses draw: a machine that draws less is off
 
 
-def power(
-    on_trace: PowerOnTrace, busy_los: Sequence[int] | Int64s, busy_his: Sequence[int] | Int64s, given_w: float | None = None
-) -> Figure | None:  # fmt: skip
-    """Idle watts: the lower decile of the new readings inside pauses. None when nothing tells.
+class When(NamedTuple):
+    """When something ran, in ps."""
 
-    `busy_los`/`busy_his` are stretches (ps, in any order) in which any op ran on a host or device.
-    """
-    if given_w is not None:
-        return Figure(given_w, Badge.ASSUMED)
-    series = on_trace.series
+    los: Int64s  # stretches in any order
+    his: Int64s
+    first: int  # of the profile, or of the training as far as records tell of it …
+    last: int
+    told: bool  # … in which case nothing of it runs before and after
+
+
+class IdlePower(NamedTuple):
+    """Idle power, and where it was read."""
+
+    figure: Figure | None
+    text: str = ""  # "in the pauses of the trace and before the profile"; or why it is not known
+    at_most: bool = False  # something may have run wherever it was read
+
+
+class _Levels(NamedTuple):
+    """Watts; NaN where nothing tells."""
+
+    pauses: float  # the lower decile of the new readings in them
+    before: float  # the lowest level at which it stayed there
+    after: float
+    within: float
+    work: float  # the middle of all readings of work
+    rests: float  # how many of before and after have that level at the log's end, too
+    alike: float  # W: levels so near to each other are one
+
+
+def given(watts: float) -> IdlePower:
+    """As a person says."""
+    return IdlePower(Figure(watts, Badge.ASSUMED))
+
+
+def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
+    """Idle watts of several channels together, over all places where they may lie."""
+    levels = [_mixed(channel, when) for channel in channels]
+    lowest = [low for one in levels if (low := _lowest(one, told=when.told)) is not None]
+    if not levels or len(lowest) < len(levels):
+        return IdlePower(None)
+    value = float(sum(lowest))
+    total = _Levels._make(float(sum(column)) for column in zip(*levels, strict=True))
+    if np.isfinite(total.work) and value >= total.work - total.alike:
+        return IdlePower(None, f"unknown: the log never stays below the {total.work:.0f} W of work; --idle W would tell")
+    known = {"the pauses of the trace": total.pauses, "before": total.before, "after": total.after, "the rest of it": total.within}
+    here = [where for where, watts in known.items() if watts <= value + total.alike]
+    others = {where: watts for where, watts in known.items() if watts > value + total.alike and where != "the rest of it"}
+    agree = len([where for where in here if where != "the rest of it"]) > 1
+    rested = when.told or (np.isfinite(total.pauses) and any(one.rests > 0 for one in levels))
+    sure = agree and rested and all(len(one.places) == 1 for one in channels)
+    return IdlePower(Figure(value, Badge.MEASURED if sure else Badge.ESTIMATED), _told(here, others), not sure)
+
+
+def _told(here: Sequence[str], others: dict[str, float]) -> str:
+    """ "before and after the profile; in the pauses of the trace 308 W" """
+    return "; ".join([_places(here), *(f"{_places([where])} {watts:.0f} W" for where, watts in others.items())])
+
+
+def _places(where: Sequence[str]) -> str:
+    within = [f"in {one}" for one in where if one == "the pauses of the trace"]
+    beside = " and ".join(one for one in where if one in ("before", "after"))
+    found = [*within, *([f"{beside} the profile"] if beside else [])]
+    return " and ".join(found) or "at the lowest of the profile"
+
+
+def _lowest(one: _Levels, *, told: bool) -> float | None:
+    """Of one channel; None where nothing says that any level is more than that of something else."""
+    beside = [watts for watts in (one.before, one.after) if np.isfinite(watts)]
+    if np.isfinite(one.pauses) or (told and beside):
+        usual = one.pauses if np.isfinite(one.pauses) else max(beside)
+        return min((watts for watts in (one.pauses, one.within, *beside) if watts > _OFF * usual), default=None)
+    both = len(beside) == 2 and abs(beside[0] - beside[1]) <= one.alike and one.rests == 2
+    return min(beside) if both and max(beside) < one.within - one.alike else None
+
+
+def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
+    """The levels over all places of a channel."""
+    found = [_levels(one, when) for one in placing.everywhere(channel)]
+    if len(found) == 1:
+        return found[0]
+    weights = np.array([place.weight for place in channel.places])
+
+    def mixed(column: Sequence[float]) -> float:
+        watts = np.array(column)
+        known = np.isfinite(watts)
+        weight = float(weights[known].sum())
+        return float((weights[known] * watts[known]).sum() / weight) if weight >= 1 - mixture.LEFT_OUT else np.nan
+
+    return _Levels._make(map(mixed, zip(*found, strict=True)))
+
+
+def _levels(power: PowerOnTrace, when: When) -> _Levels:
+    """Of one channel at one place."""
+    series = power.series
     sensor = series.sensor
-    refresh = max((figure.value for figure in (sensor.refresh_s, sensor.window_s) if figure), default=0.0)
-    if len(on_trace.times) != len(series) or not len(series):
-        return None
-    fresh = sensors.samples(series)
-    refresh = min(refresh, LONGEST_S)
+    nothing = _Levels(np.nan, np.nan, np.nan, np.nan, np.nan, 0.0, 0.0)
+    if len(power.times) != len(series) or not len(series):
+        return nothing
     late = round(sensors.centre_s(sensor) * PS_PER_S)
-    at, watts = on_trace.times[fresh] - late, on_trace.watts[fresh]
-    pauses = _pauses(
-        np.asarray(busy_los, np.int64),
-        np.asarray(busy_his, np.int64),
-        int(at[0]) if len(at) else 0,
-        int(at[-1]) + 1 if len(at) else 0,
-    )
+    rows = slice(*np.searchsorted(power.times, (when.first - _AROUND_PS, when.last + _AROUND_PS)).tolist())
+    at, watts = power.times[rows] - late, power.watts[rows]
+    there = np.isfinite(watts)
+    fresh = sensors.samples(series)[rows][there]
+    at, watts = at[there], watts[there]
+    if not len(at):
+        return nothing
+    figures = (sensor.refresh_s, sensor.window_s)
+    refresh = min(max((figure.value for figure in figures if figure), default=0.0), LONGEST_S)
     guard = round(refresh * PS_PER_S)
+    if series.kind is PowerKind.INTERVAL and len(at) > 1:  # a row tells of the time since the row before
+        at = at - np.diff(at, prepend=2 * at[0] - at[1]) // 2
     quiet = np.zeros(len(at), np.bool_)
-    for lo, hi in pauses:
-        if hi - lo >= REFRESHES * refresh * PS_PER_S:
+    for lo, hi in _pauses(when):
+        if hi - lo >= _REFRESHES * guard:
             quiet |= (at >= lo + guard) & (at < hi - guard // 2)
-    found = watts[quiet]
-    return Figure(float(np.percentile(found, 10)), Badge.MEASURED) if len(found) >= SAMPLES else None
+    paused = watts[quiet & fresh]
+    inside = (at >= when.first) & (at < when.last)
+    steady = max(_REFRESHES * refresh, _STEADY_S)
+    before, after = at < when.first - guard // 2, at >= when.last + guard
+    levels = [_steady(at[part], watts[part], steady) for part in (before, after, inside)]
+    pauses = float(np.percentile(paused, 10)) if len(paused) >= _SAMPLES else np.nan
+    work = watts[inside & ~quiet]
+    (low, begins, _), (high, _, ends), (within, _, _) = levels
+    step = sensor.quantum_w.value if sensor.quantum_w else 0.0
+    alike = max(_ALIKE * float(np.nanmin([pauses, low, high, within, np.inf])), _STEPS * step)
+    rests = float(abs(begins - low) <= alike) + float(abs(ends - high) <= alike)
+    usual = float(np.median(work)) if len(work) >= _SAMPLES else np.nan
+    return _Levels(pauses, low, high, within, usual, rests, alike)
 
 
-def of_all(channels: Sequence[PowerOnTrace], busy_los: Int64s, busy_his: Int64s) -> Figure | None:
-    """Idle watts of several channels together, over all places where they may lie; None when one of them does not tell."""
-    total = 0.0
-    for channel in channels:
-        found = [power(one, busy_los, busy_his) for one in placing.everywhere(channel)]
-        known = [(place.weight, one.value) for place, one in zip(channel.places, found, strict=True) if one is not None]
-        weight = sum(share for share, _ in known)
-        if weight < 1 - mixture.LEFT_OUT:
-            return None
-        total += sum(share * value for share, value in known) / weight
-    return Figure(total, Badge.MEASURED if all(len(one.places) == 1 for one in channels) else Badge.ESTIMATED)
+def _steady(at: Int64s, watts: Floats, seconds: float) -> tuple[float, float, float]:
+    """The lowest level at which the power stays for so long, and those of the first and of the last stretch of such a length."""
+    if len(at) < _SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
+        return (np.nan,) * 3
+    poll = float(np.median(np.diff(at))) / PS_PER_S
+    count = max(_SAMPLES, min(int(np.ceil(seconds / max(poll, 1e-6))), len(at)))
+    blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
+    starts = np.unique(np.append(np.arange(0, len(blocks), max(1, count // 2)), len(blocks) - 1))
+    middle = np.median(blocks[starts], axis=1)
+    return float(middle.min()), float(middle[0]), float(middle[-1])
 
 
-def _pauses(los: Int64s, his: Int64s, first: int, last: int) -> list[tuple[int, int]]:
-    """What lies between the busy stretches, from the first reading to the last."""
-    if not len(los):
-        return [(first, last)]
-    order = np.argsort(los, kind="stable")
-    los, ends = los[order], np.maximum.accumulate(his[order])
+def _pauses(when: When) -> list[tuple[int, int]]:
+    """What lies between the busy stretches, from first to last."""
+    if not len(when.los):
+        return [(when.first, when.last)]
+    order = np.argsort(when.los, kind="stable")
+    los, ends = when.los[order], np.maximum.accumulate(when.his[order])
     opened = np.flatnonzero(los[1:] > ends[:-1])
     gaps = [(int(ends[i]), int(los[i + 1])) for i in opened]
-    return [(lo, hi) for lo, hi in [(first, int(los[0])), *gaps, (int(ends[-1]), last)] if hi > lo]
+    return [(lo, hi) for lo, hi in [(when.first, int(los[0])), *gaps, (int(ends[-1]), when.last)] if hi > lo]

@@ -31,13 +31,13 @@ from powertui.data.energy.curve import Curve
 from powertui.data.model import PS_PER_S, Badge, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, PowerSeries
 
 Z95 = 1.959964
-ENOUGH = 0.9  # of a window lies within the log, at least: nobody knows what was before and after it
-SURE = 0.25  # of its energy may be what was filled in, at 95 %
-LOST = 0.5  # of its length may be one hole; many short ones may be more, for what lies between them tells of them
-WHOLE = 1 - 1e-6
-DIFFER = 0.01  # both rules are shown when they differ by more
+_ENOUGH = 0.9  # of a window lies within the log, at least: nobody knows what was before and after it
+_SURE = 0.25  # of its energy may be what was filled in, at 95 %
+_LOST = 0.5  # of its length may be one hole; many short ones may be more, for what lies between them tells of them
+_WHOLE = 1 - 1e-6
+_DIFFER = 0.01  # both rules are shown when they differ by more
 _FURTHEST = 1 << 61  # ps: from any moment so far either way 64 bits hold
-REFRESHES = 2.0  # a window needs so many to be resolved
+_REFRESHES = 2.0  # a window needs so many to be resolved
 _NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
 _STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
@@ -129,7 +129,7 @@ _COLUMNS = ("joules", "lo", "hi", "mean_w", "max_w", "covered_joules", "coverage
 def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: Any) -> Energy:
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
     resolved, coverage, joules = row.pop("resolved"), row.pop("coverage"), row.pop("joules")
-    extrapolated = resolved and coverage < WHOLE
+    extrapolated = resolved and coverage < _WHOLE
     for name in ("lo", "hi", "mean_w", "other_joules"):
         row[name] = _some(row[name], resolved)
     row["max_w"] = _some(row["max_w"], coverage > 0)
@@ -165,7 +165,7 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
     if coverage <= 0:
         return "not resolved: nothing was sampled in this window"
     least = curve.resolves_s
-    if duration < REFRESHES * least:
+    if duration < _REFRESHES * least:
         how = "refreshes every"
         if curve.kind is PowerKind.INTERVAL:
             how = "counts in intervals of"
@@ -177,15 +177,15 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
 
 def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     """Why what was sampled of a window is not enough."""
-    if coverage >= WHOLE:
+    if coverage >= _WHOLE:
         return "not resolved: it begins or ends within a pause of the log, and what was counted meanwhile may lie on either side"
     within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
     only = f"not resolved: only {coverage:.0%} of this window was sampled"
-    if within < ENOUGH * (hi_ps - lo_ps):
+    if within < _ENOUGH * (hi_ps - lo_ps):
         return only
     inside = curves.spot(curve.knots, np.array([lo_ps, hi_ps], np.int64))
     squares = curve.bridged(inside, 2)[2]
-    if float(squares[1] - squares[0]) > (LOST * (hi_ps - lo_ps) / PS_PER_S) ** 2:
+    if float(squares[1] - squares[0]) > (_LOST * (hi_ps - lo_ps) / PS_PER_S) ** 2:
         return f"{only}, and what is missing is one gap"
     return f"not resolved: {1 - coverage:.0%} of this window was not sampled, and the power may have changed too much meanwhile"
 
@@ -445,18 +445,18 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     ends = (found.before**2 + found.after**2) / 2
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
     all_of_it = (found.joules + found.filled) * scale
-    missing = found.opened + np.where(within < WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0)
+    missing = found.opened + np.where(within < _WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0)
     sampling = np.sqrt(sampling**2 + missing)  # a hole is a long time between two looks
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    bearable = (Z95 * np.sqrt(found.opened + parted) <= SURE * np.abs(all_of_it)) & (found.lost <= (LOST * seconds) ** 2)
+    bearable = (Z95 * np.sqrt(found.opened + parted) <= _SURE * np.abs(all_of_it)) & (found.lost <= (_LOST * seconds) ** 2)
     # What a counter counted from one of its readings to another is known, however few they are.
-    counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= WHOLE)
-    enough = (within >= ENOUGH) & (coverage > 0) & bearable
-    resolved = enough & ((seconds >= REFRESHES * sensor.resolves_s) | counted) & np.asarray(sensor.placed)
+    counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= _WHOLE)
+    enough = (within >= _ENOUGH) & (coverage > 0) & bearable
+    resolved = enough & ((seconds >= _REFRESHES * sensor.resolves_s) | counted) & np.asarray(sensor.placed)
     total = np.where(resolved, all_of_it, np.nan)
     held = (found.held + found.filled) * scale
     with np.errstate(invalid="ignore"):
-        differs = (np.abs(held - total) > DIFFER * np.abs(total)) & ~np.asarray(sensor.interval)
+        differs = (np.abs(held - total) > _DIFFER * np.abs(total)) & ~np.asarray(sensor.interval)
     return {
         "joules": total,
         "lo": total - Z95 * sigma,

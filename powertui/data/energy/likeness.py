@@ -21,36 +21,38 @@ from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
-TAIL = 3.0  # how slowly the price of a large residual grows: that of Student's t
-FOREIGN = 4.0  # power above the prediction never costs more …
-LASTING = 3.0  # … and no more than so much a second where it goes on as in the reading before
-MOST_LASTING = 1.5  # or this for a reading
-UNCOVERED = 9.0  # what it costs to lay the log on the trace so that hardly any of the profile is covered …
-SOME = 0.4  # … and half of that, for so much of it: people record power around what they profile, but logs end early, too
-ELSE = 3.0  # a reading outside the profile that is neither idle, nor like training, nor like the reading before
-GOES_ON = 1.0  # a second in which something like training, or like the reading before, goes on unprofiled …
-STARTS = 0.75  # … times this, before the training …
-BUSY = float(np.log(2))  # … but no more than this for one reading
-LAPSE = 6.0  # a second in which training pauses before the end that something tells, or goes on after it …
-SOON = 3.0  # s: later it is something else that runs
-MOST_LAPSE = 3.0  # … but no more than this for one reading
+_TAIL = 3.0  # how slowly the price of a large residual grows: that of Student's t
+_FOREIGN = 4.0  # power above the prediction never costs more …
+_LASTING = 3.0  # … and no more than so much a second where it goes on as in the reading before
+_MOST_LASTING = 1.5  # or this for a reading
+_UNCOVERED = 9.0  # what it costs to lay the log on the trace so that hardly any of the profile is covered …
+_SOME = 0.4  # … and half of that, for so much of it: people record power around what they profile, but logs end early, too
+_ELSE = 3.0  # a reading outside the profile that is neither idle, nor like training, nor like the reading before
+_GOES_ON = 1.0  # a second in which something like training, or like the reading before, goes on unprofiled …
+_STARTS = 0.75  # … times this, before the training …
+_BUSY = float(np.log(2))  # … but no more than this for one reading …
+_ENOUGH = 3.0  # … and from so much on the sum grows as its logarithm: what goes on for long goes on for longer …
+_COVERED = 0.1  # … where less than this of what is known to be training lies outside the log: else the log might lie anywhere
+_LAPSE = 6.0  # a second in which training pauses before the end that something tells, or goes on after it …
+_SOON = 3.0  # s: later it is something else that runs
+_MOST_LAPSE = 3.0  # … but no more than this for one reading
 IDLE_SHARE = 0.03  # of the log's swing: so far the idle machine may stand above the lowest reading
 # Of the swing: what each kind of work draws, give or take. A call that shows nothing inside waits, if anything.
-USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "compiling": 0.7, "copies": 0.8}
+_USUAL = {"host calls without detail": 0.25, "host work": 0.6, "input": 0.6, "compiling": 0.7, "copies": 0.8}
 # And hardly more than computing does, by so much of the swing.
-MORE = {"host calls without detail": 0.03, "input": 0.2}
-MORE_OTHERWISE = 0.25
-WRONG_END = 4.0  # what it costs at most that training went on after its told end
-NOTHING = 5.0  # that all that ran drew nothing, and the log swings for reasons of its own …
-LITTLE = 0.1  # … or so little of its swing
-TURNS = 4
+_MORE = {"host calls without detail": 0.03, "input": 0.2}
+_MORE_OTHERWISE = 0.25
+_WRONG_END = 4.0  # what it costs at most that training went on after its told end
+_NOTHING = 5.0  # that all that ran drew nothing, and the log swings for reasons of its own …
+_LITTLE = 0.1  # … or so little of its swing
+_TURNS = 4
 _MANY = 8  # levels of power that stand for all of a profile …
 _LEVELS = 8  # … each of so many windows of it
 _NEAR = 1.5  # residuals: nearer levels are one
 _IDLE = 2.5  # residuals: so near to its level a reading is of the idle machine
 _SURPRISE = np.log(_MANY / np.maximum(np.arange(_MANY + 1.0), 1.0))
 # The profile, training beyond it, after the training's told end, before the training, anything else.
-INSIDE, TRAINING, AFTER, BEFORE, UNKNOWN = range(5)
+_INSIDE, _TRAINING, _AFTER, _BEFORE, _UNKNOWN = range(5)
 _CHUNK = 30_000  # readings times offsets that are looked at together: they fit into a processor's cache
 
 
@@ -75,11 +77,11 @@ class Likeness:
         stretch = 1 + ppm * 1e-6
         above = data.watts - self.base_w
         # Beforehand: the idle machine stands near the floor, and no kind of work draws many times the log's swing.
-        usual = self.swing_w * np.array([self.idle, *(USUAL.get(name, 1.5) for name in self.shares.names[1:-1])])
+        usual = self.swing_w * np.array([self.idle, *(_USUAL.get(name, 1.5) for name in self.shares.names[1:-1])])
         prior = self.alike / usual**2
         usual_level = np.array([self.usual_w, *[0.0] * (len(usual) - 1)])
         kinds = self.shares.names[1:-1]
-        more = self.swing_w * np.array([MORE.get(name, MORE_OTHERWISE) for name in kinds])
+        more = self.swing_w * np.array([_MORE.get(name, _MORE_OTHERWISE) for name in kinds])
         strongest = kinds.index("compute") if "compute" in kinds else None
         ridge = np.diag(prior * self.scale**2)
         low = ridge.copy()
@@ -89,15 +91,15 @@ class Likeness:
         trust = (self.scale / sigma) ** 2
         pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
-        lapse = min(LAPSE * pace, MOST_LAPSE) * self.alike
-        lasting, busy = min(LASTING * pace, MOST_LASTING), min(GOES_ON * pace * self.alike, BUSY)
+        lapse = min(_LAPSE * pace, _MOST_LAPSE) * self.alike
+        lasting, busy = min(_LASTING * pace, _MOST_LASTING), min(_GOES_ON * pace * self.alike, _BUSY)
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
             columns = self.shares.work(lo, hi, data.forget_s)  # [offsets, readings, kinds]
             state = self._state((lo + hi) / 2)
-            weight = np.where(state == INSIDE, 1.0, 0.01) * trust
-            turns = TURNS if exact else TURNS - 1
+            weight = np.where(state == _INSIDE, 1.0, 0.01) * trust
+            turns = _TURNS if exact else _TURNS - 1
             for turn in range(turns):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
                 last = exact and turn == turns - 1
@@ -110,12 +112,12 @@ class Likeness:
                     weight = trust * self._weight(left, (above - fitted[:, :1]) / sigma, state, steady + lasting)
             levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
             idle = (above - fitted[:, :1]) / sigma
-            cost = self._price(left, idle, _among(above, levels, sigma), state, steady, (lapse, lasting, busy))
+            bare, untold = (_bare(data, part[:, 0], span) for span in (self.shares.span, self.shares.training))
+            cost = self._price(left, idle, _among(above, levels, sigma), state, steady, (lapse, lasting, busy), untold)
             total[start : start + chunk] = cost + ((fitted - usual_level) ** 2 @ prior) / 2
-            bare = self._bare(float(data.lo[0]), float(data.hi[-1]), part[:, 0])
-            total[start : start + chunk] += UNCOVERED * self.alike * bare / (bare + SOME)
+            total[start : start + chunk] += _UNCOVERED * self.alike * bare / (bare + _SOME)
             drawn = fitted[:, 1:] @ self.shares.mixture / max(float(self.shares.mixture.sum()), 1e-9)
-            total[start : start + chunk] += NOTHING * self.alike * np.exp(-((drawn / (LITTLE * self.swing_w)) ** 2) / 2)
+            total[start : start + chunk] += _NOTHING * self.alike * np.exp(-((drawn / (_LITTLE * self.swing_w)) ** 2) / 2)
             if strongest is not None:
                 excess = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0) / more
                 total[start : start + chunk] += self.alike * (excess**2).sum(axis=1) / 2
@@ -128,7 +130,7 @@ class Likeness:
         drawn = self.shares.running(watts[1:])
         above = data.watts - watts[0]
         sigma = self.scale * self.widths(data)
-        outside = np.minimum(0.5 * (above / sigma) ** 2, ELSE)
+        outside = np.minimum(0.5 * (above / sigma) ** 2, _ELSE)
         total = np.empty(len(offsets))
         chunk = max(1, _CHUNK // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
@@ -136,7 +138,7 @@ class Likeness:
             lo, hi = data.lo + part, data.hi + part
             left = (above - (drawn(hi) - drawn(lo)) / (data.hi - data.lo)) / sigma
             inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
-            total[start : start + chunk] = np.where(inside, np.minimum(0.5 * left**2, FOREIGN), outside).sum(axis=1)
+            total[start : start + chunk] = np.where(inside, np.minimum(0.5 * left**2, _FOREIGN), outside).sum(axis=1)
         return total
 
     def _usual_work(self, window_s: float) -> Floats:
@@ -149,19 +151,19 @@ class Likeness:
     def _state(self, at: Floats) -> npt.NDArray[np.int8]:
         """What is known of these moments."""
         (first, last), (begin, end) = self.shares.span, self.shares.training
-        state = np.where((at >= first) & (at <= last), INSIDE, np.where(at < begin, BEFORE, UNKNOWN))
+        state = np.where((at >= first) & (at <= last), _INSIDE, np.where(at < begin, _BEFORE, _UNKNOWN))
         if self.shares.told:
-            state = np.where((state == UNKNOWN) & (at >= begin) & (at <= end), TRAINING, state)
-            state = np.where((state == UNKNOWN) & (at > end) & (at <= end + SOON), AFTER, state)
+            state = np.where((state == _UNKNOWN) & (at >= begin) & (at <= end), _TRAINING, state)
+            state = np.where((state == _UNKNOWN) & (at > end) & (at <= end + _SOON), _AFTER, state)
         return state.astype(np.int8)
 
     def _weight(self, left: Floats, idle: Floats, state: npt.NDArray[np.int8], going_on: Floats) -> Floats:
         """How much each reading teaches the next turn. Outside the profile the level of the idle machine at most."""
-        weight = 1 / (1 + left**2 / (2 * TAIL))
-        most = np.minimum(FOREIGN, going_on)  # where more is left over than that, it is foreign
-        foreign = left > np.sqrt(2 * TAIL * np.expm1(most / TAIL))
+        weight = 1 / (1 + left**2 / (2 * _TAIL))
+        most = np.minimum(_FOREIGN, going_on)  # where more is left over than that, it is foreign
+        foreign = left > np.sqrt(2 * _TAIL * np.expm1(most / _TAIL))
         weight = np.where(foreign, 0.2 * weight, weight)
-        return np.asarray(np.where(state == INSIDE, weight, np.where(np.abs(idle) < _IDLE, weight, 1e-3)))
+        return np.asarray(np.where(state == _INSIDE, weight, np.where(np.abs(idle) < _IDLE, weight, 1e-3)))
 
     def _price(
         self,
@@ -171,32 +173,32 @@ class Likeness:
         state: npt.NDArray[np.int8],
         steady: Floats,
         rates: tuple[float, float, float],
+        untold: Floats,
     ) -> Floats:
-        lapse, lasting, goes_on = rates
+        lapse, lasting, second = rates
         cost = _residual_price(left)
-        cost = np.where(left > 0, np.minimum(cost, np.minimum(FOREIGN, steady + lasting)), cost)
+        cost = np.where(left > 0, np.minimum(cost, np.minimum(_FOREIGN, steady + lasting)), cost)
         # Where nothing was profiled any of these may be.
-        idle, other = _residual_price(idle), np.minimum(steady, ELSE - BUSY)
+        idle, other = _residual_price(idle), np.minimum(steady, _ELSE - _BUSY)
         # Programs are busy before they train: they start, and load.
-        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == BEFORE, STARTS * goes_on, goes_on))
+        fits = np.minimum(idle, np.minimum(busy, other))
+        free = np.minimum(idle, np.minimum(busy, other) + np.where(state == _BEFORE, _STARTS * second, second))
         going = np.minimum(busy, np.minimum(idle, other) + lapse)
         ended = np.minimum(idle, np.minimum(busy, other) + lapse) - free
         # Whatever tells of the end may be wrong.
-        ended = np.minimum(np.where(state == AFTER, ended, 0.0).sum(axis=1), WRONG_END * self.alike)
-        free = np.where(state == TRAINING, going, free)
-        return np.asarray(np.where(state == INSIDE, cost, free).sum(axis=1) + ended)
+        ended = np.minimum(np.where(state == _AFTER, ended, 0.0).sum(axis=1), _WRONG_END * self.alike)
+        known = (state == _INSIDE) | (state == _TRAINING)
+        goes_on = np.where(known, 0.0, free - fits).sum(axis=1)
+        enough = _ENOUGH * self.alike
+        longer = enough * np.log1p(goes_on / enough)
+        goes_on = longer + (goes_on - longer) * np.minimum(untold / _COVERED, 1.0)
+        return np.asarray(np.where(state == _INSIDE, cost, np.where(state == _TRAINING, going, fits)).sum(axis=1) + goes_on + ended)
 
     def widths(self, data: Samples) -> Floats:
         """How much wider than usual the residual of each reading is: as its neighbours differ, whatever ran."""
         if not len(data.noise):
             return np.ones(len(data))
         return np.asarray(np.hypot(self.floor, data.noise) / self.floor)
-
-    def _bare(self, first: float, last: float, offsets: Floats) -> Floats:
-        """The share of the profile that the log does not cover at each offset: people record power around what they profile."""
-        begin, end = self.shares.span
-        covered = np.minimum(last + offsets, end) - np.maximum(first + offsets, begin)
-        return np.asarray(1 - np.clip(covered / max(end - begin, 1e-9), 0, 1))
 
     def residuals(self, offset: float, watts: Floats, data: Samples, ppm: float = 0.0) -> tuple[Floats, Bools]:
         """Watts minus fit, and which readings lie wholly inside the profile."""
@@ -208,7 +210,14 @@ class Likeness:
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""
         left = (data.watts - level) / (self.scale * self.widths(data))
-        return float(np.where(left > 0, np.minimum(_residual_price(left), FOREIGN), _residual_price(left)).sum())
+        return float(np.where(left > 0, np.minimum(_residual_price(left), _FOREIGN), _residual_price(left)).sum())
+
+
+def _bare(data: Samples, offsets: Floats, span: tuple[float, float]) -> Floats:
+    """The share of a span that the log does not cover at each offset: people record power around what they profile."""
+    begin, end = span
+    covered = np.minimum(float(data.hi[-1]) + offsets, end) - np.maximum(float(data.lo[0]) + offsets, begin)
+    return np.asarray(1 - np.clip(covered / max(end - begin, 1e-9), 0, 1))
 
 
 def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
@@ -224,5 +233,5 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
 
 def _residual_price(left: Floats) -> Floats:
     """What a residual costs, in units of the ordinary one."""
-    size: Floats = TAIL * np.log1p(left**2 / (2 * TAIL))
+    size: Floats = _TAIL * np.log1p(left**2 / (2 * _TAIL))
     return size

@@ -18,7 +18,7 @@ from powertui.data.energy.integrate import Energies, Energy
 from powertui.data.model import Badge, Bools, Floats, Int64s, PowerOnTrace
 
 LEFT_OUT = 0.05  # places of so little weight together need not resolve a window
-MOST = 1024  # combinations of the places of several logs
+_MOST = 1024  # combinations of the places of several logs
 _SIGMAS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
 _TAILS = (0.025, 0.975)
 _HALVINGS = 40
@@ -38,7 +38,7 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
         same = [i for i in members if [p.weight for p in powers[i].places] == [p.weight for p in lead]]
         groups += [same, *([i] for i in members if i not in same)]
     counts = [len(powers[group[0]].places) for group in groups]
-    if int(np.prod(counts, dtype=np.float64)) > MOST:
+    if int(np.prod(counts, dtype=np.float64)) > _MOST:
         return []
     found = []
     for chosen in itertools.product(*(range(count) for count in counts)):

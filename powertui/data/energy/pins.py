@@ -16,7 +16,7 @@ import numpy as np
 from powertui.data.asked import Pins
 from powertui.errors import UnreadableFile, UsageError
 
-HEADER = "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` shifts the log.\n"
+_HEADER = "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` shifts the log.\n"
 _LIMIT = 1 << 20
 
 
@@ -80,7 +80,7 @@ def write(pins: Pins) -> None:
     """Write the file that was read (or named). The old one stays whole until the new one is."""
     if not pins.path:
         raise UsageError("There is no file for the pins.", hint="Start with --pins FILE to save them.")
-    lines = [HEADER]
+    lines = [_HEADER]
     lines += [f"{p.log_s:.9g} {p.trace_s:.12g}{' ' + p.note if p.note else ''}\n" for p in pins.pins]
     if pins.nudge_s:
         lines.append(f"nudge {pins.nudge_s:.9g}\n")

@@ -22,11 +22,11 @@ from powertui.data.category import Category
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind, Trace, Track, TrackKind
 
 # From the weakest claim on a moment to the strongest.
-IDLE, WAIT, UNSEEN, HOST, COMPILE, INPUT, COPIES, COLLECTIVES, COMPUTE = range(9)
+IDLE, WAIT, UNSEEN, HOST, COMPILE, _INPUT, COPIES, COLLECTIVES, COMPUTE = range(9)
 NAMES = ("idle", "waiting", "host calls without detail", "host work", "compiling", "input", "copies", "collectives", "compute")
 
 OUTSIDE = "outside the profile"
-UNSEEN_FROM = PS_PER_S // 10  # a host call in which nothing begins or ends for so long may sleep as well as work
+_UNSEEN_FROM = PS_PER_S // 10  # a host call in which nothing begins or ends for so long may sleep as well as work
 
 _BINS = 1 << 18  # the shares are read from a table of so many bins: 0.1 ms of a recording of half a minute
 _MEANS = 64  # exponential means are kept at so many times while they forget
@@ -34,7 +34,7 @@ _EXACT = 64  # bins: of shorter windows their parts count, too
 _KINDS: Mapping[Category, int] = {
     Category.MATMUL: COMPUTE, Category.CONVOLUTION: COMPUTE, Category.ELEMENTWISE: COMPUTE, Category.REDUCTION: COMPUTE,
     Category.NORMALIZATION: COMPUTE, Category.OPTIMIZER: COMPUTE, Category.MEMORY: COPIES, Category.COMMUNICATION: COLLECTIVES,
-    Category.INPUT: INPUT, Category.COMPILE: COMPILE, Category.IDLE: WAIT,
+    Category.INPUT: _INPUT, Category.COMPILE: COMPILE, Category.IDLE: WAIT,
 }  # fmt: skip
 # Of the names that move or make memory only these leave a device's compute units alone; transposing is computing.
 _COPY = re.compile(r"mem_?cpy|mem_?set|\b[hd]to?[hd]|\b[hd]2[hd]\b|copy[-_ ]?(?:start|done)|^copy", re.IGNORECASE)
@@ -367,6 +367,6 @@ def _edges(trace: Trace, group: Sequence[int]) -> Int64s:
 
 def _unseen(host: Intervals, edges: Int64s) -> Intervals:
     """The parts of the host's own calls in which nothing on any thread begins or ends for long."""
-    long = np.flatnonzero(np.diff(edges) >= UNSEEN_FROM)
+    long = np.flatnonzero(np.diff(edges) >= _UNSEEN_FROM)
     still = Intervals(edges[long], edges[long + 1])
     return minus(host, minus(host, still))

@@ -23,7 +23,7 @@ from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
-NO_POWER = "No power log was found with this run. Name one: --power FILE."
+_NO_POWER = "No power log was found with this run. Name one: --power FILE."
 
 # ── joules of epochs and steps ───────────────────────────────────────────────────────────────────
 
@@ -36,7 +36,7 @@ def energy(question: Question) -> Result:
     total = found.of_window(lo, hi)
     facts = [_joules("energy", "energy of the profile" if whole else "energy of the window", total)]
     if total is not None and total.resolved:
-        facts += _parts(total)
+        facts += _parts(found, total)
     facts += _stands_on(found)
     shown = [_epochs(question, found), _steps(question, found), *_devices(question, found)]
     if len(question.opened.profiles) > 1:
@@ -46,15 +46,16 @@ def energy(question: Question) -> Result:
 
 def _joules(id: str, label: str, one: Energy | None) -> Fact:
     if one is None or not one.resolved:
-        return Fact(id, label, None, "number", "J", why=NO_POWER if one is None else one.reason)
+        return Fact(id, label, None, "number", "J", why=_NO_POWER if one is None else one.reason)
     return Fact(id, label, one.joules, "number", "J", one.badge, one.lo, one.hi)
 
 
-def _parts(total: Energy) -> list[Fact]:
+def _parts(found: Account, total: Energy) -> list[Fact]:
     facts = [Fact("mean", "mean power", total.mean_w, "number", "W", total.badge)]
     if total.idle_joules is not None and total.active_joules is not None:
-        facts.append(Fact("idle_joules", "of which idle", total.idle_joules, "number", "J", Badge.ESTIMATED))
-        facts.append(Fact("active_joules", "above idle", total.active_joules, "number", "J", Badge.ESTIMATED))
+        at_most, at_least = (", at most", ", at least") if found.idle_at_most else ("", "")
+        facts.append(Fact("idle_joules", f"of which idle{at_most}", total.idle_joules, "number", "J", Badge.ESTIMATED))
+        facts.append(Fact("active_joules", f"above idle{at_least}", total.active_joules, "number", "J", Badge.ESTIMATED))
     if total.coverage < 0.9995:
         facts.append(Fact("coverage", "sampled", total.coverage, "share"))
     return facts
@@ -62,8 +63,9 @@ def _parts(total: Energy) -> list[Fact]:
 
 def _stands_on(found: Account) -> list[Fact]:
     facts = []
-    if found.idle is not None:
-        facts.append(Fact("idle", "idle power", found.idle.value, "number", "W", found.idle.badge))
+    if found.idle is not None or found.idle_text:
+        badge, value = (found.idle.badge, found.idle.value) if found.idle is not None else (None, None)
+        facts.append(Fact("idle", "idle power", value, "number", "W", badge, why=found.idle_text))
     alignment = found.alignment
     if alignment is not None and alignment.offset_s is not None:
         why = f"{alignment.status}, {alignment.source}"
@@ -75,7 +77,7 @@ def _stands_on(found: Account) -> list[Fact]:
 def _notes(found: Account, total: Energy | None) -> tuple[str, ...]:
     whose = found.share.notes if found.share is not None else ()
     if not found.placed:
-        return whose or (NO_POWER,)
+        return whose or (_NO_POWER,)
     notes = [*whose, *([f"Counted: {found.text}."] if found.text else [])]
     if found.apart:
         notes.append(found.apart)
@@ -267,7 +269,7 @@ def sensors_found(question: Question) -> Result:
         text_column("text", "what it resolves", [sensors.sentence(one.series) for one in listed], weight=2),
         text_column("file", "file", [one.series.path for one in listed], weight=0),
     )
-    table = Table("sensors", "Sensors", columns, empty=NO_POWER, key=("name", "file"), noun="channel")
+    table = Table("sensors", "Sensors", columns, empty=_NO_POWER, key=("name", "file"), noun="channel")
     return Result("sensors", "Sensors", (table,))
 
 

@@ -9,15 +9,15 @@ import numpy as np
 from powertui.data.energy import sensor
 from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
-NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
-KNOWN = 0.25  # of a window: an error that changes nothing
-FORGETS_S = (0.25, 0.5, 1.0, 2.0)  # how fast sensors forget that take an exponential mean …
-FORGETS = (0.35, 0.7, 1.4)  # … or so many of the windows that their readings seem to have
-AT_ONCE_S = 0.2  # readings that follow a step so soon forget nothing slowly
-SELDOM = 1.5  # what it costs beforehand that a sensor does
-LONG_S = 1.0  # the window of fast meters that average: those of graphics cards
+_NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
+_KNOWN = 0.25  # of a window: an error that changes nothing
+_FORGETS_S = (0.25, 0.5, 1.0, 2.0)  # how fast sensors forget that take an exponential mean …
+_FORGETS = (0.35, 0.7, 1.4)  # … or so many of the windows that their readings seem to have
+_AT_ONCE_S = 0.2  # readings that follow a step so soon forget nothing slowly
+_SELDOM = 1.5  # what it costs beforehand that a sensor does
+_LONG_S = 1.0  # the window of fast meters that average: those of graphics cards
 MEMORY = 1.4  # times its forgetting: half of what such a reading tells of is newer than the middle of so long
-NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
+_NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Samples:
     age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
     older_s: float = 0.0  # so much older it may be, but not newer
     noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
-    centre_s: float = 0.0  # how long before a row the middle of its window is taken to lie
+    centre_s: float = 0.0  # how long before a row the middle of its window is taken to lie …
+    centre_err_s: float = 0.0  # … give or take so much, where hardly anything tells how long its window is: a part of `age_s`
     forget_s: float = 0.0  # it forgets so slowly: an exponential mean up to `hi`; 0: a plain mean from `lo` on
     forgets: tuple[tuple[float, float], ...] = ()  # other such times that come into question, and what they cost beforehand
 
@@ -80,8 +81,8 @@ class Samples:
 
     def listened(self) -> Samples:
         """The same with the noise of each: how much neighbours differ around it, edges left aside."""
-        reach = NEIGHBOURS // 2
-        if len(self) < 2 * NEIGHBOURS or float(np.median(np.diff(self.hi))) * NEIGHBOURS > NEAR_S:
+        reach = _NEIGHBOURS // 2
+        if len(self) < 2 * _NEIGHBOURS or float(np.median(np.diff(self.hi))) * _NEIGHBOURS > _NEAR_S:
             return replace(self, noise=np.zeros(len(self)))
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
         around = np.median(np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1), axis=1)
@@ -114,7 +115,13 @@ def of(series: PowerSeries) -> Samples:
     hi = times[keep] - sensor.centre_s(described) + length / 2
     return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age,
                    older_s=sensor.oldest_s(described, series.kind), centre_s=sensor.centre_s(described) - _late_of(described),
-                   forgets=_forgets(described, refresh))  # fmt: skip
+                   centre_err_s=_centre_err(described), forgets=_forgets(described, refresh))  # fmt: skip
+
+
+def _centre_err(described: Sensor) -> float:
+    """± of where the middle of a window lies, where its length is known to a good part of itself only."""
+    window, error = described.window_s, described.window_err_s or 0.0
+    return 0.98 * error if window is not None and error > _KNOWN * window.value else 0.0
 
 
 def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
@@ -122,11 +129,11 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
     window, error = described.window_s, described.window_err_s
     if window is not None and (window.value == 0 or window.badge is Badge.MEASURED):
         return ()
-    if window is None and refresh < LONG_S / 2:
-        return ((0.5, 1.0), (2.0, 1.0), (LONG_S / refresh, 1.5))
+    if window is None and refresh < _LONG_S / 2:
+        return ((0.5, 1.0), (2.0, 1.0), (_LONG_S / refresh, 1.5))
     if window is None or error is None:
         return ((0.5, 1.0), (2.0, 1.0))
-    if error <= KNOWN * window.value:
+    if error <= _KNOWN * window.value:
         return ()
     # Whatever the readings seem to say: a meter tells of the time since it last published, as a rule.
     found = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
@@ -143,13 +150,13 @@ def _late_of(described: Sensor) -> float:
 def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
     """The exponential means that may stand behind readings of which nothing but they themselves tells."""
     window, error = described.window_s, described.window_err_s
-    if error is None or (window is not None and (window.badge is Badge.MEASURED or error <= KNOWN * window.value / 2)):
+    if error is None or (window is not None and (window.badge is Badge.MEASURED or error <= _KNOWN * window.value / 2)):
         return ()
-    if window is not None and window.value + 2 * error < AT_ONCE_S:
+    if window is not None and window.value + 2 * error < _AT_ONCE_S:
         return ()
     if window is not None and window.value > 1.5 * refresh:
-        return tuple((part * window.value, SELDOM) for part in FORGETS)
-    return tuple((one, SELDOM) for one in FORGETS_S if one > 0.4 * refresh)
+        return tuple((part * window.value, _SELDOM) for part in _FORGETS)
+    return tuple((one, _SELDOM) for one in _FORGETS_S if one > 0.4 * refresh)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

@@ -15,8 +15,8 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats
 
-ALPHA = 0.01
-MOST = 8  # stretches of one series
+_ALPHA = 0.01
+_MOST = 8  # stretches of one series
 _DRAWS = 400
 _AT_ONCE = 50  # of them
 _SECOND = 0.4  # a stretch with so much of the first one's strength is not taken for noise
@@ -46,7 +46,7 @@ def stretches(
     bins = max(1, int(np.ceil(least / size)))
     taken = np.zeros(len(values), np.bool_)
     found: list[ScannedStretch] = []
-    for _ in range(MOST):
+    for _ in range(_MOST):
         flat = np.where(taken, 0.0, values - np.median(values[~taken]))
         first, last = _largest(_binned(flat, size), bins, size, len(values))
         if last <= first or taken[first:last].any():
@@ -61,11 +61,11 @@ def stretches(
         if min(height, abs(mean)) < 2 * floor or mean * (mean - usual) < 0:
             break
         alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-        if alone.p > ALPHA:
+        if alone.p > _ALPHA:
             # Two stretches in one epoch hide each other as noise. Taking both out of it has its price in certainty.
             rest = _without_others(rest, height * float(np.sqrt(length)), block, bins, size)
             alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-            if alone.p > ALPHA or alone.tail > ALPHA / 20:
+            if alone.p > _ALPHA or alone.tail > _ALPHA / 20:
                 break
         taken |= inside
         found.append(ScannedStretch(int(columns[first]), int(columns[last - 1]) + 1, mean, alone.error, alone.p, alone.blocks))
@@ -91,9 +91,9 @@ def _trial(
     far = tail(height / error, blocks, looks)
     if height < 3 * error:
         return _Trial(error, 1.0, far, blocks)
-    if far > ALPHA:  # whatever resampled noise says
+    if far > _ALPHA:  # whatever resampled noise says
         return _Trial(error, far, far, blocks)
-    drawn = looks * _chance(rest, height * float(np.sqrt(length / size)), memory, size, bins, rng, ALPHA / looks)
+    drawn = looks * _chance(rest, height * float(np.sqrt(length / size)), memory, size, bins, rng, _ALPHA / looks)
     return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
 
 

@@ -104,7 +104,7 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[P
     if supplies:
         left = len(mine) - len(supplies)
         names = " + ".join(named(series[i]) for i in supplies)
-        return supplies, names + (f" ({left} others left out)" if left else "") + ": what feeds the machine"
+        return supplies, names + (f" ({left} others left out)" if left else "") + ": together they feed the machine"
     first = mine[0]
     if len(mine) == 1:
         return [first], f"{named(series[first])} alone"

@@ -13,24 +13,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import smear
+from powertui.data.energy import refresh, smear
 from powertui.data.energy.sensor_defaults import defaults
 from powertui.data.energy.smear import Smear
 from powertui.data.model import NS_PER_S, Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
 
-HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
-HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
-DELAY = 0.05  # of the refresh: so long a sensor may take to publish
-LONG = 1.5  # refreshes: a window longer than that makes readings overlap
-AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
-OLDER = 0.45  # … and so much more where it is taken to be new: any age from 0 to a refresh is as likely
-LAG = 0.8  # of the refresh: what it lags by, taken to be nothing, where any window up to a refresh is as likely as well
-UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
-NEARLY = (
+_HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
+_HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
+_DELAY = 0.05  # of the refresh: so long a sensor may take to publish
+_UNASKED = 1.2  # refreshes: in a longer pause something was published that nobody saw
+_LONG = 1.5  # refreshes: a window longer than that makes readings overlap
+_AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
+_OLDER = 0.45  # … and so much more where it is taken to be new: any age from 0 to a refresh is as likely
+_LAG = 0.8  # of the refresh: what it lags by, taken to be nothing, where any window up to a refresh is as likely as well
+_UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
+_NEARLY = (
     3.5  # standard deviations: so far from a refresh a window may seem that is one; equal steps meet a sensor alike again and again
 )
-RUNS = 2  # complete runs that a measured refresh needs
-STEPS = 3  # changes that a measured step needs
+_RUNS = 2  # complete runs that a measured refresh needs
+_SLOWER = 0.1  # share of the runs that are longer than a poll: it does not change at every one of them
+_STEPS = 3  # changes that a measured step needs
 _FEW_LEVELS = 1 << 16  # W
 _DIGITS = 8  # digits: in such steps boards read that have a byte for 2 kW
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
@@ -69,13 +71,13 @@ def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: fl
             return Figure(usual, Badge.ASSUMED), None
     elif seen is None or seen.by == "nothing":
         unseen = smear.UNSEEN_S if seen is None else seen.sd_s
-        error = max(unseen, UNSURE * refresh) if unseen >= smear.UNSEEN_S > refresh else UNSURE * refresh
+        error = max(unseen, _UNSURE * refresh) if unseen >= smear.UNSEEN_S > refresh else _UNSURE * refresh
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return Figure(refresh, Badge.ASSUMED) if held else None, error
     elif seen.by == "slow":
-        return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(seen.sd_s, UNSURE * refresh)
-    elif held and seen.by == "steps" and seen.window_s < refresh < seen.window_s + NEARLY * seen.sd_s:
-        return Figure(refresh, Badge.ASSUMED), max(seen.sd_s, (refresh - seen.window_s) / NEARLY)  # they do not say otherwise
+        return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(seen.sd_s, _UNSURE * refresh)
+    elif held and seen.by == "steps" and seen.window_s < refresh < seen.window_s + _NEARLY * seen.sd_s:
+        return Figure(refresh, Badge.ASSUMED), max(seen.sd_s, (refresh - seen.window_s) / _NEARLY)  # they do not say otherwise
     return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s
 
 
@@ -100,9 +102,24 @@ def _steady(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats
     count = int((times[-1] - times[0]) // refresh_ns) + 1
     if count > 8 * smear.MOST:
         return watts[:0]
-    at = times[0] + np.arange(count, dtype=np.int64) * refresh_ns + refresh_ns // 2 * (refresh <= 1.5 * poll)
+    if refresh > 1.5 * poll:
+        return _published(times, watts, refresh_ns)
+    at = times[0] + np.arange(count, dtype=np.int64) * refresh_ns + refresh_ns // 2
     row = times.searchsorted(at, side="right") - 1
-    return np.where(at - times[row] <= HOLE * max(poll, refresh) * NS_PER_S, watts[row], np.nan)
+    return np.where(at - times[row] <= _HOLE * max(poll, refresh) * NS_PER_S, watts[row], np.nan)
+
+
+def _published(times: Int64s, watts: Floats, refresh_ns: int) -> Floats:
+    """One reading for every publication: as many as a value stayed for, those that nobody asked for as NaN."""
+    first = np.concatenate(([0], np.flatnonzero(watts[1:] != watts[:-1]) + 1))
+    lasted = np.diff(np.append(times[first], times[-1]))
+    many = np.maximum(np.round(lasted / refresh_ns).astype(np.int64), 1)
+    asked = np.add.reduceat(np.append(np.diff(times) > _UNASKED * refresh_ns, False), first) == 0
+    out = np.repeat(watts[first], many)
+    out[np.repeat(~asked, many)] = np.nan
+    began = np.cumsum(many) - many
+    out[began] = watts[first]
+    return out
 
 
 def _assumed(value: float | None) -> Figure | None:
@@ -119,27 +136,32 @@ def _poll(series: PowerSeries) -> Figure | None:
 
 
 def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None:
-    """Median time between changes of the value, over runs that are whole: the first and the last are cut by the log."""
+    """The time between publications that the changes of the value tell of; else the median time between changes, over runs that
+    are whole: the first and the last are cut by the log."""
     if poll is None or len(watts) < 3:
         return None
     rows = np.flatnonzero(watts[1:] != watts[:-1])
     changes = times[rows + 1]
-    if len(changes) < RUNS + 1:
+    if len(changes) < _RUNS + 1:
         return None
     runs = np.diff(changes) / NS_PER_S
     # a run that holds a pause of the log says nothing about the sensor
     usual = float(np.median(runs))
-    longest = usual * 20 + HOLE * poll.value
+    longest = usual * 20 + _HOLE * poll.value
     whole = runs[runs <= longest]
     # Nor does one that began, went on or ended while it was not asked, as long as there are others.
-    paused = np.diff(times) > HOLE * poll.value * NS_PER_S
+    paused = np.diff(times) > _HOLE * poll.value * NS_PER_S
     if paused.any():
         pauses = np.concatenate(([0], np.cumsum(paused)))
         asked = runs[(pauses[rows[1:] + 1] == pauses[rows[:-1]]) & (runs <= longest)]
-        if len(asked) >= max(RUNS, len(whole) / 4):
+        if len(asked) >= max(_RUNS, len(whole) / 4):
             whole = asked
-    if len(whole) < RUNS:
+    if len(whole) < _RUNS:
         return None
+    if np.mean(runs > 1.5 * poll.value) > _SLOWER:
+        since = (times - times[0]) / NS_PER_S
+        if (told := refresh.distance(since[rows], since[rows + 1], poll.value)) is not None:
+            return Figure(told, Badge.MEASURED)
     return Figure(max(usual if len(whole) == len(runs) else float(np.median(whole)), poll.value), Badge.MEASURED)
 
 
@@ -149,7 +171,7 @@ def quantum(watts: Floats) -> float | None:
         return None
     moved = np.diff(watts)
     moved = np.abs(moved[moved != 0])
-    if len(moved) < STEPS:
+    if len(moved) < _STEPS:
         return None
     if moved.max() > 1e9:
         return None
@@ -174,7 +196,7 @@ def _counted(moved: Floats) -> tuple[Floats, Int64s]:
 
 def _written_step(watts: Floats) -> float | None:
     """The step that readings may have which hardly ever change: the largest of a few digits that all of them are multiples of."""
-    if not len(watts) or np.count_nonzero(np.diff(watts)) >= STEPS or np.abs(watts).max() > 1e9:
+    if not len(watts) or np.count_nonzero(np.diff(watts)) >= _STEPS or np.abs(watts).max() > 1e9:
         return None
     for digits in range(4):
         scaled = watts * 10**digits
@@ -218,7 +240,7 @@ def samples(series: PowerSeries) -> Bools:
     watts, times = series.watts, series.times
     new = np.r_[True, (watts[1:] != watts[:-1]) & ~(np.isnan(watts[1:]) & np.isnan(watts[:-1]))]
     began = times[np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))]
-    beat = (times - began) // max(1, round(HEARTBEAT * sensor.refresh_s.value * NS_PER_S))
+    beat = (times - began) // max(1, round(_HEARTBEAT * sensor.refresh_s.value * NS_PER_S))
     fresh: Bools = valid & (new | np.r_[True, beat[1:] > beat[:-1]])
     return fresh
 
@@ -235,7 +257,7 @@ def holes(times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerK
     usual = max(sensor.poll_s.value if sensor.poll_s else 0.0, sensor.refresh_s.value if sensor.refresh_s else 0.0)
     missing = np.isnan(watts)
     out = missing[1:] | missing[:-1]
-    return out | (np.diff(times) > HOLE * usual * NS_PER_S) if usual > 0 else out
+    return out | (np.diff(times) > _HOLE * usual * NS_PER_S) if usual > 0 else out
 
 
 def window_is_guess(sensor: Sensor) -> bool:
@@ -251,7 +273,7 @@ def window_is_told_by_readings(sensor: Sensor) -> bool:
     refresh = sensor.refresh_s or sensor.poll_s
     if sensor.window_s is None or sensor.window_err_s is None or refresh is None:
         return False
-    return sensor.window_s.badge is Badge.ESTIMATED and sensor.window_s.value > LONG * refresh.value
+    return sensor.window_s.badge is Badge.ESTIMATED and sensor.window_s.value > _LONG * refresh.value
 
 
 def centre_s(sensor: Sensor) -> float:
@@ -265,16 +287,16 @@ def centre_err_s(sensor: Sensor, kind: PowerKind) -> float:
     if kind is PowerKind.INTERVAL:
         return 0.0
     refresh = (sensor.refresh_s or sensor.poll_s or Figure(0.0, Badge.ASSUMED)).value
-    delay = 0.0 if sensor.delay_s else DELAY * refresh
-    return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (AGE * oldest_s(sensor, kind)) ** 2) ** 0.5)
+    delay = 0.0 if sensor.delay_s else _DELAY * refresh
+    return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (_AGE * oldest_s(sensor, kind)) ** 2) ** 0.5)
 
 
 def lag_err_s(sensor: Sensor, kind: PowerKind) -> float:
     """The same of joules by wall clock: readings are laid as if they were new when they were asked for, and any age up to a refresh
     is as likely. (A place by signal takes what they are older by into its interval, on the one side.)"""
     oldest = oldest_s(sensor, kind)
-    least = LAG * oldest if sensor.window_s is None else 0.0
-    return max(math.hypot(centre_err_s(sensor, kind), OLDER * oldest), least)
+    least = _LAG * oldest if sensor.window_s is None else 0.0
+    return max(math.hypot(centre_err_s(sensor, kind), _OLDER * oldest), least)
 
 
 def oldest_s(sensor: Sensor, kind: PowerKind) -> float:

@@ -24,26 +24,26 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
 MIN_SAMPLES = 6
-MIN_INSIDE = 3
-MIN_OVERLAP = 0.2  # of the shorter of log and profile: a log may end, or begin, early in the profile
-MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
-SURE = 0.95  # of the weight must lie in one place
+_MIN_INSIDE = 3
+_MIN_OVERLAP = 0.2  # of the shorter of log and profile: a log may end, or begin, early in the profile
+_MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
+_SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
-UNSURE = 1.6  # what is not sure is told more widely: then the errors of the model count, too, and costs are worth so much less
-FEWEST = 12.0  # independent readings in the profile: fewer fit many a place by accident
-OLD_S = 0.4  # and no more than this be open of how old a reading is
-MAX_PPM = 200.0
-DRIFT_FROM_S = 600.0
-SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
+_UNSURE = 1.6  # what is not sure is told more widely: then the errors of the model count, too, and costs are worth so much less
+_FEWEST_INSIDE = 12.0  # independent readings in the profile: fewer fit many a place by accident
+_OLD_S = 0.36  # and no more than this be open of how old a reading is: meters of half a second, asked as often, leave 0.35
+_MAX_PPM = 200.0
+_DRIFT_FROM_S = 600.0
+_SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
 MOST_PLACES = 32  # places in question that are told; more weigh next to nothing each
-CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open anyway
-FLAT = 0.01  # of the power: what moves so little tells nothing
-DRIFT = 0.004  # of the power: so far it drifts whatever runs
-LEFT = 12.0  # a place that costs so much more than the best weighs nothing
-FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
-TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
-IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lies, if that is the idle machine's
-PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
+_CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open anyway
+_FLAT = 0.01  # of the power: what moves so little tells nothing
+_DRIFT = 0.004  # of the power: so far it drifts whatever runs
+_LEFT = 12.0  # a place that costs so much more than the best weighs nothing
+_FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
+_TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
+_IDLE_AGAIN = 0.15  # of the swing: so near to the lowest reading another one lies, if that is the idle machine's
+_PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
 _FEW_SCALES = 3  # … and so many for each way of averaging that comes into question
 _SECOND = 4.0  # times what weighs nothing: so much another place may cost that explains more of the log …
 _CLEARLY = 1.64  # … if it is more by so many standard errors: chance alone does that one time in twenty …
@@ -56,8 +56,8 @@ _ALIASES = 120  # offsets whole steps away that are looked at
 _TRIED = 1_000_000  # readings times offsets that are all tried
 _GRID = 400_000  # of them, where nothing stands out …
 _FEWEST = 200  # … and as many readings at least
-LIKELY = 5.0  # offsets of the coarse grid that cost so little more than the best are looked at closely, too
-AGAIN = 2  # and again, where one of them is better
+_LIKELY = 5.0  # offsets of the coarse grid that cost so little more than the best are looked at closely, too
+_AGAIN = 2  # and again, where one of them is better
 _LEVELS = 2  # offsets whose watts are tried at all offsets …
 _FINELY = 4  # … so many in what one reading tells of …
 _MOST_SWEPT = 8000  # … but no more of them …
@@ -97,7 +97,7 @@ def search(
     data: Samples, shares: WindowShares, *, within: tuple[float, float] | None = None, step_s: float | None = None
 ) -> Fit | str:
     """The offset that explains the samples best, or why there is none. `step_s`: the usual step, for aliases."""
-    data = data.gathered(FINEST_S).listened()
+    data = data.gathered(_FINEST_S).listened()
     lo, hi = _offsets(data, shares, within)
     if len(data) < MIN_SAMPLES:
         return f"only {len(data)} different samples"
@@ -105,7 +105,7 @@ def search(
         return "log and profile do not overlap enough at any offset"
     ordered = np.sort(data.watts)
     spread = float(ordered[-1 - len(ordered) // 1000 - 2] - ordered[len(ordered) // 1000 + 2])
-    if spread <= max(1.5 * data.quantum, FLAT * abs(float(np.median(data.watts)))):
+    if spread <= max(1.5 * data.quantum, _FLAT * abs(float(np.median(data.watts)))):
         return "the power hardly changes, so there is no edge to align by"
     base_w = _lowest(data.watts)
     rough = coarse.candidates(data, shares, lo, hi, base_w)
@@ -135,7 +135,7 @@ def _offsets(data: Samples, shares: WindowShares, within: tuple[float, float] | 
     if not len(data):
         return 0.0, 0.0
     first, last = shares.span
-    least = MIN_OVERLAP * min(last - first, float(data.hi[-1] - data.lo[0]))
+    least = _MIN_OVERLAP * min(last - first, float(data.hi[-1] - data.lo[0]))
     lo, hi = first + least - float(data.hi[-1]), last - least - float(data.lo[0])
     if within is not None:
         lo, hi = max(lo, within[0]), min(hi, within[1])
@@ -185,17 +185,17 @@ class _Search:
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
         gaps = np.abs(np.diff(self.data.watts))
-        pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else TOGETHER_S
-        self.together = max(TOGETHER_S / max(pace, 1e-9), 1.0)
+        pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else _TOGETHER_S
+        self.together = max(_TOGETHER_S / max(pace, 1e-9), 1.0)
         # The smallest noise that is credible: rounding, and what a handful of categories cannot say of a machine.
         swing = float(np.percentile(data.watts, 98)) - base_w
         spread = max(float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5)), swing)
         self.floor = max(
-            data.quantum / np.sqrt(12), CREDIBLE * spread, DRIFT * abs(self.middle), 0.1 * float(np.median(gaps)), 1e-9
+            data.quantum / np.sqrt(12), _CREDIBLE * spread, _DRIFT * abs(self.middle), 0.1 * float(np.median(gaps)), 1e-9
         )
         swing = max(swing, self.floor)
         idle, usual_w = IDLE_SHARE, 0.0
-        if np.count_nonzero(data.watts < base_w + IDLE_AGAIN * swing) < 2:
+        if np.count_nonzero(data.watts < base_w + _IDLE_AGAIN * swing) < 2:
             # Seen once only, it is the mean of idling and something else: the idle machine may stand far below.
             base_w, idle, usual_w = base_w - swing / 2, 0.35, swing / 2
         self.like = Likeness(shares, base_w, swing, self.floor, self.floor, idle=idle, usual_w=usual_w)
@@ -243,7 +243,7 @@ class _Search:
         centres = np.concatenate([centres, self._aliases(float(centres[0]), lo, hi, near)])
         total, _ = self._costs(centres, data)
         ranked = np.argsort(total, kind="stable")[:_CLOSE]
-        centres = np.clip(centres[ranked[total[ranked] - total.min() < 2 * LEFT * self.like.alike]], lo, hi)  # grids reach beyond
+        centres = np.clip(centres[ranked[total[ranked] - total.min() < 2 * _LEFT * self.like.alike]], lo, hi)  # grids reach beyond
         choices, step = self._fine(centres, near, data, lo, hi)
         if not len(choices.cost):
             return f"no offset puts {MIN_SAMPLES} samples inside the profile"
@@ -254,9 +254,9 @@ class _Search:
             centres = np.clip(centres - (stretch - 1) * float(np.median(data.hi)), lo, hi)
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
         beside = self._beside_these(choices, step, coarse_step, lo, hi)
-        for _ in range(AGAIN):
+        for _ in range(_AGAIN):
             best = float(choices.cost.min())
-            likely = beside.cost - best < LIKELY * self.like.alike
+            likely = beside.cost - best < _LIKELY * self.like.alike
             if not likely.any():
                 break
             centres = coarse.separated(beside.offsets[likely], beside.cost[likely], near, _BASINS)
@@ -302,7 +302,7 @@ class _Search:
                 # The last pass keeps the scale that it was looked at with.
                 self._set_scale(choices.offsets[best : best + 1], data)
                 ranked = np.argsort(total, kind="stable")[:_KEPT]
-                kept = ranked[total[ranked] - total[best] < 2 * LEFT * self.like.alike]
+                kept = ranked[total[ranked] - total[best] < 2 * _LEFT * self.like.alike]
                 centres, reach = np.unique(choices.offsets[kept]), step / 2
         return choices, step
 
@@ -312,10 +312,10 @@ class _Search:
         way = float(choices.way[best])
         offset, data = float(choices.offsets[best]) - self._shift(way), self._as(way, data)
         inside = (data.lo + offset > self.shares.span[0]) & (data.hi + offset < self.shares.span[1])
-        if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < DRIFT_FROM_S:
+        if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < _DRIFT_FROM_S:
             return 0.0
         middle = float(np.median(data.hi[inside]))
-        rate, reach, spread = 0.0, MAX_PPM, near / 2
+        rate, reach, spread = 0.0, _MAX_PPM, near / 2
         lowest, at = np.inf, offset
         for _ in range(4):
             for ppm in rate + np.linspace(-reach, reach, 9):
@@ -335,7 +335,7 @@ class _Search:
         count = float(inside.sum()) * (1 - lag) / (1 + lag)
         was, now = (float(np.minimum(np.abs(r[inside]), 3 * self.like.scale) @ np.abs(r[inside])) for r in (before, after))
         sure = count * np.log(max(was, 1e-12) / max(now, 1e-12)) - np.log(max(count, 2.0))
-        return rate if sure > SURE_OF_DRIFT and abs(rate) <= MAX_PPM else 0.0
+        return rate if sure > _SURE_OF_DRIFT and abs(rate) <= _MAX_PPM else 0.0
 
     def _aliases(self, at: float, lo: float, hi: float, near: float) -> Floats:
         """Every offset that lies whole steps away: equal steps look alike, and the set of places has to say so."""
@@ -377,11 +377,11 @@ class _Search:
         """The way of averaging that explains most at these offsets, and the width of ordinary residuals with it."""
         usual = self._choose_scale(offsets[:_SCALES], data)
         best, kept = usual, (self.main, self.like.scale, self.like.alike)
-        drifts = float(data.hi[-1] - data.lo[0]) > DRIFT_FROM_S  # which looks like a longer memory
+        drifts = float(data.hi[-1] - data.lo[0]) > _DRIFT_FROM_S  # which looks like a longer memory
         for way, price in () if drifts else self.ways[1:]:
             self.main = way
             found = self._choose_scale(offsets[:_FEW_SCALES], data) + price * self.like.alike
-            if found < best - PLAINLY * self.like.alike:
+            if found < best - _PLAINLY * self.like.alike:
                 best, kept = found, (way, self.like.scale, self.like.alike)
         self.main, self.like.scale, self.like.alike = kept
 
@@ -404,9 +404,9 @@ class _Search:
             cost, watts = self._costs(offsets, data)
             best = int(np.argmin(cost))
             residual, inside = self._residuals(float(offsets[best]), watts[best], data)
-            if inside.sum() >= MIN_INSIDE:
+            if inside.sum() >= _MIN_INSIDE:
                 residual = residual[inside]
-            wide = self.like.widths(data)[inside] if inside.sum() >= MIN_INSIDE else self.like.widths(data)
+            wide = self.like.widths(data)[inside] if inside.sum() >= _MIN_INSIDE else self.like.widths(data)
             self.like.scale = max(self.floor, 1.4826 * float(np.median(np.abs(residual) / wide)))
             lag = self._lag(residual)
             self.like.alike = max((1 + lag) / (1 - lag), self.together)
@@ -420,10 +420,10 @@ class _Search:
         data = self._as(way, self.data)
         residual, inside = self._residuals(float(offsets[best]), fitted, self.data, way)
         count = int(inside.sum())
-        if count < MIN_INSIDE:
+        if count < _MIN_INSIDE:
             return f"only {count} samples fall into the profile at the best offset"
         alike = self.like.alike
-        if (self.like.flat(data, self.middle) - float(total[best])) / alike < MIN_GAIN:
+        if (self.like.flat(data, self.middle) - float(total[best])) / alike < _MIN_GAIN:
             return "the power does not follow anything in the profile"
         # Offset and window cannot be told apart. Joules need the offset at which the power lies right; where the log's zero really
         # lies depends on the way of averaging, and the interval holds both.
@@ -434,7 +434,7 @@ class _Search:
         least, older = step + age, step + max(age, self.data.older_s)
         reasons: list[str] = []
         better = self._better(choices, best, near)
-        wider = UNSURE if better is None else max(UNSURE, (better.cost - float(total[best])) / (alike * _OPEN))
+        wider = _UNSURE if better is None else max(_UNSURE, (better.cost - float(total[best])) / (alike * _OPEN))
         # What is left over of few readings comes out small: of so many as are independent, each fitted figure takes one.
         few = count / alike / max(count / alike - len(fitted), 1.0)
         for unsure in (1.0, wider):
@@ -445,10 +445,11 @@ class _Search:
             order = np.argsort(offsets, kind="stable")
             places = _weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
             low, high = (_weighted_quantile(offsets[order], open_[order], at) for at in (0.025, 0.975))
+            offset = places[0].offset_s
+            own = max(high - offset, offset - low) + step
             order = np.argsort(zero, kind="stable")
             from_, to = (_weighted_quantile(zero[order], open_[order], at) for at in (0.025, 0.975))
             low, high = min(low, from_), max(high, to)
-            offset = places[0].offset_s
             elsewhere = float(weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum())
             reasons = reasons or self._doubts(elsewhere, 2 * (max(high - offset, offset - low) + step), near, fitted)
             if better is not None and not reasons:
@@ -464,9 +465,10 @@ class _Search:
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
         r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        if count / alike < FEWEST:
+        if count / alike < _FEWEST_INSIDE:
             reasons.append(f"only {count / alike:.0f} readings that are independent of each other lie in the profile")
-        if age > OLD_S:
+        # What the fit leaves open and what its window does add up (the one moves with the other), though either is narrow enough.
+        if age > _OLD_S or (not reasons and own + self.data.centre_err_s > max(SURE_S, self.data.refresh / 10)):
             reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
         return Fit(
             offset, low, high, bool(reasons), tuple(reasons), r2,
@@ -477,7 +479,7 @@ class _Search:
     def _better(self, choices: _Choices, best: int, near: float) -> _Rival | None:
         """Another place at which clearly less power, of the whole log, is left to what no trace shows, though it costs more: how
         likely that is to come, and to go on, is a guess."""
-        kept = choices.cost - choices.cost[best] < _SECOND * LEFT * self.like.alike
+        kept = choices.cost - choices.cost[best] < _SECOND * _LEFT * self.like.alike
         kept[best] = True
         total, rows = choices.cost[kept], np.flatnonzero(kept)
         centres = coarse.separated(choices.offsets[kept], total, near, _BASINS)
@@ -518,12 +520,12 @@ class _Search:
 
     def _doubts(self, elsewhere: float, width: float, near: float, fitted: Floats) -> list[str]:
         reasons = []
-        if elsewhere >= 1 - SURE:
+        if elsewhere >= 1 - _SURE:
             reasons.append(f"{elsewhere:.0%} of the weight lies at other places")
         limit = 2 * max(SURE_S, self.data.refresh / 10)
         if self.step_s is not None and self.step_s >= 2 * near:
             limit = min(limit, self.step_s / 2)  # this sensor could tell one step from the next, so it has to
-        if width > limit and elsewhere < 1 - SURE:
+        if width > limit and elsewhere < 1 - _SURE:
             reasons.append(f"the interval is {width:.3g} s wide")
         strength = float(fitted[1:].max(initial=0.0))
         if strength < max(0.5 * self.data.quantum, 0.005 * float(fitted[0])):

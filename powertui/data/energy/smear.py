@@ -14,17 +14,17 @@ import numpy as np
 from powertui.data.model import Bools, Floats, Int64s
 
 MOST = 4096  # readings that are looked at
-LEAST = 24
+_LEAST = 24
 _PLENTY = 128  # readings without a pause that tell enough
 _APART = 17  # readings: nothing is read across a longer pause
-SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors that forget do so within seconds
+_SLOWEST_S = 3.0  # what rises more slowly is power that is slow itself: sensors that forget do so within seconds
 # One standard deviation of a window of which nothing was seen: meters are known that average over a second, or lag by 0.7 s.
 UNSEEN_S = 0.9
 # Power takes its time, too: a reading between two levels may have met a step on its way, and its window may be so much shorter.
 _RAMP_S = 0.05
 _RAMP_SHARE = 0.4
 _GAPS = 8  # so many gaps are looked at
-LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
+_LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
 _NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
 _DEEP = 0.22  # so little is left in the gaps, against what lies between them
 _NEARLY = 0.7  # of the best one's
@@ -60,7 +60,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     `held`: asked more often than it changes, as meters are that tell of the time since they last did.
     """
     seen = _liveliest(watts)
-    if len(seen.level) < LEAST:
+    if len(seen.level) < _LEAST:
         return None
     steps = _steps(seen)
     seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
@@ -74,7 +74,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     slowly = steps[2] > steps[0] + steps[1]  # a sensor that forgets goes on after the two readings that were seen
     least = 2.0 if slowly else 3.0
     # No step shows at once: a slow sensor, or power that is slow itself.
-    if least <= rise <= SLOWEST_S / (1.2 * refresh_s) and not seen_at_once:
+    if least <= rise <= _SLOWEST_S / (1.2 * refresh_s) and not seen_at_once:
         return Smear(_round(_WIDER * rise) * refresh_s, _OPEN * _WIDER * rise * refresh_s, "rise")
     prior = 0.75 if held else 0.5
     share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
@@ -82,7 +82,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     part = min(share, 1.0)
     if steps[0] + steps[1] < 2 and np.isnan(rise):  # nothing was seen to rise at once: means over a second would look just so
         rising = _rise(seen.alone(), 1) if refresh_s < UNSEEN_S else 0.0  # a slower one shows nothing faster than itself
-        slowest = min(rising * refresh_s, SLOWEST_S)  # and a filter, if nothing at all rises faster
+        slowest = min(rising * refresh_s, _SLOWEST_S)  # and a filter, if nothing at all rises faster
         if not (rising > least and slowest * _SLOW_OPEN > UNSEEN_S):
             return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
         return Smear(_round(_SLOW * slowest / refresh_s) * refresh_s, _SLOW_OPEN * slowest, "slow")
@@ -172,12 +172,12 @@ def _from_gaps(level: Floats, rise: float) -> float | None:
     """
     moved = np.diff(level)
     count = len(moved)
-    if count < 4 * LEAST or not moved.any():
+    if count < 4 * _LEAST or not moved.any():
         return None
     size = 1 << (2 * count - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(moved * np.hanning(count), size)) ** 2
     above = np.concatenate(([0.0], np.cumsum(spectrum)))
-    longest = min(LONGEST, count / 16)
+    longest = min(_LONGEST, count / 16)
     if longest <= _SHORTEST:
         return None
     widths = np.exp(np.arange(np.log(_SHORTEST), np.log(longest), 0.015))

@@ -20,13 +20,13 @@ from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
 
-LEAST_ALIKE = 3  # steps of one name that have a usual length of their own
-WEIGHTS = {  # of the columns that are those of the plain table
+_LEAST_ALIKE = 3  # steps of one name that have a usual length of their own
+_WEIGHTS = {  # of the columns that are those of the plain table
     "epoch": 8, "number": 9, "step_s": 9, "host_s": 6, "device_s": 6, "start_s": 5, "name": 4, "duration_s": 3, "end_s": 2,
     "start_to_start_s": 2,
 }  # fmt: skip
-CLEAR = 0.05  # a difference from usual below this share of it has no cause that is worth a word
-TELLS = 0.3  # a category that explains less of a difference than this does not explain it
+_CLEAR = 0.05  # a difference from usual below this share of it has no cause that is worth a word
+_TELLS = 0.3  # a category that explains less of a difference than this does not explain it
 
 
 def answer(question: Question) -> Result:
@@ -46,7 +46,7 @@ def answer(question: Question) -> Result:
         Column("usual_s", "usual", "duration", usual[rows], present=known, weight=3),
         text_column("joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0),
     )
-    own = tuple(replace(column, weight=WEIGHTS.get(column.id, column.weight)) for column in plain.tables[0].columns)
+    own = tuple(replace(column, weight=_WEIGHTS.get(column.id, column.weight)) for column in plain.tables[0].columns)
     table = replace(plain.tables[0], columns=(*own, *columns))
     facts = [*plain.facts, *_usual_facts(question, usual)]
     return replace(plain, tables=(table, *plain.tables[1:]), facts=tuple(facts), notes=(*plain.notes, *_no_joules(energies)))
@@ -63,9 +63,9 @@ def lengths(steps: Steps) -> Int64s:
 def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
     length = lengths(steps)
-    out = np.full(len(steps), int(np.median(length)) if len(steps) >= LEAST_ALIKE else -1, np.int64)
+    out = np.full(len(steps), int(np.median(length)) if len(steps) >= _LEAST_ALIKE else -1, np.int64)
     names = [steps.names[row].rstrip("0123456789") for row in range(len(steps))]  # "train 12" is a "train"
-    many = {name for name, count in Counter(names).items() if count >= LEAST_ALIKE}
+    many = {name for name, count in Counter(names).items() if count >= _LEAST_ALIKE}
     if len(many) > 1:
         label = np.array(names, dtype=object)
         for name in many:
@@ -118,10 +118,10 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
     for at in np.flatnonzero(inside).tolist():
         one = int(row[at])
         more = int(length[one] - usual[one]) if usual[one] > 0 else 0
-        if more > CLEAR * max(1, int(usual[one])):
+        if more > _CLEAR * max(1, int(usual[one])):
             largest = int(np.argmax(parts[at] - median))
             excess = int(parts[at][largest] - median[largest])
-            out[one] = f"{labels[largest]} +{units.duration(excess, 3)}" if excess >= TELLS * more else "no single category"
+            out[one] = f"{labels[largest]} +{units.duration(excess, 3)}" if excess >= _TELLS * more else "no single category"
         elif found.length[at] > 0:
             largest = int(np.argmax(parts[at]))
             out[one] = f"{labels[largest]} {parts[at][largest] / found.length[at]:.0%}"

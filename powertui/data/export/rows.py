@@ -66,7 +66,7 @@ def _seconds(ps: Int64s) -> Ticks:
 
 
 def _known(ps: Int64s) -> ExportColumn:
-    """As `seconds`, with None for a time that nothing tells."""
+    """As `seconds`, with None for a time that is not known."""
     if (ps != UNKNOWN).all():
         return _seconds(ps)
     return [value / PS_PER_S if value != UNKNOWN else None for value in ps.tolist()]
@@ -126,7 +126,7 @@ def _samples(window: Window) -> Sheet:
     def batches() -> Iterator[Batch]:
         channels = [ChannelReadings.of(one, window.lo, window.hi) for one in power]
         rows = together(channels)
-        running = Running(window.trace)
+        running = _Running(window.trace)
         for start in range(0, len(rows.at), _CHUNK):
             at, about = rows.at[start : start + _CHUNK], rows.about[start : start + _CHUNK]
             picked = [mine[start : start + _CHUNK] for mine in rows.of]
@@ -179,7 +179,7 @@ def _epoch_at(window: Window, at: Int64s) -> list[int | None]:
 
 
 @dataclass
-class Running:
+class _Running:
     """What ran at any moment: of all lines the innermost event of the heaviest kind of work."""
 
     trace: Trace

@@ -44,15 +44,15 @@ from powertui.data.model import (
 # 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot overflow.
 LIMIT_PS = 1 << 61
 # Events may lie a little outside the session: device clocks drift, threads end late.
-MARGIN_PS = 60 * PS_PER_S
+_MARGIN_PS = 60 * PS_PER_S
 MOST_FINDINGS = 1000  # different ones of one file: who reads so many?
 SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
 
-META_PROCESSES = ("/host:metadata", "Task Environment", "/host:tfstreamz", "/host:__ScopeRangeCallStack__")
+_META_PROCESSES = ("/host:metadata", "Task Environment", "/host:tfstreamz", "/host:__ScopeRangeCallStack__")
 
-TRACK_KINDS = {
+_TRACK_KINDS = {
     "Steps": TrackKind.STEPS,
     "Sparse Core Steps": TrackKind.STEPS,
     "XLA Modules": TrackKind.MODULES,
@@ -77,11 +77,11 @@ TRACK_KINDS = {
 # Lines that a collector drew from others whatever their id is. On a TPU `XLA Ops` comes from the device itself:
 # it is work; the steps and modules above it are its envelopes, and `Async XLA Ops` says how long a copy or a collective
 # was on its way, while other ops ran: what the core did for it stands in `XLA Ops`.
-ALWAYS_DERIVED = frozenset(
+_ALWAYS_DERIVED = frozenset(
     ("Steps", "Sparse Core Steps", "XLA Modules", "Sparse Core Modules", "Async XLA Ops", "Framework Ops", "TensorFlow Ops",
      "Framework Name Scope", "TensorFlow Name Scope", "Source code", "Launch Stats")
 )  # fmt: skip
-DERIVED_BASE, DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
+_DERIVED_BASE, _DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
 _PER_STREAM = re.compile(r" - from #.*$")
 
 _DEVICE = re.compile(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
@@ -107,8 +107,8 @@ def host_of(path: str) -> str:
 
 
 def process_kind(name: str) -> ProcessKind:
-    """What a plane of this name holds. Names that nobody knows are accepted as OTHER."""
-    if name.startswith(META_PROCESSES):
+    """What a plane of this name holds. Unknown names are accepted as OTHER."""
+    if name.startswith(_META_PROCESSES):
         return ProcessKind.META
     if _DEVICE.match(name):
         return ProcessKind.DEVICE
@@ -119,7 +119,7 @@ def process_kind(name: str) -> ProcessKind:
 
 def track_kind(name: str, process: ProcessKind) -> TrackKind:
     """What a line of this name stands for."""
-    known = TRACK_KINDS.get(_PER_STREAM.sub("", name))
+    known = _TRACK_KINDS.get(_PER_STREAM.sub("", name))
     if known is not None and process is not ProcessKind.HOST:
         return known
     return TrackKind.STREAM if process is ProcessKind.DEVICE else TrackKind.THREAD
@@ -127,9 +127,9 @@ def track_kind(name: str, process: ProcessKind) -> TrackKind:
 
 def is_derived(key: int, name: str, process: ProcessKind) -> bool:
     """Whether a line was drawn from other lines: by its reserved id (signed or unsigned), or by its name."""
-    if DERIVED_BASE <= key & 0xFFFFFFFF <= DERIVED_LAST and -(1 << 31) <= key < 1 << 32:
+    if _DERIVED_BASE <= key & 0xFFFFFFFF <= _DERIVED_LAST and -(1 << 31) <= key < 1 << 32:
         return True
-    return process is ProcessKind.DEVICE and (name in ALWAYS_DERIVED or _PER_STREAM.search(name) is not None)
+    return process is ProcessKind.DEVICE and (name in _ALWAYS_DERIVED or _PER_STREAM.search(name) is not None)
 
 
 def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -309,7 +309,7 @@ class TraceBuilder:
 
     def session(self, length_ps: int) -> None:
         """The session is known to have lasted so long: what lies far outside it is damage."""
-        margin = max(MARGIN_PS, length_ps)
+        margin = max(_MARGIN_PS, length_ps)
         self.earliest, self.latest = -margin, min(length_ps + margin, LIMIT_PS)
 
     def process(self, name: str, stats: Sequence[Stat], source: StatSource) -> ProcessBuilder:

@@ -9,7 +9,7 @@ _OWN = "Record with the program's own profiler: torch.profiler, jax.profiler or 
 _NSIGHT = "is a report of NVIDIA Nsight, which only NVIDIA's tools read", _OWN
 
 # What a file begins with.
-MAGICS = (
+_MAGICS = (
     (b"PK\x03\x04", "looks like a zip archive", "Unpack it and name the file inside."),
     (b"\xfd7zXZ\x00", "looks like an xz archive", "Unpack it first: xz -dk"),
     (b"BZh", "looks like a bzip2 archive", "Unpack it first: bzip2 -dk"),
@@ -24,7 +24,7 @@ MAGICS = (
     (b"# tracer:", "is the kernel's trace as text (ftrace)", "Record with Perfetto: powertui reads its .pftrace."),
 )
 # What a file that begins like a database or JSON holds near its beginning: all of these words.
-SQLITE = (
+_SQLITE = (
     (
         (b"rocpd_",),
         "is a rocpd database of rocprofv3",
@@ -33,7 +33,7 @@ SQLITE = (
     ((b"CUPTI_ACTIVITY",), *_NSIGHT),
     ((b"TARGET_INFO_",), *_NSIGHT),
 )
-JSON = (
+_JSON = (
     ((b"speedscope.app/file-format-schema",), "is a speedscope profile: sampled stacks, no timeline of events",
      "py-spy record --format chrometrace writes one that opens."),
     ((b'"callFrame"', b'"nodes"'), "is a CPU profile of V8 (Node.js, Chrome): sampled stacks, no timeline of events",
@@ -59,7 +59,7 @@ _PPROF = (b"\x32\x07samples", b"\x32\x03cpu", b"\x32\x0binuse_space", b"\x32\x0b
 
 def named(head: bytes, path: str) -> tuple[str, str] | None:
     """(what it is, what to do) for what is known by name; None for all else."""
-    for magic, problem, hint in MAGICS:
+    for magic, problem, hint in _MAGICS:
         if head.startswith(magic):
             return problem, hint
     for ending, problem, hint in _NAMES:
@@ -70,9 +70,9 @@ def named(head: bytes, path: str) -> tuple[str, str] | None:
         what = result[1].replace("_", " ")
         return f"is TensorBoard's stored {what}: a result, no timeline", "Give the xplane.pb or trace.json.gz beside it."
     if head.startswith(b"SQLite format 3\x00"):
-        return _holds(head, SQLITE) or ("looks like a SQLite database", "If it is a power log, give it with --power.")
+        return _holds(head, _SQLITE) or ("looks like a SQLite database", "If it is a power log, give it with --power.")
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        return _holds(head, JSON) or (_MEMORY if _MEMORY_LISTS.match(head) else None)
+        return _holds(head, _JSON) or (_MEMORY if _MEMORY_LISTS.match(head) else None)
     if head.lstrip()[:5].lower() == b"<html" and b"Memory Timeline" in head:
         return _MEMORY
     if head[:1] == b"\x0a" and b"\x32\x00" in head and any(word in head for word in _PPROF):

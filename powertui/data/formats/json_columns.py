@@ -11,7 +11,7 @@ from typing import Any
 from powertui.data.formats.json_batch import END, FULL, MORE, Scanner
 from powertui.data.formats.json_stream import MAX_ITEM, JsonStream
 
-MANY = 512  # plain events in a row after which odd ones are rare again
+_PLAIN_AGAIN = 512  # plain events in a row after which odd ones are rare again
 _FEW, _MANY = 1 << 12, 1 << 20  # bytes that Python is given to read an item in: more as long as odd ones follow one another
 
 
@@ -39,7 +39,7 @@ class ColumnStream(JsonStream):
         while True:
             batch, after, status = self._scanner.scan(data, at, self._given - len(data))
             if batch is not None:
-                odd = odd if len(batch) < MANY else 0
+                odd = odd if len(batch) < _PLAIN_AGAIN else 0
                 yield self._items, batch
             at = after
             if status == FULL:

@@ -22,7 +22,7 @@ if not os.environ.get("POWERTUI_PURE"):
     except ImportError:
         pass
 
-ROOM = 1 << 15  # events of a batch
+_ROOM = 1 << 15  # events of a batch
 
 
 def arg_values(data: bytes, name: str, starts: Int64s, lo: Int64s, hi: Int64s) -> None:
@@ -31,7 +31,7 @@ def arg_values(data: bytes, name: str, starts: Int64s, lo: Int64s, hi: Int64s) -
     _json_scan.values(data, name.encode(), starts.data, lo.data, hi.data)
 
 
-class TextTokens:
+class _TextTokens:
     """The texts that members have, each once: strings with their quotes, numbers as they are written."""
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ class CompiledScanner:
     """Plain events only (json_scan.c says which). It has room for one batch, which it uses again and again."""
 
     def __init__(self) -> None:
-        self.tokens = TextTokens()
-        self._phase, self._timed, self._bind = (np.empty(ROOM, np.uint8) for _ in range(3))
-        self._us, self._length, self._lo, self._hi, self._args, self._id = (np.empty(ROOM, np.int64) for _ in range(6))
-        self._ps = np.empty(ROOM, np.int32)
-        self._member = np.empty((MEMBERS, ROOM), np.int32)
+        self.tokens = _TextTokens()
+        self._phase, self._timed, self._bind = (np.empty(_ROOM, np.uint8) for _ in range(3))
+        self._us, self._length, self._lo, self._hi, self._args, self._id = (np.empty(_ROOM, np.int64) for _ in range(6))
+        self._ps = np.empty(_ROOM, np.int32)
+        self._member = np.empty((MEMBERS, _ROOM), np.int32)
 
     def scan(self, data: bytes, at: int, base: int) -> tuple[EventBatch | None, int, int]:
         """As in Scanner."""

@@ -248,7 +248,7 @@ IMPOSSIBLE = "events at impossible times were left out"
 BEGINS, ENDS = 1, 2  # of `spread`
 OPEN = -(1 << 62)  # the duration of a begin that waits for its end
 _PLACES = 1000  # of times that cannot be
-REACH_US = 9e12  # from the first event: nothing that can be lies farther
+_REACH_US = 9e12  # from the first event: nothing that can be lies farther
 _TS = re.compile(r'"ts"\s*:\s*"?(-?\d{1,17})(?:\.(\d{1,6}))?"?\s*[,}]')
 
 
@@ -283,14 +283,14 @@ class Origin:
         whole, part = int(whole), int(part)
         if self.us is None:
             self.us = whole
-        if abs(whole - self.us) > REACH_US:
+        if abs(whole - self.us) > _REACH_US:
             self.refuse(whole)
             raise Impossible
         return (whole - self.us) * PS_PER_US + part
 
     def refuse(self, us: int) -> None:
         """A time lies too far from the origin."""
-        where = us // int(REACH_US)
+        where = us // int(_REACH_US)
         if where in self._refused or len(self._refused) < _PLACES:
             count, first = self._refused.get(where, (0, us))
             self._refused[where] = count + 1, min(first, us)
@@ -302,7 +302,7 @@ class Origin:
 
     def length(self, us: float) -> int:
         """A duration in µs as ps."""
-        if not abs(us) < REACH_US:
+        if not abs(us) < _REACH_US:
             raise Impossible
         whole = math.floor(us)
         return int(whole) * PS_PER_US + int(round((us - whole) * self._grid) * self._unit)
@@ -451,7 +451,7 @@ def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarn
     """(those of these rows whose times can be, their starts as ps from the origin)."""
     assert origin.us is not None
     whole = batch.us[rows] - origin.us
-    good = np.abs(whole) <= REACH_US
+    good = np.abs(whole) <= _REACH_US
     if not good.all():
         findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
         for us in batch.us[rows[~good]].tolist():

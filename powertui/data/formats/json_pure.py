@@ -31,7 +31,7 @@ from powertui.data.model import Bools, Floats, Int32s, Int64s, UInt8s
 
 PIECE = 1 << 18  # bytes that are decoded at once: the interpreter is held for as long as that takes
 FAR_US = 8.7e9  # beyond it a double does not hold every ps of a µs
-MOST_US = 1e17  # nothing that is farther is a time
+_MOST_US = 1e17  # nothing that is farther is a time
 _MOST_INT = 1 << 60
 _LONGEST = 8e12  # µs of one event
 _NEAR = 1 << 14  # bytes that hold nearly every event
@@ -43,7 +43,7 @@ _decoder = json.JSONDecoder(strict=False)
 _NOTHING: dict[str, Any] = {}
 
 
-class ValueTokens:
+class _ValueTokens:
     """The numbers and texts that members have, each once."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class PureScanner:
     """Every item that `json` decodes; times, durations and names that are not plainly written are marked as not timed."""
 
     def __init__(self, digits: int = 6) -> None:
-        self.tokens = ValueTokens()
+        self.tokens = _ValueTokens()
         self._far = FAR_US * 10 ** (6 - digits)
 
     def scan(self, data: bytes, at: int, base: int) -> tuple[EventBatch | None, int, int]:
@@ -160,7 +160,7 @@ class PureScanner:
     def _times(self, told: list[Any], text: str) -> tuple[Bools, Int64s, Int32s]:
         """(whether there is one, whole µs, what is left in ps): as they are written where a double does not hold them."""
         value, good = _floats(told)
-        good &= np.abs(value) < MOST_US
+        good &= np.abs(value) < _MOST_US
         value[~good] = 0
         whole = np.floor(value)
         part = np.rint((value - whole) * 1e6)
@@ -257,7 +257,7 @@ def _floats(told: list[Any]) -> tuple[Floats, Bools]:
     try:
         value = np.array(told, np.float64)
     except OverflowError:  # an integer of hundreds of digits
-        value = np.array([one if abs(one) < MOST_US else np.nan for one in told], np.float64)
+        value = np.array([one if abs(one) < _MOST_US else np.nan for one in told], np.float64)
     good &= np.isfinite(value)
     value[~good] = 0.0
     return value, good

@@ -58,19 +58,19 @@ SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
 CERTAIN = True
 
 SURE = 80  # what `sniff` says at least of a trace that only PyTorch writes
-DIGITS = 3  # decimals of a µs
+_DIGITS = 3  # decimals of a µs
 
 # By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
 DEVICE_WORK = frozenset(
     ("kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events", "hpu_op", "privateuse1_kernel")
 )
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))  # drawn, but no work of the device's
-PYTHON = "python_function"
-SYNTHETIC = frozenset(("trace",))  # the profiling window itself
+_PYTHON = "python_function"
+_SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 ZERO = "ts of the trace's zero (us)"  # a stat of the host: what was written as `ts` where the trace begins
 _PROPERTIES = {"name": "device_name"}  # of a device, under the names that the rest of the program asks for
-DROPPED, HOST, FRAMES, WORK, ANNOTATIONS, SYNCHRONISATION = range(6)  # what an event is, by its category
-_DRAWN = {WORK: "", ANNOTATIONS: "annotations", SYNCHRONISATION: "synchronisation"}
+_DROPPED, _HOST, _FRAMES, _WORK, _ANNOTATIONS, _SYNCHRONISATION = range(6)  # what an event is, by its category
+_DRAWN = {_WORK: "", _ANNOTATIONS: "annotations", _SYNCHRONISATION: "synchronisation"}
 _UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
 _NUMBER = re.compile(r"\d+")
 _SEPARATE = {
@@ -100,16 +100,16 @@ def _category(told: Any) -> str:
 
 
 def _kind(category: str) -> int:
-    if category in SYNTHETIC:
-        return DROPPED
+    if category in _SYNTHETIC:
+        return _DROPPED
     if category in DEVICE_WORK:
-        return WORK
+        return _WORK
     if category in DEVICE_COPIES:
-        return ANNOTATIONS if category == "gpu_user_annotation" else SYNCHRONISATION
-    return FRAMES if category == PYTHON else HOST
+        return _ANNOTATIONS if category == "gpu_user_annotation" else _SYNCHRONISATION
+    return _FRAMES if category == _PYTHON else _HOST
 
 
-class LaunchStats(ArgStats):
+class _LaunchStats(ArgStats):
     """The `args`, under the names that the rest of the program asks for too.
 
     A launch and its kernel share a `correlation_id`; how a kernel was launched is told in `kernel_details`.
@@ -141,7 +141,7 @@ def _details(args: dict[str, str | None]) -> str | None:
     return " ".join(parts)
 
 
-class CategoryNames(PairNames):
+class _CategoryNames(PairNames):
     """Event names, each with the category of its events: one text in two categories is two names."""
 
     def __init__(self) -> None:
@@ -167,8 +167,8 @@ class _Collector:
 
     def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
         self.builder = builder
-        self.stats, self.names = LaunchStats(text), CategoryNames()
-        self.origin = Origin(DIGITS)
+        self.stats, self.names = _LaunchStats(text), _CategoryNames()
+        self.origin = Origin(_DIGITS)
         self._kinds: list[int] = []  # of each category, by its token
         self._names_of: dict[tuple[int, ...], int] = {}
         self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}  # by pid, tid, and whether they are Python's frames
@@ -204,10 +204,10 @@ class _Collector:
             return
         for number in range(len(self._kinds), len(tokens)):
             self._kinds.append(_kind(_category(tokens[number])))
-        table = np.array([*self._kinds, HOST], np.int64)  # the last for events without a category
+        table = np.array([*self._kinds, _HOST], np.int64)  # the last for events without a category
         kind = table[batch.member[CAT]]
         spans = (batch.phase == ord("X")) & batch.timed
-        rows = np.flatnonzero(spans & (kind != DROPPED))
+        rows = np.flatnonzero(spans & (kind != _DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
         ends = json_flows.plain(batch)
@@ -221,7 +221,7 @@ class _Collector:
         before = batch.us[rows][batch.us[rows] >= 0]
         if len(before):
             self.first_us = min(self.first_us, float(before.min()))
-        of_host = kind <= FRAMES
+        of_host = kind <= _FRAMES
         pid, tid, device, stream = (batch.member[k][rows] for k in (PID, TID, DEVICE, STREAM))
         # Only work on a device has a device and a stream: not everything that has such an argument does.
         device, stream = np.where(of_host, -1, device), np.where(of_host, -1, stream)
@@ -252,8 +252,8 @@ class _Collector:
         return found
 
     def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> ThreadEvents:
-        if kind <= FRAMES:
-            line = (pid, tid, kind == FRAMES)
+        if kind <= _FRAMES:
+            line = (pid, tid, kind == _FRAMES)
             thread = self.host.get(line)
             if thread is None:
                 thread = self.host[line] = ThreadEvents()
@@ -292,7 +292,7 @@ class _Collector:
     def _span(self, event: dict[str, Any], raw: str) -> None:
         category = _category(event.get("cat"))
         kind = _kind(category)
-        if kind == DROPPED:
+        if kind == _DROPPED:
             return
         ts = float(event["ts"])
         start, length = self.origin.ps(ts, raw), self.origin.length(float(event.get("dur") or 0.0))
@@ -387,7 +387,7 @@ class _Collector:
                     label = self.labels.get((pid, tid)) or f"thread {tid}"
                     put(process, number_of(tid), f"{label} Python" if python else label, thread)
         builder.draw(self.flows.arrows(shift), [lines.get(self._place(place)) for place in self.flows.lines])
-        self.readings.build(builder, base, {**self.processes, "memory": "memory"}, DIGITS)
+        self.readings.build(builder, base, {**self.processes, "memory": "memory"}, _DIGITS)
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _place(self, place: Any) -> Any:

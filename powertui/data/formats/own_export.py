@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.formats.json_events import as_text, clean, picoseconds
 from powertui.data.model import UNKNOWN, Clock, Epoch, Epochs, Int64s, Phase, Steps
 
-PROCESSES = TRAINING, POWER = 1, 2  # that of steps and epochs, and that of counters, windows and marks
+PROCESSES = _TRAINING, _POWER = 1, 2  # that of steps and epochs, and that of counters, windows and marks
 
 
 class OwnExport:
@@ -33,9 +33,9 @@ class OwnExport:
 
     def add(self, event: dict[str, Any]) -> bool:
         """Take an event of the training, leave out the names of windows; False for all others."""
-        if event.get("pid") == POWER:
+        if event.get("pid") == _POWER:
             return event.get("ph") != "C" and event.get("name") != "process_name"
-        if event.get("pid") != TRAINING:
+        if event.get("pid") != _TRAINING:
             return False
         kept = {"step": self._steps, "epoch": self._epochs, "phase": self._phases}.get(str(event.get("cat")))
         args = event.get("args")

@@ -25,14 +25,14 @@ from powertui.errors import FileChanged, UnreadableFile
 
 HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin with much HLO text
 CHUNK = 1 << 20
-LOOK = limits.SMALL  # bytes unpacked between two looks at what is free
-FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
+_LOOK = limits.SMALL  # bytes unpacked between two looks at what is free
+_FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
 
-GZIP = b"\x1f\x8b"
-LFS = b"version https://git-lfs"
-REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
+_GZIP = b"\x1f\x8b"
+_LFS = b"version https://git-lfs"
+_REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
 
-PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
+_PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
 
 
 class OpenedFile:
@@ -48,9 +48,9 @@ class OpenedFile:
         self.content = content  # as it lies on disk, packed or not
         self._inflated: Stored | None = None
         self.head = content.read(0, min(HEAD, content.size)).tobytes()
-        self.compressed = self.head[:2] == GZIP
+        self.compressed = self.head[:2] == _GZIP
         if self.compressed:
-            self.head = b"".join(Inflater(content, HEAD, limit).first())
+            self.head = b"".join(_Inflater(content, HEAD, limit).first())
 
     def stored(self) -> Stored:
         """All bytes, inflated when they must be. Those of a plain file stay on the disk until they are asked for."""
@@ -60,7 +60,7 @@ class OpenedFile:
             out = bytearray()
             for piece in self.chunks():
                 out += piece
-                if len(out) % LOOK < len(piece):  # what is free changes meanwhile
+                if len(out) % _LOOK < len(piece):  # what is free changes meanwhile
                     self.limit.check(self.path, len(out), "it unpacks to")
             problem = self.limit.unpacks_too_far(self.done, len(out))
             if problem:  # half of a protobuf would only be told as damaged
@@ -87,7 +87,7 @@ class OpenedFile:
                 self.done = start + len(piece)
                 yield piece
             return
-        inflater = Inflater(self.content, size, self.limit)
+        inflater = _Inflater(self.content, size, self.limit)
         for piece in inflater:
             self.done = inflater.done
             yield piece
@@ -105,7 +105,7 @@ def open_file(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> Ope
     try:
         if name == "-":
             if sys.stdin is None or sys.stdin.isatty():
-                raise UnreadableFile("-", "is a terminal, or closed", hint=PIPE_HINT)
+                raise UnreadableFile("-", "is a terminal, or closed", hint=_PIPE_HINT)
             return _open(name, sys.stdin.buffer, limit)
         elsewhere.at_hand(name)
         with Path(name).open("rb") as file:
@@ -122,12 +122,12 @@ def _open(name: str, file: BinaryIO, limit: MemoryLimit) -> OpenedFile:
     elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         content = Stored(name, memory=limits.read_all(file, name, limit))
     else:
-        hint = PIPE_HINT if name == "-" else "Name a profile, a run folder or a logdir."
+        hint = _PIPE_HINT if name == "-" else "Name a profile, a run folder or a logdir."
         raise UnreadableFile(name, "is neither a file nor a pipe", hint=hint)
     if not content.size:
         raise UnreadableFile(name, "is empty (0 bytes)", hint=_empty_hint(name))
     source = OpenedFile(name, content, limit)
-    if source.head.startswith(LFS):
+    if source.head.startswith(_LFS):
         raise UnreadableFile(
             name,
             "is a git-lfs pointer: the profile itself was never downloaded",
@@ -152,7 +152,7 @@ def _refused(path: str, error: OSError) -> UnreadableFile:
     return UnreadableFile(path, f"cannot be read: {error.strerror or error}", hint="Copy it to a local disk and try again.")
 
 
-class Inflater:
+class _Inflater:
     """Inflates gzip, member after member, in pieces of at most `size` bytes.
 
     A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before is good.
@@ -180,7 +180,7 @@ class Inflater:
         feed, at = b"", 0
         while True:
             if not feed:
-                feed = content.read(at, min(at + FEED, total)).tobytes() if at < total else b""
+                feed = content.read(at, min(at + _FEED, total)).tobytes() if at < total else b""
                 at += len(feed)
                 if not feed:
                     break
@@ -198,7 +198,7 @@ class Inflater:
             if self.problem:
                 return
             if engine.eof:
-                if content.read(self.done, min(self.done + 2, total)).tobytes() != GZIP:
+                if content.read(self.done, min(self.done + 2, total)).tobytes() != _GZIP:
                     return  # the end, or padding after it
                 engine = zlib.decompressobj(wbits=31)
         tail = engine.flush()
@@ -213,7 +213,7 @@ def looks_mangled(head: bytes) -> bool:
 
     Such bytes are valid text throughout, which protobuf with a few numbers above 127 never is.
     """
-    if head.count(REPLACEMENT) < 4:
+    if head.count(_REPLACEMENT) < 4:
         return False
     # the head may end inside a character
     valid = any(_is_utf8(head[: len(head) - cut]) for cut in range(4))

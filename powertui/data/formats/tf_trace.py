@@ -29,10 +29,10 @@ from powertui.errors import UnreadableFile
 NAME = "tf_trace"
 SUFFIXES = ("trace",)
 
-DEVICES, EVENTS = 1, 4
-EVENT = 120  # bytes of memory for each while it is read
+_DEVICES, _EVENTS = 1, 4
+_EVENT = 120  # bytes of memory for each while it is read
 SLICE = 1 << 18  # events looked at together
-FAR_PS = 3600 * PS_PER_S  # a first event later than this counts from something else than the session's start
+_FAR_PS = 3600 * PS_PER_S  # a first event later than this counts from something else than the session's start
 _FIELDS = tuple(wire.tag(number, VARINT) for number in (1, 2, 9, 10))
 _TITLE = wire.tag(3, LEN)
 _ARGS = wire.tag(11, LEN)
@@ -43,17 +43,19 @@ _MOST = 1 << _LENGTH
 
 def sniff(head: bytes, path: str) -> int:
     """No magic: devices that are a number and a name with resources, events with the fields that these have and no others."""
-    if not head or head[0] not in (wire.tag(DEVICES, LEN), wire.tag(EVENTS, LEN)):
+    if not head or head[0] not in (wire.tag(_DEVICES, LEN), wire.tag(_EVENTS, LEN)):
         return 0
     data = np.frombuffer(head, np.uint8)
     outline = wire.hop(data, 0, len(data))
-    if not set(outline.number.tolist()) <= {DEVICES, EVENTS} or (outline.bad >= 0 and len(data) < 1024 and not len(outline.number)):
+    if not set(outline.number.tolist()) <= {_DEVICES, _EVENTS} or (
+        outline.bad >= 0 and len(data) < 1024 and not len(outline.number)
+    ):
         return 0
     sure = 0
     for number, lo, hi in list(zip(outline.number.tolist(), outline.lo.tolist(), outline.hi.tolist(), strict=True))[:20]:
         inner = wire.hop(data, lo, min(hi, len(data)))
         kinds = set(zip(inner.number.tolist(), inner.wire.tolist(), strict=True))
-        if number == EVENTS:
+        if number == _EVENTS:
             if not kinds or not kinds <= {(1, VARINT), (2, VARINT), (3, LEN), (9, VARINT), (10, VARINT), (11, LEN)}:
                 return 0
             sure += (3, LEN) in kinds
@@ -103,16 +105,16 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     stored = source.stored()
     stored.admit = lambda need: source.limit.check(source.path, need)
     outline = windows.hop(stored, 0, stored.size).hop
-    lo, hi = outline.ranges(EVENTS)
+    lo, hi = outline.ranges(_EVENTS)
     if outline.bad >= 0:
         builder.findings.add("the trace ends in the middle or is damaged; what came before was read", f"byte {outline.bad:,}")
         if len(hi) and outline.bad < int(hi[-1]):
             lo, hi = lo[:-1], hi[:-1]  # the last event was cut
-    devices = _devices(stored, *outline.ranges(DEVICES), builder.findings)
+    devices = _devices(stored, *outline.ranges(_DEVICES), builder.findings)
     if not len(lo) and not devices:
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
-    source.limit.check(source.path, EVENT * len(lo))
+    source.limit.check(source.path, _EVENT * len(lo))
     names, args = PairNames(), _Args(stored)
     parts = []
     for first in range(0, len(lo), SLICE):
@@ -148,7 +150,7 @@ def _lines(builder: TraceBuilder, devices: dict[int, tuple[str, dict[int, str]]]
     if columns:
         device, resource, start, length, name, position = columns
         first = int(start.min()) if len(start) else 0
-        start = start - (first if first > FAR_PS else 0)
+        start = start - (first if first > _FAR_PS else 0)
         order = np.lexsort((resource, device))
         changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
         groups = np.split(order, changes) if len(order) else []

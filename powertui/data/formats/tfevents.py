@@ -33,7 +33,7 @@ from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
 
 _WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
-POINT = 24  # bytes of memory for each scalar at most: its columns
+_POINT = 24  # bytes of memory for each scalar at most: its columns
 _FRAME = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
@@ -170,7 +170,7 @@ class Tail:
                 self._identity, self._size = identity, status.st_size
                 while not self._dead:
                     before = self._offset
-                    if too_much := self.limit.exceeded(self._points * POINT):
+                    if too_much := self.limit.exceeded(self._points * _POINT):
                         self._damage[f"its scalars take {too_much}: the rest was left out. {HINT}", f"byte {before}"] = 1
                         self._dead = True
                         break

@@ -17,7 +17,7 @@ from powertui.data.model import Int64s
 from powertui.data.wire.crc32c import crc32c, masked
 
 _HEAD = 1 << 14  # bytes at the beginning: the header and the first records; a graph behind them is not read
-_TAIL = 1 << 16  # bytes at the end: a record longer than this hides the last one, and then nothing is told of it
+_TAIL = 1 << 16  # bytes at the end: a record longer than this hides the last one, and then nothing is reported about it
 _FRAME = 16
 _LOOKED = 32  # records at the end
 

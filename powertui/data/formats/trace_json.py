@@ -59,7 +59,7 @@ SUFFIXES = ("trace.json.gz", "trace.json")
 CLOCK = ClockRule(batch_ns=(-1_000_000_000, 50_000_000))  # TF 2.2 saves the profile and writes `batch_<N>` then
 
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
-FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
+_FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
 
 _FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
 # Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to write them.
@@ -220,7 +220,7 @@ class _Collector:
         return thread
 
     def _begins(self, us: float) -> None:
-        self.origin.us = math.floor(us) if FAR_US < us < UNIX_US[1] else 0
+        self.origin.us = math.floor(us) if _FAR_US < us < UNIX_US[1] else 0
 
     def _ps(self, event: dict[str, Any], raw: str) -> int:
         ts = float(event["ts"])
@@ -341,7 +341,7 @@ class _Collector:
     def _base(self) -> float:
         if self.origin.us is None:  # counters alone
             first = self.readings.first_us
-            return float(math.floor(first)) if FAR_US < first < UNIX_US[1] else 0.0
+            return float(math.floor(first)) if _FAR_US < first < UNIX_US[1] else 0.0
         return float(self.origin.us)
 
 

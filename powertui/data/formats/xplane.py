@@ -33,16 +33,16 @@ SUFFIXES = ("xplane.pb", "xplane.pb.gz")
 CERTAIN = True
 
 SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
-EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
+_EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
 FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
 # More than any profile has. A file of empty planes, lines or texts must not take minutes.
-PLANES, LINES, SAID = 10_000, 100_000, 1000
+_PLANES, _LINES, _SAID = 10_000, 100_000, 1000
 LONG_LINE = 1 << 18  # events of a line that is worth showing the others before it
 # Unix times of this century in ns. A session that is older than three years is no session.
-UNIX_NS = (10**18, 4 * 10**18)
+_UNIX_NS = (10**18, 4 * 10**18)
 
-ERROR = "profiler error: "
-WARNING = "profiler warning: "
+_ERROR = "profiler error: "
+_WARNING = "profiler warning: "
 
 _PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
 
@@ -147,8 +147,8 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
     planes: list[_Plane] = []
-    lines_left = LINES
-    for lo, hi in _first(space.ranges(1), PLANES, "planes", builder):
+    lines_left = _LINES
+    for lo, hi in _first(space.ranges(1), _PLANES, "planes", builder):
         planes.append(_outline(stored, lo, hi, names, builder, lines_left))
         lines_left -= len(planes[-1].lines)
     _say(stored, space, builder)
@@ -167,7 +167,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     lines.sort(key=lambda item: item[2].events)
     events = sum(line.events for _, _, line in lines)
     unpacked = stored.size if source.compressed else 0
-    source.limit.check(source.path, events * EVENT + unpacked, f"holds {events:,} events, which take")
+    source.limit.check(source.path, events * _EVENT + unpacked, f"holds {events:,} events, which take")
     reader = _LineReader(stored, names, builder, progress, source.size, events)
     shown = FIRST_PART
     for process, stats, line in lines:
@@ -205,11 +205,11 @@ def _text(stored: Stored, lo: int, hi: int) -> str:
 
 def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
     """What the profiler itself wrote down, and where the file stops making sense."""
-    for number, prefix in ((2, ERROR), (3, WARNING)):
-        for lo, hi in _first(space.ranges(number), SAID, f"{prefix.strip(': ')}s", builder):
+    for number, prefix in ((2, _ERROR), (3, _WARNING)):
+        for lo, hi in _first(space.ranges(number), _SAID, f"{prefix.strip(': ')}s", builder):
             builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
     builder.hostnames = tuple(
-        _text(stored, lo, min(hi, lo + 255)) for lo, hi in _first(space.ranges(4), SAID, "host names", builder)
+        _text(stored, lo, min(hi, lo + 255)) for lo, hi in _first(space.ranges(4), _SAID, "host names", builder)
     )
     if space.bad >= 0:
         builder.findings.add(
@@ -224,7 +224,7 @@ def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: Trace
     stat_names = TextTable.of_map(stored, *plane.ranges(5))
     source = PlaneStats(stored, stat_names)
     names.extend(plane.ranges(4), source)
-    lo_hi = np.array(_first(plane.ranges(6), SAID, "stats of a plane", builder), np.int64).reshape(-1, 2)
+    lo_hi = np.array(_first(plane.ranges(6), _SAID, "stats of a plane", builder), np.int64).reshape(-1, 2)
     stats = xplane_tables.decode(windows.each_stat(stored, (lo_hi[:, 0], lo_hi[:, 1])), stat_names)
     lines = []
     for at, end in _first(plane.ranges(3), most_lines, "lines", builder):
@@ -254,7 +254,7 @@ def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceB
         line.timestamp_ns
         for plane in planes
         for line in plane.lines
-        if UNIX_NS[0] <= line.timestamp_ns < UNIX_NS[1] and line.events
+        if _UNIX_NS[0] <= line.timestamp_ns < _UNIX_NS[1] and line.events
     ]
     if not absolute:
         return 0
@@ -279,7 +279,7 @@ class _LineReader:
         """One line. When the file changes meanwhile, what was read of the line is kept, and `FileChanged` goes on."""
         findings = self.builder.findings
         where = f"{process.name} {head.name}".strip()
-        shift = zero_ns if UNIX_NS[0] <= head.timestamp_ns < UNIX_NS[1] else 0
+        shift = zero_ns if _UNIX_NS[0] <= head.timestamp_ns < _UNIX_NS[1] else 0
         base = (head.timestamp_ns - shift) * PS_PER_NS
         if abs(base) > LIMIT_PS:
             findings.add("the line's own time is impossible; its events were left out", where, head.events)

@@ -20,7 +20,7 @@ from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, RawStat
 
-KINDS: dict[int, StatKind] = {
+_KINDS: dict[int, StatKind] = {
     wire.DOUBLE: "double", wire.UINT64: "uint64", wire.INT64: "int64", wire.STR: "str", wire.BYTES: "bytes", wire.REF: "ref",
 }  # fmt: skip
 
@@ -81,7 +81,7 @@ def _decoded(key: int, kind: int, value: int | float | bytes, names: TextTable) 
         return Stat(name, f"ref {value}" if text is None else text, "ref")
     if kind == wire.STR and isinstance(value, bytes):
         return Stat(name, value.decode("utf-8", "replace"), "str")
-    return Stat(name, value, KINDS[kind]) if kind in KINDS else Stat(name, "", "str")
+    return Stat(name, value, _KINDS[kind]) if kind in _KINDS else Stat(name, "", "str")
 
 
 class PlaneStats:

@@ -20,7 +20,7 @@ from powertui.data.logdir.moves import Move
 from powertui.data.logdir.trainings import TrainingEntry
 
 _File = TypeVar("_File", EventFile, PowerFile)
-MOST_NAMED = 500  # members by which a training is known again
+_MOST_NAMED = 500  # members by which a training is known again
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def move(chosen: Iterable[Part], out_of: Iterable[TrainingEntry], to: TrainingEn
     """These parts of some trainings belong to another one; None: to none."""
     members = tuple(path for one in out_of for path in _members(one))
     return Move(
-        tuple(path for part in chosen for path in part.paths), members[:MOST_NAMED],
-        _members(to)[:MOST_NAMED] if to is not None else (),
+        tuple(path for part in chosen for path in part.paths), members[:_MOST_NAMED],
+        _members(to)[:_MOST_NAMED] if to is not None else (),
     )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ class _Changing:
             was, name=name, path=path, sessions=tuple(sessions), tfevents=(*one.scalars.values(), *beside.values()),
             power=tuple(one.power.values()), above=was.above or (sessions[0].above if sessions else ()),
             first_ns=span[0], last_ns=span[1], by_hand=True,
-            reasons=(*was.reasons, *said) if was.path else ("on its own by hand",),
+            reasons=(*was.reasons, *said) if was.path else ("set apart by hand",),
         )  # fmt: skip
 
     def _place(self, one: _Whole) -> tuple[str, str]:

@@ -11,11 +11,11 @@ from powertui.data.formats import xplane_session
 from powertui.data.formats.filenames import split_events
 from powertui.data.logdir.entries import RunEntry
 
-S = 1_000_000_000
+_S = 1_000_000_000
 _FOLDER = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)$")
-_EXPORT_NS = 5 * S  # collecting and writing takes seconds
-_NEAR_NS = 120 * S
-_ZONES_NS = (-12 * 3600 * S, 14 * 3600 * S)
+_EXPORT_NS = 5 * _S  # collecting and writing takes seconds
+_NEAR_NS = 120 * _S
+_ZONES_NS = (-12 * 3600 * _S, 14 * 3600 * _S)
 
 
 class Captured(NamedTuple):
@@ -29,7 +29,7 @@ class Captured(NamedTuple):
 
 def when(run: RunEntry, index: int | None = None) -> Captured | None:
     """The surest that is cheap: the start and end that the profile records, the second of its export, its folder's local time,
-    the time of its file. None when nothing tells. `index`: of this host."""
+    the time of its file. None when it is not known. `index`: of this host."""
     for file in run.profiles if index is None else run.profiles[index : index + 1]:
         found = xplane_session.of(file.path) if file.tool == "xplane.pb" else None
         if found is not None:
@@ -42,23 +42,23 @@ def _by_names(run: RunEntry) -> Captured | None:
     if match is None:
         return None
     try:
-        local = round(datetime(*(int(part) for part in match.groups()), tzinfo=timezone.utc).timestamp()) * S  # type: ignore[misc,arg-type]
+        local = round(datetime(*(int(part) for part in match.groups()), tzinfo=timezone.utc).timestamp()) * _S  # type: ignore[misc,arg-type]
     except ValueError:
         return None
-    quarter = 900 * S
+    quarter = 900 * _S
     for event in run.tfevents:
         split = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
         if split is not None:
-            off = (split[0] * S - local + quarter // 2) % quarter - quarter // 2
-            if abs(off) <= _NEAR_NS and _ZONES_NS[0] <= local - split[0] * S <= _ZONES_NS[1]:
-                return Captured(split[0] * S - _EXPORT_NS, split[0] * S + S, f"exported at Unix second {split[0]}")
+            off = (split[0] * _S - local + quarter // 2) % quarter - quarter // 2
+            if abs(off) <= _NEAR_NS and _ZONES_NS[0] <= local - split[0] * _S <= _ZONES_NS[1]:
+                return Captured(split[0] * _S - _EXPORT_NS, split[0] * _S + _S, f"exported at Unix second {split[0]}")
     written = _written(run)
     if written is not None:
         off = (written - local + quarter // 2) % quarter - quarter // 2
-        if abs(off) <= 20 * S and _ZONES_NS[0] <= local - written <= _ZONES_NS[1]:
-            return Captured(written - _EXPORT_NS, written + S, "the folder's local time, and when its file was written")
+        if abs(off) <= 20 * _S and _ZONES_NS[0] <= local - written <= _ZONES_NS[1]:
+            return Captured(written - _EXPORT_NS, written + _S, "the folder's local time, and when its file was written")
     return Captured(
-        local - _ZONES_NS[1] - _EXPORT_NS, local - _ZONES_NS[0] + S, "the folder's local time, in a zone that is not known"
+        local - _ZONES_NS[1] - _EXPORT_NS, local - _ZONES_NS[0] + _S, "the folder's local time, in a zone that is not known"
     )
 
 
@@ -66,7 +66,7 @@ def _by_file(run: RunEntry) -> Captured | None:
     written = _written(run)
     if written is None:
         return None
-    return Captured(written - 60 * S, written, "when its file was written, if nobody copied it")
+    return Captured(written - 60 * _S, written, "when its file was written, if nobody copied it")
 
 
 def _written(run: RunEntry) -> int | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-PLUGINS, PROFILE = "plugins", "profile"
-SESSIONS = os.sep + os.path.join(PLUGINS, PROFILE)  # noqa: PTH118
-AT_ONCE = 2000  # folders that are asked at one look: those where runs come, the outermost first
-BY_TURNS = 300  # and so many of the others, by turns
+_PLUGINS, _PROFILE = "plugins", "profile"
+_SESSIONS = os.sep + os.path.join(_PLUGINS, _PROFILE)  # noqa: PTH118
+_AT_ONCE = 2000  # folders that are asked at one look: those where runs come, the outermost first
+_BY_TURNS = 300  # and so many of the others, by turns
 
 
 class Changes:
     """The folders of one scan. `since`: when it began (Unix ns), so that what came while it went on is not missed."""
 
-    def __init__(self, folders: Sequence[str], since: int, at_once: int = AT_ONCE, by_turns: int = BY_TURNS) -> None:
+    def __init__(self, folders: Sequence[str], since: int, at_once: int = _AT_ONCE, by_turns: int = _BY_TURNS) -> None:
         there = set(folders)
         ordered = sorted(folders, key=lambda folder: (_seldom(folder, there), folder.count(os.sep)))
         likely = min(at_once, sum(not _seldom(folder, there) for folder in folders))
@@ -41,10 +41,10 @@ def _seldom(folder: str, there: set[str]) -> bool:
     lies beside what does."""
     above = os.path.dirname(folder)  # noqa: PTH120
     return (
-        above.endswith(SESSIONS)
-        or above + SESSIONS in there
-        or folder + SESSIONS in there
-        or (folder + os.sep + PROFILE in there and folder.endswith(os.sep + PLUGINS))
+        above.endswith(_SESSIONS)
+        or above + _SESSIONS in there
+        or folder + _SESSIONS in there
+        or (folder + os.sep + _PROFILE in there and folder.endswith(os.sep + _PLUGINS))
     )
 
 

@@ -18,7 +18,7 @@ from powertui.data.model import Warn
 KEPT = 1000  # the last so many
 _LIMIT = 16 << 20
 _WHAT = "powertui: what belongs to which training"
-_LOST = "how trainings were put together by hand is not known"
+_LOST = "what was grouped by hand is not known"
 NOT_OURS = f"is not a file that powertui wrote: {_LOST}"
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -80,6 +80,7 @@ class _Grouping:
         self.runs, self.tfevents, self.power = runs, tfevents, power
         place = Path(path)
         self.root = place.resolve() if ".." in place.parts else place.absolute()
+        self.markers = [file for file in tfevents if file.group == "demo_logs"]  # PowerBoard's
 
     def all(self) -> list[TrainingEntry]:
         runs, events = list(self.runs), _own_events(self.runs, self.tfevents)
@@ -87,25 +88,31 @@ class _Grouping:
         for run in runs:
             if run.profiles or run.results or run.unread or run.problems or run.ignored:
                 bases.setdefault(_base_of_run(run), []).append(run)
-        programs = _programs(events)
-        for base in [base for base in bases if not any(one.base == base for one in programs)]:
+        found = _programs(events)
+        place = {id(one): number for number, one in enumerate(found)}
+        programs: dict[str, list[_Program]] = {}
+        for one in found:
+            programs.setdefault(one.base, []).append(one)
+        for base in [base for base in bases if base not in programs]:
             apart = [run for run in bases[base] if not _in_plugins(run)]
             if len(bases[base]) > 1 and apart:  # traces that lie side by side, and nothing says that one program wrote them
                 bases[base] = [run for run in bases[base] if _in_plugins(run)]
                 bases.update({run.path: [run] for run in apart})
                 if not bases[base]:
                     del bases[base]
-        groups = self._joined(sorted({*bases, *(one.base for one in programs)}), programs)
+        groups = self._joined(sorted({*bases, *programs}), found, programs)
         out: list[TrainingEntry] = []
         for members, reasons in groups:
             mine = [run for base in members for run in bases.get(base, ())]
-            theirs = [one for one in programs if one.base in members]
+            theirs = sorted((one for base in members for one in programs.get(base, ())), key=lambda one: place[id(one)])
             out += self._in_turn(members, mine, theirs, reasons)
         return self._with_power(out)
 
     # ── folders ──────────────────────────────────────────────────────────────────────────────────
 
-    def _joined(self, bases: Sequence[str], programs: Sequence[_Program]) -> list[tuple[tuple[str, ...], list[str]]]:
+    def _joined(
+        self, bases: Sequence[str], found: Sequence[_Program], programs: Mapping[str, Sequence[_Program]]
+    ) -> list[tuple[tuple[str, ...], list[str]]]:
         """Folders that are one training, each with the reasons."""
         parent = {base: base for base in bases}
         why: dict[str, list[str]] = {base: [] for base in bases}
@@ -122,7 +129,7 @@ class _Grouping:
                 why[a] += [reason, *why.pop(b)]
 
         by_process: dict[tuple[str, int | None], list[_Program]] = {}
-        for one in programs:
+        for one in found:
             if one.process[1] is not None:
                 by_process.setdefault(one.process, []).append(one)
         for (host, pid), same in by_process.items():
@@ -136,9 +143,9 @@ class _Grouping:
         beside: dict[str, list[str]] = {}
         for base in bases:
             beside.setdefault(str(Path(base).parent), []).append(base)
-        spans = {base: _span([one for one in programs if one.base == base]) for base in bases}
+        spans = {base: _span(programs.get(base, ())) for base in bases}
         for siblings in beside.values():
-            workers = [base for base in siblings if _WORKER.match(Path(base).name) or self._is_host(base, programs)]
+            workers = [base for base in siblings if _WORKER.match(Path(base).name) or _is_host(base, programs.get(base, ()))]
             for base, other in itertools.pairwise(workers):
                 a, b = spans[base], spans[other]
                 if a is None or b is None or (a[0] <= b[1] and b[0] <= a[1]):
@@ -150,10 +157,6 @@ class _Grouping:
         for base in bases:
             out.setdefault(root(base), []).append(base)
         return [(tuple(members), why[first]) for first, members in out.items()]
-
-    def _is_host(self, base: str, programs: Sequence[_Program]) -> bool:
-        name = Path(base).name.casefold()
-        return any(one.base == base and one.process[0].casefold().split(".")[0] == name for one in programs)
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -202,8 +205,8 @@ class _Grouping:
                 own = file.kind != "scalars" or file.group == "demo_logs"
                 if own or not programs or run_of(file.path)[1] in pids:
                     files.setdefault(file.path, file)
-        for file in self.tfevents:
-            if file.group == "demo_logs" and run_of(file.path)[1] in pids - {None}:
+        for file in self.markers:
+            if run_of(file.path)[1] in pids - {None}:
                 files.setdefault(file.path, file)
         span = _span(programs)
         return TrainingEntry(
@@ -228,7 +231,8 @@ class _Grouping:
             mine = {log.path: log for run in one.sessions for log in run.power}
             if not one.sessions:
                 mine = {log.path: log for log in self.power if _below(one.path, log.path)}
-            left = {path: log for path, log in left.items() if path not in mine}
+            for path in mine:
+                left.pop(path, None)
             said = f"{len(mine)} power log{'s lie' if len(mine) > 1 else ' lies'} in or above its folder" if mine else ""
             out.append(replace(one, power=tuple(mine.values()), reasons=(*one.reasons, *([said] if said else ()))))
         folders: dict[str, list[PowerFile]] = {}
@@ -280,6 +284,12 @@ def _related(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
         if above:
             yield above[-1], one
         above.append(one)
+
+
+def _is_host(base: str, programs: Sequence[_Program]) -> bool:
+    """Whether a folder is named after a host whose programs wrote into it."""
+    name = Path(base).name.casefold()
+    return any(one.process[0].casefold().split(".")[0] == name for one in programs)
 
 
 def _in_plugins(run: RunEntry) -> bool:

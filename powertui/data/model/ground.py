@@ -15,12 +15,12 @@ from powertui.data.wire.types import Int64s as Int64s
 from powertui.data.wire.types import UInt8s as UInt8s
 from powertui.data.wire.types import UInt32s as UInt32s
 from powertui.data.wire.types import UInt64s as UInt64s
+from powertui.units import PS_PER_S as PS_PER_S
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 PS_PER_NS = 1_000
 PS_PER_US = 1_000_000
-PS_PER_S = 1_000_000_000_000
 NS_PER_S = 1_000_000_000
 
 

@@ -25,7 +25,7 @@ class Scope(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Device:
-    """Which device of its host a channel speaks of, as the log names it. What the log does not tell is None or empty."""
+    """Which device of its host a channel is about, as the log names it. What the log does not tell is None or empty."""
 
     index: int | None = None  # as its driver counts (0, 1 …): CUDA_VISIBLE_DEVICES may reorder it
     uuid: str = ""  # "GPU-8f6e2a54-…"

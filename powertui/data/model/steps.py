@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.model.ground import Bools, Int32s, Int64s
 
-UNKNOWN = -1  # a time that nothing tells: never 0, which is a time
+UNKNOWN = -1  # a time that is not known: never 0, which is a time
 
 
 def _unknown() -> Int64s:
@@ -19,7 +19,7 @@ def _unknown() -> Int64s:
 
 @dataclass(frozen=True)
 class Step:
-    """One step, for a person. `number` is the program's own; -1 where it has none. A time that nothing tells is None."""
+    """One step, for a person. `number` is the program's own; -1 where it has none. A time that is not known is None."""
 
     index: int
     number: int
@@ -49,7 +49,7 @@ class StepsOn:
     row: Int64s  # of the run's steps
     start: Int64s
     duration: Int64s
-    work: Int64s  # its work, each moment once; UNKNOWN where nothing tells
+    work: Int64s  # its work, each moment once; UNKNOWN where it is not known
 
     def __len__(self) -> int:
         return len(self.row)
@@ -160,7 +160,7 @@ def _known(ps: np.int64) -> int | None:
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the data, in trace time (ps). A bound that nothing tells is None.
+    """One pass over the data, in trace time (ps). A bound that is not known is None.
 
     `slack` is the ± of the bounds in ps: wall times from tfevents carry the clock's interval.
     """

@@ -49,7 +49,7 @@ class Told:
 
     power: tuple[Unit, ...] = ()  # units of power that they name
     energy: tuple[Unit, ...] = ()
-    scale: str = ""  # the line that speaks of a scale
+    scale: str = ""  # the line that gives a scale
     time_unit: str = ""
     zone: str = ""
     date: tuple[int, int, int] | None = None

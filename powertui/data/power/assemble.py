@@ -10,8 +10,9 @@ import numpy as np
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Sensor
 from powertui.data.power import steps_of_clock, times
 from powertui.data.power.notes import Notes
+from powertui.data.power.steps_of_clock import Joined
 
-HIGHEST_W = 1e9
+_HIGHEST_W = 1e9
 
 
 def make(
@@ -25,33 +26,35 @@ def make(
     kind: PowerKind = PowerKind.SAMPLED,
     joules: Floats | None = None,
     paused: bool = False,
+    joined: Joined | None = None,
 ) -> PowerSeries:
-    """One channel. `ns` counts from the zero that `clock` speaks of; NaN watts stay as gaps.
+    """One channel. `ns` counts from the zero that `clock` describes; NaN watts stay as gaps.
 
     Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with one time
     (a log with whole seconds polled faster) become their mean, because nobody knows their order. A clock that was set while
-    the log was written is told by its rows, unless another clock says that pauses are pauses (`paused`).
+    the log was written is told by its rows, unless another clock says that pauses are pauses (`paused`); `joined` is what they
+    tell, where it was asked of these times before.
     """
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
     with np.errstate(invalid="ignore"):
-        absurd = np.abs(watts) > HIGHEST_W
+        absurd = np.abs(watts) > _HIGHEST_W
     if absurd.any():
         notes.say(f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped")
         ns, watts = ns[~absurd], watts[~absurd]
-        joules = None if joules is None else joules[~absurd]
-    joined = steps_of_clock.join_rows(ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None)
+        joules, joined = None if joules is None else joules[~absurd], None
+    if joined is None:
+        joined = steps_of_clock.join_rows(ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None)
     if joined.steps_ns:
         watts = _lasted(watts, joules, ns, joined.ns)
         ns, clock = joined.ns, _either(clock, joined)
         notes.say(_set(joined))
-    least = int(np.diff(ns).min()) if len(ns) > 1 else 1
-    if least < 0:
+    if joined.least_ns < 0:
         order = np.argsort(ns, kind="stable")
         notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
         ns, watts = ns[order], watts[order]
         joules = None if joules is None else joules[order]
-    if least <= 0 and (np.diff(ns) == 0).any():
+    if joined.least_ns <= 0 and (np.diff(ns) == 0).any():
         ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
     return PowerSeries(sensor, ns, watts, kind, clock, path, joules, parted_s=joined.paused_ns / times.S)
 
@@ -67,7 +70,7 @@ def _lasted(watts: Floats, joules: Floats | None, ns: Int64s, joined: Int64s) ->
     return watts
 
 
-def _set(joined: steps_of_clock.Joined) -> str:
+def _set(joined: Joined) -> str:
     steps_ns = joined.steps_ns
     words = steps_of_clock.in_words(steps_ns)
     if joined.paused_ns:
@@ -77,7 +80,7 @@ def _set(joined: steps_of_clock.Joined) -> str:
     return f"the clock of the log was set while it ran ({words}); its rows follow one another, and its place holds both clocks"
 
 
-def _either(clock: Clock, joined: steps_of_clock.Joined) -> Clock:
+def _either(clock: Clock, joined: Joined) -> Clock:
     """A zero that holds for the clock before a step and after it. An hour that local time repeats is the zone's business."""
     if clock.lo_ns is None or clock.hi_ns is None or clock.source == times.LOCAL:
         return clock

@@ -1,6 +1,6 @@
 """Readings in the order in which a file tells them, made into channels: what readers of text and JSON have in common.
 
-All channels of a log share one zero. Where nothing tells the time, a round begins when a channel speaks again; a log of one
+All channels of a log share one zero. Where the time is not known, a round begins when a channel comes again; a log of one
 round is a snapshot, and one of several needs a period that the tool is known to have, or is refused.
 """
 
@@ -17,7 +17,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
 
-W = units.UNITS["W"]
+_W = units.UNITS["W"]
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class Collected:
     def __len__(self) -> int:
         return len(self._stamps)
 
-    def add(self, sensor: Sensor, when: str, value: float | str, line: int, *, unit: units.Unit = W, mean: bool = False) -> None:
+    def add(self, sensor: Sensor, when: str, value: float | str, line: int, *, unit: units.Unit = _W, mean: bool = False) -> None:
         """One reading; `mean`: of the time since the one before. What is no number is left out, counted and named."""
         number = table.number(value) if isinstance(value, str) else float(value)
         if not np.isfinite(number) or abs(number) > table.MOST:

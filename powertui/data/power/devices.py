@@ -1,4 +1,4 @@
-"""Which device a written name speaks of: an index, a UUID, a PCI address. Every reader that has one asks here."""
+"""Which device a written name refers to: an index, a UUID, a PCI address. Every reader that has one asks here."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.picked import PickedColumn, of_one_unit, questioned, without_averages
 from powertui.data.power.source import LogFile
+from powertui.data.power.steps_of_clock import Joined
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 
@@ -149,7 +150,8 @@ def from_table(
             if not keep.any():
                 continue
             times_of, watts_of = shared.of(keep), values if keep.all() else values[keep]
-            made, kind = _series(path, item, group, times_of, watts_of, clock, options, notes, label, len(picked), counter, wrap_j)
+            at = (times_of, shared.joined)
+            made, kind = _series(path, item, group, at, watts_of, clock, options, notes, label, len(picked), counter, wrap_j)
             if made is not None:
                 series.append(made)
                 kinds[item.name, item.unit.name] = kind
@@ -180,19 +182,27 @@ class _Shared:
         self._every = every
         self._rows: Bools = np.empty(0, np.bool_)
         self._times: Int64s = every[:0]
+        self._joined: Joined | None = None
 
     def of(self, rows: Bools) -> Int64s:
         """The times of these rows."""
         if not np.array_equal(rows, self._rows):
-            self._rows, self._times = rows, self._every[rows]
+            self._rows, self._times, self._joined = rows, self._every[rows], None
         return self._times
+
+    @property
+    def joined(self) -> Joined:
+        """What the times that were asked for last tell of their clock."""
+        if self._joined is None:
+            self._joined = steps_of_clock.join_rows(self._times)
+        return self._joined
 
 
 # ── which column is what ─────────────────────────────────────────────────────────────────────────
 
 
 def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
-    """Columns that speak of power by name: with their unit, or None where only the word says so."""
+    """Columns whose names mean power: with their unit, or None where only the word says so."""
     known = [(i, units.of_name(name)) for i, name in enumerate(names)]
     power = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "power"]
     if power:
@@ -209,7 +219,7 @@ def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
 
 
 def _energy_columns(names: Sequence[str], unit: Unit | None) -> list[tuple[int, Unit | None]]:
-    """Columns that speak of energy and tell no unit."""
+    """Columns whose names mean energy and give no unit."""
     return [(i, unit) for i, name in enumerate(names) if units.means_energy(name) and not _time_score(name)]
 
 
@@ -251,10 +261,11 @@ def _pick_power(path: str, rows: table.FileCells, options: LogColumns, said: abo
             continue
         name = rows.names[column]
         beside = None if unit is not None else said.unit_of(name, "power")
-        by_size, sure = _size(name, values)
-        sure &= units.means_power(name) or _BARE.fullmatch(name.strip()) is not None  # else nothing says that it is power at all
         known = given or unit or beside
-        picked.append(PickedColumn(column, name, known or by_size, bool(known) or sure, unit is not None, known is None))
+        meant, sure = (known, True) if known else _size(name, values)
+        if not known:  # else nothing says that it is power at all
+            sure &= units.means_power(name) or _BARE.fullmatch(name.strip()) is not None
+        picked.append(PickedColumn(column, name, meant, sure, unit is not None, known is None))
     picked = of_one_unit(picked)
     if not picked:
         raise UnreadableFile(
@@ -277,9 +288,9 @@ def _in_joules(
 
 
 def _long(rows: table.FileCells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> PickedColumn:
-    by_size, sure = _size(rows.names[long.value], rows.floats(long.value)[0][where])
     known = given or unit
-    return PickedColumn(long.value, rows.names[long.value], known or by_size, bool(known) or sure, unit is not None, where=where)
+    meant, sure = (known, True) if known else _size(rows.names[long.value], rows.floats(long.value)[0][where])
+    return PickedColumn(long.value, rows.names[long.value], meant, sure, unit is not None, where=where)
 
 
 def _size(name: str, values: Floats) -> tuple[Unit, bool]:
@@ -311,7 +322,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def is_time(name: str) -> bool:
-    """A name that speaks of time."""
+    """A name that means time."""
     return _time_score(name) > 0
 
 
@@ -431,7 +442,7 @@ def _series(
     path: str,
     item: PickedColumn,
     group: ChannelRows,
-    ns: Int64s,
+    at: tuple[Int64s, Joined],
     values: Floats,
     clock: Clock,
     options: LogColumns,
@@ -441,6 +452,7 @@ def _series(
     counter: bool,
     wrap_j: float | None,
 ) -> tuple[PowerSeries | None, str]:
+    ns, joined = at
     own = item.name if (item.where is None and (beside > 1 or not group.name)) or not group.name else ""
     name = " ".join(dict.fromkeys(part for part in (group.name, own) if part))
     scale = Badge.MEASURED if item.sure else Badge.ASSUMED
@@ -451,9 +463,9 @@ def _series(
     )
     scaled = values if item.unit.factor == 1 else values * item.unit.factor  # the same column is packed once
     if item.unit.quantity == "power":
-        return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes), ""
+        return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes, joined=joined), ""
     # A clock that was set back leaves rows in the order that counted.
-    order = np.arange(len(ns)) if steps_of_clock.join_rows(ns).steps_ns else np.argsort(ns, kind="stable")
+    order = np.arange(len(ns)) if joined.steps_ns else np.argsort(ns, kind="stable")
     order = order[np.isfinite(scaled[order])]  # the next reading of a counter tells of the time that was missed, too
     ns, scaled = ns[order], scaled[order]
     if counter or counters.looks_like_counter(scaled):

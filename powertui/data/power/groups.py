@@ -17,7 +17,7 @@ from powertui.data.power import devices, table, turns, units
 from powertui.data.power.units import Unit
 
 MAX_CHANNELS = 4096
-MOST_KINDS = 512  # names of what was read in one long table
+_MOST_KINDS = 512  # names of what was read in one long table
 _WORDS = {"gpu", "index", "device", "uuid", "host", "hostname", "node", "sensor", "channel", "name", "instance", "socket",
           "domain", "outlet", "source", "id", "card", "label", "component", "rank", "server", "pci", "bus", "rail", "zone",
           "machine", "serial", "accelerator", "gpuid", "deviceid", "sensorname"}  # fmt: skip
@@ -67,7 +67,7 @@ def long_form(rows: table.FileCells, powers: Sequence[int]) -> Long | None:
         if i in (value, of_unit) or not _is(name, _QUANTITIES):
             continue
         cells = dict.fromkeys(_quantities(rows, i))
-        found = {cell: _metric(cell) or units.of_name(cell) for cell in cells if len(cells) <= MOST_KINDS and is_power(cell)}
+        found = {cell: _metric(cell) or units.of_name(cell) for cell in cells if len(cells) <= _MOST_KINDS and is_power(cell)}
         if found and (quantity is None or len(found) > len(meant)):
             quantity, meant = i, found
     if of_unit is not None:
@@ -193,7 +193,7 @@ def _names_rows(values: Sequence[str], distinct: dict[str, None]) -> bool:
     changes = sum(a != b for a, b in itertools.pairwise(values))
     if changes == len(distinct) - 1:
         return True
-    if len(distinct) > MOST_KINDS:
+    if len(distinct) > _MOST_KINDS:
         return False
     times = Counter(values)
     least, most = min(times.values()), max(times.values())
@@ -282,6 +282,6 @@ def scope(group: ChannelRows, name: str, column: str) -> Scope:
 
 
 def of_column(name: str) -> Device | None:
-    """The device that a column's own name speaks of ("GPU0", "system.gpu.1.powerWatts"); None when it names none."""
+    """The device that a column's own name refers to ("GPU0", "system.gpu.1.powerWatts"); None when it names none."""
     match = re.search(r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(\d{1,3})(?!\d)", name, re.IGNORECASE)
     return Device(int(match[1])) if match else None

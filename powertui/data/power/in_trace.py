@@ -10,13 +10,13 @@ from powertui.data.power import assemble, counters, units
 from powertui.data.power.notes import Notes
 
 SOURCE = "recorded in the trace"
-LEAST = 2  # readings that make a series
+_LEAST = 2  # readings that make a series
 
 
 def series(trace: Trace) -> tuple[PowerSeries, ...]:
     """Every counter that is power or energy."""
     notes = Notes(trace.path)
-    made = (_made(trace, one, notes) for one in trace.counters if len(one) >= LEAST)
+    made = (_made(trace, one, notes) for one in trace.counters if len(one) >= _LEAST)
     return tuple(one for one in made if one is not None)
 
 

@@ -22,7 +22,7 @@ from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "ipmitool"
-DCMI = "DCMI power"
+_DCMI = "DCMI power"
 _EARLIEST = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
 _INSTANT = re.compile(r"(?:Instantaneous power reading|Current Power)\s*:\s*(\S+)\s*(?:Watts?)?", re.IGNORECASE)
@@ -87,7 +87,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.drop_all((found[i][0].line for i in np.flatnonzero(~column.ok)), "has no time that can be read")
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
-        sensor = Sensor(name, "ipmi DCMI" if name == DCMI else "ipmi sensor", _scope(name), options.host)
+        sensor = Sensor(name, "ipmi DCMI" if name == _DCMI else "ipmi sensor", _scope(name), options.host)
         watts = np.array([value for _, value in found])[column.ok]
         series.append(assemble.make(sensor, ns, watts, clock=times.bmc(clock) if by_bmc else clock, path=source.path, notes=notes))
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"ipmitool: watts; time: {'; '.join(sorted(words))}")
@@ -95,7 +95,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _scope(name: str) -> Scope:
     found = scope_of(name)
-    return Scope.NODE if name == DCMI else found
+    return Scope.NODE if name == _DCMI else found
 
 
 def _readings(text: str, notes: Notes) -> list[_Reading]:
@@ -120,7 +120,7 @@ def _readings(text: str, notes: Notes) -> list[_Reading]:
         if first := _EPOCH_FIRST.fullmatch(bare) or _ISO_FIRST.fullmatch(bare):
             now, rest = first[1], first[2]
         if match := _INSTANT.search(rest):
-            block = _Reading(DCMI, number, match[1], now)
+            block = _Reading(_DCMI, number, match[1], now)
             out.append(block)
         if block is not None:
             if match := _TIME.search(rest):

@@ -24,6 +24,7 @@ _STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
 class _Lines(NamedTuple):
     """The regular lines of a piece, and what was left out."""
 
+    total: int  # lines of the piece
     body: bytes
     numbers: Int64s
     dropped: Sequence[tuple[int, str]]
@@ -96,7 +97,10 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
     import pandas as pd
 
     starts = (b"\n", delimiter.encode())
-    spaced = body[:1] in (b" ", b"\t") or any(start + space in body for start in starts for space in (b" ", b"\t"))
+    spaces = [
+        space for space in (b" ", b"\t") if space in body
+    ]  # most have none, which is seen far sooner than two bytes are found
+    spaced = body[:1] in spaces or any(start + space in body for start in starts for space in spaces)
     frame = pd.read_csv(
         io.BytesIO(body), sep=delimiter, header=None, names=range(width), index_col=False,
         skipinitialspace=spaced,  # as if there were any it takes half as long again
@@ -137,7 +141,7 @@ def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Li
             piece = piece[:cut]
         if piece:
             lines = _regular(piece, layout, width, at, tails)
-            at += piece.count(b"\n") + (not piece.endswith(b"\n"))
+            at += lines.total
             yield lines
         if cut >= 0:
             return
@@ -152,7 +156,7 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
     strange = again or piece[:1] == b"#" or b"\n#" in piece
     if whole and not strange and _even(piece, delimiter, count, width - 1):
         tails[:] = piece[-4096:].split(b"\n")[-51:-1]
-        return _Lines(piece, np.arange(at, at + count, dtype=np.int64), ())
+        return _Lines(count, piece, np.arange(at, at + count, dtype=np.int64), ())
     kept: list[bytes] = []
     numbers: list[int] = []
     dropped: list[tuple[int, str]] = []
@@ -172,14 +176,14 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
             dropped.append((numbers.pop(), "the last line is incomplete"))
             kept.pop()
     tails[:] = kept[-50:]
-    return _Lines(b"\n".join(kept) + b"\n", np.array(numbers, np.int64), dropped)
+    return _Lines(count, b"\n".join(kept) + b"\n", np.array(numbers, np.int64), dropped)
 
 
 def _even(piece: bytes, delimiter: bytes, count: int, each: int) -> bool:
     """Whether each line has so many delimiters."""
-    if piece.count(delimiter) != count * each:
-        return False
     letters = np.frombuffer(piece, np.uint8)
-    ends = np.flatnonzero(letters == ord("\n"))
-    between = np.flatnonzero(letters == ord(delimiter)).reshape(count, each)
+    found = np.flatnonzero(letters == ord(delimiter))
+    if len(found) != count * each:
+        return False
+    ends, between = np.flatnonzero(letters == ord("\n")), found.reshape(count, each)
     return bool((between[:, -1] < ends).all() and (between[1:, 0] > ends[:-1]).all())

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries, Warn
 
-LONGEST_RESTART_S = 600.0  # 0 W for longer than that is a machine that is off
+_LONGEST_RESTART_S = 600.0  # 0 W for longer than that is a machine that is off
 _NOTHING = 0.02  # of the least that it draws otherwise: as good as zero
 _NEVER_LOW = 0.2  # of its usual power: a channel that never falls so far otherwise has no way down to nothing
 _LEAST_W = 2.0  # what usually draws less may well draw nothing
@@ -79,7 +79,7 @@ def _restarts(times: Int64s, watts: Floats) -> Bools:
     for first, end in _runs(zero | ~np.isfinite(watts)).tolist():
         # from the last good reading to the next one
         lasted = (int(times[min(end, len(times) - 1)]) - int(times[max(first - 1, 0)])) / NS_PER_S
-        if lasted <= LONGEST_RESTART_S:
+        if lasted <= _LONGEST_RESTART_S:
             nothing[first:end] = zero[first:end]
     return nothing
 
@@ -89,7 +89,7 @@ def _marks(watts: Floats) -> Bools:
     nothing = np.zeros(len(watts), np.bool_)
     there = np.isfinite(watts)
     values = np.abs(watts[there])
-    if len(values) < 8 or values.max() <= 0:
+    if len(values) < 8 or (most := values.max()) <= 0 or most <= _ABOVE * values.min():
         return nothing
     at = len(values) - max(1, int(_RARE * len(values))) - 1
     usual = float(np.partition(values, at)[at])  # the highest of those that cannot all be marks

@@ -46,7 +46,7 @@ def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[Picke
     kept = [item for item in picked if not (set(units.tokens(item.name)) & _AVERAGED and _about(item.name) in plain)]
     if len(kept) < len(picked):
         left = ", ".join(item.name for item in picked if item not in kept)
-        notes.say(f"{left} is left out: a mean over a longer time of what stands beside it")
+        notes.say(f"{left} is left out: a mean over a longer time of the column beside it")
     return kept
 
 
@@ -58,13 +58,13 @@ def _about(name: str) -> frozenset[str]:
 
 
 def questioned(picked: Sequence[PickedColumn], said: Told, notes: Notes) -> list[PickedColumn]:
-    """The columns; where the lines above the table speak of a scale or of another unit than was taken, that is in doubt."""
+    """The columns; where the lines above the table give a scale, or another unit than the one taken, that is in doubt."""
     return [item if _clear(item, said, notes) else replace(item, sure=False) for item in picked]
 
 
 def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
     if said.scale or units.scaled(item.name):
-        where = f"{said.scale!r} stands above the table" if said.scale else f"{item.name!r} mentions a scale"
+        where = f"{said.scale!r} is written above the table" if said.scale else f"{item.name!r} names a scale"
         notes.say(f"{where}: none is applied to {item.name}; say its unit with --unit")
         return False
     of_kind = said.power if item.unit.quantity == "power" else said.energy

@@ -25,10 +25,10 @@ from powertui.data.power.units import means_power, scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "powerboard"
-SOURCE = "powerboard"
-ELAPSED = "Time_elapsed"
-READING = "Sensor_Reading"
-VALUES = 15  # fields of a reading, without the time
+_SOURCE = "powerboard"
+_ELAPSED = "Time_elapsed"
+_READING = "Sensor_Reading"
+_VALUES = 15  # fields of a reading, without the time
 _GUESS = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
 
 
@@ -37,7 +37,7 @@ def sniff(head: str | bytes, _path: str) -> int:
     if isinstance(head, bytes):
         return 100 if head.startswith(SQLITE) and b"SensorData" in head and b"sensorRead" in head else 0
     first = head.lstrip("\ufeff").split("\n", 1)[0]
-    return 100 if READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
+    return 100 if _READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -47,7 +47,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _sensor(name: str, host: str, *, alone: bool = True) -> Sensor:
     scope = scope_of(name)
-    return Sensor(name, SOURCE, Scope.NODE if scope is Scope.UNKNOWN and alone else scope, host)
+    return Sensor(name, _SOURCE, Scope.NODE if scope is Scope.UNKNOWN and alone else scope, host)
 
 
 def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
@@ -73,11 +73,11 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
             hint="Either stop() was never called, or the sensor never answered.",
         )
     first = source.text.split("\n")[layout.first] if source.text.count("\n") > layout.first else ""
-    if len(table.fields(first, ",")) == 2 * VALUES - 1 and len(layout.names) == VALUES + 1:
+    if len(table.fields(first, ",")) == 2 * _VALUES - 1 and len(layout.names) == _VALUES + 1:
         rows = _interleaved(source, layout, notes)
     else:
         rows = table.read(source, layout, notes)
-    reading, elapsed, epoch = rows.find(READING), rows.find(ELAPSED), rows.find("Time_epoch")
+    reading, elapsed, epoch = rows.find(_READING), rows.find(_ELAPSED), rows.find("Time_epoch")
     if reading is None or (elapsed is None and epoch is None) or not len(rows):
         why = notes.first_reason() or "no row at all"
         raise UnreadableFile(
@@ -98,7 +98,7 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     column = times.from_numbers(rows.floats(which)[0], rows.names[which])
     if use_epoch and column.kind != "absolute" and elapsed is not None:
         use_epoch = False
-        column = times.from_numbers(rows.floats(elapsed)[0], ELAPSED)
+        column = times.from_numbers(rows.floats(elapsed)[0], _ELAPSED)
     notes.drop_all(rows.lines[~column.ok & ~bad], "the time is not a number")
     good = ~bad & column.ok & np.isfinite(watts)
     if use_epoch and elapsed is not None:
@@ -129,7 +129,7 @@ def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tup
 
 def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.FileCells:
     """Rows of name, then (value, elapsed) fourteen times: every copy of the elapsed time but one is taken out."""
-    width = 2 * VALUES - 1
+    width = 2 * _VALUES - 1
     wide = tuple(f"{i}" for i in range(width))
     raw = table.read(source, layout, notes, names=wide)
     values = [0, *range(1, width, 2)]
@@ -179,7 +179,7 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(source.path, f"holds {len(found)} rows and no reading among them ({notes.first_reason() or 'empty'})")
     series = []
     for name, pairs in seen.items():
-        column = times.from_numbers(np.array([when for when, _ in pairs]), ELAPSED)
+        column = times.from_numbers(np.array([when for when, _ in pairs]), _ELAPSED)
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         watts = np.array([watt for _, watt in pairs])[column.ok]
         series.append(assemble.make(_sensor(name, options.host), ns, watts, clock=clock, path=source.path, notes=notes))

@@ -28,7 +28,7 @@ _KEYS = {"cpu_power": "CPU", "gpu_power": "GPU", "ane_power": "ANE", "dram_power
          "package_watts": "Package"}  # fmt: skip
 _SCOPES = {"CPU": Scope.CORE, "GPU": Scope.GPU, "ANE": Scope.RAIL, "DRAM": Scope.DRAM, "Combined": Scope.PACKAGE,
            "Package": Scope.PACKAGE}  # fmt: skip
-TOUCH = 50_000_000  # ns: intervals this close follow one another
+_TOUCH = 50_000_000  # ns: intervals this close follow one another
 _APART = 1.5  # s by which the lengths put together may leave the dates: beyond it something lay between two samples
 
 
@@ -100,7 +100,7 @@ def _intervals(starts: np.ndarray, ends: np.ndarray, watts: np.ndarray) -> tuple
     ns: list[int] = []
     mean: list[float] = []
     for start, end, value in zip(starts.tolist(), ends.tolist(), watts.tolist(), strict=True):
-        if not ns or start > ns[-1] + TOUCH:
+        if not ns or start > ns[-1] + _TOUCH:
             ns.append(start)
             mean.append(float("nan"))
         if end > ns[-1]:

@@ -24,7 +24,7 @@ from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "powertui recording"
-MOST_DEVICES = 4096
+_MOST_DEVICES = 4096
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _device(channel: dict[str, Any]) -> Device | None:
     """The device that a channel of the header names: by index, UUID and PCI address, as far as each is one."""
     index = channel.get("index")
     told = [devices.named(str(channel[key])) for key in ("uuid", "pci") if channel.get(key)]
-    first = Device(index) if isinstance(index, int) and 0 <= index < MOST_DEVICES else None
+    first = Device(index) if isinstance(index, int) and 0 <= index < _MOST_DEVICES else None
     for one in told:
         first = devices.joined(first, one if one is not None and one.index is None else None)
     return first

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAGIC = "# powertui recording"
-FIRST, MONO = "time_unix_s", "mono_s"
-MARK, BEGIN, END, LIMIT = "mark", "begin", "end", "limit"  # what a row without a channel tells
-UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
-CUT = "the last line is incomplete"
+_FIRST, _MONO = "time_unix_s", "mono_s"
+_MARK, BEGIN, END, LIMIT = "mark", "begin", "end", "limit"  # what a row without a channel tells
+_UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
+_CUT = "the last line is incomplete"
 
 
 class NamedMoment(NamedTuple):
@@ -95,34 +95,34 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
             block += line.startswith(MAGIC)
             continue
         if number == len(lines):
-            notes.drop(number, CUT)
+            notes.drop(number, _CUT)
             continue
         cells = table.fields(line, ",")
-        if cells[0] == FIRST:
+        if cells[0] == _FIRST:
             columns = {name: i for i, name in enumerate(cells)}
             continue
         if len(cells) != len(columns):
             notes.drop(number, _misfit(len(cells), len(columns)))
             continue
         at = {name: cells[i] for name, i in columns.items()}
-        ns = _unix_ns(at[FIRST])
+        ns = _unix_ns(at[_FIRST])
         if not at.get("channel"):
-            if ns is not None and (kind := at.get("quality", "")) in (MARK, BEGIN, END, LIMIT):
-                one = NamedMoment(len(found), ns, table.number(at.get(MONO, "")), kind, _name(at.get("mark", "")))
+            if ns is not None and (kind := at.get("quality", "")) in (_MARK, BEGIN, END, LIMIT):
+                one = NamedMoment(len(found), ns, table.number(at.get(_MONO, "")), kind, _name(at.get("mark", "")))
                 said.append(one._replace(source=at.get("source", ""), watts=table.number(at.get("watts", ""))))
             continue
         watts = table.number(at.get("watts", ""))
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
             notes.drop(number, "the time is not a number" if ns is None else "the reading is not a number")
             continue
-        silent = at.get("quality") in UNKNOWN
+        silent = at.get("quality") in _UNKNOWN
         if silent:
             watts = np.nan
             reason = at.get("reason") or "no reading"
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
         key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
-        found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(MONO, "")), silent, block))
+        found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(_MONO, "")), silent, block))
     ns_, key_, watts_, counted, mono, silent_, block_ = zip(*found, strict=True) if found else ((), (), (), (), (), (), ())
     return RecordingRows(
         ns=np.array(ns_, np.int64),
@@ -157,24 +157,26 @@ def _heads(body: bytes) -> list[int]:
 
 def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     data = source.utf8
-    start = data.find(FIRST.encode())
+    start = data.find(_FIRST.encode())
     while start > 0 and data[start - 1 : start] != b"\n":
-        start = data.find(FIRST.encode(), start + 1)
+        start = data.find(_FIRST.encode(), start + 1)
     if start < 0 or b"\r" in data[:4096] or b"\x00" in data:  # NULs are what a power cut leaves: old pandas reads on past them
         return None
     end = data.rfind(b"\n") + 1
     if end < len(data):
-        notes.drop(data.count(b"\n") + 1, CUT)
+        notes.drop(data.count(b"\n") + 1, _CUT)
     header = data[start : data.index(b"\n", start)]
     body = data[start + len(header) : end].replace(b"\n" + header + b"\n", b"\n")
-    if body.count(b"\n" + FIRST.encode()):
+    if body.count(b"\n" + _FIRST.encode()):
         return None  # a header with other columns
     names = header.decode().split(",")
     import pandas as pd
 
-    wanted = [name for name in (FIRST, MONO, "source", "channel", "watts", "joules", "quality", "reason", "mark") if name in names]
+    wanted = [
+        name for name in (_FIRST, _MONO, "source", "channel", "watts", "joules", "quality", "reason", "mark") if name in names
+    ]
     kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason", "mark"), "category")
-    kinds |= dict.fromkeys((FIRST, MONO, "watts", "joules"), np.float64)
+    kinds |= dict.fromkeys((_FIRST, _MONO, "watts", "joules"), np.float64)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -184,10 +186,10 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
             )  # fmt: skip
     except (ValueError, Warning, OverflowError):
         return None
-    frame = frame[frame[FIRST].abs() < times.MOST_NS / times.S]
+    frame = frame[frame[_FIRST].abs() < times.MOST_NS / times.S]
     said = _said(frame)
     frame = frame[frame["channel"].notna()]
-    ns = _to_us(frame[FIRST].to_numpy(np.float64))
+    ns = _to_us(frame[_FIRST].to_numpy(np.float64))
     watts = frame["watts"].to_numpy(np.float64)
     sources, channels = frame["source"].cat, frame["channel"].cat
     pair = (sources.codes.to_numpy(np.int64) + 1) * (len(channels.categories) + 1) + channels.codes.to_numpy(np.int64)
@@ -199,7 +201,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     labels = [
         ("" if source != source else str(source), str(name)) for source, name in zip(heads["source"], heads["channel"], strict=True)
     ]
-    silent = frame["quality"].isin(UNKNOWN).to_numpy(bool)
+    silent = frame["quality"].isin(_UNKNOWN).to_numpy(bool)
     watts = np.where(silent, np.nan, watts)
     reasons = frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
     gaps = {str(reason): int(count) for reason, count in reasons.value_counts(sort=False).items() if count}
@@ -209,7 +211,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
         key=rank[key.reshape(-1)],
         watts=watts,
         counted=counted,
-        mono=frame[MONO].to_numpy(np.float64) if MONO in frame else np.full(len(frame), np.nan),
+        mono=frame[_MONO].to_numpy(np.float64) if _MONO in frame else np.full(len(frame), np.nan),
         silent=silent,
         block=np.searchsorted(_heads(body), frame.index.to_numpy(), side="right").astype(np.int32),
         keys=labels,
@@ -231,16 +233,16 @@ def _said(frame: pd.DataFrame) -> list[NamedMoment]:
     if "mark" not in frame:
         return []
     silent = frame["channel"].isna().to_numpy(bool)
-    rows = np.flatnonzero(silent & frame["quality"].isin((MARK, BEGIN, END, LIMIT)).to_numpy(bool))
+    rows = np.flatnonzero(silent & frame["quality"].isin((_MARK, BEGIN, END, LIMIT)).to_numpy(bool))
     before = np.cumsum(~silent)[rows].tolist()
     some = frame.iloc[rows]
-    mono = some[MONO].tolist() if MONO in some else [math.nan] * len(some)
+    mono = some[_MONO].tolist() if _MONO in some else [math.nan] * len(some)
     names = some["mark"].astype(object).where(some["mark"].notna(), "")
     sources = some["source"].astype(object).where(some["source"].notna(), "")
     return [
         NamedMoment(row, ns, mono_s, str(kind), _name(str(name)), str(source), float(watts))
         for row, ns, mono_s, kind, name, source, watts in zip(
-            before, _to_us(some[FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, sources,
+            before, _to_us(some[_FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, sources,
             some["watts"].to_numpy(np.float64).tolist(), strict=True,
         )
     ]  # fmt: skip

@@ -14,9 +14,9 @@ from powertui.data import elsewhere, limits
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.errors import UnreadableFile
 
-HEAD = 65536  # what sniffing may look at
-FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
-MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
+_HEAD = 65536  # what sniffing may look at
+_FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
+_MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
 
 _GZIP = b"\x1f\x8b"
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # PowerShell's `>` writes UTF-16
@@ -46,18 +46,18 @@ class LogFile:
     def _raw_head(self) -> bytes:
         try:
             if self._size is None:
-                return self._raw[:HEAD]
-            if (known := elsewhere.head(self.path, HEAD)) is not None:
+                return self._raw[:_HEAD]
+            if (known := elsewhere.head(self.path, _HEAD)) is not None:
                 return known
             with Path(self.path).open("rb") as stream:
-                return stream.read(HEAD)
+                return stream.read(_HEAD)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
     def check(self) -> None:
         """Raise `UnreadableFile` when the file is too large to be read here."""
         try:
-            self.limit.check(self.path, MADE_OF_BYTE * (self._size or 0))
+            self.limit.check(self.path, _MADE_OF_BYTE * (self._size or 0))
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -66,10 +66,10 @@ class LogFile:
         self.check()
         try:
             if self.path == "-":
-                return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=MADE_OF_BYTE)
+                return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=_MADE_OF_BYTE)
             elsewhere.at_hand(self.path)
             with Path(self.path).open("rb") as stream:
-                return stream.read() if self._size else limits.read_all(stream, self.path, self.limit, times=MADE_OF_BYTE)
+                return stream.read() if self._size else limits.read_all(stream, self.path, self.limit, times=_MADE_OF_BYTE)
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -80,7 +80,7 @@ class LogFile:
         if not head.startswith(_GZIP):
             return head
         try:
-            return zlib.decompressobj(31).decompress(head, HEAD)
+            return zlib.decompressobj(31).decompress(head, _HEAD)
         except zlib.error:
             return b""
 
@@ -96,14 +96,14 @@ class LogFile:
             for done, piece in _unpacked(raw):
                 size += len(piece)
                 if size - checked > limits.SMALL:  # what is free changes meanwhile
-                    self.limit.check(self.path, MADE_OF_BYTE * size, "it unpacks to")
+                    self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
                     checked = size
                 if problem := self.limit.unpacks_too_far(done, size):
                     raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
                 yield piece
         except zlib.error:
             pass  # what was unpacked before the damage is still good
-        self.limit.check(self.path, MADE_OF_BYTE * size, "it unpacks to")
+        self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
         if not size:
             raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
 
@@ -162,7 +162,7 @@ class LogFile:
     def head_text(self) -> str:
         """The head as text, without a line that the head's own end cuts."""
         text = _decode(self.head)
-        if len(self.head) >= HEAD or len(self._raw_head) == elsewhere.HEAD:
+        if len(self.head) >= _HEAD or len(self._raw_head) == elsewhere.HEAD:
             text = text[: text.rfind("\n") + 1]
         return text
 
@@ -188,7 +188,7 @@ def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
         feed = b""
         while not unpack.eof:
             if not feed:
-                feed = raw[at : at + FEED]
+                feed = raw[at : at + _FEED]
                 at += len(feed)
                 if not feed:  # cut off here: what zlib still holds is good
                     yield at, unpack.flush()

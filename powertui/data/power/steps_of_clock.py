@@ -11,6 +11,7 @@ them on than those before had it. Forwards, a step looks like a pause of the log
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -18,18 +19,23 @@ import numpy as np
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import times
 
-STEP_NS = 100_000_000  # as the recorder notes it; less is how far apart two looks at two clocks can be
+_STEP_NS = 100_000_000  # as the recorder notes it; less is how far apart two looks at two clocks can be
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Times without steps, and how far the true zero may lie before and behind the one they speak of."""
+    """Times without steps, and how far the true zero may lie before and behind the one they give."""
 
     ns: Int64s
     early_ns: int = 0
     late_ns: int = 0
     steps_ns: tuple[int, ...] = ()  # how far the clock was set, each time
     paused_ns: int = 0  # of these, what may have been pauses instead: by so much some rows may lie later than they should
+
+    @cached_property
+    def least_ns(self) -> int:
+        """The smallest distance of two rows; below zero where they go back."""
+        return int(np.diff(self.ns).min()) if len(self.ns) > 1 else 1
 
 
 def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
@@ -41,7 +47,7 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     offset = (ns - ns[0]).astype(np.float64) - (mono_s - mono_s[0]) * NS_PER_S
     jump = np.diff(offset, prepend=offset[0])
     jump[np.flatnonzero(np.diff(block)) + 1] = 0.0
-    jump[~(np.abs(jump) > STEP_NS)] = 0.0  # NaN too: a row without the second clock
+    jump[~(np.abs(jump) > _STEP_NS)] = 0.0  # NaN too: a row without the second clock
     if not jump.any():
         return Joined(ns)
     set_by = np.cumsum(np.rint(jump).astype(np.int64))
@@ -54,7 +60,7 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
 
 
 HOUR = 3600 * NS_PER_S
-LEAST_ROWS = 24
+_LEAST_ROWS = 24
 _AROUND = 8  # rows on either side that tell where a row was due
 _FEW = 3  # steps in one log; more of them are a logger that is not regular
 _REGULAR = 0.1  # of the usual distance: so much the distances may vary
@@ -62,8 +68,8 @@ _LEAST_AROUND = 4
 _WHOLE = 0.12  # of a poll: so near to a whole number of them a pause is missing rows
 _UNLIKE = 0.25  # so much likelier, as a logarithm of the power, one length must be than the other
 _MISSING = 2.5  # polls without an answer, one after the other, are no wonder
-FORWARD = 2 * NS_PER_S  # a longer pause is a pause
-MOST = 400
+_FORWARD = 2 * NS_PER_S  # a longer pause is a pause
+_MOST = 400
 _CLEAR = 8.0  # times how much rows stray
 
 
@@ -72,19 +78,19 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
 
     `joules`: what a counter counted since the row before, which tells how long that really was.
     """
-    if len(ns) < LEAST_ROWS:
+    if len(ns) < _LEAST_ROWS:
         return Joined(ns)
     apart = np.diff(ns)
     usual = float(np.median(apart))
     if usual <= 0:
         return Joined(ns)
     stray = 1.4826 * float(np.median(np.abs(apart - usual)))
-    least = max(STEP_NS, _CLEAR * stray, _REGULAR * usual)
+    least = max(_STEP_NS, _CLEAR * stray, _REGULAR * usual)
     back = np.flatnonzero(apart < 0)
     odd = np.flatnonzero(np.abs(apart - usual) > least) if stray <= _REGULAR * usual else back
     if not len(odd) or len(back) > _FEW:
         return Joined(ns)
-    steps = {row: step for row in odd[:MOST].tolist() if (step := _step(ns, row, usual, least)) is not None}
+    steps = {row: step for row in odd[:_MOST].tolist() if (step := _step(ns, row, usual, least)) is not None}
     sure = {row: step for row, step in steps.items() if step < 0}
     forward = {} if paused else {row: step for row, step in steps.items() if step > 0}
     if joules is not None:
@@ -100,7 +106,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     values, counts = np.unique(set_by, return_counts=True)
     set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
     ends = [int(set_by[0]), int(set_by[-1])]
-    late = sum(maybe) if len(maybe) <= _FEW and len(odd) < MOST else 0
+    late = sum(maybe) if len(maybe) <= _FEW and len(odd) < _MOST else 0
     told = [*sure.values(), *(maybe if late else ())]
     return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late)
 
@@ -137,7 +143,7 @@ def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
         return round(moved) if ns[row + 1] > ns[0] else None  # else: two logs, the later one first
     polls = moved / usual
     missing = abs(polls - round(polls)) < _WHOLE and polls < _MISSING
-    return round(moved) if least < moved < FORWARD and not missing else None
+    return round(moved) if least < moved < _FORWARD and not missing else None
 
 
 def _phase(away: Int64s, usual: float) -> float:

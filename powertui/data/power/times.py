@@ -23,7 +23,7 @@ S = 1_000_000_000
 DAY = 86_400 * S
 MOST_NS = 4_200_000_000 * S  # from 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits
 LONGEST_S = 1e9
-APART = 400 * DAY  # a time further than this from the log's middle was damaged, or written before the clock was set
+_APART = 400 * DAY  # a time further than this from the log's middle was damaged, or written before the clock was set
 _LONGEST = 80  # characters of a written time
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
@@ -93,7 +93,7 @@ class TimeColumn:
     def __post_init__(self) -> None:
         if self.ok.any():
             middle = np.int64(np.sort(self.ns[self.ok])[int(self.ok.sum()) // 2])
-            object.__setattr__(self, "ok", self.ok & (np.abs(self.ns // 2 - middle // 2) < APART // 2))
+            object.__setattr__(self, "ok", self.ok & (np.abs(self.ns // 2 - middle // 2) < _APART // 2))
 
 
 def zone_offset(name: str) -> int | None:

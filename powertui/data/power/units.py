@@ -37,7 +37,7 @@ _WORDS = {
     "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
     "wh": "Wh", "mwh": "mWh", "kwh": "kWh", "whs": "Wh", "kwhs": "kWh", "ws": "J", "wattsecond": "J", "wattseconds": "J",
 }  # fmt: skip
-MOST = 300  # characters of a name that are looked at
+_MOST = 300  # characters of a name that are looked at
 METRICS = {  # metrics and fields whose names do not end in a unit
     "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
     "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W",
@@ -82,26 +82,26 @@ def _spaced(name: str) -> str:
 
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = _spaced(name[:MOST].replace("μ", "µ"))
+    name = _spaced(name[:_MOST].replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
 
 
 def no_power(name: str) -> bool:
-    """A name that speaks of a limit, a temperature, a share of time, a voltage …"""
-    name = name[:MOST]
+    """A name of a limit, a temperature, a share of time, a voltage …"""
+    name = name[:_MOST]
     return bool(NO_POWER.search(name) or NO_POWER.search(_spaced(name)))
 
 
 def scaled(name: str) -> bool:
     """A name that tells a scale beside its unit: "power (0.1 W)", "hundredths of kW"."""
-    return bool(_SCALED.search(name[:MOST]))
+    return bool(_SCALED.search(name[:_MOST]))
 
 
 def of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
     if name in METRICS:
         return UNITS[METRICS[name]]
-    name = re.sub(_HOURS, _short_hours, name[:MOST])
+    name = re.sub(_HOURS, _short_hours, name[:_MOST])
     if no_power(name):
         return None
     if _HWMON.search(name):
@@ -131,19 +131,19 @@ def written(cell: str) -> Unit | None:
 
 
 def any_power(names: Sequence[str]) -> bool:
-    """Whether any of these names speaks of power or energy."""
+    """Whether any of these names means power or energy."""
     return any(of_name(name) is not None or means_power(name) for name in names)
 
 
 def means_energy(name: str) -> bool:
-    """A name that speaks of energy, with or without a unit."""
-    name = name[:MOST]
+    """A name that means energy, with or without a unit."""
+    name = name[:_MOST]
     return bool(_ENERGY.search(name)) and not _POWER_ALONE.search(name) and not no_power(name)
 
 
 def means_power(name: str) -> bool:
-    """A name that speaks of power without a unit."""
-    name = name[:MOST]
+    """A name that means power without a unit."""
+    name = name[:_MOST]
     return bool(_POWER.search(name)) and not no_power(name) and not _CURRENT.search(name)
 
 
@@ -163,8 +163,8 @@ _SCOPES = (
 
 
 def scope_of(name: str) -> Scope:
-    """What part of the machine a channel's name speaks of."""
-    words = _spaced(name[:MOST]).replace(".", " ").lower()
+    """What part of the machine a channel's name refers to."""
+    words = _spaced(name[:_MOST]).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
         if re.search(pattern, words):
             return scope

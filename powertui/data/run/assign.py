@@ -19,7 +19,7 @@ from powertui.data.run.handover import HOPS, Handed
 from powertui.data.run.rows import StepRows, extended
 from powertui.data.run.work import Work, extents
 
-GROUP, LINE, ORDER, TIME = "group id", "device step line", "order of modules", "time"
+_GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
 _MOST = 0.5
 
 
@@ -181,7 +181,7 @@ def give(
     if (work.group >= 0).mean() > _MOST:
         row = _looked_up(work.group, rows.marks.group, rows.row_of)
         if (row >= 0).any():
-            return Given(row, GROUP)
+            return Given(row, _GROUP)
     if work.launched.mean() > _MOST and not _on_devices(rows, lines):
         row, direct = _by_call(work, rows, handed)
         if not direct:
@@ -192,7 +192,7 @@ def give(
     if len(lines.row) and (lines.row >= 0).any():
         return Given(_in_lines(work, lines), LINE)
     if len(modules.row):
-        return Given(_in_lines(work, modules), ORDER)
+        return Given(_in_lines(work, modules), _ORDER)
     return Given(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
 
 

@@ -17,7 +17,7 @@ from powertui.data.run import functions, marks
 from powertui.data.run.marks import Marks
 
 # What a candidate's numbers are worth.
-OWN, NAMED, TITLED, ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
+OWN, NAMED, TITLED, _ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
 
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
 _OPTIMIZER = "Optimizer.step#"
@@ -42,7 +42,7 @@ _HELPERS = re.compile(
 )
 # A line that feeds the input pipeline runs graphs of its own, and no steps.
 _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
-MIN_LAUNCHES = 3
+_MIN_LAUNCHES = 3
 _TOP = 4  # launches of so many names are worth a judgement
 _NESTED = 0.8
 
@@ -78,7 +78,7 @@ def explicit(found: Marks) -> list[Candidate]:
 
 def _of_family(family: Marks) -> Candidate:
     own = bool((family.numbered | (family.epoch >= 0)).any())
-    numbering = OWN if own else TITLED if family.titled.any() else ROOT
+    numbering = OWN if own else TITLED if family.titled.any() else _ROOT
     return Candidate(_describe(family), _pattern_of(family.kinds), family, numbering)
 
 
@@ -199,7 +199,7 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     often = Counter(which).most_common(1)[0][0]  # several optimizers step once a step each: one of them is enough
     mine = [row for row, one in enumerate(which) if one == often]
     chosen = found.take(np.array(mine, np.int64)).outermost()
-    if len(chosen) < MIN_LAUNCHES + 1:
+    if len(chosen) < _MIN_LAUNCHES + 1:
         return None
     ends = chosen.start + chosen.duration
     between = replace(chosen.take(np.arange(1, len(chosen))), start=ends[:-1], duration=np.diff(ends))
@@ -240,7 +240,7 @@ def modules(trace: Trace) -> Iterator[Candidate]:
 def _functions(trace: Trace) -> Iterator[Candidate]:
     for line, _, name, events in functions.calls(trace):
         chosen = marks.of_events(trace, line, events).outermost()
-        if len(chosen) >= MIN_LAUNCHES:
+        if len(chosen) >= _MIN_LAUNCHES:
             yield _launched(trace.names.full(name), chosen)
 
 
@@ -265,7 +265,7 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
             events = track.events[track.events.name == name]
             events = events[np.argsort(events.start, kind="stable")]
             chosen = marks.of_events(trace, line, events).outermost()
-            if len(chosen) >= MIN_LAUNCHES:
+            if len(chosen) >= _MIN_LAUNCHES:
                 made += 1
                 yield _launched(texts[name], chosen)
             if made == _TOP:
@@ -286,7 +286,7 @@ def _ranked(events: Events, wanted: Bools) -> list[tuple[int, int]]:
     np.maximum.at(longest, which.ravel(), durations)
     totals = spent - longest  # the first launch traces and compiles: a helper that ran once more must not win by that
     order = np.argsort(-totals, kind="stable")
-    return [(int(names[i]), int(totals[i])) for i in order.tolist() if counts[i] >= MIN_LAUNCHES]
+    return [(int(names[i]), int(totals[i])) for i in order.tolist() if counts[i] >= _MIN_LAUNCHES]
 
 
 def _counted(chosen: Marks) -> Marks:

@@ -43,7 +43,7 @@ _COPY_S = 60.0  # how much later than the export a file may have been written an
 _NAMED_S = (5, 60)
 
 
-class Evidence(NamedTuple):
+class _Evidence(NamedTuple):
     """One interval for the zero, with what says so. Lower rank is better."""
 
     rank: int
@@ -158,7 +158,7 @@ def _exports(entry: RunEntry | None) -> list[int]:
 def _utc_offsets(
     local: datetime | None, stopped: Sequence[int], stop_ns: int | None, tz: str | None, path: str
 ) -> tuple[tuple[int, ...] | None, str]:
-    """(seconds east of UTC when the folder was named, how that is known) of the profiled machine; None where nothing tells.
+    """(seconds east of UTC when the folder was named, how that is known) of the profiled machine; None where it is not known.
 
     Two in the hour that clocks repeat in autumn, none at all in the one that they leave out in spring.
     """
@@ -212,7 +212,7 @@ def _allowance(trace: Trace) -> int:
     return int((_EXPORT_S + trace.size / _EXPORT_BYTES_PER_S) * NS_PER_S)
 
 
-def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]) -> list[Evidence]:
+def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]) -> list[_Evidence]:
     early, late = registry.clock_rule(trace.format).batch_ns
     out = []
     for log in logs:
@@ -224,20 +224,20 @@ def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None, e
             if steps is not None and len(steps) and not steps.asynchronous:
                 hi = min(hi, wall - int((steps.start + steps.duration).max()) // PS_PER_NS)
             lo = end + early
-            out.append(Evidence(1, min(lo, hi), hi, "tfevents batch", f"record batch_{batch} of {Path(log.path).name}"))
+            out.append(_Evidence(1, min(lo, hi), hi, "tfevents batch", f"record batch_{batch} of {Path(log.path).name}"))
     return out
 
 
-def _from_exports(trace: Trace, exported: Sequence[int]) -> list[Evidence]:
+def _from_exports(trace: Trace, exported: Sequence[int]) -> list[_Evidence]:
     """The name holds whole seconds, cut: the export began within the second that follows."""
     out = []
     for second in exported:
         end = second * NS_PER_S - _span(trace)
-        out.append(Evidence(2, end - _allowance(trace), end + NS_PER_S, "profile-empty", f"exported at Unix second {second}"))
+        out.append(_Evidence(2, end - _allowance(trace), end + NS_PER_S, "profile-empty", f"exported at Unix second {second}"))
     return out
 
 
-def _from_folder(trace: Trace, local: datetime | None, offsets: tuple[int, ...] | None, how: str) -> list[Evidence]:
+def _from_folder(trace: Trace, local: datetime | None, offsets: tuple[int, ...] | None, how: str) -> list[_Evidence]:
     if local is None:
         return []
     seconds = int(local.timestamp())
@@ -252,10 +252,10 @@ def _from_folder(trace: Trace, local: datetime | None, offsets: tuple[int, ...] 
             f"{shown}: {how}" if offsets == () else "the folder's name is a local time and its time zone is not known: give --tz"
         )
     lo, hi = (second * NS_PER_S - _span(trace) for second in (first, last))
-    return [Evidence(rank, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
+    return [_Evidence(rank, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
 
 
-def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[Evidence]:
+def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
     """The steps of an epoch began after the one before it was logged, and ended before it was logged itself."""
     out = []
     ends = steps.start + steps.duration
@@ -267,11 +267,11 @@ def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[Evidence]:
             lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
             hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
             if lo <= hi:
-                out.append(Evidence(3, lo, hi, "epochs", f"its steps lie inside epoch {epoch.number} of the tfevents"))
+                out.append(_Evidence(3, lo, hi, "epochs", f"its steps lie inside epoch {epoch.number} of the tfevents"))
     return out
 
 
-def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[Evidence]:
+def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
     training = [log for log in logs if log.group in ("train", "training", "") and log.first_ns is not None]
     out = []
     for log in training:
@@ -280,11 +280,11 @@ def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[Evidence]:
         start = log.header_ns if log.header_ns is not None else log.first_ns
         hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
         detail = f"if the profile was taken between the first and the last record of {Path(log.path).name}"
-        out.append(Evidence(4, start, hi, "tfevents", detail))
+        out.append(_Evidence(4, start, hi, "tfevents", detail))
     return out
 
 
-def _from_file(trace: Trace) -> list[Evidence]:
+def _from_file(trace: Trace) -> list[_Evidence]:
     if trace.path == "-":
         return []
     try:
@@ -293,10 +293,10 @@ def _from_file(trace: Trace) -> list[Evidence]:
         return []
     end = written - _span(trace)
     detail = "when the file was last written, which is right only if it was never copied"
-    return [Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)]
+    return [_Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)]
 
 
-def _settle(found: list[Evidence]) -> Clock:
+def _settle(found: list[_Evidence]) -> Clock:
     """The best evidence, narrowed by all that agrees with it. Weak kinds (file time) narrow nothing.
 
     Of several pieces of one rank (several runs in one folder) the one that agrees with most others is taken.

@@ -3,7 +3,7 @@
 Profiles rarely know epochs. TF 2.2 writes `epoch_num`; elsewhere a step number that starts again tells where one
 began; and Keras logs `epoch_loss` and its kin to tfevents, one point an epoch, whose wall time is the epoch's END.
 The three are put together: numbers from whoever knows them, bounds from tfevents where a clock ties them to the
-trace, else from the steps. What nothing tells stays None.
+trace, else from the steps. What is not known stays None.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock
 
 _TRAIN = ("train", "training", "")
-LIMIT_NS = 1 << 52  # 52 days in ps fit an int64 many times over; farther away it is another training
+_LIMIT_NS = 1 << 52  # 52 days in ps fit an int64 many times over; farther away it is another training
 LOGGED_NS = 20_000_000  # a record is written within so long of what it tells: callbacks run before it
 _SAME_MOMENT = 5_000_000_000  # a validation point belongs to the training point that it follows so closely
 
@@ -30,7 +30,7 @@ class Logged(NamedTuple):
 
 def in_trace(wall_ns: int | None, clock: Clock) -> int | None:
     """A moment in Unix ns on the clock of a trace, in ps; None where it is not known or out of all reach."""
-    if wall_ns is None or abs(wall_ns - clock.mid_ns) > LIMIT_NS:
+    if wall_ns is None or abs(wall_ns - clock.mid_ns) > _LIMIT_NS:
         return None
     return (wall_ns - clock.mid_ns) * PS_PER_NS
 
@@ -100,7 +100,7 @@ class _Validation:
         """(when the validation of this epoch was logged first, its scalars as val_…)."""
         mine = [point for point in self._of.get(number, ()) if abs(point[0] - end) < _SAME_MOMENT]
         walls = [wall for wall, _, _ in mine]
-        first = bisect_right(self._evaluated, start or end - LIMIT_NS)
+        first = bisect_right(self._evaluated, start or end - _LIMIT_NS)
         if first < bisect_left(self._evaluated, end + 1):
             walls.append(self._evaluated[first])
         return (min(walls) if walls else None), tuple((tag, value) for _, tag, value in mine)

@@ -16,7 +16,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track, UInt32s
 
-STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
+_STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
 _CARRIES = ("step_num", "step_name", "epoch_num")
 _ROOTS = ("_r", "group_id")
 
@@ -28,7 +28,7 @@ _DECODED = 1 << 14  # … and decoded
 
 # Whoever samples a line for some stats samples it for these as well: reading it again costs more.
 _TOOLS_ASK = (
-    *STATS, *_CARRIES, "correlation_id", "run_id", "_pt", "_p", "_pid", "_ct", "_c", "_a", "id", "iter_num", "shape",
+    *_STATS, *_CARRIES, "correlation_id", "run_id", "_pt", "_p", "_pid", "_ct", "_c", "_a", "id", "iter_num", "shape",
     "_ipl_stage_id", "tf_op", "hlo_op", "is_eager", "is_func", "tf_function_call",
 )  # fmt: skip
 
@@ -260,7 +260,7 @@ def _of_names(
         rows = np.flatnonzero(wanted[track.events.name])
         if len(rows):
             events = track.events[rows]
-            columns = process.source.columns(events.position, STATS)
+            columns = process.source.columns(events.position, _STATS)
             found = _marks(trace, line, events, columns)
             if must_carry:
                 found = found.take(found.explicit | np.logical_or.reduce([columns[name].present for name in _CARRIES]))

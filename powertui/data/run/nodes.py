@@ -27,7 +27,7 @@ _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that
 _CROWD = 64  # a context with this many on both sides connects nothing with anything
 EXECUTOR = "ExecutorState::Process"
 _GET_NEXT = frozenset({"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"})
-LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
+_LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
 _MISSING = -(1 << 62)
 
 Said = dict[str, Bools]  # which names carry a stat
@@ -90,7 +90,7 @@ class NodeForest:
         self.launches: list[tuple[NodeLine, Int64s]] = []
         self.kernels = False
         self._said = {id(lines[0].process): said for lines, said in processes}
-        special = self._names(LEVELS)
+        special = self._names(_LEVELS)
         pools = np.zeros(len(trace.names), np.bool_)
         if lasting:
             pools = texts.beginning(trace.names, _POOLS)
@@ -182,7 +182,7 @@ class NodeForest:
 
     def levels(self) -> tuple[Int64s, Int64s]:
         """(nodes that can start a group, ascending; the level of each, above 0)."""
-        named = [(self.named({name}), rank) for name, rank in LEVELS.items()]
+        named = [(self.named({name}), rank) for name, rank in _LEVELS.items()]
         nodes = np.concatenate([*(nodes for nodes, _ in self._levels), *(nodes for nodes, _ in named), self.markers])
         ranks = np.concatenate([*(ranks for _, ranks in self._levels), *(np.full(len(nodes), rank) for nodes, rank in named),
                                 np.ones(len(self.markers), np.int64)])  # fmt: skip

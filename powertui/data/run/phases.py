@@ -137,7 +137,7 @@ def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: S
         last = int(ends[rows].max())
         after = int(rows[-1]) + 1
         if after < len(marked) and marked.epoch[after] < 0 and marked.number[after] < 0:
-            continue  # what follows is a step whose mark the profile's end cut off: whose it is, nothing tells
+            continue  # what follows is a step whose mark the profile's end cut off: whose it is, is not known
         followed = after < len(marked)
         if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])):
             continue  # the profile may have stopped in the middle of the epoch

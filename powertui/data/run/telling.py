@@ -1,4 +1,4 @@
-"""What a person is told of the steps: what marked them, how sure that is and why, and what is odd about them."""
+"""What is reported about the steps: what marked them, how sure that is and why, and what is odd about them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What limits a run, by TensorBoard's thresholds, in our own words; and what else its shares and ops suggest to look at.
 
-Each piece of advice names the page that tells more.
+Each piece of advice names the page that shows more.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.shares import Shares, spread
 from powertui.data.tools.top_ops import Sides
 
-INPUT_HIGH, INPUT_SOME = 0.20, 0.05
-OUTPUT_HIGH, OUTPUT_SOME = 0.20, 0.05
-OTHER_HIGH, OTHER_SOME = 0.15, 0.03  # launching, collectives and all that nothing tells
-LITTLE_HALF = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
-EAGER = 0.10
-COMPILE_SOME = 0.05
-IDLE_HIGH = 0.50  # of a step without any work of a device
+_INPUT_HIGH, INPUT_SOME = 0.20, 0.05
+_OUTPUT_HIGH, _OUTPUT_SOME = 0.20, 0.05
+_OTHER_HIGH, _OTHER_SOME = 0.15, 0.03  # launching, collectives and all that is not known
+_LITTLE_HALF = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
+_EAGER = 0.10
+_COMPILE_SOME = 0.05
+_IDLE_HIGH = 0.50  # of a step without any work of a device
 
 
 class Advice(NamedTuple):
@@ -28,7 +28,7 @@ class Advice(NamedTuple):
     weight: str  # "high", "moderate", "hint"
     what: str
     do: str
-    page: str  # the tool that tells more
+    page: str  # the tool that shows more
 
 
 class Verdict(NamedTuple):
@@ -48,11 +48,11 @@ def bound_by_input(shares: Shares | None) -> tuple[str, str]:
     """(TensorBoard's word, in ours): does the program wait for its input."""
     if shares is None:
         return "unknown", "No step was measured, so it is not known whether the program waits for its input."
-    if shares.input >= INPUT_HIGH:
+    if shares.input >= _INPUT_HIGH:
         return "host", f"The program waits for its input much of the time: {percent(shares.input)} of its steps. Fix this first."
     if shares.input >= INPUT_SOME:
         return "both", f"The program waits for its input some of the time: {percent(shares.input)} of its steps."
-    if shares.other >= OTHER_SOME:
+    if shares.other >= _OTHER_SOME:
         return "both", (
             f"{percent(shares.other)} of the steps' time falls into no known category: it may be input, Python, or both."
         )
@@ -88,11 +88,11 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
         "compiling": shares.compile, "copies between devices": shares.between, "computing on the device": shares.compute,
         "computing on the host": shares.host, "time without any event": shares.other,
     }  # fmt: skip
-    if shares.input >= INPUT_HIGH:  # mended first, whatever else there is
+    if shares.input >= _INPUT_HIGH:  # mended first, whatever else there is
         limit = "input"
     else:
         limit = max(parts, key=lambda name: parts[name])
-    if steps.has_device and limit != "input" and shares.idle >= IDLE_HIGH:
+    if steps.has_device and limit != "input" and shares.idle >= _IDLE_HIGH:
         return Verdict("device idle", _starved(shares, mean.mean), bound)
     do, page = _DO[limit]
     ms = parts[limit] * mean.mean
@@ -105,7 +105,7 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
         sentence = f"{name} {does} this run: {amount}; {do}: see {page}."
     also = [
         f"{name} {percent(share)}" for name, share in parts.items()
-        if name != limit and share >= (INPUT_SOME if name in ("input", "output") else OTHER_SOME)
+        if name != limit and share >= (INPUT_SOME if name in ("input", "output") else _OTHER_SOME)
         and name not in ("computing on the device", "computing on the host")
     ]  # fmt: skip
     return Verdict(limit, sentence + (f" Also: {', '.join(also)}." if also else ""), bound)
@@ -115,7 +115,7 @@ def _starved(shares: Shares, mean: float) -> str:
     """The devices stand idle most of the time, whatever the host does meanwhile."""
     told = (("computing on the host", shares.host), ("launching", shares.launch), ("input", shares.input),
             ("copies to the host", shares.output), ("time without any event", shares.other))  # fmt: skip
-    meanwhile = ", ".join(f"{name} {percent(share)}" for name, share in told if share >= OTHER_SOME)
+    meanwhile = ", ".join(f"{name} {percent(share)}" for name, share in told if share >= _OTHER_SOME)
     amount = f"{percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
     return (
         f"The host limits this run: the devices compute nothing in {amount}; meanwhile {meanwhile or 'nothing was recorded'}. "
@@ -135,28 +135,28 @@ def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, as
     if bound != "device":
         how = "see which part of the pipeline is slow" if uses_tf_data else "build the input with tf.data or more loading workers"
         page = "tf_data_bottleneck_analysis" if uses_tf_data else "input_pipeline_analyzer"
-        out.append(Advice("input", "high" if shares.input >= INPUT_HIGH else "moderate", words, how.capitalize() + ".", page))
+        out.append(Advice("input", "high" if shares.input >= _INPUT_HIGH else "moderate", words, how.capitalize() + ".", page))
     launch = "The threads that launch kernels may be short of processor time"
     launch += ": TF_GPU_THREAD_MODE=gpu_private gives them threads of their own." if uses_tf_data and steps.has_device else "."
     for id, share, high, some, what, do, page in (
-        ("kernel_launch", shares.launch, OTHER_HIGH, OTHER_SOME, "launching kernels", launch, "op_stats"),
-        ("other", shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0, OTHER_HIGH, OTHER_SOME,
+        ("kernel_launch", shares.launch, _OTHER_HIGH, _OTHER_SOME, "launching kernels", launch, "op_stats"),
+        ("other", shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0, _OTHER_HIGH, _OTHER_SOME,
          "nothing that was recorded", "It may be Python between the ops: see the host's threads.", "timeline"),
-        ("collectives", shares.collectives, OTHER_HIGH, OTHER_SOME, "collectives",
+        ("collectives", shares.collectives, _OTHER_HIGH, _OTHER_SOME, "collectives",
          "See which, and whether they overlap with computing.",
          "op_stats"),
-        ("output", shares.output, OUTPUT_HIGH, OUTPUT_SOME, "copying results to the host", "Fetch fewer results, or less often.",
+        ("output", shares.output, _OUTPUT_HIGH, _OUTPUT_SOME, "copying results to the host", "Fetch fewer results, or less often.",
          "op_stats"),
     ):  # fmt: skip
         if share >= some:
             weight = "high" if share >= high else "moderate"
             out.append(Advice(id, weight, f"{percent(share)} of the steps' time goes into {what}.", do, page))
-    if shares.half is not None and shares.half < LITTLE_HALF:
+    if shares.half is not None and shares.half < _LITTLE_HALF:
         what = f"{percent(shares.half)} of the devices' compute is in 16 bit."
         out.append(
             Advice("precision", "hint", what, "Mixed precision may be faster, if its accuracy is sufficient.", "kernel_stats")
         )
-    if shares.compile >= COMPILE_SOME:
+    if shares.compile >= _COMPILE_SOME:
         what = f"{percent(shares.compile)} of the steps' time goes into compiling."
         out.append(Advice("compile", "moderate", what, "Keep input shapes the same from step to step.", "op_stats"))
     if asynchronous:
@@ -169,7 +169,7 @@ def of_eager(sides: Sides) -> list[Advice]:
     """Ops that ran one by one instead of in a function."""
     out = []
     for side, share in (("host", sides.host_eager), ("device", sides.device_eager)):
-        if share is not None and share > EAGER:
+        if share is not None and share > _EAGER:
             what = f"{percent(share)} of the ops' own time on the {side} ran eagerly."
             out.append(Advice(f"eager_{side}", "hint", what, "Wrap the step in tf.function, or compile it.", "framework_op_stats"))
     return out

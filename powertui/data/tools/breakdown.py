@@ -21,7 +21,7 @@ from powertui.data.tools import event_types, pieces, sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
 from powertui.data.tools.pieces import LinePiece, Marked
 
-MANY = 5  # of more steps than this, today's converter leaves out the first and the last
+_MANY = 5  # of more steps than this, today's converter leaves out the first and the last
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
 CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
@@ -120,9 +120,9 @@ def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has
     )
     rows = np.flatnonzero((hi > lo) & formed)
     notes = []
-    if compat == "xprof" and len(rows) > MANY:
+    if compat == "xprof" and len(rows) > _MANY:
         rows = rows[1:-1]
-        notes.append(f"The first and the last step are left out, as of every profile with more than {MANY}.")
+        notes.append(f"The first and the last step are left out, as of every profile with more than {_MANY}.")
     names = [groups.groups[i].name for i in rows.tolist()]
     return Breakdown(names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes))
 

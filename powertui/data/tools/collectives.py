@@ -28,7 +28,7 @@ _BYTES = {
 class _Kind(NamedTuple):
     """What tells one row from another. Numbers are None where the trace does not say."""
 
-    collective: str  # "allreduce"; the kernel's name where nothing tells
+    collective: str  # "allreduce"; the kernel's name where it is not known
     group: str
     members: int | None
     dtype: str

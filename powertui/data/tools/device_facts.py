@@ -1,7 +1,7 @@
 """What a profile says of its devices: maker, name, cores, clock, memory, and what they can do at most.
 
 Collectors write a device's capabilities as stats of its plane. Peaks of GPUs are told by none of them: they follow from the compute
-capability, as TensorBoard's profiler takes them. What nothing tells is None, and no figure is made of it.
+capability, as TensorBoard's profiler takes them. What is not known is None, and no figure is made of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from powertui.data.model import Process, ProcessKind, Trace
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _TPU = re.compile(r"/device:TPU:(\d+)$")
 _SPARSE_CORE = re.compile(r"/device:TPU:\d+ SparseCore")
@@ -38,7 +38,7 @@ class DeviceFacts:
     name: str  # of its plane: "/device:GPU:0"
     kind: str  # "GPU", "TPU", "sparse core", "" for another
     vendor: str = ""  # "Nvidia", "AMD", "Google"
-    model: str = ""  # "NVIDIA H100 80GB HBM3", "TPU v6e"; "" where nothing tells
+    model: str = ""  # "NVIDIA H100 80GB HBM3", "TPU v6e"; "" where it is not known
     generation: str = ""  # "Turing", "gfx942"
     capability: tuple[int, int] | None = None
     cores: int | None = None  # multiprocessors or compute units
@@ -118,7 +118,7 @@ def _generation(vendor: str, model: str, capability: tuple[int, int] | None) -> 
     return _at_least(_GENERATIONS, capability) or ""
 
 
-def _at_least(table: tuple[tuple[tuple[int, int], T], ...], capability: tuple[int, int] | None) -> T | None:
+def _at_least(table: tuple[tuple[tuple[int, int], _T], ...], capability: tuple[int, int] | None) -> _T | None:
     return next((value for least, value in table if capability is not None and capability >= least), None)
 
 

@@ -28,7 +28,7 @@ class DeviceOp:
     """One op on all devices. Times in ps."""
 
     name: str  # of the HLO op; of others "op/kernel"
-    framework: op_names.OpName | None  # the framework's op; None where nothing tells
+    framework: op_names.OpName | None  # the framework's op; None where it is not known
     category: str
     program: str = ""  # label of XLA's program
     program_id: str = ""

@@ -22,7 +22,7 @@ from powertui.data.run.work import working
 
 
 class EventType(enum.IntEnum):
-    """The types, by priority. The first two are no work: what nothing tells, and marks of steps."""
+    """The types, by priority. The first two are no work: what is not known, and marks of steps."""
 
     UNKNOWN = 0
     HOST_COMPUTE = 1

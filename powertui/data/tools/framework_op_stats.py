@@ -20,8 +20,8 @@ from powertui.data.tools.device_ops import DeviceOps
 from powertui.data.tools.host_ops import HostOps
 from powertui.data.tools.registry import Question
 
-ROWS = 500  # of each side, as TensorBoard keeps them
-IDLE = "IDLE"
+_ROWS = 500  # of each side, as TensorBoard keeps them
+_IDLE = "IDLE"
 _GIB = 1 << 30
 
 
@@ -52,7 +52,7 @@ def answer(question: Question) -> Result:
     facts = device_facts.of(profile.trace)
     sides = (_device_rows(device), _host_rows(host))
     with_idle = _table("with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts)
-    busy = tuple([row for row in rows if row.type != IDLE] for rows in sides)
+    busy = tuple([row for row in rows if row.type != _IDLE] for rows in sides)
     sums = (device.busy, int(host.self_time.sum()))
     without = _table("without_idle", "Ops, without idle time", busy, sums, question, facts)
     return Result("framework_op_stats", "Framework ops", (with_idle, without), _facts(device, host), notes=_notes(question,
@@ -79,7 +79,7 @@ def _device_rows(device: DeviceOps) -> list[_Row]:
         row.model_flops = _added(row.model_flops, op.model_flops)
     rows = list(found.values())
     if device.devices:
-        rows.append(_Row("Device", IDLE, IDLE, 0, device.idle, device.idle))
+        rows.append(_Row("Device", _IDLE, _IDLE, 0, device.idle, device.idle))
     return _first(rows)
 
 
@@ -89,12 +89,12 @@ def _host_rows(host: HostOps) -> list[_Row]:
         for i, op in enumerate(host.table.ops) if host.occurrences[i]
     ]  # fmt: skip
     if host.lines:
-        rows.append(_Row("Host", IDLE, IDLE, 0, host.idle, host.idle))
+        rows.append(_Row("Host", _IDLE, _IDLE, 0, host.idle, host.idle))
     return _first(rows)
 
 
 def _first(rows: list[_Row]) -> list[_Row]:
-    return sorted(rows, key=lambda row: (-row.self_time, row.name))[:ROWS]
+    return sorted(rows, key=lambda row: (-row.self_time, row.name))[:_ROWS]
 
 
 def _added(a: float | None, b: float | None) -> float | None:

@@ -12,13 +12,13 @@ from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.window import lane_rows
 
-SHORT = 30_000_000  # ps: between kernels that were queued one behind the other, a device takes no longer
+_SHORT = 30_000_000  # ps: between kernels that were queued one behind the other, a device takes no longer
 
 # Why a device ran nothing before an event.
-HOST = "launched late"  # its call had not returned when everything before it had ended
-QUEUED = "queued"  # it was launched in time, and the device took a moment
-HELD = "waiting"  # it was launched in time, and waited: for a copy, an event, another device
-UNKNOWN = "not known"  # nothing tells when it was launched
+_HOST = "launched late"  # its call had not returned when everything before it had ended
+_QUEUED = "queued"  # it was launched in time, and the device took a moment
+_HELD = "waiting"  # it was launched in time, and waited: for a copy, an event, another device
+_UNKNOWN = "not known"  # when it was launched
 
 
 class Gap(NamedTuple):
@@ -50,7 +50,7 @@ def of_stream(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idl
     gap = np.maximum(0, start[order][1:] - until)
     known = call[order][1:] >= 0
     late = known & (launched[order][1:] > until)
-    short = known & ~late & (gap < SHORT)
+    short = known & ~late & (gap < _SHORT)
     return Idle(int(gap[late].sum()), int(gap[short].sum()), int(gap[known & ~late & ~short].sum()), int(gap[~known].sum()))
 
 
@@ -83,10 +83,10 @@ def of_devices(work: Kernels, launches: Launches, lo: int, hi: int, most: int) -
 
 def _why(call: int, until: int, begun: int, launches: Launches) -> str:
     if call < 0:
-        return UNKNOWN
+        return _UNKNOWN
     if int(launches.calls.end[call]) > until:
-        return HOST
-    return QUEUED if begun - until < SHORT else HELD
+        return _HOST
+    return _QUEUED if begun - until < _SHORT else _HELD
 
 
 def meanwhile(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:

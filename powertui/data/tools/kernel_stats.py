@@ -23,8 +23,8 @@ from powertui.data.tools.kernels import KernelFacts, Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
 
-ROWS = 1000  # as TensorBoard keeps them
-MOST_REGISTERS = 1024  # of one thread. Some collectors write what lay in memory instead of the figures
+_ROWS = 1000  # as TensorBoard keeps them
+_MOST_REGISTERS = 1024  # of one thread. Some collectors write what lay in memory instead of the figures
 
 
 class Launch(NamedTuple):
@@ -70,7 +70,7 @@ def launch(details: str) -> Launch:
             found[key] = value
     registers = _whole(found.get("regs"))
     shared = [_whole(found.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem")]
-    if registers is not None and registers > MOST_REGISTERS:
+    if registers is not None and registers > _MOST_REGISTERS:
         registers, shared = None, []
     told = [size for size in shared if size is not None]
     occupancy = _real(found.get("occ_pct"))
@@ -110,8 +110,8 @@ def answer(question: Question) -> Result:
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
         notes.append("This profile describes no device.")
-    if len(found.rows) > ROWS:
-        notes.append(f"These are the {ROWS:,} rows with the most time, of {len(found.rows):,}.")
+    if len(found.rows) > _ROWS:
+        notes.append(f"These are the {_ROWS:,} rows with the most time, of {len(found.rows):,}.")
     tables = [_table(question, work, found, told)]
     if question.together:
         notes.append("Streams, gaps and graphs are shown for one host at a time.")
@@ -210,8 +210,8 @@ def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None
 
 
 def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Table:
-    rows = found.rows[:ROWS]
-    cut = slice(0, ROWS)
+    rows = found.rows[:_ROWS]
+    cut = slice(0, _ROWS)
     occupancy = np.array([np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows], np.float64)
     count = np.maximum(found.occurrences[cut], 1)
     whole = max(1, int(found.total.sum()))

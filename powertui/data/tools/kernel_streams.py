@@ -11,8 +11,8 @@ from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
 
-GAPS = 100
-FULL = 1000  # a CUDA stream takes about 1,024 launches: then the call itself waits
+_GAPS = 100
+_FULL = 1000  # a CUDA stream takes about 1,024 launches: then the call itself waits
 
 
 def streams(question: Question, work: Kernels, calls: Launches) -> Table:
@@ -69,7 +69,7 @@ def _union(start: Int64s, length: Int64s) -> int:
 def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
     """The longest stretches in which a device ran nothing."""
     trace = question.profile.trace
-    found = gaps.of_devices(work, calls, *question.window, GAPS)
+    found = gaps.of_devices(work, calls, *question.window, _GAPS)
 
     def name(where: tuple[int, int]) -> str:
         line = work.lines[where[0]]
@@ -92,7 +92,7 @@ def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
         return Place(question.opened.name, question.host, gap.lo, gap.hi, work.lines[gap.after[0]].number, gap.after[1])
 
     return Table(
-        "gaps", f"The {GAPS} longest gaps of the devices", columns, place, ("gap_s", True), "No gap between kernels.", noun="gap"
+        "gaps", f"The {_GAPS} longest gaps of the devices", columns, place, ("gap_s", True), "No gap between kernels.", noun="gap"
     )
 
 
@@ -174,6 +174,6 @@ def notes(work: Kernels, calls: Launches) -> list[str]:
         launches.queue(line.track.events.start, call, calls.calls) for line, call in zip(work.lines, calls.of_line, strict=True)
     ]
     longest = max((queue.longest for queue in full if queue is not None), default=0)
-    if longest >= FULL:
+    if longest >= _FULL:
         out.append(f"A queue held {longest:,} launches: a stream takes about 1,024, then the call itself waits.")
     return out

@@ -19,7 +19,7 @@ from powertui.data.tools import torch_links
 from powertui.data.window import touches
 
 _CHUNK = 1 << 16
-# Field of `KernelFacts` → the stat that tells it. The event's own value goes before that of its name.
+# Field of `KernelFacts` → the stat that holds it. The event's own value goes before that of its name.
 _TEXTS = {
     "details": "kernel_details", "copy": "memcpy_details", "tf_op": "tf_op", "level": "level 0", "annotation": "annotation",
     "equation": "equation", "provenance": "name", "hlo_op": "hlo_op", "hlo_module": "hlo_module", "program": "program_id",

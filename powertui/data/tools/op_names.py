@@ -16,7 +16,7 @@ from powertui.data import category, texts
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int32s, Names
 
-DATASET = "Dataset"
+_DATASET = "Dataset"
 UNKNOWN = "Unknown"
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
@@ -46,7 +46,7 @@ def parsed(full: str, compat: Compat = "corrected") -> OpName:
             else OpName(full, "" if compat == "xprof" else UNKNOWN, "")
         )
     if name == "Iterator":
-        return OpName(full, DATASET, "dataset")
+        return OpName(full, _DATASET, "dataset")
     if (_NAME_TF2 if compat == "tf2" else _NAME).fullmatch(name):
         if _TYPE.fullmatch(kind):
             return OpName(name, kind, "tf")

@@ -20,8 +20,8 @@ from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
 from powertui.data.tools.xla_ops import XlaOps
 
-CHILDREN = 100  # of one node, as TensorBoard keeps them
-IDLE = "IDLE"
+_CHILDREN = 100  # of one node, as TensorBoard keeps them
+_IDLE = "IDLE"
 _TOLD = 0.99  # of a node's time, before what its ops cost says how well it used the device
 
 
@@ -106,8 +106,8 @@ def _scopes(op: DeviceOp) -> tuple[str, ...]:
 
 def _walk(node: Node) -> Iterator[tuple[Node, int]]:
     """(a node, how many of its children are left out), each before its children, those with most time first."""
-    for child in sorted(node.children.values(), key=lambda one: (-one.self_time, one.name))[:CHILDREN]:
-        yield child, max(0, len(child.children) - CHILDREN)
+    for child in sorted(node.children.values(), key=lambda one: (-one.self_time, one.name))[:_CHILDREN]:
+        yield child, max(0, len(child.children) - _CHILDREN)
         yield from _walk(child)
 
 
@@ -117,14 +117,14 @@ def _walk(node: Node) -> Iterator[tuple[Node, int]]:
 def _table(id: str, title: str, root: Node, found: XlaOps, facts: tuple[DeviceFacts, ...], question: Question) -> Table:
     nodes = list(_walk(root))
     if found.idle:
-        idle = (Node(IDLE, 0, self_time=found.idle), 0)
+        idle = (Node(_IDLE, 0, self_time=found.idle), 0)
         at = next((i for i, (node, _) in enumerate(nodes) if node.level == 0 and node.self_time < found.idle), len(nodes))
         nodes.insert(at, idle)
     own = np.array([node.self_time for node, _ in nodes], np.int64)
     count = np.array([node.occurrences for node, _ in nodes], np.int64)
-    is_idle = np.array([node.name == IDLE and node.level == 0 for node, _ in nodes], np.bool_)
+    is_idle = np.array([node.name == _IDLE and node.level == 0 for node, _ in nodes], np.bool_)
     whole = found.busy + found.idle
-    used = [(None, None) if node.name == IDLE else node.utilisation(facts) for node, _ in nodes]
+    used = [(None, None) if node.name == _IDLE else node.utilisation(facts) for node, _ in nodes]
     share = own / max(1, whole)
     instructions = [node.op.instruction if node.op is not None else None for node, _ in nodes]
 

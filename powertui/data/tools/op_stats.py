@@ -14,9 +14,8 @@ they came from.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +28,7 @@ from powertui.data.tools import op_types
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
 
-WRAPPER = 0.05  # an op whose own part of its time is smaller only holds others
+_WRAPPER = 0.05  # an op whose own part of its time is smaller only holds others
 
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
 
@@ -105,7 +104,7 @@ class OpStats:
     @cached_property
     def wrappers(self) -> Bools:
         """Which rows only hold others: nearly all of their time is their children's, or work of other threads."""
-        return ((self.total > 0) & (self.self_time < WRAPPER * self.total)) | np.isnan(self.share)
+        return ((self.total > 0) & (self.self_time < _WRAPPER * self.total)) | np.isnan(self.share)
 
     def sums(self, rows: Int64s) -> dict[str, Value]:
         """What some rows come to. A share of devices and one of the host are shares of two things."""
@@ -116,13 +115,6 @@ class OpStats:
             "average_s": total // count if count else None,
             "share": float(np.nansum(self.share[rows])) if len(sides) == 1 else None,
         }  # fmt: skip
-
-    def self_times(self) -> Counter[str]:
-        """Self time by the short name, over all devices."""
-        ran: Counter[str] = Counter()
-        for index, ps in zip(self.name.tolist(), self.self_time.tolist(), strict=True):
-            ran[self.trace.names.display(index)] += ps
-        return ran
 
     def find(self, full: str, device: str, rows: Int64s) -> int:
         """At which place in `rows` this op stands; -1 when it is not among them."""
@@ -141,7 +133,7 @@ class OpStats:
         wanted = np.concatenate(([self.name[row]], self.twins[0][self.twins[1] == row]))
         best = (-1, -1, -1)
         for number, (process, track) in enumerate(self.trace.tracks()):
-            if process is not self.trace.processes[int(self.process[row])] or not _counts(track):
+            if process is not self.trace.processes[int(self.process[row])] or not counts(track):
                 continue
             for depth in range(track.lane_count):
                 first, last = _touching(track, depth, self.lo, self.hi)
@@ -324,9 +316,9 @@ def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Cancel
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     lo = trace.span[0] if lo is None else lo
     hi = trace.span[1] + 1 if hi is None else hi
-    found: list[_Sums] = []
+    found: list[OpSums] = []
     for number, process in enumerate(trace.processes):
-        sums = _summed(process, number, lo, hi, check)
+        sums = summed(process, number, lo, hi, check)
         if sums is not None:
             found.append(_merged(trace.names, sums, check))
 
@@ -345,14 +337,12 @@ def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Cancel
     )  # fmt: skip
 
 
-def _shares(trace: Trace, found: list[_Sums]) -> Floats:
+def _shares(trace: Trace, found: list[OpSums]) -> Floats:
     """Each row's part of the self time on all devices, or on the host: either adds up to 1. NaN for what only waits for others."""
     sums = {True: 0, False: 0}
     parts: list[Floats] = []
     for one in found:
-        work = one.self_time.astype(np.float64)
-        for some, full, _ in texts.batches(trace.names, one.name):
-            work[some][full.among(category.HAND_OVER)] = np.nan
+        work = np.where(one.waits, np.nan, one.self_time)
         sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(one.self_time[~np.isnan(work)].sum())
         parts.append(work)
     for one, work in zip(found, parts, strict=True):
@@ -364,7 +354,7 @@ _NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class OpSums:
     """The rows of one process."""
 
     process: int
@@ -373,6 +363,7 @@ class _Sums:
     total: Int64s
     self_time: Int64s
     twins: tuple[Int64s, Int64s] = (_NONE, _NONE)
+    waits: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))  # for other threads; known when names are merged
 
 
 class _Adder:
@@ -410,10 +401,11 @@ def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
     return (high.astype(np.int64) << 26) + low.astype(np.int64)
 
 
-def _summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck) -> _Sums | None:
+def summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered) -> OpSums | None:
+    """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
     lanes = []
     for track in process.tracks:
-        if _counts(track):
+        if counts(track):
             for depth in range(track.lane_count):
                 first, last = _touching(track, depth, lo, hi)
                 if first < last:
@@ -439,10 +431,11 @@ def _summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck)
     adder.flush()
     index = np.flatnonzero(adder.count)
     name = index + lowest if used is None else used[index]
-    return _Sums(number, name, adder.count[index], adder.total[index], adder.self_time[index])
+    return OpSums(number, name, adder.count[index], adder.total[index], adder.self_time[index])
 
 
-def _counts(track: Track) -> bool:
+def counts(track: Track) -> bool:
+    """Whether the events of a line are work of their own."""
     return not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER)
 
 
@@ -480,15 +473,16 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
 # ── names with the same text ─────────────────────────────────────────────────────────────────────
 
 
-def _merged(names: Names, sums: _Sums, check: CancelCheck) -> _Sums:
+def _merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
     """The same with one row for each text: files number some texts twice."""
-    marks = np.empty(len(sums.name), np.uint64)
+    marks, waits = np.empty(len(sums.name), np.uint64), np.empty(len(sums.name), np.bool_)
     for rows, full, display in texts.batches(names, sums.name, check):
         marks[rows] = full.marks() * np.uint64(3) + display.marks()
+        waits[rows] = full.among(category.HAND_OVER)
     in_order = np.sort(marks)
     repeated = in_order[1:][in_order[1:] == in_order[:-1]]
     if not len(repeated):
-        return sums
+        return replace(sums, waits=waits)
     # Equal marks are a hint: the texts decide.
     target = np.arange(len(marks))
     suspects = np.flatnonzero(np.isin(marks, repeated))
@@ -502,7 +496,8 @@ def _merged(names: Names, sums: _Sums, check: CancelCheck) -> _Sums:
     count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
     for column in (count, total, self_time):
         np.add.at(column, target[twins], column[twins])
-    return _Sums(sums.process, sums.name[kept], count[kept], total[kept], self_time[kept], (sums.name[twins], place[target[twins]]))
+    further = (sums.name[twins], place[target[twins]])
+    return OpSums(sums.process, sums.name[kept], count[kept], total[kept], self_time[kept], further, waits[kept])
 
 
 def _pairs(full: Texts, display: Texts) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ and on a page of its own, as text, JSON, CSV, Markdown and DataFrame.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -72,7 +71,7 @@ class Tool:
         """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows, the last one's.
 
         Whoever asks about every step of a run does not want to hold all the answers. Raises `UsageError` where all hosts together
-        are asked of a tool that tells of one at a time.
+        are asked of a tool that answers for one at a time.
         """
         if question.together:
             self._can_combine(question)
@@ -153,6 +152,8 @@ def get(name: str) -> Tool:
     for tool in TOOLS:
         if tool.name == _ONCE.get(name, name):
             return tool
+    import difflib  # only for an unknown name
+
     near = difflib.get_close_matches(name, [tool.name for tool in TOOLS], 1)
     hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(tool.name for tool in TOOLS)}."
     raise UsageError(f"There is no tool {plain(name, 40)!r}.", hint=hint)

@@ -82,7 +82,7 @@ def columns(steps: Breakdown) -> tuple[Column, ...]:
 
 
 def step_table(question: Question, steps: Breakdown, columns: Sequence[Column]) -> Table:
-    """A row for each step, with what is told of it; Enter leads to it."""
+    """A row for each step, with what is known about it; Enter leads to it."""
 
     def place(row: int) -> Place:
         lo = int(steps.start[row])

@@ -20,9 +20,9 @@ from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.registry import Question
 
 REFERENCES = 9  # steps that tell what is usual
-LISTED = 500
+_LISTED = 500
 
-OpKey = tuple[str, str]  # an op's name and its device
+_OpKey = tuple[str, str]  # an op's name and its device
 
 
 def answer(question: Question) -> Result:
@@ -40,13 +40,13 @@ def answer(question: Question) -> Result:
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
     here, places = _times(op_stats.of(trace, lo, hi))
-    known: dict[OpKey, list[int]] = defaultdict(list)
+    known: dict[_OpKey, list[int]] = defaultdict(list)
     for row in near.tolist():
         for key, ps in _times(op_stats.of(trace, int(steps.start[row]), int(steps.ends()[row])))[0].items():
             known[key].append(ps)
     # An op that a reference lacks ran for 0 there.
     usual = {key: round(float(np.median([*times, *([0] * (len(near) - len(times)))]))) * len(rows) for key, times in known.items()}
-    keys = sorted({*here, *usual}, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:LISTED]
+    keys = sorted({*here, *usual}, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:_LISTED]
     stall = int(length[rows].sum()) - middle * len(rows)
     facts = (
         Fact("steps", "compared with usual", _named(steps, rows)),
@@ -78,10 +78,10 @@ def _named(steps: Steps, rows: Int64s) -> str:
     )
 
 
-def _times(stats: OpStats) -> tuple[dict[OpKey, int], dict[OpKey, tuple[OpStats, int]]]:
+def _times(stats: OpStats) -> tuple[dict[_OpKey, int], dict[_OpKey, tuple[OpStats, int]]]:
     """Self time by name and device, and where to look for the longest of each."""
-    times: dict[OpKey, int] = defaultdict(int)
-    places: dict[OpKey, tuple[OpStats, int]] = {}
+    times: dict[_OpKey, int] = defaultdict(int)
+    places: dict[_OpKey, tuple[OpStats, int]] = {}
     for row in range(len(stats)):
         key = (stats.trace.names.display(int(stats.name[row])), stats.device(row))
         times[key] += int(stats.self_time[row])
@@ -90,10 +90,10 @@ def _times(stats: OpStats) -> tuple[dict[OpKey, int], dict[OpKey, tuple[OpStats,
 
 
 def _table(
-    keys: list[OpKey],
-    here: dict[OpKey, int],
-    usual: dict[OpKey, int],
-    places: dict[OpKey, tuple[OpStats, int]],
+    keys: list[_OpKey],
+    here: dict[_OpKey, int],
+    usual: dict[_OpKey, int],
+    places: dict[_OpKey, tuple[OpStats, int]],
     stall: int,
     question: Question,
 ) -> Table:

@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 from powertui.data.tools.advice import Advice, percent
 
-INPUT_BOUND = 0.10  # of the steps' time
-TRANSFER_BOUND, PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
-COLLECTIVE_BOUND = SHUFFLE_BOUND = 0.30  # of a step, of the devices' time
+_INPUT_BOUND = 0.10  # of the steps' time
+_TRANSFER_BOUND, _PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
+_COLLECTIVE_BOUND = _SHUFFLE_BOUND = 0.30  # of a step, of the devices' time
 HIGH, LOW = 0.70, 0.50  # of the peak of memory and of arithmetic
-CORE_IDLE = SPARSE_BOUND = BARRIER_BOUND = ENQUEUE_BOUND = SPECIAL_OP = 0.10
-INFEED_BOUND = PRINT_BOUND = 0.05
-ASYNC_BOUND, MEMORY_FREE = 0.10, 0.50
+_CORE_IDLE = _SPARSE_BOUND = _BARRIER_BOUND = _ENQUEUE_BOUND = _SPECIAL_OP = 0.10
+_INFEED_BOUND = _PRINT_BOUND = 0.05
+_ASYNC_BOUND, _MEMORY_FREE = 0.10, 0.50
 
 
 class Signals(NamedTuple):
-    """Parts from 0 to 1; None where nothing tells."""
+    """Parts from 0 to 1; None where it is not known."""
 
     input: float | None = None  # of the steps' time
     transfer: float | None = None  # of the time for input: copies to the device
@@ -47,14 +47,14 @@ def of(signals: Signals) -> list[Advice]:
 
 
 def _input_bound(s: Signals) -> Advice | None:
-    if s.input is None or s.input <= INPUT_BOUND or s.transfer is not None:  # the two below say more
+    if s.input is None or s.input <= _INPUT_BOUND or s.transfer is not None:  # the two below say more
         return None
     return Advice("input_bound", "high", f"{percent(s.input)} of a step waits for input.",
                   "See which part of the input takes it.", "input_pipeline_analyzer")  # fmt: skip
 
 
 def _data_transfer(s: Signals) -> Advice | None:
-    if s.input is None or s.transfer is None or s.input <= INPUT_BOUND or s.transfer < TRANSFER_BOUND:
+    if s.input is None or s.transfer is None or s.input <= _INPUT_BOUND or s.transfer < _TRANSFER_BOUND:
         return None
     what = f"{percent(s.input)} of a step waits for input, {percent(s.transfer)} of that for copies to the device."
     return Advice(
@@ -63,7 +63,7 @@ def _data_transfer(s: Signals) -> Advice | None:
 
 
 def _host_processing(s: Signals) -> Advice | None:
-    if s.input is None or s.transfer is None or s.input <= INPUT_BOUND or 1 - s.transfer < PROCESSING_BOUND:
+    if s.input is None or s.transfer is None or s.input <= _INPUT_BOUND or 1 - s.transfer < _PROCESSING_BOUND:
         return None
     told = f"{percent(1 - s.transfer)} of that for reading and preparing it on the host."
     return Advice("host_processing", "high", f"{percent(s.input)} of a step waits for input, {told}",
@@ -88,7 +88,7 @@ def _compute_bound(s: Signals) -> Advice | None:
 
 
 def _sparse_core_offload(s: Signals) -> Advice | None:
-    if s.async_done is None or s.memory_used is None or s.async_done <= ASYNC_BOUND or s.memory_used >= MEMORY_FREE:
+    if s.async_done is None or s.memory_used is None or s.async_done <= _ASYNC_BOUND or s.memory_used >= _MEMORY_FREE:
         return None
     what = f"{percent(s.async_done)} of the devices' time ends asynchronous collectives"
     return Advice("sparse_core_offload", "hint", f"{what}, and at most {percent(s.memory_used)} of the memory is used.",
@@ -96,7 +96,7 @@ def _sparse_core_offload(s: Signals) -> Advice | None:
 
 
 def _host_cpu_bound(s: Signals) -> Advice | None:
-    if s.infeed is None or s.enqueue is None or s.infeed < INFEED_BOUND or s.enqueue < ENQUEUE_BOUND:
+    if s.infeed is None or s.enqueue is None or s.infeed < _INFEED_BOUND or s.enqueue < _ENQUEUE_BOUND:
         return None
     return Advice("host_cpu_bound", "high", f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
                   f"TPU's cores wait for infeed in {percent(s.infeed)}.",
@@ -104,7 +104,7 @@ def _host_cpu_bound(s: Signals) -> Advice | None:
 
 
 def _special_op(s: Signals) -> Advice | None:
-    if s.special is None or s.special[1] < SPECIAL_OP:
+    if s.special is None or s.special[1] < _SPECIAL_OP:
         return None
     return Advice("special_op", "hint", f"{s.special[0]} alone takes {percent(s.special[1])} of the devices' time.",
                   "See its kernels, shapes and use of tensor cores.", "kernel_stats")  # fmt: skip
@@ -130,33 +130,33 @@ class _Beyond:
 
 
 _collective_bound = _Beyond(
-    "collectives", COLLECTIVE_BOUND, "collective_bound", "high", "Collectives take {} of a step.",
+    "collectives", _COLLECTIVE_BOUND, "collective_bound", "high", "Collectives take {} of a step.",
     "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.", "op_stats",
 )  # fmt: skip
 _data_shuffle = _Beyond(
-    "shuffles", SHUFFLE_BOUND, "data_shuffle", "high",
+    "shuffles", _SHUFFLE_BOUND, "data_shuffle", "high",
     "Gathering, scattering, sorting and transposing take {} of the devices' time.",
     "Keep layouts as the ops want them, and gathered sizes at multiples of 128.", "op_stats",
 )  # fmt: skip
 _core_idle = _Beyond(
-    "core_idle", CORE_IDLE, "tensor_core_idle", "high", "The TPU's cores do nothing in {} of a step.",
+    "core_idle", _CORE_IDLE, "tensor_core_idle", "high", "The TPU's cores do nothing in {} of a step.",
     "See what the host does before each launch, and whether programs are dispatched ahead.", "timeline",
 )  # fmt: skip
 _sparse_core_bound = _Beyond(
-    "sparse", SPARSE_BOUND, "sparse_core_bound", "high", "The TPU's cores wait for the sparse cores in {} of a step.",
+    "sparse", _SPARSE_BOUND, "sparse_core_bound", "high", "The TPU's cores wait for the sparse cores in {} of a step.",
     "Overlap embedding look-ups with the dense layers, or shard the tables more evenly.", "op_profile",
 )  # fmt: skip
 _barrier_cores = _Beyond(
-    "barrier", BARRIER_BOUND, "barrier_cores", "high",
+    "barrier", _BARRIER_BOUND, "barrier_cores", "high",
     "The TPU's cores wait for each other in {} of a step (barrier-cores).",
     "Look for a host or a core that is slower than the others.", "overview_page",
 )  # fmt: skip
 _infeed = _Beyond(
-    "infeed", INFEED_BOUND, "infeed", "moderate", "The TPU's cores wait for infeed in {} of a step.",
+    "infeed", _INFEED_BOUND, "infeed", "moderate", "The TPU's cores wait for infeed in {} of a step.",
     "Prepare and enqueue batches ahead.", "input_pipeline_analyzer",
 )  # fmt: skip
 _debug_print = _Beyond(
-    "printing", PRINT_BOUND, "debug_print", "moderate", "debug_print takes {} of the steps' time.",
+    "printing", _PRINT_BOUND, "debug_print", "moderate", "debug_print takes {} of the steps' time.",
     "Take jax.debug.print out of the step.", "op_stats",
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from powertui.data.tools.advice import INPUT_SOME
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
-SLOW = 50 * PS_PER_US  # a call of a root that takes longer holds the program up
+_SLOW = 50 * PS_PER_US  # a call of a root that takes longer holds the program up
 
 _HANDS = re.compile(r"^(\w+?)(Produce|Consume)$")
 _WORKS_AHEAD = frozenset(("Prefetch", "ParallelInterleave", "ParallelMap", "ParseExample", "MapAndBatch", "DataService",
@@ -56,7 +56,7 @@ class IteratorCalls(NamedTuple):
         return len(self.start)
 
 
-class Pipeline(NamedTuple):
+class _Pipeline(NamedTuple):
     """One pipeline: the calls of one root."""
 
     name: str
@@ -79,7 +79,7 @@ def answer(question: Question) -> Result:
     trace = question.profile.trace
     calls = of(trace, *question.window)
     found = _pipelines(trace, calls)
-    slow = [one for one in found if one.most > SLOW]
+    slow = [one for one in found if one.most > _SLOW]
     words, little = _conclusion(question, trace, calls, found)
     facts = (
         Fact("conclusion", "tf.data", words),
@@ -93,14 +93,14 @@ def answer(question: Question) -> Result:
     )  # fmt: skip
 
 
-def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: list[Pipeline]) -> tuple[str, float | None]:
+def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]) -> tuple[str, float | None]:
     """(whether the pipelines hold the program up, in a sentence; the part of the steps' time that goes into waiting for them)."""
     if not len(calls):
         return "No pipeline of tf.data was recorded.", None
     if not found:
         return "Iterators of tf.data ran, but no call of a root was recorded.", None
     worst = found[0]
-    if worst.most <= SLOW:
+    if worst.most <= _SLOW:
         return "The input pipeline delays nothing: every batch was ready within 50 µs.", None
     late = f"up to {units.duration(worst.most)} a call, {worst.slow:,} of {len(worst.calls):,} calls over 50 µs"
     steps = breakdown.of(question.profile, question.compat)
@@ -241,7 +241,7 @@ def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
     return out
 
 
-def _pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
+def _pipelines(trace: Trace, calls: IteratorCalls) -> list[_Pipeline]:
     """The calls of each root, and what held them up; the pipeline with the slowest call first."""
     roots = np.flatnonzero(calls.root == np.arange(len(calls)))
     if not len(roots):
@@ -264,8 +264,8 @@ def _pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
         for row in worst[mine].tolist():
             blamed[int(calls.name[row])] = blamed.get(int(calls.name[row]), 0) + 1
         held_up = int(worst[slowest])
-        out.append(Pipeline(
-            trace.names.full(int(calls.name[slowest])), mine, int((took > SLOW).sum()), float(took.mean()), int(took.min()),
+        out.append(_Pipeline(
+            trace.names.full(int(calls.name[slowest])), mine, int((took > _SLOW).sum()), float(took.mean()), int(took.min()),
             int(took.max()), slowest, int(calls.name[held_up]), int(calls.own[held_up]), blamed,
         ))  # fmt: skip
     return sorted(out, key=lambda one: -one.most)
@@ -282,7 +282,7 @@ def _is_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[Pipeline]) -> Table:
+def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]) -> Table:
     names = [trace.names.full(one.bottleneck) for one in found]
     columns = (
         Column("pipeline", "pipeline", "text", [f"{number + 1}: {one.name}" for number, one in enumerate(found)], weight=8),

@@ -21,7 +21,7 @@ from powertui.data.run.marks import whole
 from powertui.data.run.work import furthest
 
 OPERATORS = frozenset(("cpu_op", "operator"))
-CALLS = frozenset(("cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "mtia_runtime"))
+_CALLS = frozenset(("cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "mtia_runtime"))
 COPIES = frozenset(("gpu_memcpy", "memcpy"))
 SETS = frozenset(("gpu_memset", "memset"))
 _NONE = np.empty(0, np.int64)
@@ -108,7 +108,7 @@ def _category(trace: Trace, index: int) -> str:
 def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s, Int64s]]:
     """(operators and calls, (correlations ascending, the call that has each))."""
     is_operator = np.array([category in OPERATORS for category in categories], np.bool_)
-    is_call = np.array([category in CALLS for category in categories], np.bool_)
+    is_call = np.array([category in _CALLS for category in categories], np.bool_)
     lines, rows, names, parents = [np.empty(0, np.int32)], [_NONE], [_NONE], [_NONE]
     ids, callers = [_NONE], [_NONE]
     first = 0

@@ -23,7 +23,7 @@ from powertui.data.tools.kernels import DeviceLine, KernelFacts
 
 _CORE = re.compile(r"/device:TPU:(\d+)$")
 # What an op does, by its category; of files that tell none by the name of its instruction.
-KINDS = ("infeed", "outfeed", "host", "sparse_wait", "all_reduce", "send_recv", "megacore", "high_flop", "other")
+_KINDS = ("infeed", "outfeed", "host", "sparse_wait", "all_reduce", "send_recv", "megacore", "high_flop", "other")
 _OF_CATEGORY = {
     "infeed": "infeed", "outfeed": "outfeed",
     "host send": "host", "host send-done": "host", "host recv": "host", "host recv-done": "host",
@@ -101,7 +101,7 @@ def _steps(profile: Profile) -> TpuSteps | None:
         return None
     work = kernels.of(profile)
     start, length = np.zeros((2, len(each), len(common)), np.int64)
-    sums = {name: np.zeros((len(each), len(common)), np.int64) for name in (*KINDS, "barrier", "print")}
+    sums = {name: np.zeros((len(each), len(common)), np.int64) for name in (*_KINDS, "barrier", "print")}
     reduces: dict[str, Int64s] = {}
     for core, one in enumerate(each):
         order = np.argsort(one.row, kind="stable")
@@ -110,7 +110,7 @@ def _steps(profile: Profile) -> TpuSteps | None:
         mine = {name: times[core] for name, times in sums.items()}
         for line in _lines(work.lines, one.name):
             _add(line, work.said, start[core], length[core], mine, reduces, core, len(each))
-    busy = sum(sums[name] for name in KINDS)
+    busy = sum(sums[name] for name in _KINDS)
     idle = np.maximum(0, length - busy)
     infeed, told = sums["infeed"], bool(sums["infeed"].any())
     if not told:

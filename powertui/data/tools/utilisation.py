@@ -28,7 +28,7 @@ _TOLD = 0.99  # of the ops' time, before what they cost says how well the device
 
 
 class Use(NamedTuple):
-    """Parts of what is possible, 0 to 1; None where nothing tells."""
+    """Parts of what is possible, 0 to 1; None where it is not known."""
 
     duty: float | None = None
     matrix: float | None = None  # the matrix units of a TPU, as its collector says

@@ -17,7 +17,7 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
 
-LEAST = 8  # readings that a level needs
+_LEAST = 8  # readings that a level needs
 _WHOLE = 0.98  # of a window lies in the training: then it is judged
 _CUT = 4.685  # Tukey's: residuals farther off count nothing
 _TURNS = 30
@@ -25,7 +25,7 @@ _FEW = 4  # stretches of a kind, of which no median can be told
 _LOOSE = (VALIDATION, PAUSE, STARTING)
 _UNLIKE = 0.5  # of the swing: what a kind that was hardly seen may draw more or less
 _LEVEL = 0.01  # of the swing: how well the level of a kind is known at best
-_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
+_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, for how long is not known
 _AT_ONCE = 1 << 16  # readings: their windows take many columns each
 _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 
@@ -58,7 +58,7 @@ def of(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
     judged = good & (inside >= _WHOLE) & (shares[:, KINDS.index(STARTING)] < 1 - _WHOLE) & ~_covered(data, known.islands)
     flat = np.zeros(len(data))
     nothing = SensorReadings(data.lo, data.hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum)
-    if judged.sum() < LEAST:
+    if judged.sum() < _LEAST:
         return ExpectedOfTraining(nothing, (), f"too few readings of the power log lie in the training ({int(judged.sum())})")
     if not known.by_steps and len(known.epochs) < 2:
         return ExpectedOfTraining(nothing, (), "one epoch, and no records within it: there is nothing to compare its power with")
@@ -121,7 +121,7 @@ def _fitted(columns: Floats, watts: Floats, low: float, quantum: float) -> Float
         residual = watts - columns @ found
         scale = max(1.4826 * float(np.median(np.abs(residual))), quantum / 12**0.5, 1e-3 * abs(float(np.median(watts))), 1e-9)
         weight = np.clip(1 - (residual / (_CUT * scale)) ** 2, 0, None) ** 2
-        if weight.sum() < LEAST / 2:
+        if weight.sum() < _LEAST / 2:
             break
         weighted = (columns * weight[:, None]).T
         moved = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ start)
@@ -190,7 +190,7 @@ def _drift(data: Samples, residual: Floats, judged: Bools, least: float) -> Floa
     middles, levels = [], []
     for number in range(count):
         mine = residual[judged][order[number] : order[number + 1]]
-        if len(mine) >= LEAST:
+        if len(mine) >= _LEAST:
             middles.append(float(at[0]) + (number + 0.5) * block)
             levels.append(float(np.median(mine)))
     if len(levels) < 3:

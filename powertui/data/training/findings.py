@@ -17,7 +17,7 @@ from powertui.data.energy import integrate, placing, samples
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings import could_find, held, unexplained
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
+from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings, Unopened
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from powertui.data.training.seen import Seen
     from powertui.data.training.training import Training
 
-OF_STRETCH, OF_RUN, OF_EPOCH = 0.05, 0.005, 0.02  # what a finding is at least, of its own energy, and of the run's or its epoch's
-STRONG, LONG_ENOUGH_S = 0.08, 10.0  # or so much of its own, for so long: little of ten hours, and yet somebody else ran there
-COVERED = 0.8  # of a training that its sessions cover: then their traces tell, and nothing is left for this
+_OF_STRETCH, _OF_RUN, _OF_EPOCH = 0.05, 0.005, 0.02  # least share of its own energy, of the run's, of its epoch's
+_STRONG, _LONG_ENOUGH_S = 0.08, 10.0  # or so much of its own, for so long: little of ten hours, and yet somebody else ran there
+_COVERED = 0.8  # of a training that its sessions cover: then their traces tell, and nothing is left for this
 _FEW = 0.02  # a place that weighs less is not looked at
 _EVEN = 0.05  # of an epoch's steps: no closer is their number known by power alone
 _STEPS = 100_000  # records that tell how long a step takes
@@ -40,11 +40,11 @@ _COURSE = 201  # moments of an epoch at which its work is looked at
 _PAUSED = 0.5  # of a stretch that drew less: so much longer its steps took
 _LEAST_PART = 0.1  # of a stretch: a smaller part in a neighbouring epoch is its edge's doubt
 _SAME_EPOCH = 0.9  # of the weight of all places: else its epoch is not known
-WOULD_TELL = "not profiled: a capture here would show"
+_WOULD_TELL = "not profiled: a capture here would show"
 
 
 @dataclass(frozen=True)
-class EpochPart:
+class _EpochPart:
     """The part of a stretch that lies in one epoch: its batches, as far as records or its share of the epoch tell."""
 
     epoch: int | None
@@ -75,7 +75,7 @@ def of(training: Training, seen: Seen, account: Account) -> Findings:
     rest = held.without(found.findings, back, span)
     notes = (*found.notes, found.reason) if found.reason else found.notes
     return replace(
-        found, findings=(*rest, *told), smaller=tuple(held.without(found.smaller, back, span)), reason="", notes=tuple(notes)
+        found, findings=(*rest, *told), smaller=Unopened(held.without(found.smaller, back, span)), reason="", notes=tuple(notes)
     )
 
 
@@ -85,7 +85,7 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
         return Findings(None, (), reason="no power log covers this training")
     if not len(training.stretches):
         return Findings(None, (), reason="no record tells when it trained")
-    if _covered(training, seen) >= COVERED:
+    if _covered(training, seen) >= _COVERED:
         return Findings(None, (), reason="its sessions cover it: see theirs")
     if (half_s := _open(power)) > _epoch_s(training):
         return Findings(
@@ -114,7 +114,9 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
     if doubtful:
         many = "stretches stand" if doubtful > 1 else "stretch stands"
         notes.append(f"{doubtful} {many} out only at some of the places where the power log may lie: not listed")
-    return Findings(None, tuple(matter), tuple(smaller), limits.findings, could, tuple(notes), seen=limits.seen, apart=limits.apart)
+    return Findings(
+        None, tuple(matter), Unopened(smaller), limits.findings, could, tuple(notes), seen=limits.seen, apart=limits.apart
+    )
 
 
 def _open(power: PowerOnTrace) -> float:
@@ -186,7 +188,7 @@ class _Telling:
         own = {part.epoch for part in parts}
         there = sum(weight for weight, by in places if own & {part.epoch for part in self._parts(box.moved(by))})
         if there < _SAME_EPOCH * sum(weight for weight, _ in places):
-            parts = [EpochPart(None, box.start, box.end)]
+            parts = [_EpochPart(None, box.start, box.end)]
         for part in parts:
             share = (part.end - part.start) / max(box.end - box.start, 1e-9)
             start, end = round(part.start * PS_PER_S), round(part.end * PS_PER_S)
@@ -205,7 +207,7 @@ class _Telling:
             )  # fmt: skip
             yield replace(one, text=_sentence(one))
 
-    def _parts(self, box: Box) -> Iterator[EpochPart]:
+    def _parts(self, box: Box) -> Iterator[_EpochPart]:
         cuts = []
         for epoch in self.training.epochs:
             if epoch.start is None or epoch.end is None:
@@ -216,13 +218,13 @@ class _Telling:
                 cuts.append((epoch, a, b, lo, hi))
         big = [cut for cut in cuts if cut[2] - cut[1] >= _LEAST_PART * (box.end - box.start)] or cuts
         if not big:
-            yield EpochPart(None, box.start, box.end, *self._batches(None, box.start, box.end, box))
+            yield _EpochPart(None, box.start, box.end, *self._batches(None, box.start, box.end, box))
             return
         for number, (epoch, a, b, lo, hi) in enumerate(big):
             start = box.start if number == 0 else a
             end = box.end if number == len(big) - 1 else b
             share = (max(0.0, (a - lo) / (hi - lo)), min(1.0, (b - lo) / (hi - lo)))
-            yield EpochPart(epoch.number, start, end, *self._batches(epoch, start, end, box), share)
+            yield _EpochPart(epoch.number, start, end, *self._batches(epoch, start, end, box), share)
 
     def _batches(self, epoch: TrainedEpoch | None, start: float, end: float, box: Box) -> tuple[int | None, int | None, int]:
         """(first, last, ±) of the batches that ran meanwhile, counted in the epoch where there is one."""
@@ -301,7 +303,7 @@ class _Telling:
             return done, float(done), done
         return found
 
-    def _elsewhere(self, part: EpochPart) -> tuple[tuple[int | None, int, int], ...]:
+    def _elsewhere(self, part: _EpochPart) -> tuple[tuple[int | None, int, int], ...]:
         """The same batches, else the same share, of the other epochs."""
         out: list[tuple[int | None, int, int]] = []
         for epoch in self.training.epochs:
@@ -316,7 +318,7 @@ class _Telling:
                 out.append((epoch.number, self.seen.at(ends[0]), self.seen.at(ends[1])))
         return tuple(out)
 
-    def _longer(self, part: EpochPart) -> float | None:
+    def _longer(self, part: _EpochPart) -> float | None:
         """Seconds that the batches took longer than the same ones of other epochs."""
         if part.first is None or part.last is None or part.last - part.first < 2 * max(self.training.rate.every, 1):
             return None
@@ -342,13 +344,13 @@ class _Telling:
     def matters(self, one: Finding) -> bool:
         """At least 5 % of its own stretch, and 0.5 % of the run or 2 % of its epoch; or 8 % more for 10 s (less is a pause)."""
         stretch = abs(self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1)))
-        least = OF_RUN * self.run_joules
+        least = _OF_RUN * self.run_joules
         epoch = next((e for e in self.training.epochs if e.number == one.epoch), None)
         if epoch is not None and epoch.start is not None and epoch.end is not None:
-            least = min(least, OF_EPOCH * self._joules(self.seen.at(epoch.start.ns), self.seen.at(epoch.end.ns)))
+            least = min(least, _OF_EPOCH * self._joules(self.seen.at(epoch.start.ns), self.seen.at(epoch.end.ns)))
         more = one.delta_joules or 0.0
-        strong = more >= STRONG * stretch and one.end_ps - one.start_ps >= LONG_ENOUGH_S * PS_PER_S
-        return strong or abs(more) >= max(OF_STRETCH * stretch, least)
+        strong = more >= _STRONG * stretch and one.end_ps - one.start_ps >= _LONG_ENOUGH_S * PS_PER_S
+        return strong or abs(more) >= max(_OF_STRETCH * stretch, least)
 
     def paused(self, one: Finding) -> bool:
         """Whether it drew less because its steps took longer by half of it or more: the records tell of that pause already."""
@@ -378,14 +380,14 @@ class _Telling:
             begin = max(begin, float(model.readings.lo[judged[0]]))
         span = (begin, end)
         ceiling = model.readings.ceiling
-        least = np.where(np.isfinite(ceiling), ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
-        strong = could_find.Strong(least * STRONG / OF_STRETCH * (1 - OF_STRETCH) / (1 - STRONG), LONG_ENOUGH_S)
+        least = np.where(np.isfinite(ceiling), ceiling, 0.0) * _OF_STRETCH / (1 - _OF_STRETCH)
+        strong = could_find.Strong(least * _STRONG / _OF_STRETCH * (1 - _OF_STRETCH) / (1 - _STRONG), _LONG_ENOUGH_S)
         looks, longest = layers.looks(len(model.readings)), layers.longest(model.readings)
-        # Sessions have limits of their own, by their traces: these speak of the rest.
+        # Sessions have limits of their own, by their traces: these are about the rest.
         sessions = _islands(self.seen)
         unknown = could_find.beside(could_find.doubtful(model.readings, span, least), sessions)
         spared = (*unknown, *sessions)
-        found = could_find.limits(model.readings, noise, span, least, OF_RUN * self.run_joules, looks, strong, longest, spared)
+        found = could_find.limits(model.readings, noise, span, least, _OF_RUN * self.run_joules, looks, strong, longest, spared)
         found = found._replace(apart=unknown)
         return found, could_find.sentence(found, span[1] - span[0])
 
@@ -410,7 +412,7 @@ def _sentence(one: Finding) -> str:
     length = (one.end_ps - one.start_ps) / PS_PER_S
     if one.delta_seconds is not None and abs(one.delta_seconds) >= 0.02 * length:
         drew.append(f"{one.delta_seconds:+.2f} s")
-    return f"{_where(one)}: {', '.join(drew)} against the usual level of training; {WOULD_TELL}"
+    return f"{_where(one)}: {', '.join(drew)} against the usual level of training; {_WOULD_TELL}"
 
 
 def _where(one: Finding) -> str:
@@ -433,14 +435,14 @@ def joined(own: Findings, whole: Findings, span: tuple[int, int]) -> Findings:
     if whole.reason:
         return own
 
-    def mine(all: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(one for one in all if one.end_ps > span[0] and one.start_ps < span[1])
+    def mine(one: Finding) -> bool:
+        return one.end_ps > span[0] and one.start_ps < span[1]
 
-    kept = mine(own.findings)
+    kept = tuple(filter(mine, own.findings))
     rest = tuple(
         one for one in whole.findings if not any(one.start_ps < k.end_ps and one.end_ps > k.start_ps for k in kept if k.delta_watts)
     )
     ordered = tuple(sorted((*kept, *rest), key=lambda one: (one.kind != "power", -abs(one.delta_joules or 0.0))))
     could = "; ".join(words for words in (own.could, f"over the whole training {whole.could}" if whole.could else "") if words)
     notes = tuple(dict.fromkeys((*own.notes, *whole.notes)))
-    return replace(own, findings=ordered, smaller=(*mine(own.smaller), *whole.smaller), could=could, notes=notes)
+    return replace(own, findings=ordered, smaller=own.smaller.some(mine, *whole.smaller), could=could, notes=notes)

@@ -19,7 +19,7 @@ from powertui.data.model import Floats, Int64s
 from powertui.data.training import ends
 from powertui.data.training.ends import Course
 
-LEAST = 3  # epochs: of two nobody knows which is as usual
+_LEAST = 3  # epochs: of two nobody knows which is as usual
 _BEYOND = 4.0  # a reading speaks against an offset with no more than so many errors
 _ROWS = 1500  # readings that all offsets are tried with
 _OFFSETS = 3000
@@ -32,7 +32,7 @@ _EVENLY = 0.2  # of the interval: no nearer to the likeliest of its offsets it i
 _PLACES = 5  # in question around each one that stands out
 _CELL = 0.02  # of the weight: places of less are not looked at
 _GAIN = 30.0  # how much better than a flat line: errors
-_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, and nothing tells for how long
+_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, for how long is not known
 _AROUND = 0.15  # of an epoch: so long before the training its program reads data, as a rule
 
 
@@ -110,7 +110,7 @@ def _within(
 
 def _cells(data: Samples, epochs: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], str] | str:
     """The places (offset, weight), none nearer than half an epoch to another, at which epochs look alike."""
-    if len(epochs) < LEAST:
+    if len(epochs) < _LEAST:
         return f"{len(epochs)} epochs without any record inside: nothing shows where the log lies on them"
     if len(data) < 4 * len(epochs):
         return f"only {len(data)} different samples"
@@ -196,7 +196,7 @@ class _Looking:
         return cost, rest
 
     def residuals(self, offset: float) -> Floats:
-        """How far each reading lies from the others at its share of an epoch, or from the idle machine; NaN: nothing tells."""
+        """How far each reading lies from the others at its share of an epoch, or from the idle machine; NaN: not known."""
         at = self.middle + offset
         epoch = np.searchsorted(self.start, at, side="right") - 1
         inside = (epoch >= 0) & (at < self.stop[np.maximum(epoch, 0)])

@@ -22,9 +22,9 @@ from powertui.data.energy.samples import Samples
 from powertui.data.training import apart
 from powertui.data.training.expected import ExpectedOfTraining
 
-MOST = 4000  # readings that are looked at together
+_MOST = 4000  # readings that are looked at together
 PIECE = 2000  # readings of a piece; the next one begins in its middle
-FACTOR = 8  # readings of a layer that make one of the next
+_FACTOR = 8  # readings of a layer that make one of the next
 _SHORT = 0.4  # of a piece: longer stretches are for the next layer
 _BY_CHANCE = 6.0  # errors: so far off lie the largest of many readings
 _PROMISING = 5.0  # errors: pieces in which nothing lies so far off are not looked at closely …
@@ -62,22 +62,22 @@ def found(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> Lay
 
 def looks(readings: int) -> int:
     """At how many pieces so many readings are looked at."""
-    return 1 if readings <= MOST else 2 * readings // PIECE
+    return 1 if readings <= _MOST else 2 * readings // PIECE
 
 
 def longest(readings: SensorReadings) -> float:
     """The longest stretch (s) that is looked for among all of these, and not among fewer."""
     count = len(readings)
-    return math.inf if count <= MOST else _SHORT * PIECE * float(readings.hi[-1] - readings.lo[0]) / count
+    return math.inf if count <= _MOST else _SHORT * PIECE * float(readings.hi[-1] - readings.lo[0]) / count
 
 
 def _layers(data: Samples) -> Iterator[Samples]:
     """The readings, then fewer and fewer of them, each the mean of several, until they can be looked at together."""
-    while len(data) > MOST:
+    while len(data) > _MOST:
         yield data
         pace = float(np.median(np.diff(data.hi)))
-        fewer = data.gathered(max(FACTOR * pace, 0.0))
-        if len(fewer) > MOST * 1.5 and len(fewer) > 0.7 * len(data):  # it has too many holes to be put together
+        fewer = data.gathered(max(_FACTOR * pace, 0.0))
+        if len(fewer) > _MOST * 1.5 and len(fewer) > 0.7 * len(data):  # it has too many holes to be put together
             return
         data = fewer
     yield data

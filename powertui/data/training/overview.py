@@ -18,7 +18,7 @@ from powertui.data.table import Column, Fact, Place, Result, Table, optional, te
 from powertui.data.training.seen import Seen
 from powertui.data.training.whole import TrainingWindow
 
-ID = "training_overview"
+_ID = "training_overview"
 
 
 def answer(seen: Seen) -> Result:
@@ -29,7 +29,7 @@ def answer(seen: Seen) -> Result:
     windows = [one for one in (whole.training(), *whole.epochs(), *whole.phases(), *whole.hours()) if one is not None]
     marked = [_marked(seen, mark) for mark in seen.marks]
     tables = (_windows([all_of_it, *windows, *marked]), _sensors([one.power for one in seen.placements]))
-    return Result(ID, "Overview", tables, tuple(facts), notes=_notes(seen))
+    return Result(_ID, "Overview", tables, tuple(facts), notes=_notes(seen))
 
 
 def _when(seen: Seen) -> list[Fact]:

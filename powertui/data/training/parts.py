@@ -1,4 +1,4 @@
-"""What a training is made of, in Unix ns. Where nothing tells wall time, ns since the first log's own zero stand for it."""
+"""What a training is made of, in Unix ns. Where wall time is not known, ns since the first log's own zero stand for it."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Island:
 
 @dataclass(frozen=True)
 class TrainedEpoch:
-    """One epoch of the training. A bound that nothing tells is None."""
+    """One epoch of the training. A bound that is not known is None."""
 
     number: int
     start: Moment | None
     end: Moment | None
-    validation: tuple[Moment, Moment] | None  # from when to when; None where nothing tells
+    validation: tuple[Moment, Moment] | None  # from when to when; None where it is not known
     steps: tuple[int, int] | None  # of the rate's numbers: done when it began, done when it ended
     source: str
     scalars: tuple[tuple[str, float], ...] = ()
@@ -138,7 +138,7 @@ class ScalarStrip:
     at_ns: Int64s  # ascending
     step: Int64s  # in the tag's own unit
     values: Floats
-    unit: str  # what its steps count: "steps", "epochs", or "" where nothing tells
+    unit: str  # what its steps count: "steps", "epochs", or "" where it is not known
 
     @property
     def label(self) -> str:

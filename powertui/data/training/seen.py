@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
     from powertui.data.training.whole import Whole
 
-ROOM_NS = (1 << 61) // PS_PER_NS
+_ROOM_NS = (1 << 61) // PS_PER_NS
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Seen:
 
     def column(self, unix_ns: Int64s) -> Int64s:
         """Many moments at once; what int64 ps cannot hold lies at its ends."""
-        return np.asarray(np.clip(unix_ns - self.zero_ns, -ROOM_NS, ROOM_NS) * PS_PER_NS, np.int64)
+        return np.asarray(np.clip(unix_ns - self.zero_ns, -_ROOM_NS, _ROOM_NS) * PS_PER_NS, np.int64)
 
     @property
     def rate(self) -> Rate:
@@ -190,7 +190,7 @@ def _island(island: Island, profile: Profile | None, zero: int, half: int) -> Is
 
 
 def _ps(moment: Moment | None, zero: int) -> int | None:
-    if moment is None or abs(moment.ns - zero) > ROOM_NS:
+    if moment is None or abs(moment.ns - zero) > _ROOM_NS:
         return None
     return (moment.ns - zero) * PS_PER_NS
 

@@ -163,7 +163,7 @@ def _inside(rate: Rate, epochs: Sequence[TrainedEpoch], lengths: tuple[Floats, F
 
 
 def _rest(row: int, rate: Rate, epochs: Sequence[TrainedEpoch], bound: int | None, usual: float) -> float | None:
-    """How long the steps took that an epoch still had after its last record, ns; None where nothing tells how many they were."""
+    """How long the steps took that an epoch still had after its last record, ns; None where it is not known how many they were."""
     epoch = next((one for one in epochs if one.end is not None and one.end.ns == bound), None)
     if epoch is None or epoch.steps is None or not int(rate.step[row]) <= epoch.steps[1] <= int(rate.step[row + 1]):
         return None

@@ -14,14 +14,13 @@ from powertui.data.energy import added_up, idle, integrate, leading, scopes
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
+from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
     PS_PER_S,
-    Badge,
     Clock,
-    Figure,
     PowerOnTrace,
     Run,
     Steps,
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from powertui.data.training.seen import Seen
     from powertui.data.training.windows import FoundWindow
 
-HOUR_NS = 3600 * NS_PER_S
-MOST_HOURS = 24 * 400
+_HOUR_NS = 3600 * NS_PER_S
+_MOST_HOURS = 24 * 400
 _LONG = 100_000  # readings: what working on them took is worth handing back
-CHECKPOINT = "checkpoint"
+_CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 
 
@@ -93,11 +92,11 @@ class Whole:
                 a, b = int(start[row]), int(end[row])
                 number = next((n for n, lo, hi in bounds if lo <= (a + b) // 2 < hi), None)
                 told = checkpoints.within(saved, a, b) if kind == PAUSE else None
-                words = (CHECKPOINT if told else _NAMES[kind]) + (f" in epoch {number}" if number is not None else "")
+                words = (_CHECKPOINT if told else _NAMES[kind]) + (f" in epoch {number}" if number is not None else "")
                 words += f" ({told.by})" if told else ""
                 out.append(
                     self._window(
-                        CHECKPOINT if told else kind, words, number, self.seen.at(a), self.seen.at(b), LOGGED_NS * PS_PER_NS
+                        _CHECKPOINT if told else kind, words, number, self.seen.at(a), self.seen.at(b), LOGGED_NS * PS_PER_NS
                     )
                 )
         out.sort(key=lambda one: one.start)
@@ -106,12 +105,12 @@ class Whole:
     def hours(self) -> list[TrainingWindow]:
         """Hour by hour of wall time, where it is longer than one."""
         lo, hi = self.seen.unix_ns(self.seen.start), self.seen.unix_ns(self.seen.end)
-        if hi - lo < HOUR_NS or (hi - lo) // HOUR_NS > MOST_HOURS:
+        if hi - lo < _HOUR_NS or (hi - lo) // _HOUR_NS > _MOST_HOURS:
             return []
-        first = lo - lo % HOUR_NS if self.seen.wall else lo
+        first = lo - lo % _HOUR_NS if self.seen.wall else lo
         out = []
-        for number, at in enumerate(range(first, hi, HOUR_NS)):
-            a, b = max(at, lo), min(at + HOUR_NS, hi)
+        for number, at in enumerate(range(first, hi, _HOUR_NS)):
+            a, b = max(at, lo), min(at + _HOUR_NS, hi)
             out.append(self._window("hour", f"hour {number}", None, self.seen.at(a), self.seen.at(b), 0))
         return out
 
@@ -237,15 +236,15 @@ def _alignment(seen: Seen, power: PowerOnTrace) -> Alignment:
     return Alignment(at, lo, hi, power.status, power.source, ())
 
 
-def _idle(seen: Seen, channels: Sequence[PowerOnTrace], given: float | None) -> Figure | None:
+def _idle(seen: Seen, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
     """Idle power of all counted channels: what they drew while no record says that anything ran."""
     if given is not None:
-        return Figure(given, Badge.ASSUMED)
+        return idle.given(given)
     stretches = seen.training.stretches
     if not channels or not len(stretches) or any(one.status == "none" for one in channels):
-        return None
-    lo, hi = np.array([seen.at(int(stretches.start[0]))], np.int64), np.array([seen.at(int(stretches.end.max()))], np.int64)
-    return idle.of_all(channels, lo, hi)
+        return IdlePower(None)
+    lo, hi = seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+    return idle.of_all(channels, idle.When(np.array([lo], np.int64), np.array([hi], np.int64), lo, hi, True))
 
 
 def _per_step(found: Energy | None, steps: tuple[int, int] | None, every: int) -> tuple[float, float, float] | None:

@@ -18,7 +18,7 @@ import numpy as np
 from powertui.data.wire.types import Bytes
 from powertui.errors import FileChanged
 
-MAX_READ = 1 << 30  # Linux reads no more than 2 GiB at once
+_MAX_READ = 1 << 30  # Linux reads no more than 2 GiB at once
 
 
 def _anything(need: float) -> None:
@@ -66,7 +66,7 @@ class Stored:
         done = 0
         while done < len(data):
             try:
-                count = os.preadv(self._file, [data[done : done + MAX_READ].data], lo + done)
+                count = os.preadv(self._file, [data[done : done + _MAX_READ].data], lo + done)
             except OSError as error:
                 raise FileChanged(self.path, f"cannot be read any more ({error.strerror or error})") from None
             if not count:

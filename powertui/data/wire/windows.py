@@ -16,11 +16,11 @@ from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, Hop, Int64s, PickedFields, RawStat
 
 WINDOW = 1 << 20
-OUTLINE = 1 << 16  # of a message whose payloads are jumped over
-GAP = 1 << 18  # reading on over so many bytes costs less than beginning a new window
-RECORD = 1 << 12  # an event with its stats is nearly always smaller
-FIELD = 200  # bytes of memory for a field that is kept: its columns twice, and what is made of it
-PREFIX = 10  # the longest varint
+_OUTLINE = 1 << 16  # of a message whose payloads are jumped over
+_GAP = 1 << 18  # reading on over so many bytes costs less than beginning a new window
+_RECORD = 1 << 12  # an event with its stats is nearly always smaller
+_FIELD = 200  # bytes of memory for a field that is kept: its columns twice, and what is made of it
+_PREFIX = 10  # the longest varint
 
 
 class MessagePart(NamedTuple):
@@ -40,7 +40,7 @@ class Outline(NamedTuple):
 def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
     """`wire.hop`, window by window. Fields numbered `skip` are counted; other payloads that are large are not read."""
     hi = min(hi, stored.size)
-    width = WINDOW if skip else OUTLINE
+    width = WINDOW if skip else _OUTLINE
     buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
     parts: list[Hop] = []
     stretches: list[MessagePart] = []
@@ -51,7 +51,7 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
         found = wire.hop(data, 0, len(data), skip)
         skipped += found.skipped
         fields += len(found.number)
-        stored.admit(fields * FIELD)
+        stored.admit(fields * _FIELD)
         if found.bad < 0 or end == hi:
             parts.append(_moved(found, at))
             after, bad = end, at + found.bad if found.bad >= 0 else -1
@@ -94,7 +94,7 @@ def _payload(data: Bytes, base: int) -> tuple[int, int, int] | None:
 def _varint(data: Bytes, at: int) -> tuple[int, int]:
     """One varint and where the next byte lies; (0, -1) when there is none."""
     value = 0
-    for step, byte in enumerate(data[at : at + PREFIX].tolist()):
+    for step, byte in enumerate(data[at : at + _PREFIX].tolist()):
         value |= (byte & 0x7F) << 7 * step
         if byte < 0x80:
             return value & (1 << 64) - 1, at + step + 1
@@ -256,7 +256,7 @@ def event_stats(stored: Stored, position: int) -> list[RawStat]:
     """`wire.event_stats`: the stats of the event whose length prefix lies at this position."""
     if not 0 <= position < stored.size:
         return []
-    data = stored.read(position, min(position + RECORD, stored.size))
+    data = stored.read(position, min(position + _RECORD, stored.size))
     length, after = _varint(data, 0)
     if after < 0 or length > stored.size - position - after:
         return []
@@ -275,16 +275,16 @@ class Records(NamedTuple):
 
 def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
     """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
-    buffer = np.empty(WINDOW + 2 * RECORD, np.uint8)
-    breaks = np.append(np.flatnonzero(np.diff(positions) > GAP) + 1, len(positions))
+    buffer = np.empty(WINDOW + 2 * _RECORD, np.uint8)
+    breaks = np.append(np.flatnonzero(np.diff(positions) > _GAP) + 1, len(positions))
     row = 0
     while row < len(positions):
         base = int(positions[row])
         after = int(np.searchsorted(positions, base + WINDOW))
         after = min(after, int(breaks[np.searchsorted(breaks, row, side="right")]))
         last = int(positions[after - 1])
-        length, size = _varint(stored.read(last, min(last + PREFIX, stored.size)), 0)
+        length, size = _varint(stored.read(last, min(last + _PREFIX, stored.size)), 0)
         whole = 0 < size <= stored.size - last and length <= stored.size - last - size
-        end = last + size + length if whole else min(last + PREFIX, stored.size)
+        end = last + size + length if whole else min(last + _PREFIX, stored.size)
         yield Records(slice(row, after), stored.read(base, end, buffer), positions[row:after] - base)
         row = after

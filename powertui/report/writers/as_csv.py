@@ -9,7 +9,7 @@ from powertui.report import text
 from powertui.units import fixed
 
 
-class Exact:
+class _Exact:
     """A number that is text already, with every digit. It may begin with a minus, which text from a file may not."""
 
     __slots__ = ("digits",)
@@ -39,7 +39,7 @@ def _cells(column: Column) -> Iterator[object]:
     if column.kind in TIMES:
         size = ps_of(column.unit)
         digits = len(str(size)) - 1
-        return (None if v is None else Exact(fixed(int(v), size, digits)) for v in (column.value(i) for i in range(len(column))))
+        return (None if v is None else _Exact(fixed(int(v), size, digits)) for v in (column.value(i) for i in range(len(column))))
     return iter(_plainly(value) for value in column.exports())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from powertui.data.table import Result, Table
 from powertui.report import text
 
-ROWS = 100
+_ROWS = 100
 
 
 def write(result: Result) -> str:
@@ -25,7 +25,7 @@ def _table_lines(table: Table) -> list[str]:
     head = [f"### {text.markdown_text(table.title)}", ""]
     if not len(table):
         return [*head, text.markdown_text(table.empty or "No rows.")]
-    body = [[column.text(row) for column in table.shown] for row in range(min(ROWS, len(table)))]
+    body = [[column.text(row) for column in table.shown] for row in range(min(_ROWS, len(table)))]
     right = [i for i, column in enumerate(table.shown) if column.numeric]
     out = [*head, *text.markdown([column.label for column in table.shown], body, right=right)]
-    return [*out, "", f"… {len(table) - ROWS:,} more rows."] if len(table) > ROWS else out
+    return [*out, "", f"… {len(table) - _ROWS:,} more rows."] if len(table) > _ROWS else out

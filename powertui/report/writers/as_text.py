@@ -6,8 +6,8 @@ from powertui.data.table import Column, Result, Table
 from powertui.plain import plain
 from powertui.report import text
 
-ROWS = 40
-NAME_CELLS = 72  # of one cell of text: kernel names run to thousands of characters
+_ROWS = 40
+_NAME_CELLS = 72  # of one cell of text: kernel names run to thousands of characters
 
 
 def write(result: Result) -> str:
@@ -15,7 +15,7 @@ def write(result: Result) -> str:
     return "\n".join(_lines(result)) + "\n"
 
 
-def _lines(result: Result, rows: int = ROWS) -> list[str]:
+def _lines(result: Result, rows: int = _ROWS) -> list[str]:
     """The same, line by line."""
     out = [plain(result.title)]
     out += text.labelled([(plain(fact.label), plain(fact.text()) + _badge(fact.badge)) for fact in result.facts])
@@ -26,7 +26,7 @@ def _lines(result: Result, rows: int = ROWS) -> list[str]:
     return out
 
 
-def _table_lines(table: Table, rows: int = ROWS) -> list[str]:
+def _table_lines(table: Table, rows: int = _ROWS) -> list[str]:
     """One table below its title."""
     title = plain(table.title)
     if not len(table):
@@ -41,7 +41,7 @@ def _table_lines(table: Table, rows: int = ROWS) -> list[str]:
 
 
 def _cell(column: Column, row: int) -> str:
-    return plain(column.text(row), NAME_CELLS) if column.kind == "text" else column.text(row)
+    return plain(column.text(row), _NAME_CELLS) if column.kind == "text" else column.text(row)
 
 
 def _badge(badge: object) -> str:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from powertui.errors import NotSupported, SensorError
-from powertui.sampler.prometheus import MOST_POINTS
+from powertui.sampler.prometheus_api import MOST_POINTS
 from powertui.sampler.source import Options, open_source, reason_of
 from tests.bmc.prometheus import IpmiExporter
 

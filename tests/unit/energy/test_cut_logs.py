@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.energy_answers import cut, injected
+from benchmarks.energy_answers import CUTS, cut, injected
 from powertui.data.energy.predict import WindowShares
 from powertui.data.energy.samples import MEMORY, Samples
 
@@ -32,6 +32,18 @@ def test_a_log_that_is_cut_is_never_sure_and_wrong(shared_data: Path, name: str,
     assert told.get("sure holds", 1.0) == 1
     if sensor != "mean 1 s, 1 W":  # a dozen readings of it fit a pause in the profile as well as the one before it
         assert told.get("unsure holds", 1.0) == 1
+
+
+@pytest.mark.parametrize(("share", "seed"), [(0.55, 1), (0.6, 2)])
+def test_what_the_fit_and_the_window_leave_open_count_together(
+    shared_data: Path, monkeypatch: pytest.MonkeyPatch, share: float, seed: int
+) -> None:
+    """Means of a second that seem to be of half a second: either doubt alone was narrow enough, and the place 0.32 s off."""
+    monkeypatch.setitem(CUTS, "ends here", (None, share))
+    rows = cut(shared_data / "own" / "bursts" / "keras_4ep_1s_sensor", seed, ["mean 1 s every 0.1 s"], ["ends here"])
+    told = {row.what: row.value for row in rows if row.kind == "cut"}
+    assert told["sure and wrong"] == 0
+    assert told["unsure holds"] == 1
 
 
 @pytest.mark.parametrize("name", ["keras_quiet_3ep", "keras_4ep_1s_sensor"])

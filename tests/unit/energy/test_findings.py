@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from powertui.data.energy import fold
+from powertui.data.energy import fold, scan
 from powertui.data.energy.findings import epochs as against_epochs
-from powertui.data.energy.findings import joined
+from powertui.data.energy.findings import joined, neighbours
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
 from tests.synthetic import Burst, Plan
 from tests.synthetic.placed import make, sensed, truly_placed
 
+Windows = Sequence[tuple[int, int]]
 QUIET = Plan(seconds=40, step_s=0.2, epochs=2)
 
 
@@ -54,7 +56,7 @@ def test_a_burst_is_found_where_it_was(watts: float, first: int, last: int) -> N
 
 def test_less_power_at_the_same_pace_may_be_more_all_around() -> None:
     one = make(0, replace(QUIET, bursts=(Burst(1, 30, 60, -40.0),)))
-    (finding,) = power_of(compared(one, "nvml-1s", 0, ops=lambda lo, hi: {}))
+    (finding,) = power_of(compared(one, "nvml-1s", 0, ops=lambda *asked: {}))
     assert finding.delta_watts is not None
     assert finding.delta_watts < 0
     assert finding.text.endswith("this stretch drew less, or those around it drew more")
@@ -132,15 +134,45 @@ def test_an_ambiguous_alignment_is_said_and_marks_findings_as_estimated() -> Non
 def test_ops_that_ran_longer_are_named_and_otherwise_said_to_be_none() -> None:
     one = make(7, replace(QUIET, bursts=(Burst(1, 45, 71, 60.0),)))
 
-    def ops(lo: int, hi: int) -> dict[str, int]:
-        late = lo > one.steps.start[len(one.steps) // 2]
-        return {"MatMul": hi - lo, "Checkpoint": (hi - lo) // 3 if late else 0}
+    def ops(lo: int, hi: int, others: Windows, least: float) -> dict[str, tuple[int, list[int]]]:
+        def late(lo: int, hi: int) -> int:
+            return (hi - lo) // 3 if lo > one.steps.start[len(one.steps) // 2] else 0
+
+        return {"MatMul": (hi - lo, [b - a for a, b in others]), "Checkpoint": (late(lo, hi), [late(a, b) for a, b in others])}
 
     (finding,) = power_of(compared(one, "nvml-1s", 7, ops=ops))
     assert finding.ops[0][0] == "Checkpoint"
     assert "Checkpoint ran" in finding.text
-    (finding,) = power_of(compared(one, "nvml-1s", 7, ops=lambda lo, hi: {"MatMul": 10}))
+    (finding,) = power_of(compared(one, "nvml-1s", 7, ops=lambda lo, hi, others, least: {"MatMul": (10, [10] * len(others))}))
     assert finding.text.endswith("no difference in the trace")
+
+
+def test_why_smaller_differences_are_some_is_looked_up_when_they_are_read_and_once() -> None:
+    steps = _steps(2, 400, slow=(1, 20, 23, 1.5))
+    two = Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, "")))
+    asked = []
+
+    def ops(lo: int, hi: int, others: Windows, least: float) -> dict[str, tuple[int, list[int]]]:
+        asked.append((lo, hi))
+        return {"Checkpoint": (hi - lo, [0] * len(others))}
+
+    result = joined.of(joined.FindingInputs(make(1, QUIET).trace, steps, two, None), ops)
+    assert not result.findings
+    assert len(result.smaller) == 1
+    assert not asked
+    assert result.smaller[0].ops[0].name == "Checkpoint"
+    assert "Checkpoint ran" in result.smaller[-1].text
+    assert [one.explained for one in result.smaller] == [True]
+    assert len(asked) == 1
+
+
+def test_steps_without_pauses_are_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scanned = []
+    stretches = scan.stretches
+    monkeypatch.setattr(scan, "stretches", lambda *asked: (scanned.append(asked), stretches(*asked))[1])
+    found = neighbours.time(_steps(1, 200, slow=(0, 80, 120, 1.5)), np.random.default_rng(1))
+    assert [(one.first, one.last) for one in found] == [(80, 121)]
+    assert len(scanned) == 1
 
 
 def test_steps_that_count_on_over_epochs_are_folded_by_their_place() -> None:

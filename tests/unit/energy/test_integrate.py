@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.energy import curve as curves
-from powertui.data.energy import idle, integrate, placing, sensor
+from powertui.data.energy import integrate, placing, sensor
 from powertui.data.model import PS_PER_S, Badge, Figure, PowerKind, PowerOnTrace, PowerSeries, Scope, Sensor
 
 S = 1_000_000_000
@@ -425,30 +425,6 @@ def test_stretches_apart_are_summed_and_the_pause_is_left_out() -> None:
     assert mean is not None
     assert mean.joules == pytest.approx(1000, rel=1e-3)
     assert integrate.mean_energy(power, [], []) is None
-
-
-# ── idle ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_idle_is_read_from_pauses_of_the_trace() -> None:
-    times = np.arange(0, 100.0)
-    busy = (times >= 20) & (times < 60)
-    power = placed(times, np.where(busy, 300.0, 100.0) + np.random.default_rng(0).normal(0, 1, 100))
-    found = idle.power(power, [ps(20), ps(25)], [ps(40), ps(60)])
-    assert found is not None
-    assert found.value == pytest.approx(99, abs=1.5)
-    assert found.badge is Badge.MEASURED
-    split = integrate.energy(power, ps(25), ps(55), idle=found)
-    assert split.joules is not None
-    assert split.active_joules == pytest.approx(split.joules - found.value * 30)
-    assert split.idle_joules == pytest.approx(found.value * 30)
-
-
-def test_idle_is_unknown_without_pauses_and_given_by_a_person() -> None:
-    power = noisy()
-    assert idle.power(power, [ps(-10)], [ps(200)]) is None
-    assert idle.power(power, [ps(-10)], [ps(98)]) is None  # a pause of two readings tells nothing
-    assert idle.power(power, [], [], given_w=90.0) == Figure(90.0, Badge.ASSUMED)
 
 
 # ── clocks ───────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, align, integrate, mixture, placing
+from powertui.data.energy.idle import IdlePower
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, LogPlace, PowerOnTrace
 from tests.synthetic import traces
 
@@ -95,7 +96,7 @@ def test_channels_of_one_log_move_together() -> None:
         (align.Placed(up, NOWHERE), align.Placed(down, NOWHERE)),
         (0, 1),
         "",
-        lambda: None,
+        lambda: IdlePower(None),
     )
     total = found.energy(30 * S, 50 * S)
     assert total is not None
@@ -118,7 +119,7 @@ def test_too_many_combinations_are_withheld() -> None:
     assert mixture.worlds(logs) == []
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
     placed = tuple(align.Placed(one, NOWHERE) for one in logs)
-    found = account.Account(trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", lambda: None)
+    found = account.Account(trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", lambda: IdlePower(None))
     told = found.energy(45 * S, 60 * S)
     assert told is not None
     assert told.joules is None

@@ -42,6 +42,15 @@ def test_training_that_goes_on_beside_the_profile_moves_no_log_away(seed: int, n
     assert found.status == "ambiguous" or low - 0.3 <= found.offset_s <= high + 0.3
 
 
+@pytest.mark.parametrize("seed", [4, 128, 145])
+def test_training_may_go_on_for_long_where_nobody_profiled_it(seed: int, tmp_path: Path) -> None:
+    """Each second of it cost as much as the one before, so that the end of the log's work had to be the end of the profile."""
+    found, low, high = laid(seed, "25 ms of 0.1 s", tmp_path)
+    assert found.status == "ambiguous"
+    assert found.lo_s <= high
+    assert found.hi_s >= low
+
+
 def test_where_nothing_stands_out_all_places_are_in_question(tmp_path: Path) -> None:
     """A meter of moments that beats with the steps: hardly any offset is worse than another."""
     found, low, high = laid(2, "moment 0.04 s", tmp_path)

@@ -576,7 +576,7 @@ def test_idle_devices_are_counted_and_derived_lines_marked(shared_data: Path) ->
 def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.synthetic import xplane as made
 
-    for name, most in (("PLANES", 5), ("LINES", 7), ("SAID", 3)):
+    for name, most in (("_PLANES", 5), ("_LINES", 7), ("_SAID", 3)):
         monkeypatch.setattr(xplane, name, most)
     plane = made.blob(2, b"/host:CPU") + made.blob(3, made.blob(4, b"\x08\x01\x10\x00\x18\x05"))
     path = tmp_path / "vm.xplane.pb"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from powertui.data.energy.sensor_defaults import defaults
+from powertui.data.model import PowerKind
+from powertui.data.power import registry
 from powertui.errors import NotSupported, SensorError
+from powertui.sampler import inventory
+from powertui.sampler.csv_columns import absolute_time
 from powertui.sampler.csv_format import mark_row, reading_row
-from powertui.sampler.csv_tail import absolute_time
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source, reason_of
+from powertui.sampler.targets import Target
 
 
 @pytest.fixture
@@ -165,7 +172,7 @@ def test_a_line_without_end_is_not_kept(tmp_path, follow):
     for _ in range(20):
         append(path, "x" * (1 << 18))
         told += [reason_of(r.quality) for r in source.read()]
-        assert len(source._rest) <= 1 << 16
+        assert len(source._file._rest) <= 1 << 16
     assert told == ["a line of more than 64 KiB is not a row"]
     append(path, "\n1700000000,7\n")
     assert [r.watts for r in source.read()] == [7.0]
@@ -202,3 +209,58 @@ def test_our_own_recording_with_impossible_times(tmp_path, follow):
         append(path, f"{t},1,bmc,power,99,,{rtt},ok,,\n")
     assert source.read() == []
     file.close("done")
+
+
+def test_a_recording_that_is_followed_is_told_as_what_it_records(tmp_path):
+    """A mean since the last reading stays one, with its step, its device and its rhythm; so does what made it."""
+    path, own = tmp_path / "p.csv", tmp_path / "own.csv"
+    file = RecordingFile(path, 0.5)
+    about = Channel("GPU 0", "node7", "gpu", 0.5, "interval", "counter", period_s=0.1, index=0, uuid="GPU-1")
+    file.add_source("nvml", Info("nvml", "nvml:", "", (about, Channel("odd", scope="x"))))
+    file.write(reading_row(Reading(1_699_999_999.0, 1.0, 100.0, 0.0, "nvml", "GPU 0", joules=0.0)))
+    source = open_source(f"csv:{path}")
+    info = source.open()
+    assert info.source == "nvml, followed in a powertui recording"
+    first, odd = info.channels
+    assert first == replace(about, name="nvml GPU 0", period_s=0.5)
+    assert (odd.kind, odd.scope, odd.quantum_w) == ("sampled", "unknown", None)
+    mine = RecordingFile(own, 0.5)
+    mine.add_source(source.name, info)
+    for n in range(8):
+        reading = Reading(1_700_000_000.0 + n, 1.0 + n, 100.0, 0.0, "nvml", "GPU 0", joules=100.0 * n)
+        file.write(reading_row(reading))
+    for one in source.read():
+        mine.write(reading_row(one))
+    mine.close("done")
+    (series,) = registry.load(str(own)).series
+    assert series.kind is PowerKind.INTERVAL
+    assert np.nansum(series.joules) == pytest.approx(700.0)
+    assert defaults(series.sensor).window_s == 1.0  # NVML's
+    source.close()
+    file.close("done")
+
+
+@pytest.mark.parametrize(
+    ("rows", "period"),
+    [("1700000000,1\n1700000002,1\n1700000004,1\n", 2.0), ("1,1\n2,1\n3,1\n", None), ("1700000000,1\n", None), ("", None)],
+)
+def test_how_often_a_file_has_news_is_what_its_rows_say(tmp_path, rows, period):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n" + rows)
+    source = open_source(f"csv:{path}")
+    assert [c.period_s for c in source.open().channels] == [period]
+    source.close()
+    assert inventory.look_there([Target(f"csv:{path}", Options())])[0].every_s == period
+
+
+def test_a_file_that_is_begun_again_and_has_no_header_yet(tmp_path, follow):
+    path = tmp_path / "p.csv"
+    path.write_text("timestamp,watts\n1700000000,1\n")
+    source = follow(path)
+    path.rename(tmp_path / "old.csv")
+    path.write_text("")
+    assert source.read() == []
+    append(path, "watts,time_")
+    assert source.read() == []
+    append(path, "epoch\n5,1700000005\n")
+    assert [(r.t, r.watts) for r in source.read()] == [(1700000005.0, 5.0)]

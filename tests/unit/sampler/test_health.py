@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from itertools import pairwise
 
 import pytest
@@ -33,6 +34,22 @@ def test_trapezoids():
 def test_readings_inside_a_stretch_are_counted_from_the_first_on():
     h = feed(health(), (0, 100.0), (1, 200.0), (2, 200.0))
     assert [h._ledger.inside(lo, hi) for lo, hi in ((-5, 9), (0, 2), (1, 2), (1.5, 9), (3, 9))] == [3, 3, 2, 1, 0]
+
+
+def test_energy_that_is_asked_for_while_a_reading_comes_has_it_whole_or_not_at_all(monkeypatch):
+    h = feed(health(), (0, 100.0), (1, 100.0))
+    append, answers = h._ledger.append, []
+    asking = threading.Thread(target=lambda: answers.append(h.between(0, 2.5, hold=True)))
+
+    def asked_meanwhile(*entry):
+        asking.start()
+        asking.join(0.3)
+        append(*entry)
+
+    monkeypatch.setattr(h._ledger, "append", asked_meanwhile)
+    feed(h, (2, 100.0))
+    asking.join()
+    assert answers[0][:2] == pytest.approx((250.0, 2.5))
 
 
 def test_nothing_is_bridged_over_a_failed_reading_or_a_long_hole():

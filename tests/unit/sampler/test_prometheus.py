@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.errors import SensorError, UsageError
-from powertui.sampler.prometheus import METRICS, MOST_POINTS, _scope, chunks
+from powertui.sampler.prometheus_api import MOST_POINTS, chunks
+from powertui.sampler.prometheus_metrics import METRICS, scope_of
 from powertui.sampler.source import Options, open_source
 
 
@@ -36,7 +37,7 @@ def test_no_server():
 
 
 def test_what_the_known_metrics_are_about():
-    scopes = {metric: _scope(metric, {"instance": "a"}) for metric in METRICS}
+    scopes = {metric: scope_of(metric, {"instance": "a"}) for metric in METRICS}
     assert [metric for metric, scope in scopes.items() if scope == "node"] == [
         "ipmi_dcmi_power_consumption_watts",
         "redfish_chassis_power_powercontrol_power_consumed_watts",
@@ -47,6 +48,6 @@ def test_what_the_known_metrics_are_about():
     assert [metric for metric, scope in scopes.items() if scope == "gpu"] == [
         "DCGM_FI_DEV_POWER_USAGE", "nvidia_smi_power_draw_watts", "rocm_average_socket_power_watts",
     ]  # fmt: skip
-    zones = {zone: _scope("kepler_node_cpu_watts", {"zone": zone}) for zone in ("package", "dram", "core", "uncore")}
+    zones = {zone: scope_of("kepler_node_cpu_watts", {"zone": zone}) for zone in ("package", "dram", "core", "uncore")}
     assert zones == {"package": "package", "dram": "dram", "core": "rail", "uncore": "rail"}
-    assert _scope("kepler_node_platform_joules_total", {"mode": "idle"}) == "unknown"
+    assert scope_of("kepler_node_platform_joules_total", {"mode": "idle"}) == "unknown"

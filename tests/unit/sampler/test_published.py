@@ -51,7 +51,7 @@ def test_a_published_recording_is_found_and_stands_for_the_machine(tmp_path: Pat
         ("bmc1 Total Power", "node7", "node"), ("bmc1 P0", "node7", "unknown"),
     ]  # fmt: skip
     assert found.watts == {"bmc1 Total Power": 612.0, "bmc1 P0": None}
-    assert found.reasons == {"bmc1 P0": "nothing new was told meanwhile"}
+    assert found.reasons == {"bmc1 P0": "no new value came meanwhile"}
     assert "Ask its administrator" not in "\n".join(inventory.tell([found]))
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 5_000_000)})
     with counting(tmp_path):

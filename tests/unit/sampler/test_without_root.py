@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from powertui.errors import AuthenticationFailed, NotSupported, UsageError
+from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import gpu_programs, inventory, perf, slurm
 from powertui.sampler.source import STALE, Options, open_source, reason_of
 from powertui.sampler.sysfs import DENIED, GONE
+from tests.unit.sampler.test_in_band import rapl_tree
 from tests.waiting import until
 
 US = 1_700_000_000_000_000
@@ -370,6 +371,42 @@ def test_a_gpus_power_is_not_recorded_twice(path: Path, tmp_path: Path) -> None:
     put(root, "sys/class/hwmon/hwmon0/power1_average", "45000000")
     assert [t.url for t in inventory.local_targets(str(root))] == ["hwmon:"]
     assert [t.url for t in inventory.local_targets(str(tmp_path / "empty"))] == ["amd-smi:"]
+
+
+def test_sockets_are_not_counted_twice(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """amd_energy and powercap read the same registers of the processor."""
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    root = tmp_path / "root"
+    put(root, "sys/class/hwmon/hwmon0/name", "amd_energy")
+    put(root, "sys/class/hwmon/hwmon0/energy1_input", "77000000")
+    put(root, "sys/class/hwmon/hwmon0/energy1_label", "Esocket0")
+    rapl_tree(root, {"intel-rapl:0": ("package-0", 77_000_000)})
+    program(path, "rocm-smi", ROCM_SMI)
+    for source in ("hwmon", "rapl"):
+        monkeypatch.setattr(f"powertui.sampler.{source}.standing", lambda *_: set())
+    assert {f.url for f in inventory.look_here(str(root)) if f.ok} == {"hwmon:", "rapl:", "amd-smi:"}
+    assert [t.url for t in inventory.local_targets(str(root))] == ["hwmon:", "amd-smi:"]
+
+
+def test_every_closed_source_is_asked_for(path: Path, tmp_path: Path, cray: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line, perf only where powercap is not asked for with it."""
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr(perf, "open_event", lambda event: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    monkeypatch.setattr("powertui.sampler.pm_counters._value", lambda *_: (None, DENIED))
+    monkeypatch.setattr("powertui.sampler.hwmon.read_number", lambda _: (None, DENIED))
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    perf_tree(cray, "event=0x02")
+    put(cray, "sys/class/hwmon/hwmon0/name", "power_meter")
+    put(cray, "sys/class/hwmon/hwmon0/power1_average", "250000000")
+    program(path, "sstat", "4711.batch|0\n4711.0|\n")
+    told = inventory.look_here(str(cray))
+    assert {f.url for f in told if f.denied} == {"pm_counters:", "hwmon:", "perf:", "slurm:"}
+    last = list(inventory.tell(told))[-1]
+    for wish in ("/sys/cray/pm_counters", "/sys/class/hwmon", "perf_event_paranoid=0", "AcctGatherEnergyType", "/run/powertui"):
+        assert last.count(wish) == 1, last
+    with pytest.raises(SensorError, match="Slurm counts no energy") as caught:
+        inventory.local_targets(str(cray))
+    assert "pm_counters: You may not read" in str(caught.value)
 
 
 def test_what_to_ask_the_administrator_for(path: Path, tmp_path: Path, cray: Path) -> None:

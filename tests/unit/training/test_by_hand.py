@@ -69,7 +69,7 @@ def test_what_is_taken_out_is_a_training_of_its_own(logs: Path) -> None:
     for kind, name in (("session", "one/train/session_0"), ("scalars", "one"), ("power log", "one/power.csv")):
         after = by_hand.corrected(found, [moved(found, kind, to="")])
         assert len(after.trainings) == 3
-        own = next(one for one in after.trainings if one.reasons == ("on its own by hand",))
+        own = next(one for one in after.trainings if one.reasons == ("set apart by hand",))
         assert own.name.startswith(name)
         assert len(by_hand.parts(own)) == 1
         left = next(one for one in after.trainings if one.path == named(found, "one").path and one.sessions and one is not own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, integrate
 from powertui.data.energy.findings import unexplained
 from powertui.data.formats import tfevents, tfevents_ends
+from powertui.data.logdir import trainings
 from powertui.data.model import PS_PER_S, PowerOnTrace, Steps, Trace
 from powertui.data.opened import Opened
 from powertui.data.training import windows
@@ -61,6 +63,23 @@ def test_train_and_validation_and_their_power_are_one_training(tmp_path: Path) -
     assert {Path(file.path).parent.name for file in entry.tfevents} == {"train", "validation"}
     assert [Path(log.path).name for log in entry.power] == ["power.csv"]
     assert any("power log" in reason for reason in entry.reasons)
+
+
+def test_many_trainings_take_as_much_each_as_few(tmp_path: Path) -> None:
+    def calls(count: int) -> int:
+        for number in range(count):
+            events(tmp_path / f"{count}" / f"run_{number}", 1_795_000_000 + number, pid=7 + number, steps=range(10, 20, 10))
+        found = logdir.scan(tmp_path / f"{count}")
+        seen: list[str] = []
+        sys.setprofile(lambda frame, kind, _: seen.append(kind) if frame.f_code.co_filename == trainings.__file__ else None)
+        try:
+            assert len(found.trainings) == count
+        finally:
+            sys.setprofile(None)
+        return len(seen)
+
+    few, many = calls(20), calls(80)
+    assert many < 4.4 * few
 
 
 def test_programs_that_lie_side_by_side_are_two_trainings(tmp_path: Path) -> None:

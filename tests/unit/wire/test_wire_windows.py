@@ -20,7 +20,7 @@ JAX = "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    for name in ("WINDOW", "OUTLINE", "GAP", "RECORD"):
+    for name in ("WINDOW", "_OUTLINE", "_GAP", "_RECORD"):
         monkeypatch.setattr(windows, name, width)
 
 

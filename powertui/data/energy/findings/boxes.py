@@ -22,7 +22,7 @@ from powertui.data.energy.findings.readings import SensorReadings, covered, some
 from powertui.data.model import Bools, Floats, Int64s
 
 ALPHA = 0.002  # chance of one stretch by noise alone, anywhere in the recording
-MOST = 12  # stretches of one recording
+_MOST = 12  # stretches of one recording
 LEAST = 6  # readings that say what noise is
 _ALIKE = 0.6  # of a stretch's height: another one as long is like it
 _OFTEN = 5
@@ -76,7 +76,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet
         weight = 1.0 / (noise.one**2 + stretch.doubt**2)
         return _Tried(first, last, noise, *certainty(beyond[first:last], weight, stretch.shared(weight), noise, floor))
 
-    for _ in range(2 * MOST):
+    for _ in range(2 * _MOST):
         usual = ordinary(beyond, doubt, ~taken & free, floor)
         rough = noise_of(usual[:1], max(floor, spread(usual)))
         # What stands out most were all noise single, and what does for its length: a burst that counts as noise hides in one.
@@ -109,7 +109,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet
         foreign += part
         if abs(box.watts) >= least:
             boxes.append(box)
-        if (~taken).sum() < LEAST or len(boxes) == MOST:
+        if (~taken).sum() < LEAST or len(boxes) == _MOST:
             break
     return bridged(sorted(boxes, key=lambda one: one.start)), replace(noise, shortest=shortest, most=most)
 

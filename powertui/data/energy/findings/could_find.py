@@ -23,7 +23,7 @@ from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats, Int64s
 
-WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
+_WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
 _TIMES = 0.92  # of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
 SHORTEST_S = 0.25  # a smaller difference that is shorter is not told: it may come out half as long as it was
 _MOMENTS = 60
@@ -34,8 +34,8 @@ _NAMED = 2  # stretches of which nothing is promised, in the sentence
 _TELLING = 0.8  # of a limit before: a shorter one is worth telling
 _LEAST_SHARE = 0.02  # of a reading's window, to show anything
 _UNUSUAL = 4.0  # times the usual doubt: that of other work
-MOST_APART = 0.5  # of a run: where more of it is so doubtful, that is what is usual
-OUTSIDE = 2 / 3  # of a burst must lie where something is promised
+_MOST_APART = 0.5  # of a run: where more of it is so doubtful, that is what is usual
+_OUTSIDE = 2 / 3  # of a burst must lie where something is promised
 _FEWEST = 15  # of the moments must be left
 _ERROR = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -82,7 +82,7 @@ def limits(
     needed: dict[bool, list[float]] = {True: [], False: []}
     for length in lengths.tolist():
         starts = np.linspace(span[0], span[1] - length, _MOMENTS)
-        starts = starts[_outside(starts, length, apart) >= OUTSIDE]
+        starts = starts[_outside(starts, length, apart) >= _OUTSIDE]
         if len(starts) < _FEWEST:
             for found in needed.values():
                 found.append(math.inf)
@@ -110,7 +110,7 @@ def doubtful(readings: SensorReadings, span: tuple[float, float], least_w: Float
     begin = np.clip(np.concatenate([[span[0]], np.maximum.accumulate(hi)]), *span)
     end = np.clip(np.concatenate([lo, [span[1]]]), *span)
     gaps = np.flatnonzero(end - begin >= max(SHORTEST_S, 1.5 * pace))
-    if float((end - begin)[gaps].sum()) > MOST_APART * (span[1] - span[0]):
+    if float((end - begin)[gaps].sum()) > _MOST_APART * (span[1] - span[0]):
         return ()
     return tuple((float(begin[row]), float(end[row])) for row in gaps)
 
@@ -176,7 +176,7 @@ def _seconds(value: float) -> str:
 def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
     """The shortest length for each of the told watts, read between the lengths that were tried."""
     found: list[DetectionLimit] = []
-    for watts in WATTS:
+    for watts in _WATTS:
         enough = np.flatnonzero(needed <= watts)
         if not len(enough):
             continue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, overload
 
 from powertui.data.energy.fold import Folded
 from powertui.data.model import Badge, Floats
@@ -13,8 +14,8 @@ from powertui.data.model import Badge, Floats
 UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbors"
 LIMIT = "limit"  # it is unlike nothing: a limit of power or a throttled device held it back
 
-# What ran between two times: name → self time in ps.
-Ops = Callable[[int, int], Mapping[str, int]]
+# Of the ops that ran longer in a stretch than so many ps: how long there, and in each of some other stretches, self time in ps.
+Ops = Callable[[int, int, Sequence[tuple[int, int]], float], Mapping[str, tuple[int, Sequence[int]]]]
 
 
 class LongerOp(NamedTuple):
@@ -56,6 +57,42 @@ class Finding:
     share: tuple[float, float] | None = None  # of the epoch that it lies in, where that is all that tells
 
 
+class Unopened(Sequence[Finding]):
+    """Findings that nobody may ask for: what ran longer there is looked up when they are read, not when they are counted."""
+
+    def __init__(self, stretches: Sequence[Finding] = (), explain: Callable[[Finding], Finding] | None = None) -> None:
+        self.stretches = tuple(stretches)  # without ops and sentence; those with a sentence are told already
+        self._explain = explain
+
+    def some(self, kept: Callable[[Finding], bool], *more: Finding) -> Unopened:
+        """Those that pass, and others that are told already, still unopened."""
+        return Unopened((*filter(kept, self.stretches), *more), self._explain)
+
+    @cached_property
+    def _opened(self) -> tuple[Finding, ...]:
+        explain = self._explain
+        return tuple(one if one.text or explain is None else explain(one) for one in self.stretches)
+
+    def open(self) -> None:
+        """Look it all up now."""
+        _ = self._opened
+
+    def __len__(self) -> int:
+        return len(self.stretches)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._opened)
+
+    @overload
+    def __getitem__(self, row: int) -> Finding: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> tuple[Finding, ...]: ...
+
+    def __getitem__(self, row: int | slice) -> Finding | tuple[Finding, ...]:
+        return self._opened[row]
+
+
 @dataclass(frozen=True)
 class DetectionLimit:
     """A burst that would have been found nine times in ten: so many watts, from so many seconds on."""
@@ -79,7 +116,7 @@ class Findings:
 
     folded: Folded | None  # the epochs laid onto each other, where there are several
     findings: tuple[Finding, ...]  # those that matter, the largest energy first
-    smaller: tuple[Finding, ...] = ()  # real, but too small to matter
+    smaller: Unopened = field(default_factory=Unopened)  # real, but too small to matter
     limits: tuple[DetectionLimit, ...] = ()
     could: str = ""  # the same in a sentence, or why nothing could have been found
     notes: tuple[str, ...] = ()

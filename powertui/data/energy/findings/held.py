@@ -17,7 +17,7 @@ from powertui.data.energy.findings import neighbours
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, UNEXPLAINED, Finding
 from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Bools, Int64s, PowerOnTrace, PowerSeries, Steps
 
-THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"
+_THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"
 _AT = 0.02  # of the limit: that near to it is at it
 _LEAST_S, _LEAST_READINGS = 1.0, 3  # less is a reading that happens to lie there
 _BRIDGED_S = 1.0  # a regulator lets power off its limit for moments
@@ -48,9 +48,9 @@ def of(power: Iterable[PowerOnTrace]) -> tuple[HeldBack, ...]:
     placed = [one for one in power if one.status != "none"]
     found = []
     for (path, mark), at in marks.by_log(placed).items():
-        if mark.name.startswith(THROTTLED) and at.end_ps is not None and at.end_ps > at.start_ps:
+        if mark.name.startswith(_THROTTLED) and at.end_ps is not None and at.end_ps > at.start_ps:
             sure = all(one.status == "aligned" for one in placed if one.series.path == path)
-            found.append(HeldBack(at.start_ps, at.end_ps, (f"throttled ({mark.name.removeprefix(THROTTLED)})",), sure))
+            found.append(HeldBack(at.start_ps, at.end_ps, (f"throttled ({mark.name.removeprefix(_THROTTLED)})",), sure))
     for one in placed:
         if len(one.times) != len(one.series.times):
             continue

@@ -13,16 +13,26 @@ import numpy as np
 
 from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate
-from powertui.data.energy.findings import could_find, epochs, held, neighbours, told, unexplained
+from powertui.data.energy.findings import could_find, epochs, held, neighbours, rhythm, told, unexplained
 from powertui.data.energy.findings.box import Box
-from powertui.data.energy.findings.finding import EPOCHS, NEIGHBOURS, UNEXPLAINED, Against, Finding, Findings, LongerOp, Ops
+from powertui.data.energy.findings.finding import (
+    EPOCHS,
+    NEIGHBOURS,
+    UNEXPLAINED,
+    Against,
+    Finding,
+    Findings,
+    LongerOp,
+    Ops,
+    Unopened,
+)
 from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
 from powertui.data.model import PS_PER_S, Badge, Epochs, Floats, Int64s, PowerOnTrace, ScalarSeries, Steps, Trace
 
-OF_STRETCH = 0.05
-OF_RUN = 0.005
+_OF_STRETCH = 0.05
+_OF_RUN = 0.005
 _SAME = 0.3  # of the shorter of two stretches: they are one
 _OPS = 3
 _HELD = 20  # stretches that a limit held back, the longest, are listed
@@ -79,12 +89,14 @@ class _Joining:
                 notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not listed")
         found = held.without(self._with_times(found), self.run.held, self.run.trace.span)
         limited, found = self._held_back(found, notes)
-        matter = [one for one in found if self._matters(one)]
+        usual, said = rhythm.stalls(found)
+        notes += said
+        matter = [one for one in found if one not in usual and self._matters(one)]
         # That epochs differ a little is no news: what stands out against them alone is told when it matters.
         smaller = [one for one in found if one not in matter and (one.kind == "time" or _is_load(one))]
         return Findings(
             self.folded, (*(self._finished(one) for one in sorted(matter, key=_size)), *limited),
-            tuple(self._finished(one) for one in sorted(smaller, key=_size)), limits.findings, could, tuple(notes), self.reason,
+            Unopened(sorted(smaller, key=_size), self._finished), limits.findings, could, tuple(notes), self.reason,
             limits.seen, against, limits.apart,
         )  # fmt: skip
 
@@ -136,7 +148,9 @@ class _Joining:
             ), at)  # fmt: skip
             same = next((i for i, f in enumerate(out) if _overlap(f, one) >= _SAME), None)
             if same is None:
-                out.append(one)
+                # What takes as long in the other epochs is no news, however long it is beside its neighbors.
+                if witness != NEIGHBOURS or (one.delta_seconds or 0.0) >= _OF_STRETCH * (end - start) / PS_PER_S:
+                    out.append(one)
             elif witness not in out[same].witnesses and (out[same].kind == "time" or _overlap(out[same], one) >= 0.5):
                 out[same] = replace(out[same], witnesses=(*out[same].witnesses, witness))
         return out
@@ -170,8 +184,8 @@ class _Joining:
             span = (self.run.training[0] / PS_PER_S, self.run.training[1] / PS_PER_S)
             if self.run.near is not None and len(readings):
                 span = (max(span[0], float(readings.lo[0])), min(span[1], float(readings.hi[-1])))
-        joules = OF_RUN * self._run()[0]
-        least = np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0) * OF_STRETCH / (1 - OF_STRETCH)
+        joules = _OF_RUN * self._run()[0]
+        least = np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0) * _OF_STRETCH / (1 - _OF_STRETCH)
         apart = could_find.doubtful(readings, span, least)
         found = could_find.limits(readings, seen.noise, span, least, joules, apart=apart)
         return found, could_find.sentence(found, span[1] - span[0])
@@ -219,7 +233,7 @@ class _Joining:
     def _longer(self, rows: Int64s) -> float | None:
         """Seconds that steps took longer than usual."""
         known = rows[np.isfinite(self.usual[rows])] if len(rows) else rows
-        return float((self.lengths[known] - self.usual[known]).sum()) if len(known) else None
+        return neighbours.longer(self.lengths[known], self.usual[known]) if len(known) else None
 
     def _run(self) -> tuple[float, float]:
         """Joules and seconds of the whole run, as far as it is known."""
@@ -242,12 +256,12 @@ class _Joining:
         joules, seconds = self._run()
         if one.delta_joules is not None and one.delta_watts is not None and self.power is not None:
             stretch = self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1))
-            if abs(one.delta_joules) >= max(OF_STRETCH * abs(stretch), OF_RUN * joules):
+            if abs(one.delta_joules) >= max(_OF_STRETCH * abs(stretch), _OF_RUN * joules):
                 return True
         if one.delta_seconds is None or one.kind == "power":
             return False
         length = (one.end_ps - one.start_ps) / PS_PER_S
-        return abs(one.delta_seconds) >= max(OF_STRETCH * length, OF_RUN * seconds)
+        return abs(one.delta_seconds) >= max(_OF_STRETCH * length, _OF_RUN * seconds)
 
     def _finished(self, one: Finding) -> Finding:
         """The same, with the ops that ran longer there, and a sentence."""
@@ -269,12 +283,10 @@ class _Joining:
         if not len(rows):
             return ()
         start, end = int(steps.start[rows[0]]), int(ends[rows[-1]])
-        # Of a hundred thousand names hardly any ran for so long: nothing is asked of the others.
-        here = {name: ran for name, ran in self.ops(start, end).items() if ran > 0.02 * (end - start)}
-        rest = [self.ops(a, b) for _, a, b in one.elsewhere] if here else []
+        ran_there = self.ops(start, end, [(a, b) for _, a, b in one.elsewhere], 0.02 * (end - start))
         found = []
-        for name, ran in here.items():
-            usual = float(np.median([other.get(name, 0) for other in rest]))
+        for name, (ran, others) in ran_there.items():
+            usual = float(np.median(others))
             if ran - usual > max(0.02 * (end - start), 0.2 * usual):
                 found.append(LongerOp(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S))
         return tuple(sorted(found, key=lambda op: -op.more_s)[:_OPS])

@@ -13,6 +13,9 @@ from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 _LEAST = 20  # steps that tell what is usual
 _CHANCE = 1e-3
 _FIRST = 20  # steps at the beginning that may still trace
+MANY = 100  # stalls that are looked at, the longest
+_STALL = 2.0  # a step so many times as long as those around it holds something else
+_REACH = 7  # steps on either side that tell what is usual around one
 
 
 class Slow(NamedTuple):
@@ -20,7 +23,6 @@ class Slow(NamedTuple):
 
     first: int
     last: int
-    seconds: float  # longer, altogether
     p: float
 
 
@@ -52,17 +54,53 @@ def sure(one: scan.ScannedStretch, looks: int = 1) -> bool:
 
 
 def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
-    """Stretches of steps that took longer than the usual step of their group."""
-    found = []
+    """Stretches of steps that took longer than the usual step of their group: a slower pace, and stalls."""
+    found: list[Slow] = []
+    stalls: list[tuple[float, Slow]] = []
     every = seconds(steps)
     for rows in groups(steps):
         length = every[rows]
         usable = regular(length)
         if usable.sum() < _LEAST:
             continue
-        usual = float(np.median(length[usable]))
-        for one in scan.stretches(length - usual, usable, 1, 1, 0.01 * usual, 1, rng):
-            if one.mean > 0.05 * usual and sure(one):
-                more = float((length[one.first : one.last] - usual).sum())
-                found.append(Slow(int(rows[one.first]), int(rows[one.last - 1]) + 1, more, one.p))
+        around = _around(length)
+        stalled = usable & (length > _STALL * around)
+        # A slower pace drowns in the stalls of a run (an evaluation every 80 steps), so it is looked for without them.
+        steady = usable & ~stalled
+        if steady.sum() >= _LEAST:
+            usual = float(np.median(length[steady]))
+            for one in scan.stretches(length - usual, steady, 1, 1, 0.01 * usual, 1, rng):
+                if one.mean > 0.05 * usual and sure(one):
+                    found.append(Slow(int(rows[one.first]), int(rows[one.last - 1]) + 1, one.p))
+        stalls += _stalls(rows, length - around, stalled, steady)
+    return found + [slow for _, slow in sorted(stalls, key=lambda one: -one[0])[:MANY]]
+
+
+def _stalls(rows: Int64s, longer: Floats, stalled: Bools, steady: Bools) -> list[tuple[float, Slow]]:
+    """Steps, or a few that follow one another, that took so much longer (s) than those around them as noise never does."""
+    if not steady.any():
+        return []
+    noise = 1.4826 * float(np.median(np.abs(longer[steady])))
+    noise = max(noise, float(np.quantile(np.abs(longer[steady]), 0.95)) / 2, 1e-12)
+    found = []
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], stalled.astype(np.int8), [0]])))
+    for first, last in edges.reshape(-1, 2).tolist():
+        more = float(longer[first:last].max())
+        p = scan.tail(more / noise, float(steady.sum()), 1)
+        if p <= _CHANCE:
+            found.append((more, Slow(int(rows[first]), int(rows[last - 1]) + 1, p)))
     return found
+
+
+def _around(length: Floats) -> Floats:
+    """What the steps around each of them took, it among them."""
+    padded = np.pad(length, _REACH, mode="reflect") if len(length) > _REACH else np.pad(length, _REACH, mode="edge")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1), axis=1))
+
+
+def longer(length: Floats, usual: Floats) -> float:
+    """Seconds that the steps of one stretch took longer than usual. In a long one stalls are left out: they are told apart."""
+    if len(length) >= _LEAST:
+        typical = np.median(length)
+        length = np.where(length > _STALL * typical, typical, length)
+    return float((length - usual).sum())

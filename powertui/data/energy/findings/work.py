@@ -17,10 +17,10 @@ from powertui.data.energy.findings import unusual
 from powertui.data.energy.predict import Activity, Intervals
 from powertui.data.model import PS_PER_S, Floats, Int64s, ProcessKind, Steps, Trace
 
-BETWEEN = len(predict.NAMES)
-BETWEEN_NAME = "other work"
-LOOSE = (predict.NAMES[predict.COMPILE], BETWEEN_NAME)  # what draws now this and now that
-_NAMES = (*predict.NAMES, BETWEEN_NAME)
+_BETWEEN = len(predict.NAMES)
+_BETWEEN_NAME = "other work"
+LOOSE = (predict.NAMES[predict.COMPILE], _BETWEEN_NAME)  # what draws now this and now that
+_NAMES = (*predict.NAMES, _BETWEEN_NAME)
 _LONG_S = 0.2  # where no steps say how long one is
 _FEW = 3
 _SHARE = 0.01  # of the profile: a kind that filled less joins the next weaker one
@@ -82,9 +82,9 @@ def of(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSecond
 def _told_apart(one: Activity, long_ps: int, rare: Intervals, device: bool) -> tuple[Int64s, Int64s]:
     """The activity with what is not part of usual steps as a kind of its own."""
     waits = (one.kind == predict.HOST) | ((one.kind == predict.IDLE) & device)
-    kind = np.where(waits & (np.diff(one.edges) > long_ps), BETWEEN, one.kind)
+    kind = np.where(waits & (np.diff(one.edges) > long_ps), _BETWEEN, one.kind)
     edges = np.unique(np.concatenate([one.edges, np.clip(np.concatenate([rare.start, rare.end]), one.edges[0], one.edges[-1])]))
     kind = kind[np.searchsorted(one.edges, edges[:-1], side="right") - 1]
     # A device that works does what it does whatever else the host begins meanwhile.
     open_ = (kind <= predict.HOST) if device else (kind != predict.COMPILE)
-    return edges, np.where(open_ & rare.holds(edges[:-1]), BETWEEN, kind)
+    return edges, np.where(open_ & rare.holds(edges[:-1]), _BETWEEN, kind)

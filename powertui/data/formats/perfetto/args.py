@@ -19,8 +19,8 @@ from powertui.data.wire import schemas
 from powertui.data.wire.stored import Stored
 
 _LENGTH, _UNPACKED = 40, 63
-MOST = (1 << _UNPACKED - _LENGTH) - 1  # bytes of an event whose annotations can be read
-ANNOTATIONS = wire.tag(4, wire.LEN)
+_MOST = (1 << _UNPACKED - _LENGTH) - 1  # bytes of an event whose annotations can be read
+_ANNOTATIONS = wire.tag(4, wire.LEN)
 _DEPTH = 20
 
 Meaning = Callable[[int, str, int], str]
@@ -29,7 +29,7 @@ Meaning = Callable[[int, str, int], str]
 
 def positions(lo: Int64s, hi: Int64s, unpacked: bool) -> UInt64s:
     """Where these messages lie."""
-    length = np.minimum(hi - lo, MOST).astype(np.uint64)
+    length = np.minimum(hi - lo, _MOST).astype(np.uint64)
     where: UInt64s = lo.astype(np.uint64) | length << np.uint64(_LENGTH)
     return where | np.uint64(1 << _UNPACKED) if unpacked else where
 
@@ -41,7 +41,7 @@ class Annotations:
         self._stored, self._unpacked, self._meaning = stored, unpacked, meaning
 
     def _bytes(self, position: int) -> bytes:
-        at, length = position & (1 << _LENGTH) - 1, position >> _LENGTH & MOST
+        at, length = position & (1 << _LENGTH) - 1, position >> _LENGTH & _MOST
         of = self._unpacked if position >> _UNPACKED else self._stored
         return of.read(at, at + length).tobytes() if at + length <= of.size else b""
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from powertui.data.model import Clock, Int64s
 
-REALTIME, BOOTTIME = 1, 6
-OWN_FROM = 64  # clock ids of one sequence
+_REALTIME, BOOTTIME = 1, 6
+_OWN_FROM = 64  # clock ids of one sequence
 _SLACK_NS = 1_000_000  # how far apart the clocks of one snapshot may have been read
 _UNIX_NS = (10**17, 4 * 10**18)  # a time in here (1973 … 2096) without any snapshot is Unix time
 
@@ -60,7 +60,7 @@ class Clocks:
     def times(self, packet: Int64s, sequence: Int64s, clock: Int64s, told: Int64s) -> Int64s:
         """Readings in ns of the primary clock. Rows are in the order of the file."""
         out: Int64s = told.copy()
-        own = np.where(clock >= OWN_FROM, sequence, 0)
+        own = np.where(clock >= _OWN_FROM, sequence, 0)
         for number in _few(clock):
             of_clock = clock == number
             for owner in _few(own[of_clock]):
@@ -99,11 +99,11 @@ class Clocks:
 
     def wall(self, zero_ns: int) -> Clock:
         """Where a time of the primary clock lies in Unix time."""
-        if self.primary == REALTIME:
+        if self.primary == _REALTIME:
             return Clock(
                 zero_ns - _SLACK_NS, zero_ns + _SLACK_NS, "absolute timestamps", "the trace's clock is the machine's real time"
             )
-        tied = [one.clock_ns - one.trace_ns for one in self._readings.get((0, REALTIME), ())]
+        tied = [one.clock_ns - one.trace_ns for one in self._readings.get((0, _REALTIME), ())]
         if tied:
             lo, hi = zero_ns + min(tied) - _SLACK_NS, zero_ns + max(tied) + _SLACK_NS
             return Clock(lo, hi, "absolute timestamps", "the trace's clock snapshots")
@@ -113,7 +113,7 @@ class Clocks:
 
 
 def _key(sequence: int, clock: int) -> tuple[int, int]:
-    return (sequence if clock >= OWN_FROM else 0, clock)
+    return (sequence if clock >= _OWN_FROM else 0, clock)
 
 
 def _few(values: Int64s) -> list[int]:

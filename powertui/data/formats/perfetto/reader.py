@@ -22,20 +22,20 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Bools, Int64s, Trace, Track, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, schemas
 
-EVENT = 400  # bytes of memory for each while it is read
+_EVENT = 400  # bytes of memory for each while it is read
 
-TIME, CLOCK, SEQUENCE, EVENTS = wire.tag(8, VARINT), wire.tag(58, VARINT), wire.tag(10, VARINT), wire.tag(11, LEN)
-SNAPSHOT, INTERNED, DEFAULTS, TRACK = wire.tag(6, LEN), wire.tag(12, LEN), wire.tag(59, LEN), wire.tag(60, LEN)
-TREE, PROCESS, THREAD, RAILS = wire.tag(2, LEN), wire.tag(43, LEN), wire.tag(44, LEN), wire.tag(40, LEN)
+_TIME, CLOCK, _SEQUENCE, _EVENTS = wire.tag(8, VARINT), wire.tag(58, VARINT), wire.tag(10, VARINT), wire.tag(11, LEN)
+_SNAPSHOT, _INTERNED, _DEFAULTS, _TRACK = wire.tag(6, LEN), wire.tag(12, LEN), wire.tag(59, LEN), wire.tag(60, LEN)
+_TREE, _PROCESS, _THREAD, _RAILS = wire.tag(2, LEN), wire.tag(43, LEN), wire.tag(44, LEN), wire.tag(40, LEN)
 
-TYPE, NAME_IID, OWN_NAME, UUID = wire.tag(9, VARINT), wire.tag(10, VARINT), wire.tag(23, LEN), wire.tag(11, VARINT)
-WHOLE, DECIMAL, LEGACY = wire.tag(30, VARINT), wire.tag(44, FIXED64), wire.tag(6, LEN)
-FLOWS = (wire.tag(47, FIXED64), wire.tag(48, FIXED64), wire.tag(36, VARINT), wire.tag(42, VARINT))
-PHASE, PHASE_NAME, PHASE_US = wire.tag(2, VARINT), wire.tag(1, VARINT), wire.tag(3, VARINT)
+_TYPE, _NAME_IID, _OWN_NAME, _UUID = wire.tag(9, VARINT), wire.tag(10, VARINT), wire.tag(23, LEN), wire.tag(11, VARINT)
+_WHOLE, _DECIMAL, _LEGACY = wire.tag(30, VARINT), wire.tag(44, FIXED64), wire.tag(6, LEN)
+_FLOWS = (wire.tag(47, FIXED64), wire.tag(48, FIXED64), wire.tag(36, VARINT), wire.tag(42, VARINT))
+_PHASE, _PHASE_NAME, _PHASE_US = wire.tag(2, VARINT), wire.tag(1, VARINT), wire.tag(3, VARINT)
 
-BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
-SPAN = 16  # ours: a legacy event that says its own duration
-_PHASES = {ord("B"): BEGIN, ord("E"): END, ord("X"): SPAN, ord("i"): INSTANT, ord("I"): INSTANT, ord("n"): INSTANT}
+_BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
+_SPAN = 16  # ours: a legacy event that says its own duration
+_PHASES = {ord("B"): _BEGIN, ord("E"): _END, ord("X"): _SPAN, ord("i"): _INSTANT, ord("I"): _INSTANT, ord("n"): _INSTANT}
 
 # Packets of other data sources: named, so that nobody thinks they were never recorded.
 _OTHERS = {
@@ -84,7 +84,7 @@ class PerfettoReader:
 
     def describe(self) -> None:
         """Clocks, names, tracks, defaults: few packets, decoded whole."""
-        rare = (SEQUENCE, SNAPSHOT, TREE, INTERNED, DEFAULTS, TRACK, PROCESS, THREAD, RAILS)
+        rare = (_SEQUENCE, _SNAPSHOT, _TREE, _INTERNED, _DEFAULTS, _TRACK, _PROCESS, _THREAD, _RAILS)
         handlers = (
             self._snapshot,
             self.tracks.tree,
@@ -99,7 +99,7 @@ class PerfettoReader:
         others = tuple(wire.tag(number, LEN) for number in _OTHERS)
         sequences = []
         for rows in slices(len(self.packets)):
-            every = self.packets.pick(rows, (SEQUENCE, EVENTS, INTERNED, DEFAULTS))
+            every = self.packets.pick(rows, (_SEQUENCE, _EVENTS, _INTERNED, _DEFAULTS))
             sequences.append(every.value[0])
             self.findings.add("damaged packets were read up to the damage", count=int(every.bad >= 0))
             few = np.flatnonzero(~every.present[1] | every.present[2] | every.present[3]) + rows.start
@@ -161,7 +161,7 @@ class PerfettoReader:
         stamps, timed, clock = [], [], []
         count = 0
         for rows in slices(len(self.packets)):
-            found = self.packets.pick(rows, (TIME, CLOCK, EVENTS))
+            found = self.packets.pick(rows, (_TIME, CLOCK, _EVENTS))
             stamps.append(found.value[0])
             timed.append(found.present[0])
             clock.append(np.where(found.present[1], found.value[1], -1))
@@ -169,7 +169,7 @@ class PerfettoReader:
             if len(at):
                 self._slice(kept, at + rows.start, found.value[2][at], found.end[2][at], count)
                 count += len(at)
-            self.source.limit.check(self.source.path, count * EVENT)
+            self.source.limit.check(self.source.path, count * _EVENT)
             self._tell(rows.stop, count)
         self.timed = np.concatenate(timed)
         self._in_time(np.concatenate(stamps), np.concatenate(clock))
@@ -199,13 +199,13 @@ class PerfettoReader:
 
     def _slice(self, kept: _Columns, packet: Int64s, lo: Int64s, hi: Int64s, count: int) -> None:
         unpacked = self.packets.unpacked[packet]
-        tags = (TYPE, NAME_IID, OWN_NAME, UUID, WHOLE, DECIMAL, LEGACY, *FLOWS)
+        tags = (_TYPE, _NAME_IID, _OWN_NAME, _UUID, _WHOLE, _DECIMAL, _LEGACY, *_FLOWS)
         found = self.packets.fields(lo, hi, unpacked, tags)
         kind, iid = found.value[0].copy(), found.value[1].copy()
         duration_us = np.zeros(len(packet), np.int64)
         old = np.flatnonzero(found.present[6])
         if len(old):
-            legacy = self.packets.fields(found.value[6][old], found.end[6][old], unpacked[old], (PHASE, PHASE_NAME, PHASE_US))
+            legacy = self.packets.fields(found.value[6][old], found.end[6][old], unpacked[old], (_PHASE, _PHASE_NAME, _PHASE_US))
             untold = kind[old] == 0
             phases = np.array([_PHASES.get(int(one), 0) for one in legacy.value[0].tolist()], np.int64)
             kind[old] = np.where(untold, phases, kind[old])
@@ -261,7 +261,7 @@ class PerfettoReader:
         good = self.timed[packet] if len(packet) else has_uuid
         self.findings.add("events without a timestamp were left out", count=int(len(good) - good.sum()))
         stamps = self.stamps[packet]
-        counting = kind == COUNTER
+        counting = kind == _COUNTER
         zero = self._zero(stamps[good])
         self.builder.clock = self.clocks.wall(zero)
         self.findings.add(
@@ -334,7 +334,7 @@ class PerfettoReader:
             of = np.array([*(self.names.index(text, text) for text in defined.text), -1], np.int64)
             name[rows] = of[found]
         lost = np.flatnonzero(name < 0)
-        ends = np.concatenate(kept.kind)[lost] == END  # an end needs no name
+        ends = np.concatenate(kept.kind)[lost] == _END  # an end needs no name
         self.findings.add("events whose names were lost are called by their number", count=int((iid[lost][~ends] != 0).sum()))
         for row in lost[~ends].tolist():
             text = f"event {int(iid[row]) & (1 << 64) - 1}" if iid[row] else "event"
@@ -347,7 +347,7 @@ class PerfettoReader:
         """Each track's begins and ends as stretches, its instants beside them."""
         position = np.concatenate(kept.position) if kept.position else np.zeros(0, np.uint64)
         duration_us = _joined(kept.duration_us)
-        known = (kind == BEGIN) | (kind == END) | (kind == INSTANT) | (kind == SPAN)
+        known = (kind == _BEGIN) | (kind == _END) | (kind == _INSTANT) | (kind == _SPAN)
         self.findings.add("events of an unknown type were left out", count=int((good & ~known).sum()))
         rows = np.flatnonzero(good & known)
         latest_ps = int(start[rows].max()) if len(rows) else 0
@@ -364,13 +364,13 @@ class PerfettoReader:
             mine = rows[bounds[line] : bounds[line + 1]]
             if not len(mine):
                 continue
-            stretch = mine[(kind[mine] == BEGIN) | (kind[mine] == END)]
-            found = pair(kind[stretch] == BEGIN)
+            stretch = mine[(kind[mine] == _BEGIN) | (kind[mine] == _END)]
+            found = pair(kind[stretch] == _BEGIN)
             self.findings.add("ends without a begin were left out", count=found.stray)
             self.findings.add("begins without an end were extended to the end of the trace", count=int((found.end < 0).sum()))
             begin = stretch[found.begin] if len(stretch) else stretch
             end = np.where(found.end >= 0, start[stretch[found.end]], latest_ps) if len(stretch) else stretch
-            others = mine[(kind[mine] == INSTANT) | (kind[mine] == SPAN)]
+            others = mine[(kind[mine] == _INSTANT) | (kind[mine] == _SPAN)]
             every = np.concatenate((begin, others))
             length = np.concatenate((end - start[begin], duration_us[others] * (1000 * PS_PER_NS)))
             events = LineEvents(start[every], length, name[every].astype(np.uint32), position[every])

@@ -82,7 +82,7 @@ def _stream(kind: str, device: int, stream: str, queue: str) -> _Place:
 
 
 def _numbers(records: RocprofRecords) -> dict[str, int]:
-    """Which GPU an agent's name stands for. Where nothing tells the GPUs apart, they are counted as they come by their names."""
+    """Which GPU an agent's name stands for. Where nothing distinguishes the GPUs, they are counted as they come by their names."""
     seen: dict[str, None] = {}
     for kind, table in records.tables:
         if kind in (KERNELS, COPIES):

@@ -14,7 +14,7 @@ from powertui.data.formats.rocprof.tables import AGENTS, beside
 from powertui.data.formats.source import OpenedFile, open_file
 from powertui.errors import UnreadableFile
 
-MADE_OF_BYTE = 12  # bytes of memory for each of the file while it is read
+_MADE_OF_BYTE = 12  # bytes of memory for each of the file while it is read
 _KINDS = {"kernel_trace": KERNELS, "counter_collection": KERNELS, "memory_copy_trace": COPIES, "marker_api_trace": MARKS}
 _LEFT = frozenset(("memory_allocation_trace", "scratch_memory_trace"))  # of addresses: nobody asks for them on a timeline yet
 # As the tables call it (capitals and blanks aside), and as the rest of the program does.
@@ -64,7 +64,7 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
 
 
 def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
-    source.limit.check(source.path, MADE_OF_BYTE * source.size)
+    source.limit.check(source.path, _MADE_OF_BYTE * source.size)
     data = b"".join(source.chunks())
     whole = data[: data.rfind(b"\n") + 1]
     if len(whole) < len(data):

@@ -14,7 +14,7 @@ from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS,
 from powertui.data.formats.source import OpenedFile
 from powertui.errors import UnreadableFile
 
-MADE_OF_BYTE = 10  # bytes of memory for each of the file while it is read
+_MADE_OF_BYTE = 10  # bytes of memory for each of the file while it is read
 _KERNELS = ("kernel_dispatch", "kernel_dispatches")  # as the documentation calls it, and the first releases
 _CALLS = ("hip_api", "hsa_api", "rccl_api", "rocdecode_api", "rocDecode_api", "rocjpeg_api", "ompt")
 _LEFT = ("memory_allocation", "scratch_memory", "page_migration", "pc_sample_host_trap", "pc_sample_stochastic")
@@ -22,7 +22,7 @@ _LEFT = ("memory_allocation", "scratch_memory", "page_migration", "pc_sample_hos
 
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All records of all processes of the file."""
-    source.limit.check(source.path, MADE_OF_BYTE * source.size)
+    source.limit.check(source.path, _MADE_OF_BYTE * source.size)
     data = source.stored()
     try:
         whole = json.loads(data.read(0, data.size).tobytes().decode("utf-8", "replace"), strict=False)

@@ -40,7 +40,7 @@ class RocprofRecords:
             self.lost[cause] = self.lost.get(cause, 0) + count
 
 
-PLACES = frozenset(("name", "start", "end", "agent", "queue", "stream", "pid", "tid"))
+_PLACES = frozenset(("name", "start", "end", "agent", "queue", "stream", "pid", "tid"))
 
 
 class RecordStats:
@@ -56,7 +56,7 @@ class RecordStats:
         if not 0 <= number < len(self._tables):
             return ()
         table, row = self._tables[number], position - int(self.begins[number])
-        values = {str(name): table[name].iat[row] for name in table.columns if name not in PLACES}
+        values = {str(name): table[name].iat[row] for name in table.columns if name not in _PLACES}
         return tuple(stat(clean(name), _plain(value)) for name, value in values.items() if _there(value))
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
@@ -68,7 +68,7 @@ class RecordStats:
             texts: list[str | None] = [None] * len(where)
             for number in np.unique(of).tolist():
                 table = self._tables[number] if 0 <= number < len(self._tables) else None
-                if table is None or name in PLACES or name not in table.columns:
+                if table is None or name in _PLACES or name not in table.columns:
                     continue
                 rows = np.flatnonzero(of == number)
                 found = table[name].to_numpy()[where[rows] - self.begins[number]].tolist()

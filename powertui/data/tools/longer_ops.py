@@ -1,0 +1,116 @@
+"""Which ops ran long in a stretch, and how long the same ones ran in others like it.
+
+Of very many names hardly any run long. So all are added up in the stretch alone, and the few that matter are looked for in
+the others, in one walk over the lanes for all of these. A name counts by the text that is displayed: a file may number one
+text many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from powertui.data import texts
+from powertui.data.model import Int32s, Int64s, Names, Trace
+from powertui.data.tools import op_stats
+from powertui.data.window import rows_of_windows
+
+COMPARED = 32  # stretches that tell what is usual: of more only so many, evenly spread
+
+_AT_ONCE = 1 << 16  # events looked at together
+
+
+class LongerOps:
+    """Asked about many stretches of one trace: what is known of its names is worked out once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __call__(
+        self, lo: int, hi: int, others: Sequence[tuple[int, int]], least_ps: float
+    ) -> Mapping[str, tuple[int, Sequence[int]]]:
+        """Self time (ps) of each op that ran longer than that in [lo, hi), and of the same op in each of the others."""
+        here = self._here(lo, hi, least_ps)
+        if not here:
+            return {}
+        code = np.full(len(self._trace.names), -1, np.int32)
+        for number, text in enumerate(here):
+            code[here[text][1]] = number
+        if len(others) > COMPARED:
+            others = [others[at] for at in np.linspace(0, len(others) - 1, COMPARED).round().astype(int).tolist()]
+        there = self._there(code, len(here), np.array(others, np.int64).reshape(-1, 2))
+        return {text: (ran, there[number].tolist()) for number, (text, (ran, _)) in enumerate(here.items())}
+
+    @cached_property
+    def _names(self) -> _NamesByText:
+        return _NamesByText(self._trace.names)
+
+    def _here(self, lo: int, hi: int, least_ps: float) -> dict[str, tuple[int, list[int]]]:
+        """By text: how long it ran, and its numbers among the names."""
+        sums = [op_stats.summed(process, number, lo, hi) for number, process in enumerate(self._trace.processes)]
+        known = [one for one in sums if one is not None]
+        if not known:
+            return {}
+        name = np.concatenate([one.name for one in known])
+        ran = np.concatenate([one.self_time for one in known])
+        group = self._names.group[name]
+        long = op_stats.exact(group, ran, len(self._names)) > least_ps
+        found: dict[str, int] = {}
+        alike: dict[str, list[int]] = {}
+        for row in np.flatnonzero(long[group]).tolist():
+            text = self._trace.names.display(int(name[row]))
+            found[text] = found.get(text, 0) + int(ran[row])
+            if text not in alike:
+                alike[text] = self._names.called(text, int(group[row]))
+        return {text: (ps, alike[text]) for text, ps in found.items() if ps > least_ps}
+
+    def _there(self, code: Int32s, size: int, windows: Int64s) -> Int64s:
+        """[ops × windows]: self time of the names that have a code."""
+        out = np.zeros((size, len(windows)), np.int64)
+        for _, track in self._trace.tracks():
+            if not op_stats.counts(track):
+                continue
+            for depth in range(track.lane_count):
+                begin = int(track.lanes[depth])
+                first, last = (rows + begin for rows in rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1]))
+                for window in np.flatnonzero(first < last).tolist():
+                    lo, hi = windows[window].tolist()
+                    for at in range(int(first[window]), int(last[window]), _AT_ONCE):
+                        some = code[track.events.name[at : min(at + _AT_ONCE, int(last[window]))]]
+                        rows = np.flatnonzero(some >= 0)
+                        if not len(rows):
+                            continue
+                        start, end = op_stats.inside(track.events[rows + at], lo, hi)
+                        own = end - start
+                        if depth + 1 < track.lane_count:
+                            own -= op_stats.covered(track.lane(depth + 1), start, end)
+                        out[:, window] += op_stats.exact(some[rows], own, size)
+        return out
+
+
+class _NamesByText:
+    """All names of a trace, those brought together whose displayed texts have the same mark. The texts decide who is alike."""
+
+    def __init__(self, names: Names) -> None:
+        self._all = names
+        marks = np.empty(len(names), np.uint64)
+        for at in range(0, len(names), texts.BATCH):
+            some = np.arange(at, min(at + texts.BATCH, len(names)))
+            marks[some] = texts.displayed(names, some).marks()
+        order = np.argsort(marks, kind="stable")
+        new = np.ones(len(order), np.bool_)
+        new[1:] = marks[order][1:] != marks[order][:-1]
+        self._order, self._first = order.astype(np.int32), np.append(np.flatnonzero(new), len(order))
+        self.group = np.empty(len(order), np.int32)
+        self.group[order] = np.cumsum(new) - 1
+
+    def __len__(self) -> int:
+        """How many groups."""
+        return len(self._first) - 1
+
+    def called(self, text: str, group: int) -> list[int]:
+        """The names of a group that are displayed as this text."""
+        members = self._order[self._first[group] : self._first[group + 1]].tolist()
+        return [name for name in members if self._all.display(name) == text]

@@ -1,0 +1,53 @@
+"""Which metrics of which exporters are power: their names, units, and what part of a machine each is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["METRICS", "counts_joules", "scope_of", "watts_of_one"]
+
+# Exporters' names for watts, the most telling first.
+METRICS = (
+    "ipmi_dcmi_power_consumption_watts",
+    "redfish_chassis_power_powercontrol_power_consumed_watts",
+    "ipmi_power_watts",
+    "omnistat_vendor_power_watts",
+    "node_hwmon_power_average_watt",
+    "node_hwmon_power_watt",
+    "DCGM_FI_DEV_POWER_USAGE",
+    "nvidia_smi_power_draw_watts",
+    "rocm_average_socket_power_watts",  # Omnistat
+    "scaph_host_power_microwatts",  # Scaphandre
+    "kepler_node_platform_watts",
+    "kepler_node_platform_joules_total",  # Kepler before 0.10 has no watts
+    "kepler_node_cpu_watts",
+    "kepler_node_package_joules_total",
+)
+_MICRO = "_microwatts"  # a metric whose name ends so counts in µW
+_COUNTER = "_joules_total"  # and one that ends so counts joules
+
+
+def _name(selector: str) -> str:
+    return selector.partition("{")[0]
+
+
+def counts_joules(selector: str) -> bool:
+    """Whether a metric (with or without its {labels}) is a counter of energy."""
+    return _name(selector).endswith(_COUNTER)
+
+
+def watts_of_one(selector: str) -> float:
+    """Watts (or J) of one unit of a metric."""
+    return 1e-6 if _name(selector).endswith(_MICRO) else 1.0
+
+
+def scope_of(metric: str, labels: Mapping[str, str]) -> str:
+    """What part of a machine a metric is about, as far as its name says."""
+    if any(word in metric for word in ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")):
+        return "unknown" if "mode" in labels else "node"  # Kepler before 0.10 tells idle and dynamic apart
+    if any(word in metric for word in ("DCGM", "nvidia", "rocm", "vendor_accel")):
+        return "gpu"
+    if metric.startswith("kepler_node_"):  # what a package holds is told beside it
+        zone = labels.get("zone", "package" if "package" in metric else "")
+        return zone if zone in ("package", "dram") else "rail"
+    return "unknown"

@@ -1,0 +1,73 @@
+"""The table of power sources, one line each: how a URL names it, where its code is, and what it is on the machine we run on.
+
+A further source is one file beside this one with
+
+    def make(address: Address, options: Options) -> Source
+
+and one line in `SCHEMES`. It is then opened by `--source`, the config file and `powertui.record`, and named in the help; with
+`here` it is also looked for by `powertui sensors`, and by `record` where nothing was named. A module is imported when its source
+is opened.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_PERF = "kernel.perf_event_paranoid=0"
+
+
+class Scheme(NamedTuple):
+    """One kind of source."""
+
+    target: str  # "module:function" in this folder
+    written: str = ""  # how the help writes its URL; "" for one that nobody has to name
+    here: str = ""  # the URL of what there is of it on this machine
+    yields_to: tuple[str, ...] = ()  # … not recorded as well where one of these is: a scope, or another source of the same sensor
+    quiet: bool = False  # … named only where it is: most machines have nothing of the kind, or another source reads the same
+    to_open: str = ""  # … and what an administrator can open to users
+    bmc: bool = False  # wants a login; how often it may be asked does not say how often it has news
+
+
+# Those of this machine in the order in which they are asked: whole machines first, in band and at once; then what takes a while to
+# answer; then processors alone, which a whole machine's figure holds; then what Slurm counts every half minute.
+SCHEMES: dict[str, Scheme] = {
+    "auto": Scheme("auto:make", bmc=True),
+    "ipmi": Scheme("ipmi:make", "ipmi://", bmc=True),
+    "redfish": Scheme("redfish:make", "redfish://", bmc=True),
+    "pm_counters": Scheme("pm_counters:make", "pm_counters:", "pm_counters:", (), True, "read access to /sys/cray/pm_counters"),
+    "hwmon": Scheme(
+        "hwmon:make", "hwmon:", "hwmon:", (), False,
+        "read access to /sys/class/hwmon/*/power*_input and energy*_input (a udev rule)",
+    ),
+    "nvml": Scheme("nvml:make", "nvml:", "nvml:"),
+    "amd": Scheme("hwmon:make_amd", "amd:", "amd:", ("hwmon:",), True),
+    "ipmitool": Scheme(
+        "ipmitool:make", "ipmitool:", "ipmitool:open", ("node",), False, "read access to /dev/ipmi0 (a udev rule)", bmc=True
+    ),
+    "nvidia-smi": Scheme("gpu_programs:make_nvidia", "nvidia-smi:", "nvidia-smi:", ("nvml:",), True),
+    "amd-smi": Scheme("gpu_programs:make_amd", "amd-smi:", "amd-smi:", ("amd:", "hwmon amdgpu"), True),
+    "aiu-smi": Scheme("aiu_smi:make", "aiu-smi:", "aiu-smi:", (), True),
+    "rapl": Scheme(
+        "rapl:make", "rapl:", "rapl:", ("node", "package"), False,
+        f"read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule) or {_PERF}",
+    ),
+    "perf": Scheme("perf:make", "perf:", "perf:", ("node", "package"), True, _PERF),
+    "slurm": Scheme("slurm:make", "slurm:", "slurm:", ("node", "package"), True, "AcctGatherEnergyType in slurm.conf"),
+    "prometheus": Scheme("prometheus:make", "prometheus://"),
+    "csv": Scheme("csv_tail:make", "csv:FILE"),
+}  # fmt: skip
+
+
+def local() -> dict[str, Scheme]:
+    """What there may be on this machine, by its URL."""
+    return {scheme.here: scheme for scheme in SCHEMES.values() if scheme.here}
+
+
+def as_help() -> str:
+    """Every URL that can be named, as the help writes them."""
+    return " ".join(scheme.written for scheme in SCHEMES.values() if scheme.written)
+
+
+def is_bmc(scheme: str) -> bool:
+    """Whether sources of this scheme are BMCs."""
+    return scheme in SCHEMES and SCHEMES[scheme].bmc

@@ -1,0 +1,59 @@
+"""A box to type in, above a list that it narrows: what the palette and the question of where a run belongs have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from powertui.screens.base import Dialog
+
+
+class ChoosingDialog(Dialog):
+    """Subclasses compose an `Input` and an `OptionList`, fill the list, and answer with the row that was chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("pagedown", "move(10)", show=False),
+        Binding("pageup", "move(-10)", show=False),
+    ]
+
+    def fill(self, text: str) -> None:
+        """Put what fits the text into the list."""
+        raise NotImplementedError
+
+    def choose(self, option: Option) -> None:
+        """Answer with this row. A click comes late: the list may have been filled again since."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        box = self.query_one(Input)
+        box.cursor_blink = False
+        self.set_focus(box)
+        self.fill("")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Narrow the list while typing."""
+        event.stop()
+        self.fill(event.value)
+
+    def action_move(self, by: int) -> None:
+        """The arrow keys move in the list while the cursor stays in the box."""
+        listed = self.query_one(OptionList)
+        if listed.option_count and listed.highlighted is not None:
+            listed.highlighted = min(max(0, listed.highlighted + by), listed.option_count - 1)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter."""
+        event.stop()
+        listed = self.query_one(OptionList)
+        if listed.highlighted is not None:
+            self.choose(listed.get_option_at_index(listed.highlighted))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        self.choose(event.option)

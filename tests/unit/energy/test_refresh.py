@@ -1,0 +1,74 @@
+"""How often a sensor publishes, whatever its rows beat with and however often its readings stay the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import sensor
+from powertui.data.model import PowerSeries, Scope, Sensor
+
+
+def refresh_of(
+    refresh: float, poll: float, *, seed: int = 0, step: float = 1.0, swing: float = 40.0, pause: tuple[int, float] = (0, 0.0),
+    repeated: float = 0.0, length: float = 90.0,
+) -> float:  # fmt: skip
+    """What is told of a sensor whose publications follow one another at `refresh`, asked every `poll` s with some jitter."""
+    rng = np.random.default_rng([seed, round(refresh * 1000), round(poll * 1000)])
+    published = rng.uniform(0, refresh) + np.arange(int(length / refresh) + 2) * refresh
+    published = published + rng.normal(0, 0.002 * refresh, len(published))
+    watts = np.round((250 + swing * rng.standard_normal(len(published))) / step) * step
+    due = 2 * refresh + np.arange(int((length - 3 * refresh) / poll)) * poll * (1 + rng.uniform(-0.004, 0.01))
+    if pause[0]:
+        due = due + np.arange(len(due)) // pause[0] * pause[1]
+    asked = due + rng.exponential(0.02 * poll, len(due))
+    asked = asked[asked < length - refresh]
+    seen = watts[np.searchsorted(published, asked, side="right") - 1]
+    again = rng.random(len(seen)) < repeated
+    again[0] = False
+    seen = seen[np.maximum.accumulate(np.where(again, 0, np.arange(len(seen))))]
+    found = sensor.describe(PowerSeries(Sensor("power", "csv", Scope.NODE), np.round(asked * 1e9).astype(np.int64), seen))
+    assert found.sensor.refresh_s is not None
+    return found.sensor.refresh_s.value
+
+
+@pytest.mark.parametrize("pause", [(0, 0.0), (11, 1.1)])
+@pytest.mark.parametrize("refresh", [0.5, 0.7, 1.0, 1.25])
+def test_rows_that_beat_with_the_refresh(refresh: float, pause: tuple[int, float]) -> None:
+    """Every 0.2 s, runs of 0.4 and 0.6 s: neither is how often it publishes."""
+    for seed in range(4):
+        assert refresh_of(refresh, 0.2, seed=seed, pause=pause) == pytest.approx(refresh, rel=0.03)
+
+
+@pytest.mark.parametrize(("refresh", "poll"), [(0.5, 0.3), (1.0, 0.7), (10.0, 1.0), (10.0, 3.0), (3.0, 0.25), (0.04, 0.03)])
+def test_any_refresh_longer_than_a_poll(refresh: float, poll: float) -> None:
+    for seed in range(3):
+        assert refresh_of(refresh, poll, seed=seed, length=180 * refresh) == pytest.approx(refresh, rel=0.03)
+
+
+def test_readings_that_often_stay_as_they_are() -> None:
+    """Steps as coarse as what the power moves by: two or three publications often tell the same."""
+    for seed in range(4):
+        assert refresh_of(10.0, 1.0, seed=seed, step=20.0, swing=12.0, length=900) == pytest.approx(10.0, rel=0.03)
+        assert refresh_of(0.5, 0.2, seed=seed, step=20.0, swing=12.0) == pytest.approx(0.5, rel=0.03)
+
+
+def test_a_logger_that_repeats_its_answers() -> None:
+    for seed in range(4):
+        assert refresh_of(1.0, 0.25, seed=seed, repeated=0.05) == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_sensor_that_is_quicker_than_its_rows_changes_at_every_one() -> None:
+    for poll in (0.1, 0.5, 1.0):
+        assert refresh_of(poll / 3, poll, step=0.1, length=200 * poll) == pytest.approx(poll, rel=0.02)
+
+
+def test_changes_that_come_when_they_like_have_no_refresh_of_their_own() -> None:
+    """A steady load read in coarse steps: what is told is how long it usually stays, as before."""
+    rng = np.random.default_rng(3)
+    asked = np.arange(0, 600, 0.5)
+    changes = np.sort(rng.uniform(0, 600, 40))
+    watts = 200.0 + 10 * (np.searchsorted(changes, asked) % 2)
+    found = sensor.describe(PowerSeries(Sensor("power", "csv", Scope.NODE), np.round(asked * 1e9).astype(np.int64), watts))
+    assert found.sensor.refresh_s is not None
+    assert found.sensor.refresh_s.value > 3
