@@ -24,6 +24,7 @@ __all__ = ["AiuLine", "AiuSmiSource", "make", "parsed"]
 _FIRST_S = 10.0  # until its first lines come
 _ALL_S = 1.5  # after the first line, until each card has one
 _SILENT_S = 5.0
+_ENDS_S = 1.0  # once it was asked to
 _CARD = re.compile(r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*")
 _NUMBER = re.compile(r"\d{1,7}(\.\d{1,6})?")
 
@@ -168,10 +169,10 @@ class AiuSmiSource:
         if process is None or self._listener is None:
             return
         process.terminate()
-        self._listener.join(1.0)
+        self._listener.join(_ENDS_S)
         if self._listener.is_alive():
             process.kill()
-            self._listener.join(1.0)
+            self._listener.join(_ENDS_S)
 
 
 def make(_address: Address, options: Options) -> AiuSmiSource:

@@ -48,6 +48,7 @@ _FEW_SCALES = 3  # … and so many for each way of averaging that comes into que
 _SECOND = 4.0  # times what weighs nothing: so much another place may cost that explains more of the log …
 _CLEARLY = 1.64  # … if it is more by so many standard errors: chance alone does that one time in twenty …
 _OPEN = 3.0  # … and then it comes into question: it is told as if it cost no more than this
+_BESIDE = 6  # offsets on either side of a coarse one that each way of averaging is tried at
 _SCALES = 8  # places that are asked how wide ordinary residuals are
 _BASINS = 24  # that are looked at closely
 _CLOSE = 48  # of these and of their aliases, after a look at each
@@ -228,7 +229,7 @@ class _Search:
         step = max(min(near / 8, coarse_step / 3), coarse_step / 12)
         reach = max(coarse_step, 0.6 * coarse.apart(data, self.shares.span[1] - self.shares.span[0]))
         few = data if len(data) <= _LIMIT // 4 else data[np.linspace(0, len(data) - 1, _LIMIT // 4).astype(np.int64)]
-        self._choose_way(rough, few)
+        self._choose_way(rough, few, reach)
         rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
         if self.step_s is not None and self.step_s > 2 * near:
             rough = np.concatenate([rough, self._swept(rough[:_LEVELS], few, near, lo, hi)])
@@ -373,17 +374,25 @@ class _Search:
         every = np.unique(np.round(near / (step / 2)).astype(np.int64)) * (step / 2)
         return np.asarray(every[(every >= lo - reach) & (every <= hi + reach)], np.float64)
 
-    def _choose_way(self, offsets: Floats, data: Samples) -> None:
-        """The way of averaging that explains most at these offsets, and the width of ordinary residuals with it."""
-        usual = self._choose_scale(offsets[:_SCALES], data)
+    def _choose_way(self, offsets: Floats, data: Samples, reach: float) -> None:
+        """The way of averaging that explains most, each at its own best offsets within `reach` of these (beside its place a long
+        window, or one that forgets slowly, explains more than the true one), and the width of ordinary residuals with it."""
+        usual = self._choose_scale(self._best_beside(offsets[:_SCALES], data, reach), data)
         best, kept = usual, (self.main, self.like.scale, self.like.alike)
         drifts = float(data.hi[-1] - data.lo[0]) > _DRIFT_FROM_S  # which looks like a longer memory
         for way, price in () if drifts else self.ways[1:]:
             self.main = way
-            found = self._choose_scale(offsets[:_FEW_SCALES], data) + price * self.like.alike
+            found = self._choose_scale(self._best_beside(offsets[:_FEW_SCALES], data, reach), data) + price * self.like.alike
             if found < best - _PLAINLY * self.like.alike:
                 best, kept = found, (way, self.like.scale, self.like.alike)
         self.main, self.like.scale, self.like.alike = kept
+
+    def _best_beside(self, offsets: Floats, data: Samples, reach: float) -> Floats:
+        """For each of these the offset within `reach` that costs least."""
+        beside = np.linspace(-reach, reach, 2 * _BESIDE + 1)
+        around = offsets[:, None] + beside
+        cost, _ = self._costs(around.ravel(), data, exact=False)
+        return np.asarray(around[np.arange(len(offsets)), np.argmin(cost.reshape(around.shape), axis=1)])
 
     def _choose_scale(self, offsets: Floats, data: Samples) -> float:
         """The width of ordinary residuals where all is explained best with its own: a wide one makes every place alike."""

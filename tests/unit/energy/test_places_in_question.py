@@ -51,6 +51,15 @@ def test_training_may_go_on_for_long_where_nobody_profiled_it(seed: int, tmp_pat
     assert found.hi_s >= low
 
 
+@pytest.mark.parametrize("seed", [44, 155])
+def test_ways_of_averaging_are_compared_each_at_its_own_best_place(seed: int, tmp_path: Path) -> None:
+    """A quarter of a second beside its place, a mean that forgets slowly explained more than the true window: sure, 0.4 s off."""
+    found, low, high = laid(seed, "mean 0.5 s, 1 W", tmp_path)
+    assert found.status == "aligned"
+    assert low - 0.2 <= found.offset_s <= high + 0.2
+    assert found.fit.window_s == pytest.approx(0.5, abs=0.02)
+
+
 def test_where_nothing_stands_out_all_places_are_in_question(tmp_path: Path) -> None:
     """A meter of moments that beats with the steps: hardly any offset is worse than another."""
     found, low, high = laid(2, "moment 0.04 s", tmp_path)

@@ -44,6 +44,7 @@ def tools(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the shell script needs: programs, and all the time that a busy machine takes."""
     monkeypatch.setattr(aiu_smi, "_FIRST_S", 120.0)
     monkeypatch.setattr(aiu_smi, "_SILENT_S", 120.0)
+    monkeypatch.setattr(aiu_smi, "_ENDS_S", 120.0)
     path.mkdir(exist_ok=True)
     for name in ("cat", "sleep", "rm"):
         (path / name).symlink_to(f"/bin/{name}")
