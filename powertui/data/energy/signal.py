@@ -106,7 +106,7 @@ def search(
         return "log and profile do not overlap enough at any offset"
     ordered = np.sort(data.watts)
     spread = float(ordered[-1 - len(ordered) // 1000 - 2] - ordered[len(ordered) // 1000 + 2])
-    if spread <= max(1.5 * data.quantum, _FLAT * abs(float(np.median(data.watts)))):
+    if _is_flat(spread, data):
         return "the power hardly changes, so there is no edge to align by"
     base_w = _lowest(data.watts)
     rough = coarse.candidates(data, shares, lo, hi, base_w)
@@ -114,6 +114,11 @@ def search(
         return f"no offset puts {MIN_SAMPLES} samples inside the profile"
     near = _near(data, shares, rough)
     return _Search(data[near], shares, step_s, base_w).run(rough, lo, hi)
+
+
+def _is_flat(spread: float, data: Samples) -> bool:
+    """Whether watts that differ by so much tell nothing of what ran."""
+    return spread <= max(1.5 * data.quantum, _FLAT * abs(float(np.median(data.watts))))
 
 
 def _lowest(watts: Floats) -> float:
@@ -434,6 +439,10 @@ class _Search:
         alike = self.like.alike
         if (self.like.flat(data, self.middle) - float(total[best])) / alike < _MIN_GAIN:
             return "the power does not follow anything in the profile"
+        near_by = self._beside(data, float(offsets[best]) - self._shift(way), max(3 * near, 1.0))
+        inner = data.watts[near_by]
+        if _is_flat(float(np.ptp(inner)), data):
+            return "where the log fits best, its power hardly changes, so nothing shows that it belongs there"
         # Offset and window cannot be told apart. Joules need the offset at which the power lies right; where the log's zero really
         # lies depends on the way of averaging, and the interval holds both.
         zero = offsets - np.array([self._shift(one) for one in choices.way]) + max(self.length / 2 - self.data.centre_s, 0.0) * (
@@ -468,8 +477,6 @@ class _Search:
         low, high = low - least, high + older
         apart = np.abs(offsets - offset) > near
         runner_up = float(offsets[apart][np.argmin(total[apart])]) if apart.any() else None
-        near_by = self._beside(data, float(choices.offsets[best]) - self._shift(way), max(3 * near, 1.0))
-        inner = data.watts[near_by]
         trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * self.like.scale))[near_by]
         centre = float(np.average(inner, weights=trust))
         variation = float((trust * (inner - centre) ** 2).sum())
