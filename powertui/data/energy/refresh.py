@@ -13,7 +13,7 @@ import numpy as np
 from powertui.data.model import Floats
 
 _MOST = 300  # changes that are looked at: where they come quickest
-_GRID = 0.01  # from one distance that is tried to the next
+_GRID = 0.0025  # from one distance that is tried to the next
 _LONGEST = 1.6  # times the usual run of one value …
 _SHORTEST = 1 / 16  # … and the other way: so many publications may leave a coarse reading as it is
 _JITTER = 0.01  # of the distance: so unevenly they follow one another …

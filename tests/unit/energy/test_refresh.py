@@ -58,6 +58,12 @@ def test_a_logger_that_repeats_its_answers() -> None:
         assert refresh_of(1.0, 0.25, seed=seed, repeated=0.05) == pytest.approx(1.0, rel=0.05)
 
 
+@pytest.mark.parametrize(("seed", "length", "swing"), [(46, 60.0, 40.0), (46, 60.0, 1.0), (38, 90.0, 1.0)])
+def test_one_that_repeats_every_tenth_and_asks_twice_a_refresh(seed: int, length: float, swing: float) -> None:
+    """Between two distances that were tried, a third of a second explained more."""
+    assert refresh_of(0.5, 0.25, seed=seed, repeated=0.1, length=length, swing=swing) == pytest.approx(0.5, rel=0.05)
+
+
 def test_a_sensor_that_is_quicker_than_its_rows_changes_at_every_one() -> None:
     for poll in (0.1, 0.5, 1.0):
         assert refresh_of(poll / 3, poll, step=0.1, length=200 * poll) == pytest.approx(poll, rel=0.02)
