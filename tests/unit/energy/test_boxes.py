@@ -44,6 +44,18 @@ def test_a_load_shorter_than_the_window_is_known_by_its_energy() -> None:
     assert box.hi_watts > 2 * box.lo_watts  # how high it was, no such sensor can tell
 
 
+@pytest.mark.parametrize("start", [20.05, 20.13, 20.3])
+@pytest.mark.parametrize("length", [0.1, 0.25, 0.5])
+def test_no_stretch_is_shorter_than_what_a_reading_tells_of(start: float, length: float) -> None:
+    """Its watts are its joules over that long. They were those of a stretch of 0.2 s: 116 W for a load of 50."""
+    (box,) = boxes.found(readings(60, 0.5, 0.5, [(start, start + length, 60.0 / length * 0.5)]))[0]
+    assert box.end - box.start >= 0.5 - 1e-9
+    assert box.watts * (box.end - box.start) == pytest.approx(box.joules, rel=0.35)
+    assert box.start_within[0] <= box.start
+    assert box.end_within[1] >= box.end
+    assert box.lo_watts < 60 / length * 0.5 < box.hi_watts
+
+
 @pytest.mark.parametrize(
     ("width", "start", "length", "watts", "seed"),
     [(3.0, 20.331, 0.434, 40.0, 269), (3.0, 24.068, 1.473, 40.0, 97), (1.0, 22.872, 0.891, 20.0, 208)],

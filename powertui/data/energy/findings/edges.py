@@ -52,11 +52,13 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
         _told(*one)
         for one in ((starts[flat.row], starts[likely.row]), (ends[flat.column], ends[likely.column]), (flat.joules, likely.joules))
     )
+    resolved = end[1] - start[1] >= min(width, pace)
+    start, end = _no_shorter_than(min(width, pace), start, end)
     # Of the watts there are two: those of the load, and the mean over the stretch that is told, which is less wherever that lies
     # beside the load. Where the edges are known they are one. What is told lies between them, the interval holds both.
     low, mean, _ = _told(*(one.watts * _share(starts[one.row], ends[one.column], start[1], end[1]) for one in (flat, likely)))
     least, load, most = _told(flat.watts, likely.watts)
-    height = (min(low, least), mean + _OF_LOAD * (load - mean), max(mean, most))
+    height = (min(low, least), mean + _OF_LOAD * (load - mean) if resolved else mean, max(mean, most))
     height = _no_better_than(height, _SCALE * abs(height[1]))
     joules = _no_better_than(joules, _SCALE * abs(joules[1]))
     return Box(
@@ -82,6 +84,17 @@ def _told(flat: Floats, likely: Floats) -> tuple[float, float, float]:
     low, high = np.percentile(flat, [2.5, 97.5])
     least, middle, most = np.percentile(likely, [2.5, 50, 97.5])
     return min(float(low), float(least)), float(middle), max(float(high), float(most))
+
+
+def _no_shorter_than(
+    least: float, start: tuple[float, float, float], end: tuple[float, float, float]
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """A stretch as long as what one reading tells of: a mean does not say whether half of that time drew twice as much, and the
+    watts of a shorter stretch would be a guess."""
+    middle = (start[1] + end[1]) / 2
+    half = max(least, end[1] - start[1]) / 2
+    first, last = middle - half, middle + half
+    return (min(start[0], first), first, start[2]), (end[0], last, max(end[2], last))
 
 
 def _share(start: Floats, end: Floats, from_: float, to: float) -> Floats:
