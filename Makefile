@@ -74,7 +74,7 @@ bundle: $(PROGRAM)
 	$(BIN)/python scripts/bundle.py $(BUNDLE)
 
 # An editable install: what is edited is what runs. The scanner is compiled in place when there is a compiler.
-SOURCES := pyproject.toml setup.py scripts/environment.py powertui/data/wire/scan.c powertui/data/formats/json_scan.c
+SOURCES := pyproject.toml setup.py scripts/environment.py $(wildcard powertui/data/wire/scan/*.[ch]) powertui/data/formats/json_scan.c
 
 $(PROGRAM): $(SOURCES)
 	$(PYTHON) scripts/environment.py $(VENV)

@@ -74,14 +74,15 @@ setup(
     ext_modules=[
         Extension(
             name,
-            sources=[source],
+            sources=[path for path in files if path.endswith(".c")],
+            depends=[path for path in files if path.endswith(".h")],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if LIMITED else [],
             py_limited_api=LIMITED,
             optional=True,
         )
-        for name, source in (
-            ("powertui.data.wire._scan", "powertui/data/wire/scan.c"),
-            ("powertui.data.formats._json_scan", "powertui/data/formats/json_scan.c"),
+        for name, files in (
+            ("powertui.data.wire._scan", sorted(path.as_posix() for path in Path("powertui/data/wire/scan").glob("*.[ch]"))),
+            ("powertui.data.formats._json_scan", ["powertui/data/formats/json_scan.c"]),
         )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {},

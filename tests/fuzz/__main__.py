@@ -22,7 +22,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="another one does other things (%(default)s)")
     parser.add_argument("--processes", type=int, default=min(4, os.cpu_count() or 1), metavar="N")
     parser.add_argument("--case", type=int, metavar="N", help="write the file of one case, read it here and do nothing else")
-    parser.add_argument("--coverage", action="store_true", help="say what of scan.c all kept and found inputs reach")
+    parser.add_argument("--coverage", action="store_true", help="say what of the scanner all kept and found inputs reach")
     parser.add_argument("--keep", action="store_true", help="pack the fewest inputs that reach all that was reached as corpus.zip")
     return parser.parse_args()
 

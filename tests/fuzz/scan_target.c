@@ -1,4 +1,4 @@
-/* What libFuzzer calls: every function of scan.c on one input, through a real interpreter, as powertui calls them.
+/* What libFuzzer calls: every call of the scanner on one input, through a real interpreter, as powertui calls them.
  *
  * Each buffer is a block of its own from malloc, exactly as long as what lies in it, so that AddressSanitizer sees one byte
  * too far. What the functions promise is checked as well: a broken promise ends the program as a crash does.

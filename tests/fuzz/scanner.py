@@ -1,4 +1,4 @@
-"""scan.c under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer: build, run, replay, and what of it was reached."""
+"""wire/scan under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer: build, run, replay, and what of it was reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-SCAN = HERE.parents[1] / "powertui" / "data" / "wire" / "scan.c"
+SCAN = HERE.parents[1] / "powertui" / "data" / "wire" / "scan"
 TARGET = HERE / "scan_target.c"
 CORPUS = HERE / "corpus.zip"
 HEADER = 32  # bytes that choose arguments, as in scan_target.c
@@ -57,14 +57,17 @@ def build(folder: Path, kind: str = "fuzz") -> Path:
     scanned = ["-fsanitize=fuzzer-no-link"] if kind == "fuzz" else []  # only branches of the scanner itself guide the search
     full = sys.version_info < (3, 11) or sysconfig.get_config_var("Py_GIL_DISABLED")  # as setup.py builds it
     limited = [] if full else ["-DPy_LIMITED_API=0x030B0000"]
-    scan, target = folder / f"scan-{kind}.o", folder / f"scan-{kind}"
+    target = folder / f"scan-{kind}"
     flags = [*warnings, *_FLAGS[kind], *includes]
-    _run([found, *flags, *scanned, *limited, "-c", str(SCAN), "-o", str(scan)])
+    parts = []
+    for source in sorted(SCAN.glob("*.c")):
+        parts.append(str(folder / f"{source.stem}-{kind}.o"))
+        _run([found, *flags, *scanned, *limited, "-c", str(source), "-o", parts[-1]])
     linked = ["-fsanitize=fuzzer"] if kind == "fuzz" else []
     # the target itself is compiled apart, or the linker's flag would instrument it
     harness = folder / f"target-{kind}.o"
     _run([found, *flags, "-c", str(TARGET), "-o", str(harness)])
-    _run([found, *_FLAGS[kind], *linked, str(harness), str(scan), *_library(), "-o", str(target)])
+    _run([found, *_FLAGS[kind], *linked, str(harness), *parts, *_library(), "-o", str(target)])
     if kind != "coverage":
         _try(target, folder / f"first-{kind}")
     return target
@@ -77,7 +80,7 @@ def _try(target: Path, folder: Path) -> None:
     try:
         replay(target, folder)
     except Finding as finding:
-        if "this must hold" in str(finding) or "scan.c" in str(finding):
+        if "this must hold" in str(finding) or f"{SCAN}{os.sep}" in str(finding):
             raise
         raise OSError(f"the compiler's sanitizers do not run here: {finding}") from None
 
@@ -173,14 +176,15 @@ def merge(target: Path, corpus: Path, into: Path) -> None:
 
 
 def coverage(folder: Path, corpus: Path) -> str:
-    """What llvm-cov says of scan.c after these inputs: its line of figures and every line that was not reached."""
+    """What llvm-cov says of the scanner after these inputs: its line of figures and every line that was not reached."""
     target = build(folder, "coverage")
     raw, data = folder / "scan.profraw", folder / "scan.profdata"
     subprocess.run([str(target), *map(str, corpus.iterdir())], env={**_env(), "LLVM_PROFILE_FILE": str(raw)}, check=True,
                    capture_output=True)  # fmt: skip
     _run([_tool("llvm-profdata"), "merge", str(raw), "-o", str(data)])
-    figures = _run([_tool("llvm-cov"), "report", str(target), f"-instr-profile={data}", str(SCAN)])
-    shown = _run([_tool("llvm-cov"), "show", str(target), f"-instr-profile={data}", str(SCAN)])
+    sources = [str(path) for path in sorted(SCAN.glob("*.[ch]"))]
+    figures = _run([_tool("llvm-cov"), "report", str(target), f"-instr-profile={data}", *sources])
+    shown = _run([_tool("llvm-cov"), "show", str(target), f"-instr-profile={data}", *sources])
     missed = [line for line in shown.splitlines() if re.match(r"\s*\d+\|\s+0\|", line)]
     return "\n".join([*figures.strip().splitlines(), *missed])
 

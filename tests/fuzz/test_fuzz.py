@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import resource
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -52,10 +53,11 @@ def test_libfuzzer_finds_nothing(built: tuple[Path, bool], tmp_path: Path) -> No
 @needs_headers
 def test_one_byte_too_far_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A harness that finds nothing must be able to find something."""
-    broken = scanner.SCAN.read_text().replace("if (end - p < 8)", "if (end - p < 7)")
-    assert broken != scanner.SCAN.read_text()
-    (tmp_path / "scan.c").write_text(broken)
-    monkeypatch.setattr(scanner, "SCAN", tmp_path / "scan.c")
+    copy = shutil.copytree(scanner.SCAN, tmp_path / "scan")
+    broken = (copy / "field.h").read_text().replace("if (end - p < 8)", "if (end - p < 7)")
+    assert broken != (copy / "field.h").read_text()
+    (copy / "field.h").write_text(broken)
+    monkeypatch.setattr(scanner, "SCAN", copy)
     try:
         target = scanner.build(tmp_path, "replay")
     except OSError as error:

@@ -1,6 +1,6 @@
 """Protobuf on the wire, for messages that are too large for protobuf: columns straight from the bytes.
 
-Two decoders answer the same calls: `_scan` (scan.c, compiled when there was a compiler at installation; the GIL
+Two decoders answer the same calls: `_scan` (scan/, compiled when there was a compiler at installation; the GIL
 is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second. What they share is in `types`.
 
     data = np.frombuffer(content, np.uint8)     (`windows` has the same calls for a file that is read piece by piece)

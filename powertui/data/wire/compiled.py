@@ -1,4 +1,4 @@
-"""The calls of `pure`, answered by scan.c: this side makes the columns, that side fills them without the GIL."""
+"""The calls of `pure`, answered by scan/: this side makes the columns, that side fills them without the GIL."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from powertui.data.wire.types import (
     places,
 )
 
-INTERFACE = 3  # of scan.c; counted up with every change of what its functions take or give
+INTERFACE = 3  # of scan/module.c; counted up with every change of what its functions take or give
 if getattr(_scan, "INTERFACE", 1) != INTERFACE:  # an editable installation whose sources were updated
     raise ImportError("it was built from another version of powertui; install powertui again")
 
 SLICE = 1 << 17  # events between two ticks: some ms
-_STATE = 2 * MAX_LANES + 5  # the numbers of scan.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
+_STATE = 2 * MAX_LANES + 5  # the numbers of scan/lanes.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
 _ROWS, _END = 2 * MAX_LANES + 1, _STATE - 1
 
 

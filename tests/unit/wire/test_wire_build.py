@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 WIRE = ROOT / "powertui" / "data" / "wire"
-SCAN = WIRE / "scan.c"
+SCAN = WIRE / "scan"
+SOURCES = [*sorted(SCAN.glob("*.c")), ROOT / "powertui/data/formats/json_scan.c"]
 COMPILER = os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
 HEADERS = sysconfig.get_paths()["include"]
 
@@ -65,11 +66,10 @@ def test_a_scanner_for_another_machine_is_not_fatal(tmp_path: Path) -> None:
 def build(into: Path, source: Path = SCAN, **env: str) -> list[Path]:
     """The extension as setup.py builds it, outside of the tree."""
     tree = into / "source"
-    (tree / "powertui/data/wire").mkdir(parents=True)
-    (tree / "scripts").mkdir()
+    (tree / "scripts").mkdir(parents=True)
     for file in ("setup.py", "scripts/archives.py"):
         shutil.copy(ROOT / file, tree / file)
-    shutil.copy(source, tree / "powertui/data/wire")
+    shutil.copytree(source, tree / "powertui/data/wire/scan")
     command = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(into / "lib"), "--build-temp", str(into / "temp")]
     run(*command, cwd=tree, **env)
     return sorted(into.glob("lib/powertui/data/wire/_scan*"))
@@ -94,9 +94,9 @@ def test_a_scanner_of_another_version_is_not_used(tmp_path: Path) -> None:
     """An editable installation whose sources were updated: what was compiled gives and takes other things than is asked of it."""
     (tmp_path / "old").mkdir()
     shutil.copytree(ROOT / "powertui", tmp_path / "old/powertui", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    scan = tmp_path / "scan.c"
-    text = SCAN.read_text(encoding="utf-8")
-    scan.write_text(text.replace("INTERFACE = ", "INTERFACE = 1000 + "), encoding="utf-8")
+    scan = shutil.copytree(SCAN, tmp_path / "scan")
+    text = (SCAN / "module.c").read_text(encoding="utf-8")
+    (scan / "module.c").write_text(text.replace("INTERFACE = ", "INTERFACE = 1000 + "), encoding="utf-8")
     (library,) = build(tmp_path, source=scan)
     shutil.copy(library, tmp_path / "old/powertui/data/wire")
     script = "from powertui.data import wire as w; print(w.COMPILED, w.WHY_PURE)"
@@ -107,7 +107,7 @@ def test_a_scanner_of_another_version_is_not_used(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.parametrize("limited", [True, False], ids=["limited", "full"])
 @pytest.mark.parametrize("char", ["-funsigned-char", "-fsigned-char"])
-@pytest.mark.parametrize("source", [SCAN, ROOT / "powertui/data/formats/json_scan.c"], ids=["wire", "json"])
+@pytest.mark.parametrize("source", SOURCES, ids=[path.stem for path in SOURCES])
 def test_the_scanners_compile_without_a_warning(tmp_path: Path, limited: bool, char: str, source: Path) -> None:
     if limited and sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("a build without a GIL has no limited API yet")
