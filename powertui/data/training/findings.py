@@ -343,6 +343,8 @@ class _Telling:
 
     def matters(self, one: Finding) -> bool:
         """At least 5 % of its own stretch, and 0.5 % of the run or 2 % of its epoch; or 8 % more for 10 s (less is a pause)."""
+        if one.may_be_nothing:
+            return False
         stretch = abs(self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1)))
         least = _OF_RUN * self.run_joules
         epoch = next((e for e in self.training.epochs if e.number == one.epoch), None)

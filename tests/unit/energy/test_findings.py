@@ -204,3 +204,23 @@ def _steps(epochs: int, each: int, slow: tuple[int, int, int, float] | None = No
     number = np.tile(np.arange(each), epochs)
     epoch = np.repeat(np.arange(epochs), each).astype(np.int32)
     return Steps(number, start, flat, epoch, ["step"] * len(flat), "test")
+
+
+@pytest.mark.parametrize(
+    ("load", "low", "high", "listed"), [(-60.0, -140.0, 12.0, False), (-60.0, -90.0, -30.0, True), (60.0, -12.0, 140.0, True)]
+)
+def test_a_dip_that_may_as_well_be_nothing_is_a_smaller_difference(
+    load: float, low: float, high: float, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pause that a slow sensor showed late. Of a load the same interval only says that its place is open."""
+    one = make(0, replace(QUIET, bursts=(Burst(1, 30, 60, load),)))
+    real = joined.unexplained.of
+
+    def unsure(*given: object) -> object:
+        seen = real(*given)
+        return replace(seen, boxes=tuple(replace(box, lo_watts=low, hi_watts=high) for box in seen.boxes))
+
+    monkeypatch.setattr(joined.unexplained, "of", unsure)
+    result = compared(one, "nvml-1s", 0)
+    assert bool(power_of(result)) is listed
+    assert any(f.kind == "power" for f in result.smaller) is not listed

@@ -56,6 +56,14 @@ class Finding:
     step_half: int | None = None  # ± of the steps, where they are told by records beside the profile
     share: tuple[float, float] | None = None  # of the epoch that it lies in, where that is all that tells
 
+    @property
+    def may_be_nothing(self) -> bool:
+        """A dip whose watts may as well be none: a pause that a slow sensor showed late. Foreign load adds, so of a load such an
+        interval only says that its place is open."""
+        if self.delta_watts is None or self.lo_watts is None or self.hi_watts is None:
+            return False
+        return self.delta_watts < 0 <= self.hi_watts
+
 
 class Unopened(Sequence[Finding]):
     """Findings that nobody may ask for: what ran longer there is looked up when they are read, not when they are counted."""

@@ -254,7 +254,7 @@ class _Joining:
 
     def _matters(self, one: Finding) -> bool:
         joules, seconds = self._run()
-        if one.delta_joules is not None and one.delta_watts is not None and self.power is not None:
+        if one.delta_joules is not None and self.power is not None and not one.may_be_nothing:
             stretch = self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1))
             if abs(one.delta_joules) >= max(_OF_STRETCH * abs(stretch), _OF_RUN * joules):
                 return True
