@@ -1,24 +1,27 @@
 """How often a sensor publishes, told by when its readings change.
 
 A change that is seen between two rows was published between them, and publications follow one another at one distance. Rows that
-beat with them show runs of two lengths, a coarse sensor leaves changes out, and a log pauses: none of that moves the distance at
-which all changes can lie. Every distance in question is tried; each change that it foretells speaks for it, the more the less
-likely that was by chance.
+beat with them show runs of two lengths, a coarse sensor leaves changes out, a log pauses, and a logger that repeats its last answer
+shows a change a row late: none of that moves the distance at which all changes can lie. Every distance in question is tried; each
+change that it foretells speaks for it, the more the less likely that was by chance.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.model import Floats
 
-_MOST = 300  # changes that are looked at: where they come quickest
-_GRID = 0.0025  # from one distance that is tried to the next
+_MOST = 150  # changes that are looked at: where they come quickest
+_GRID = 0.005  # from one distance that is tried to the next
 _LONGEST = 1.6  # times the usual run of one value …
 _SHORTEST = 1 / 16  # … and the other way: so many publications may leave a coarse reading as it is
 _JITTER = 0.01  # of the distance: so unevenly they follow one another …
 _DRIFT = 0.006  # … and so far each may lie from where the one before lets expect it
-_MISSED = -4.0  # natural logarithm of the chance that a change comes at another time: the logger repeats itself, its clock is set
+_PHASES = 24  # parts of a distance that are told apart
+_LATE = 0.05  # chance that a change is seen a row late: the logger repeats its last answer …
+_MISSED = 0.02  # … and that it comes at any other time: its clock is set
 _CLEAR = 4.0  # and what must speak for a distance at the end
 _SPREAD = 0.03  # of it: so near to it lies what they are apart from the first to the last
 _NEAR = 2.0  # so much less speaks for distances that may be it as well
@@ -34,21 +37,27 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     usual = float(np.median(np.diff(after)))
     shortest, longest = max(poll, _SHORTEST * usual), max(_LONGEST * usual, 2 * poll)
     tried = shortest * np.exp(np.arange(0, np.log(longest / shortest), _GRID))
-    low, high = np.full(len(tried), before[0]), np.full(len(tried), after[0])
-    score, missed, passed = np.zeros(len(tried)), np.zeros(len(tried), np.bool_), np.zeros(len(tried))
-    for a, b in zip(before[1:].tolist(), after[1:].tolist(), strict=True):
-        many = np.maximum(np.round((a + b - low - high) / 2 / tried), 1)
-        slack = (_JITTER + _DRIFT * many) * tried
-        first, last = low + many * tried - slack, high + many * tried + slack
-        from_, until = np.maximum(first, a), np.minimum(last, b)
-        met = from_ < until
-        share = np.where(met, until - from_, 1) / np.where(met, last - first, 1)
-        score += np.where(met, np.log(share * np.maximum((b - a) / tried, 1)), _MISSED)
-        passed += many
-        again = missed & ~met  # two in a row: it is counted from here on
-        low = np.where(met, from_, np.where(again, a, low))
-        high = np.where(met, until, np.where(again, b, high))
-        missed = ~met & ~again
+    score, passed = np.zeros(len(tried)), np.zeros(len(tried))
+    # Where in its distance a publication lies, in parts of it: as likely anywhere, then as the changes tell, less sure after each.
+    phase = np.arange(_PHASES, dtype=np.float32) + np.float32(0.5)
+    likely = np.full((len(tried), _PHASES), 1 / _PHASES, np.float32)
+    rows, since, last = np.arange(len(tried)), np.zeros(len(tried)), after[0] / tried
+    for a, b in zip(before.tolist(), after.tolist(), strict=True):
+        at, long = b / tried, (b - a) / tried
+        blur = np.minimum((_JITTER**2 + _DRIFT**2 * np.maximum(at - last, 1)) * _PHASES**2 / 2, 1 / 3)
+        wide = np.concatenate((likely[:, -1:], likely, likely[:, :1]), axis=1)
+        likely += (wide[:, :-2] + wide[:, 2:] - 2 * likely) * _column(blur)
+        ago = _column(at % 1.0 * _PHASES) - phase  # of the last publication that the later row could have told of
+        ago += _PHASES * (ago < 0)
+        on_time = np.clip(_column(long * _PHASES + 0.5) - ago, 0.0, 1.0)
+        late = np.clip(_column((long + poll / tried) * _PHASES + 0.5) - ago, 0.0, 1.0)
+        likely *= (1 - 2 * _LATE - _MISSED) * on_time + _LATE * late + _MISSED
+        share = likely.sum(axis=1)
+        likely /= share[:, None]
+        score += np.log(share * np.maximum(long, 1.0))
+        now = at - ago[rows, likely.argmax(axis=1)] / _PHASES
+        passed += np.maximum(np.round(now - since), 1) if since.any() else 0
+        since, last = now, at
     # Of all publications one in so many changed the reading.
     count = len(after) - 1
     changed = np.minimum(count / passed, 1 - 1e-9)
@@ -63,3 +72,7 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     between = float(after[-1] - after[0]) / float(passed[best])  # the same, to the last digit, where every change was counted
     told = float(tried[begin:end].mean())
     return between if abs(between - told) <= _SPREAD * told else told
+
+
+def _column(values: Floats) -> npt.NDArray[np.float32]:
+    return values.astype(np.float32)[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.power_world import SENSORS, make, plan, record, write, write_log
+from benchmarks.power_world import SENSORS, Fault, make, plan, record, write, write_log
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy import account
@@ -54,6 +54,18 @@ def test_checkpoints_and_compiling_are_no_foreign_load_and_no_throttling(tmp_pat
     found = account.findings(opened.profiles[0])
     assert [one.text for one in found.findings if one.kind == "power"] == []
     assert found.limits
+
+
+@pytest.mark.parametrize("seed", [72, 160, 172])
+def test_answers_that_are_told_twice_are_no_lower_power(tmp_path, seed: int) -> None:
+    """What a sensor published before an epoch's end may be seen a row after it."""
+    world = make(plan(seed, quiet=True))
+    logs = write(world, tmp_path / "logs")
+    taken = record(world, SENSORS["mean 0.5 s, 1 W"], seed, Fault(repeated=0.1, missed=0.05))
+    (entry, *_) = logdir.scan(str(logs)).chosen(None)
+    log = write_log(taken, tmp_path / "power.csv", "wall")
+    opened = Opened(entry, ReadOptions(power=(str(log),), find_power=False, tz="UTC"))
+    assert [one.text for one in account.findings(opened.profiles[0]).findings if one.kind == "power"] == []
 
 
 @pytest.mark.filterwarnings("error")

@@ -64,6 +64,13 @@ def test_one_that_repeats_every_tenth_and_asks_twice_a_refresh(seed: int, length
     assert refresh_of(0.5, 0.25, seed=seed, repeated=0.1, length=length, swing=swing) == pytest.approx(0.5, rel=0.05)
 
 
+@pytest.mark.parametrize(("refresh", "poll"), [(0.5, 0.25), (0.5, 0.3), (1.0, 0.25)])
+def test_a_change_that_is_seen_a_row_late(refresh: float, poll: float) -> None:
+    """Two thirds of the refresh foretell all changes, and many more that never came."""
+    for seed in range(6):
+        assert refresh_of(refresh, poll, seed=seed, repeated=0.1, length=60 * refresh) == pytest.approx(refresh, rel=0.05)
+
+
 def test_a_sensor_that_is_quicker_than_its_rows_changes_at_every_one() -> None:
     for poll in (0.1, 0.5, 1.0):
         assert refresh_of(poll / 3, poll, step=0.1, length=200 * poll) == pytest.approx(poll, rel=0.02)

@@ -83,6 +83,11 @@ def of(
     level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _LEAST else -np.inf
     if fit is not None and seen is not None:
         expected, doubtful, signed = fit.expected(work, lo, hi, seen)
+        behind = _behind(data)
+        late = behind > 0
+        if late.any():
+            then, doubt_then, _ = fit.expected(work, (lo - behind)[late], (hi - behind)[late], seen)
+            doubtful[late] = np.hypot(np.maximum(doubtful[late], doubt_then), then - expected[late])
         expected[within] += phases.course((data.watts - expected)[within], lo[within], hi[within], *steps)
         expected += centre(data.watts[within] - expected[within], doubtful[within])
         floor[within] = ceiling[within] = expected[within]
@@ -100,6 +105,13 @@ def of(
     watts = fit.watts if fit is not None else (("training", level),)
     readings = SensorReadings(lo, hi, np.where(good, data.watts, np.nan), floor, ceiling, doubt, judged, data.quantum, ways)
     return Expected(readings, watts, level, place_s=seen.sigma if seen is not None else unsure.place)
+
+
+def _behind(data: Samples) -> Floats:
+    """How much older each reading may be than it is laid: nothing, but for one that came more than half a poll late after the one
+    before. It was published in time, and the row before was missed, or told the last answer again."""
+    since = np.diff(data.hi, prepend=data.hi[:1] - data.refresh) - data.refresh
+    return np.where((data.late > 0) & (since > data.late), np.minimum(since, 2 * data.late) + data.late, 0.0)
 
 
 def _nothing(data: Samples, lo: Floats, hi: Floats, reason: str) -> Expected:
