@@ -169,7 +169,7 @@ complete -c powertui -n '__fish_seen_subcommand_from capture' -l keep -x -d 'of 
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l server-logdir -r -d 'the logdir as the server sees it (containers, other mounts)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l via -x -d 'fetch the profile from there with ssh (repeatable: one for each address)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l no-open -d 'print the summary and stop there'
-complete -c powertui -n '__fish_seen_subcommand_from capture' -l other -x -a 'pytorch neuron amd nvidia' -d 'say what captures from these, and stop'
+complete -c powertui -n '__fish_seen_subcommand_from capture' -l other -x -a 'pytorch neuron amd nvidia' -d 'say how to profile these, and stop'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l no-power -d 'record no power'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l interval -x -d 'seconds between readings (default: 0.25)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l before -x -d 'power this long before the profile (default: 5s)'

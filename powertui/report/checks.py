@@ -111,7 +111,7 @@ def _access_hint(cause: str, path: str) -> str:
 def of_entry(entry: RunEntry) -> Iterator[Check]:
     """What the names and folders alone tell."""
     if runs.growing(entry):
-        what = "a profile of this run was written to just now: what is whole of it was read"
+        what = "a profile of this run was written to just now: what is complete was read"
         yield Check("files", "note", what, "look again when its program has ended")
     if entry.path != "-" and entry.profiles and ways_on.is_tensorboards(entry.profiles[0].path):
         yield from _level(entry)

@@ -193,7 +193,7 @@ class HelpScreen(BaseScreen):
             whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
             whole.add_row(facts)
             whole.add_row("")
-            whole.add_row(Text("What stands behind a figure", look.style("title")))
+            whole.add_row(Text("What a figure is based on", look.style("title")))
             meanings = Table.grid(padding=(0, 2, 0, 0))
             meanings.add_column(no_wrap=True, min_width=12)
             meanings.add_column()

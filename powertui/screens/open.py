@@ -332,7 +332,7 @@ class OpenScreen(BaseScreen):
         def look() -> None:
             def check(_done: int, _total: int, _events: int, /) -> None:
                 if stop.is_set():
-                    raise Cancelled("not looked at any more")
+                    raise Cancelled("no longer in sight")
 
             while not stop.is_set() and (run := self._next(folder, listed, tried)) is not None:
                 tried.add(run.path)

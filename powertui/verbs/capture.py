@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--via", action="append", default=[], metavar="USER@HOST",
                         help="fetch the profile from there with ssh (repeatable: one for each address)")  # fmt: skip
     parser.add_argument("--no-open", action="store_true", help="print the summary and stop there")
-    parser.add_argument("--other", choices=("pytorch", "neuron", "amd", "nvidia"), help="say what captures from these, and stop")
+    parser.add_argument("--other", choices=("pytorch", "neuron", "amd", "nvidia"), help="say how to profile these, and stop")
     group = parser.add_argument_group("power")
     group.add_argument("--no-power", action="store_true", help="record no power")
     group.add_argument("--interval", type=float, default=0.25, metavar="S", help="seconds between readings (default: 0.25)")
@@ -139,7 +139,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     if len(args.via) not in (0, 1, len(addresses)):
         raise UsageError("Give --via once, or once for each address.")
     if args.server_logdir and not args.server_logdir.startswith("/"):
-        raise UsageError("--server-logdir must be an absolute path: the server knows nothing of our working folder.")
+        raise UsageError("--server-logdir must be an absolute path, because the server does not know this working folder.")
     return Plan(
         addresses, str(Path(args.logdir).expanduser().absolute()), _asked_of(args), _power_of(args), args.interval,
         common.seconds(args.before, "--before"), common.seconds(args.after, "--after"), common.seconds(args.delay, "--delay"),

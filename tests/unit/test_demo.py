@@ -12,8 +12,10 @@ import pytest
 
 from powertui import demo
 from powertui.cli import main
+from powertui.data import logdir
 from powertui.data.formats import tfevents
 from powertui.data.power import registry as power
+from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 
 SCRIPT = Path(__file__).parents[2] / "scripts/make_demo.py"
@@ -33,6 +35,28 @@ def test_the_report_says_where_the_watts_come_from(capsys: pytest.CaptureFixture
     assert "simulated sensor that followed the real CPU load" in lines[0]
     assert any(line.startswith("  steps  200:") for line in lines)
     assert any(line.startswith("  power") for line in lines)
+
+
+def test_the_page_of_the_report_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--report"]) == 0
+    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text("utf-8")
+    shown = page.split("$ powertui demo --report\n")[1].split("```")[0]
+    out, err = capsys.readouterr()
+    assert shown == out + err
+
+
+def test_a_session_lies_where_its_own_clock_says_also_when_its_trace_was_let_go() -> None:
+    """The report reads one session after another: each is let go before the next, and the training comes last."""
+    found = logdir.scan(demo.folder())
+    trainings = Trainings(found)
+    before = [one.start for one in trainings.all[0].islands]
+    for opened in trainings.each(found.runs):
+        assert opened.run.traces
+    (island,) = trainings.all[0].islands
+    assert not trainings.all[0].read_sessions()
+    assert island.start is not None
+    assert island.start.half_ns <= 1_000_000
+    assert [island.start] != before
 
 
 def test_the_report_as_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:

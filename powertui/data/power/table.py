@@ -173,7 +173,7 @@ def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
                 columns[column][row:end] = cells.columns[lower.index(name)][row:end]
         else:
             kept[row:end] = False
-            notes.drop_all(cells.lines[row + 1 : end], f"stands below another header ({', '.join(head)[:60]})")
+            notes.drop_all(cells.lines[row + 1 : end], f"is below another header ({', '.join(head)[:60]})")
     return FileCells(names, cells.lines, columns).take(np.flatnonzero(kept))
 
 

@@ -58,6 +58,7 @@ class Training:
         self.aligning = aligning or Aligning()
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
+        self._lay: dict[str, tuple[Island, ...]] = {}  # of sessions that were read and let go: where their traces said
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
         self._telling: frozenset[str] = frozenset()  # the sessions that were read when its power was placed, and place it
@@ -85,9 +86,13 @@ class Training:
             return tuple(one for one in self._opened.values() if one.is_read)
 
     def let_go(self, entry: RunEntry) -> None:
-        """Forget what was read of a session."""
+        """Forget what was read of a session, but for where it lies."""
         with self._lock:
-            gone = self._opened.pop(f"{entry.path}\0{entry.name}", None)
+            key = f"{entry.path}\0{entry.name}"
+            gone = self._opened.get(key)
+            if gone is not None and gone.is_read:
+                self._lay[key] = self._of_session(entry)
+            self._opened.pop(key, None)
             if self._looked is not None and self._looked[1].profile is not None and self._looked[1].profile.opened is gone:
                 self._looked = None
 
@@ -106,10 +111,11 @@ class Training:
         return tuple(islands.judged(one, known) for entry in self.entry.sessions for one in self._of_session(entry))
 
     def _of_session(self, entry: RunEntry) -> tuple[Island, ...]:
-        opened = self._opened.get(f"{entry.path}\0{entry.name}")
+        key = f"{entry.path}\0{entry.name}"
+        opened = self._opened.get(key)
         if opened is not None and opened.is_read:
             return tuple(islands.read(entry, index, trace) for index, trace in enumerate(opened.run.traces))
-        return islands.unread(entry)
+        return self._lay.get(key) or islands.unread(entry)
 
     def look_again(self, entry: TrainingEntry | None = None) -> bool:
         """Whether anything came since: `entry` is the training as it lies there now, with sessions that are new."""
@@ -120,6 +126,7 @@ class Training:
                 for name in _WORKED_OUT:
                     self.__dict__.pop(name, None)
                 self._looked = self._otherwise = None
+                self._lay.clear()
                 return True
             return False
 
