@@ -43,7 +43,9 @@ def sort_out(args: argparse.Namespace) -> list[str]:
 
     named = [args.path, *getattr(args, "more", ())]
     for path in named:
-        _must_be_there(path)
+        _must_be_there(path, "Check the path. `powertui doctor .` shows what is in the current folder.")
+    for path in getattr(args, "power", ()):
+        _must_be_there(path, "Check the path after --power.")
     if len(named) == 1:
         return named
     found = {path: logdir.scan(path) for path in named}
@@ -68,7 +70,7 @@ def one_path(args: argparse.Namespace) -> str:
     return runs[0]
 
 
-def _must_be_there(path: str) -> None:
+def _must_be_there(path: str, hint: str) -> None:
     import os.path
 
     from powertui.data import elsewhere
@@ -76,7 +78,6 @@ def _must_be_there(path: str) -> None:
     if path not in ("", "-") and not elsewhere.is_address(path) and not os.path.lexists(path):
         from powertui.errors import UnreadableFile
 
-        hint = "Check the path. `powertui doctor .` shows what is in the current folder."
         raise UnreadableFile(path, "no such file or directory", hint=hint)
 
 

@@ -326,6 +326,14 @@ def test_a_path_that_is_not_there_is_told_without_a_terminal(tmp_path: Path) -> 
     assert "terminal" not in said.stderr
 
 
+def test_a_power_log_that_is_not_there_is_told_before_the_screen(tmp_path: Path) -> None:
+    """Each run of a folder was said to be one that cannot be read."""
+    said = powertui(".", "--power", "nosuch.csv", cwd=tmp_path)
+    assert said.returncode == 3
+    assert "nosuch.csv: no such file or directory\n  Check the path after --power." in said.stderr
+    assert "terminal" not in said.stderr
+
+
 @pytest.mark.parametrize("verb", verbs.VERBS)
 def test_every_verb_has_two_examples_that_parse(verb: str) -> None:
     import shlex

@@ -275,7 +275,8 @@ def _epochs(found: Account) -> list[Fact]:
 
 def _energy(id: str, label: str, one: Energy | None, parts: int = 1) -> Fact:
     if one is None or not one.resolved or one.joules is None:
-        return Fact(id, label, None, "number", "J", why="no power" if one is None else f"not resolved: {one.reason}")
+        why = "no power" if one is None else f"not resolved: {one.reason.removeprefix('not resolved: ')}"
+        return Fact(id, label, None, "number", "J", why=why)
     lo, hi = (None if side is None else side / parts for side in (one.lo, one.hi))
     return Fact(id, label, one.joules / parts, "number", "J", one.badge, lo, hi)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,16 @@ def test_joules_of_a_step_of_a_sample_and_what_was_found(shared_data: Path) -> N
     assert 88e9 < float(_fact(result, "step_time_usual_s").value or 0) < 95e9  # one step of 1.5 s traced
     assert "steps 46" in str(_fact(result, "finding_1").value)
     assert _fact(result, "could_find").value
+
+
+def test_joules_that_are_not_resolved_say_so_once(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "own" / "two_epochs_with_burst"
+    shutil.copytree(source / "logs", tmp_path / "logs")
+    rows = (source / "power.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "power.csv").write_text("".join(rows[: len(rows) * 2 // 5]))
+    why = [fact.why for fact in _ask(tmp_path).facts if "not resolved" in fact.why]
+    assert why
+    assert [text.count("not resolved") for text in why] == [1] * len(why)
 
 
 def test_a_profile_of_a_host_alone_tells_its_threads_and_ops(shared_data: Path) -> None:
