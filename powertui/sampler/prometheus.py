@@ -1,4 +1,4 @@
-"""Power of many hosts from a Prometheus server: live, and what it has kept.
+"""Power of many hosts from a Prometheus server.
 
     prometheus://server:9090                                  the first power metric that it knows, all hosts
     prometheus://server:9090?instance=a|b                     only these hosts
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from powertui.errors import NotSupported, PowertuiError, SensorError, UsageError
 from powertui.sampler import prometheus_api
 from powertui.sampler.http import Http, TooLarge, basic, number
-from powertui.sampler.prometheus_api import MOST_POINTS, SeriesSamples, chunks, escaped, means, results, samples_of
+from powertui.sampler.prometheus_api import SeriesSamples, escaped, means, results, samples_of
 from powertui.sampler.prometheus_metrics import METRICS, counts_joules, scope_of, watts_of_one
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address, join_host_port
@@ -33,8 +33,7 @@ _LOOKBACK = 300.0  # s: the first question, to learn how often is scraped
 _SPACING = 60.0  # assumed between samples until it is known
 _STALE = 3.5  # spacings without a sample
 _LARGEST = 4 << 20  # bytes of one answer: 100,000 samples
-_PATIENT = 5  # times the timeout, for answers about minutes and hours
-_HISTORY = 64 << 20  # bytes of one answer about a long time
+_PATIENT = 5  # times the timeout, for answers about minutes
 _CHANNELS = 10_000
 _CLOCKS = 2.0  # s between our clock and the server's that is worth a note
 
@@ -205,26 +204,6 @@ class PrometheusSource:
                 why = none(f"no new sample for {stamp.t - last:.0f} s")
                 out.append(Reading(stamp.t, stamp.mono, None, rtt, self.name, channel, why))
         return out
-
-    # history
-
-    def history(self, start: float, end: float) -> Iterator[SeriesSamples]:
-        """The raw samples between two Unix times, in pieces that the server allows; a series comes once per piece."""
-        self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
-        for until, length in chunks(start, end, self.spacing):
-            for series in self._vectors(length, until):
-                inside = [s for s in series.samples if start <= s[0] < end or s[0] == end == until]
-                if inside:
-                    yield SeriesSamples(series.labels, inside)
-
-    def overview(self, start: float, end: float, points: int) -> list[SeriesSamples]:
-        """Means on a grid of at most so many points: for a first look at a long time."""
-        self._http.timeout, self._http.largest = _PATIENT * self._timeout, _HISTORY
-        step = max((end - start) / max(1, min(points, MOST_POINTS)), 1.0)
-        how, within = ("rate", max(step, _BEFORE * self.spacing)) if self._counts else ("avg_over_time", step)
-        query = f"{how}({self.selector}[{round(within * 1000)}ms])"
-        data = self._ask("query_range", query=query, start=f"{start:.3f}", end=f"{end:.3f}", step=f"{step:.3f}")
-        return [samples_of(entry, start, end + step, self._unit) for entry in results(data)]
 
     def close(self) -> None:
         self._http.close()

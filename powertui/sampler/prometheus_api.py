@@ -7,16 +7,13 @@ grid of its own and fill holes for up to five minutes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.sampler.http import Http, number
 
-__all__ = ["MOST_POINTS", "SeriesSamples", "ask", "chunks", "escaped", "means", "results", "samples_of"]
-
-MOST_POINTS = 10_000  # of one series in one answer; the server refuses 11,000
+__all__ = ["SeriesSamples", "ask", "escaped", "means", "results", "samples_of"]
 
 
 class SeriesSamples(NamedTuple):
@@ -24,15 +21,6 @@ class SeriesSamples(NamedTuple):
 
     labels: dict[str, str]
     samples: list[tuple[float, float]]  # (Unix s, watts)
-
-
-def chunks(start: float, end: float, spacing: float) -> Iterator[tuple[float, float]]:
-    """(end, length) of range vectors that hold at most MOST_POINTS samples each, oldest first, without overlap."""
-    longest = max(spacing * MOST_POINTS, spacing)
-    while start < end:
-        length = min(longest, end - start)
-        start += length
-        yield start, length
 
 
 def escaped(value: str) -> str:

@@ -1,4 +1,4 @@
-"""A real Prometheus: history that promtool wrote, and live scrapes through Debian's ipmi-exporter."""
+"""A real Prometheus: samples that promtool wrote, and live scrapes through Debian's ipmi-exporter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 import pytest
 
 from powertui.errors import NotSupported, SensorError
-from powertui.sampler.prometheus_api import MOST_POINTS
 from powertui.sampler.source import Options, open_source, reason_of
 from tests.bmc.prometheus import IpmiExporter
 
@@ -19,29 +18,6 @@ METRIC = "ipmi_dcmi_power_consumption_watts"
 def opened(prometheus, query="", **options):
     source = open_source(prometheus.url + query, Options(timeout=60.0, **options))
     return source, source.open()
-
-
-def test_history_is_raw_complete_and_in_pieces(prometheus):
-    """Every sample once, with its own moment; more of them than one answer may hold."""
-    count = int(MOST_POINTS * 1.3)
-    begin = int(time.time()) - count - 60
-    samples = [(f'instance="bmc{h}:623"', begin + n + 0.25, 200 + h + n % 7) for h in range(2) for n in range(count)]
-    prometheus.fill(METRIC, samples)
-    prometheus.start()
-    source, info = opened(prometheus)
-    assert {c.host for c in info.channels} == {"bmc0", "bmc1"}
-    assert info.facts["scraped every"] == "1 s"
-    found: dict[str, list[tuple[float, float]]] = {}
-    pieces = 0
-    for series in source.history(begin, begin + count + 1):
-        found.setdefault(series.labels["instance"], []).extend(series.samples)
-        pieces += 1
-    assert pieces > 2
-    for h in range(2):
-        assert found[f"bmc{h}:623"] == [(begin + n + 0.25, 200 + h + n % 7) for n in range(count)]
-    grid = source.overview(begin, begin + count, 100)
-    assert all(90 <= len(series.samples) <= 110 for series in grid)
-    source.close()
 
 
 def test_only_some_hosts(prometheus):
@@ -77,13 +53,11 @@ def test_counters_of_joules_are_means_between_two_samples(prometheus):
     assert {(c.host, c.scope, c.kind, c.period_s, c.most_w) for c in info.channels} == {
         ("a", "node", "interval", 1.0, None), ("b", "node", "interval", 1.0, None),
     }  # fmt: skip
-    found = {series.labels["instance"]: dict(series.samples) for series in source.history(now - 30, now)}
+    found = {series.labels["instance"]: dict(series.samples) for series in source._vectors(30, now)}
     assert found["a:9102"] == {now - 30 + n: 250.0 for n in range(30)}
     b = [found["b:9102"][now - 30 + n] for n in range(30)]
     assert b[:27] == [40.0] * 27
     assert all(math.isnan(watts) for watts in b[27:])  # set back, still, set back
-    (grid,) = (series for series in source.overview(now - 50, now, 5) if series.labels["instance"] == "a:9102")
-    assert [watts for _, watts in grid.samples] == pytest.approx([250.0] * len(grid.samples))
     newest = {reading.channel: reading for reading in source.read() if reading.quality == "ok"}
     assert newest["a:9102"].watts == 250.0
     assert "b:9102" not in newest

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from powertui.errors import SensorError, UsageError
-from powertui.sampler.prometheus_api import MOST_POINTS, chunks
 from powertui.sampler.prometheus_metrics import METRICS, scope_of
 from powertui.sampler.source import Options, open_source
-
-
-@given(st.floats(0, 1e6), st.floats(0.001, 5e6), st.floats(0.1, 60))
-@settings(max_examples=100)
-def test_chunks_cover_the_time_once_and_stay_under_the_servers_limit(start, length, spacing):
-    pieces = list(chunks(start, start + length, spacing))
-    at = start
-    for end, seconds in pieces:
-        assert seconds <= spacing * MOST_POINTS * 1.0001
-        assert end - seconds == pytest.approx(at, abs=1e-3)
-        at = end
-    assert at == pytest.approx(start + length)
-    assert MOST_POINTS < 11_000
 
 
 def test_a_query_with_its_own_labels_and_instances_is_wrong_usage():
