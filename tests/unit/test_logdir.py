@@ -120,7 +120,7 @@ def test_pytorch_s_traces_are_found_by_name_and_by_head(tmp_path: Path) -> None:
     make(tmp_path, "b/model.json", content=PYTORCH % b"")
     make(tmp_path, "c/settings.json", content=b'{"schemaVersion": 1, "name": "' + b"x" * 64 + b'"}')
     assert {run.name: run.hosts for run in scan(tmp_path).runs} == {
-        "a": ("worker0_77.1700000000000000000",), "b": ("model",),
+        "a": ("worker0_77",), "b": ("model",),
     }  # fmt: skip
 
 
@@ -132,6 +132,19 @@ def test_ranks_of_one_cycle_are_hosts_of_one_run(tmp_path: Path) -> None:
     runs = scan(tmp_path).runs
     assert [[profile.host.split(".")[0] for profile in run.profiles] for run in runs] == [["node_10", "node_11"]] * 2
     assert len({run.path for run in runs}) == 2
+
+
+def test_the_cycles_of_one_process_are_sessions_of_one_training(tmp_path: Path) -> None:
+    for pid, cycle in ((4711, 1), (4711, 2), (4711, 3), (815, 4)):
+        make(tmp_path, f"vm_{pid}.{cycle}700000000000000000.pt.trace.json.gz", content=gzip.compress(PYTORCH % b""))
+    make(tmp_path, "before.json", content=PYTORCH % b"")
+    found = scan(tmp_path)
+    assert len(found.runs) == 5
+    assert sorted((len(one.sessions), one.hosts) for one in found.trainings) == [
+        (1, ("before",)), (1, ("vm_815",)), (3, ("vm_4711",)),
+    ]  # fmt: skip
+    (most,) = (one for one in found.trainings if len(one.sessions) > 1)
+    assert most.reasons == ("one process wrote 3 sessions: vm_4711",)
 
 
 def test_two_traces_that_are_not_of_one_run_stay_apart(tmp_path: Path) -> None:

@@ -317,7 +317,8 @@ def _spread(series: PowerSeries, found: Alignment) -> Alignment:
     offsets = found.lo_s + each * (np.arange(MOST_SPREAD) + 0.5)
     order = np.argsort(np.abs(offsets - (found.offset_s or 0.0)), kind="stable")
     half = 1.96 * each / 12**0.5
-    return replace(found, places=tuple(signal.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order))
+    places = tuple(signal.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order)
+    return replace(found, status="ambiguous", places=places)
 
 
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 from powertui.data.logdir.tree import FoundFile, head_of
 
-__all__ = ["TraceFile", "cycles", "traces"]
+__all__ = ["TraceFile", "cycles", "hosts", "process", "traces"]
 
 _ENDING = re.compile(r"(?:\.pt\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _TIME = re.compile(r"\.(\d{10,20})$")
+_HANDLERS = re.compile(r"(.+_\d+)\.\d{10,20}\.pt\.trace\.json", re.IGNORECASE)  # <host>_<process id>.<time>
 _RANK_IN_NAME = re.compile(r"rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d{1,6})')
 _HEAD = 65_536
@@ -71,6 +72,18 @@ def cycles(found: Sequence[TraceFile]) -> list[list[TraceFile]]:
     for one in ordered:
         alike.setdefault("" if one.time else "name " + _DIGITS.sub("0", one.stem), []).append(one)
     return [run for group in alike.values() for run in _turns(group)]
+
+
+def hosts(cycle: Sequence[TraceFile]) -> list[str]:
+    """What the ranks of a cycle are called: the same in every cycle, for a process is one in all of its cycles."""
+    workers = [one.worker for one in cycle]
+    return workers if all(workers) and len(set(workers)) == len(workers) else [one.stem for one in cycle]
+
+
+def process(name: str) -> str | None:
+    """The process (`vm_4711`) whose trace this is, by a file's name as the handler makes it without being told another."""
+    match = _HANDLERS.match(name)
+    return match[1] if match is not None else None
 
 
 def _turns(ordered: Sequence[TraceFile]) -> list[list[TraceFile]]:

@@ -278,7 +278,10 @@ class _Scan(Tree):
         name, events = self.name_of(folder, home), self.events_for(home)
         runs = []
         for cycle in cycles:
-            profiles = tuple(ProfileFile(one.file.path, one.stem, one.suffix, one.file.size) for one in cycle)
+            named = pytorch.hosts(cycle)
+            profiles = tuple(
+                ProfileFile(one.file.path, host, one.suffix, one.file.size) for one, host in zip(cycle, named, strict=True)
+            )
             own = name if len(cycles) == 1 else f"{name}/{cycle[0].stem}"
             runs.append(RunEntry(own, str(folder) if len(cycles) == 1 else cycle[0].file.path, profiles, tfevents=events))
         theirs = {one.file.path for one in found}

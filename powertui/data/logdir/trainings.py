@@ -1,7 +1,8 @@
 """Trainings: which sessions, scalars and power logs are what one program did, by folder, process and time; and why.
 
     a folder        `logs/run1`, with `train/`, `validation/` and `plugins/profile/` below it, is one training
-    a process       tfevents of one host and process id are one program's, wherever below the logdir they lie
+    a process       tfevents of one host and process id are one program's, wherever below the logdir they lie; so are PyTorch's
+                    traces with one host and process id in their names, side by side
     hosts           folders named like workers or like their own host, side by side and at the same time, are one training
     time            a folder that two programs used in turn holds two trainings, unless the later went on where the earlier stopped
 
@@ -19,7 +20,7 @@ from typing import NamedTuple
 
 from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.tfevents import run_of
-from powertui.data.logdir import captured
+from powertui.data.logdir import captured, pytorch
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 
 _PAUSE_NS = (
@@ -95,9 +96,11 @@ class _Grouping:
             programs.setdefault(one.base, []).append(one)
         for base in [base for base in bases if base not in programs]:
             apart = [run for run in bases[base] if not _in_plugins(run)]
-            if len(bases[base]) > 1 and apart:  # traces that lie side by side, and nothing says that one program wrote them
+            if len(bases[base]) > 1 and apart and len({_writer(run) for run in bases[base]}) > 1:
+                # traces that lie side by side, and nothing says that one program wrote them all
                 bases[base] = [run for run in bases[base] if _in_plugins(run)]
-                bases.update({run.path: [run] for run in apart})
+                for run in apart:
+                    bases.setdefault(_writer(run), []).append(run)
                 if not bases[base]:
                     del bases[base]
         groups = self._joined(sorted({*bases, *programs}), found, programs)
@@ -187,6 +190,8 @@ class _Grouping:
         said = []
         if len(runs) > 1:
             said.append(f"{len(runs)} sessions lie in one logdir")
+            if (process := _writer(runs[0])) != runs[0].path and all(_writer(run) == process for run in runs):
+                said[-1] = f"one process wrote {len(runs)} sessions: {Path(process).name}"
         processes = {one.process for one in programs}
         if len(processes) > 1:
             said.append(f"the scalars of {len(processes)} processes overlap or go on where the one before stopped")
@@ -290,6 +295,13 @@ def _is_host(base: str, programs: Sequence[_Program]) -> bool:
     """Whether a folder is named after a host whose programs wrote into it."""
     name = Path(base).name.casefold()
     return any(one.process[0].casefold().split(".")[0] == name for one in programs)
+
+
+def _writer(run: RunEntry) -> str:
+    """What all sessions of its program share: the processes that PyTorch's handler names, else nothing but its own path."""
+    wrote = [pytorch.process(Path(profile.path).name) for profile in run.profiles]
+    told = sorted(one for one in wrote if one is not None)
+    return str(Path(run.profiles[0].path).parent / " ".join(told)) if told and len(told) == len(wrote) else run.path
 
 
 def _in_plugins(run: RunEntry) -> bool:

@@ -49,6 +49,15 @@ def test_pauses_again_and_again_are_pauses() -> None:
     assert not steps_of_clock.join_rows(ns).steps_ns
 
 
+@pytest.mark.parametrize("pauses", [2, 3])
+def test_a_few_pauses_of_one_length_are_pauses(pauses: int) -> None:
+    ns = polls(1, 0.1)
+    long = ns + np.minimum(np.arange(len(ns)) // 100, pauses) * (13 * S // 10)
+    assert not steps_of_clock.join_rows(long).steps_ns
+    long[100:] -= 8 * S // 10  # of two lengths, one may be a clock that was set
+    assert len(steps_of_clock.join_rows(long).steps_ns) == pauses
+
+
 def test_a_pause_that_another_clock_knows_is_one() -> None:
     ns = polls(1, 0.1)
     ns[200:] += 4 * S // 10
