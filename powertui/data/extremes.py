@@ -1,8 +1,8 @@
-"""Least, most and mean of any stretches of a long column, at a cost that does not grow with the column.
+"""Least and most of any stretches of a long column, at a cost that does not grow with the column.
 
-Every 16 rows make a block that knows its least and greatest value, their sum and how many there are; 16 blocks make one of the next
-level, and so on. A stretch is some rows at either end and whole blocks between, level by level: exact, whatever its ends.
-What a block says is kept in as few bytes as hold it exactly.
+Rows that are few are gone through. Where they are many, every 16 make a block that knows its least and greatest value, 16 blocks
+make one of the next level, and so on. A stretch is some rows at either end and whole blocks between, level by level: exact,
+whatever its ends. What a block says is kept in as few bytes as hold it exactly.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from powertui.data.model import Floats, Int64s
 from powertui.data.packed import KeptColumn
 
 BLOCK = 16
+FEW = 1 << 17  # rows that are gone through sooner than their blocks are put together
 _AT_ONCE = 1 << 16  # rows whose blocks are made together
 
 
@@ -24,53 +25,55 @@ class StretchExtremes(NamedTuple):
 
     low: Floats
     high: Floats
-    total: Floats
-    known: Int64s
-
-    @property
-    def mean(self) -> Floats:
-        """Of the values that there are."""
-        known = np.maximum(self.known, 1)
-        mean: Floats = np.where(self.known > 0, self.total / known, np.nan)
-        return mean
 
 
 class _Level(NamedTuple):
     low: npt.NDArray[Any]
     high: npt.NDArray[Any]
-    total: Floats
-    known: Int64s | None  # None: no block of it holds anything unknown
-    rows: int  # values in each block
 
 
 class Extremes:
-    """Of one column; NaN is no value. The column itself is kept as it is, the blocks take an eighth of it."""
+    """Of one column; NaN is no value. The column itself is kept as it is, the blocks take a sixteenth of it."""
 
     def __init__(self, values: KeptColumn) -> None:
         self.values = values
         self._levels: list[_Level] = []
         rows = len(values)
-        while rows > BLOCK:
+        while rows > BLOCK and len(values) > FEW:
             self._levels.append(self._above())
             rows = len(self._levels[-1].low)
 
     def _above(self) -> _Level:
         """Blocks of the level below; what is left over at its end is reached through the level below alone."""
         if not self._levels:
-            parts = [_first(self.values[at : at + _AT_ONCE]) for at in range(0, len(self.values), _AT_ONCE)]
-            low, high, total, known = (np.concatenate(column) for column in zip(*parts, strict=True))
-            return _Level(_short(low), _short(high), total, None if (known == BLOCK).all() else known, BLOCK)
+            parts = [_blocks(self.values[at : at + _AT_ONCE]) for at in range(0, len(self.values), _AT_ONCE)]
+            low = np.concatenate([np.fmin.reduce(part, axis=1) for part in parts])
+            return _Level(_short(low), _short(np.concatenate([np.fmax.reduce(part, axis=1) for part in parts])))
         below = self._levels[-1]
-        counted = _blocks(below.known).sum(axis=1) if below.known is not None else None
-        low, high = np.fmin.reduce(_blocks(below.low), axis=1), np.fmax.reduce(_blocks(below.high), axis=1)
-        return _Level(low, high, _blocks(below.total).sum(axis=1), counted, below.rows * BLOCK)
+        return _Level(np.fmin.reduce(_blocks(below.low), axis=1), np.fmax.reduce(_blocks(below.high), axis=1))
 
     def of(self, first: Int64s, end: Int64s) -> StretchExtremes:
         """Of the rows [first, end) of each stretch."""
-        cells = len(first)
-        low, high = np.full(cells, np.nan), np.full(cells, np.nan)
-        out = StretchExtremes(low, high, np.zeros(cells), np.zeros(cells, np.int64))
+        out = StretchExtremes(np.full(len(first), np.nan), np.full(len(first), np.nan))
         lo, hi = np.asarray(first, np.int64), np.maximum(first, end).astype(np.int64)
+        some = np.flatnonzero(lo < hi)
+        if not len(some):
+            return out
+        begin, stop = int(lo[some].min()), int(hi.max())
+        if not self._levels or (stop - begin <= FEW and int((hi - lo).sum()) <= FEW):
+            self._go_through(out, some, begin, stop, np.stack([lo[some], hi[some]], axis=1).ravel() - begin)
+        else:
+            self._put_together(out, lo, hi)
+        return out
+
+    def _go_through(self, out: StretchExtremes, some: Int64s, begin: int, stop: int, ends: Int64s) -> None:
+        """Look at all rows from `begin` to `stop`; `ends` are begin and end of each stretch that has rows, one after the other."""
+        rows = np.append(self.values[begin:stop], np.nan)  # a stretch may end where the rows do
+        out.low[some] = np.fmin.reduceat(rows, ends)[::2]
+        out.high[some] = np.fmax.reduceat(rows, ends)[::2]
+
+    def _put_together(self, out: StretchExtremes, lo: Int64s, hi: Int64s) -> None:
+        """Look at rows at either end of a stretch, and at blocks between."""
         for level in range(len(self._levels) + 1):
             upper = level < len(self._levels)
             inner_lo, inner_hi = (-(-lo // BLOCK), hi // BLOCK) if upper else (hi, hi)
@@ -84,7 +87,6 @@ class Extremes:
             if not inside.any():
                 break
             lo, hi = np.where(inside, inner_lo, 0), np.where(inside, inner_hi, 0)
-        return out
 
     def _take(self, out: StretchExtremes, level: int, lo: Int64s, hi: Int64s) -> None:
         """Add the rows [lo, hi) of a level: never more than two blocks of them but at the top."""
@@ -93,34 +95,17 @@ class Extremes:
             return
         rows = lo[:, None] + np.arange(most)
         held = rows < hi[:, None]
-        if level:
-            column = self._levels[level - 1]
-            rows = np.minimum(rows, len(column.low) - 1)
-            low, high = np.where(held, column.low[rows], np.nan), np.where(held, column.high[rows], np.nan)
-            total = np.where(held, column.total[rows], 0.0)
-            count = np.where(held, column.known[rows] if column.known is not None else column.rows, 0)
-        else:
-            values = np.where(held, self.values[np.minimum(rows, len(self.values) - 1)], np.nan)
-            low = high = values
-            known = np.isfinite(values)
-            total, count = np.where(known, values, 0.0), known
+        column = self._levels[level - 1] if level else StretchExtremes(self.values, self.values)  # type: ignore[arg-type]
+        rows = np.minimum(rows, len(column.low) - 1)
+        low = np.where(held, column.low[rows], np.nan)
+        high = np.where(held, column.high[rows], np.nan) if level else low
         np.fmin(out.low, np.fmin.reduce(low, axis=1), out=out.low)
         np.fmax(out.high, np.fmax.reduce(high, axis=1), out=out.high)
-        np.add(out.total, total.sum(axis=1), out=out.total)
-        np.add(out.known, count.sum(axis=1), out=out.known)
 
     @property
     def nbytes(self) -> int:
         """Memory of the blocks."""
-        columns = (column for level in self._levels for column in level[:4] if column is not None)
-        return sum(column.nbytes for column in columns)
-
-
-def _first(column: npt.NDArray[Any]) -> tuple[Floats, Floats, Floats, Int64s]:
-    """Least, most, sum and number of the values of each whole block."""
-    values = _blocks(column)
-    known = np.isfinite(values).sum(axis=1)
-    return np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1), np.nansum(values, axis=1), known
+        return sum(column.nbytes for level in self._levels for column in level)
 
 
 def _short(column: Floats) -> npt.NDArray[Any]:

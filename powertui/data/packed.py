@@ -43,13 +43,16 @@ class _Deltas(NamedTuple):
     rest: Array | None
     rows: int
 
-    def unpack(self, out: Array) -> None:
-        """Into a column of int64."""
-        out[0] = self.first
-        out[1:] = self.least
+    def part(self, lo: int, hi: int, out: Array) -> None:
+        """The rows [lo, hi), into a column of int64."""
+        whole = out if not lo else np.empty(hi, np.int64)
+        whole[0] = self.first
+        whole[1:] = self.least
         if self.rest is not None:
-            out[1:] += self.rest
-        np.cumsum(out, out=out)
+            whole[1:] += self.rest[: hi - 1]
+        np.cumsum(whole, out=whole)
+        if lo:
+            out[:] = whole[lo:]
 
     def at(self, rows: npt.NDArray[np.int64]) -> Array:
         """Some of its rows."""
@@ -78,9 +81,9 @@ class _Decimals(NamedTuple):
     def rows(self) -> int:
         return len(self.code)
 
-    def unpack(self, out: Array) -> None:
-        """Into a column of float64."""
-        self._values(self.code, out)
+    def part(self, lo: int, hi: int, out: Array) -> None:
+        """The rows [lo, hi), into a column of float64."""
+        self._values(self.code[lo:hi], out)
 
     def at(self, rows: npt.NDArray[np.int64]) -> Array:
         """Some of its rows."""
@@ -108,9 +111,9 @@ class _Plain(NamedTuple):
     def rows(self) -> int:
         return len(self.values)
 
-    def unpack(self, out: Array) -> None:
-        """Into a column of either kind."""
-        out[:] = self.values
+    def part(self, lo: int, hi: int, out: Array) -> None:
+        """The rows [lo, hi), into a column of either kind."""
+        out[:] = self.values[lo:hi]
 
     def at(self, rows: npt.NDArray[np.int64]) -> Array:
         """Some of its rows."""
@@ -130,11 +133,11 @@ def _search(piece: _Piece, values: Array, side: Literal["left", "right"]) -> Arr
         if piece.rest is None and piece.least > 0 and values.dtype.kind == "i":
             past = values - piece.first
             rows = -(-past // piece.least) if side == "left" else past // piece.least + 1
-            return np.asarray(np.clip(rows, 0, piece.rows))
+            return np.asarray(np.minimum(np.maximum(rows, 0), piece.rows))
         column: Array = np.empty(piece.rows, np.int64)
     else:
         column = np.empty(piece.rows)
-    piece.unpack(column)
+    piece.part(0, piece.rows, column)
     return column.searchsorted(values, side=side)
 
 
@@ -165,7 +168,8 @@ class Packed:
     def __getitem__(self, rows: Any) -> Any:
         """Some of the rows, as of an array: only the pieces that hold them are looked at."""
         if isinstance(rows, slice):
-            return self[np.arange(*rows.indices(self.rows))]
+            lo, hi, step = rows.indices(self.rows)
+            return self._between(lo, max(lo, hi)) if step == 1 else self[np.arange(lo, hi, step)]
         if isinstance(rows, int):
             return self[np.array([range(self.rows)[rows]])][0]
         asked = np.asarray(rows, np.int64)
@@ -197,11 +201,15 @@ class Packed:
 
     def made(self) -> Array:
         """A new array."""
-        out = np.empty(self.rows, self.dtype)
-        at = 0
-        for piece in self.pieces:
-            piece.unpack(out[at : at + piece.rows])
-            at += piece.rows
+        return self._between(0, self.rows)
+
+    def _between(self, lo: int, hi: int) -> Array:
+        """The rows [lo, hi): all pieces but the last have as many rows."""
+        out = np.empty(hi - lo, self.dtype)
+        for number in range(lo // PIECE, -(-hi // PIECE)) if lo < hi else ():
+            piece, first = self.pieces[number], number * PIECE
+            begin, end = max(lo, first), min(hi, first + piece.rows)
+            piece.part(begin - first, end - first, out[begin - lo : end - lo])
         return out
 
 

@@ -24,9 +24,8 @@ class StepCurve:
         self.end = int(at[-1]) if end is None and len(at) else end or 0
         self.extremes = Extremes(self.values)
         whole = self.extremes.of(np.array([0]), np.array([len(values)]))
-        known = int(whole.known[0])
-        self.range: tuple[float, float] | None = (float(whole.low[0]), float(whole.high[0])) if known else None
-        self.unknown = len(values) - known  # stretches without a value
+        self.unknown = int(np.count_nonzero(~np.isfinite(values)))  # stretches without a value
+        self.range: tuple[float, float] | None = (float(whole.low[0]), float(whole.high[0])) if self.unknown < len(values) else None
 
     @property
     def span(self) -> tuple[int, int]:

@@ -28,7 +28,14 @@ def test_any_rows_are_those_of_the_array(name: str) -> None:
         rng.integers(0, ROWS, (7, 4)),
     ):
         assert np.array_equal(found[rows], values[rows], equal_nan=values.dtype.kind == "f")
-    for part in (slice(PIECE - 3, PIECE + 3), slice(None, 7), slice(ROWS - 2, None)):
+    for part in (
+        slice(PIECE - 3, PIECE + 3),
+        slice(PIECE + 3, PIECE + 90),
+        slice(None, 7),
+        slice(ROWS - 2, None),
+        slice(9, 4),
+        slice(None),
+    ):
         assert np.array_equal(found[part], values[part], equal_nan=values.dtype.kind == "f")
     assert [found[0], found[-1]] == pytest.approx([values[0], values[-1]], nan_ok=True, rel=0)
 
@@ -58,12 +65,15 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
     curve = StepCurve(at, values)
     looked: list[int] = []
     for kind in (packed._Deltas, packed._Decimals, packed._Plain):
-        for name in ("at", "unpack"):
+        for name in ("at", "part"):
             plain = getattr(kind, name)
 
-            def counted(self: Any, given: Any, plain: Any = plain, of: str = name) -> Any:
-                looked.append(int(given.max()) + 1 if of == "at" and isinstance(self, packed._Deltas) else len(given))
-                return plain(self, given)
+            def counted(self: Any, *given: Any, plain: Any = plain, of: str = name) -> Any:
+                if of == "at":
+                    looked.append(int(given[0].max()) + 1 if isinstance(self, packed._Deltas) else len(given[0]))
+                else:
+                    looked.append(given[1] if isinstance(self, packed._Deltas) else given[1] - given[0])
+                return plain(self, *given)
 
             monkeypatch.setattr(kind, name, counted)
     monkeypatch.setattr(Packed, "made", lambda self: pytest.fail("the whole column was unpacked"))
