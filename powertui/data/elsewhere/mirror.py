@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import shutil
@@ -46,7 +47,12 @@ class LocalCopy(NamedTuple):
 
 def cache() -> Path:
     """The folder of everything that came from elsewhere; it may be deleted at any time."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
+    return _cache(os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", ""))
+
+
+@functools.lru_cache(maxsize=2)
+def _cache(base: str, _: str) -> Path:
+    """Put together once: it is asked for with every file that is opened."""
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "powertui" / "elsewhere"
 
 

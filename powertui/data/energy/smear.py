@@ -236,8 +236,9 @@ def _rise(seen: _Stretch, which: int = _THIRD) -> float:
         return float("nan")
     span = 1
     before: tuple[float, float] | None = None
+    ranges = _Ranges(level)
     while 8 * span < len(level):
-        share = _sharpest(seen, span, large, which)
+        share = _sharpest(seen, ranges, span, large, which)
         if share >= _SHARP:
             if before is None or span == 1:
                 return float(span)
@@ -248,7 +249,7 @@ def _rise(seen: _Stretch, which: int = _THIRD) -> float:
     return float("nan")
 
 
-def _sharpest(seen: _Stretch, span: int, large: float, which: int) -> float:
+def _sharpest(seen: _Stretch, ranges: _Ranges, span: int, large: float, which: int) -> float:
     """The share of a step that `span` refreshes make of what eight such spans around do: of the sharpest step, or the third."""
     level = seen.level
     around = 4 * span
@@ -256,7 +257,7 @@ def _sharpest(seen: _Stretch, span: int, large: float, which: int) -> float:
     if size < 1:
         return 0.0
     every = slice(None, None, max(1, span // 3))
-    most = (_running(np.maximum, level, 2 * around + 1) - _running(np.minimum, level, 2 * around + 1))[every]
+    most = ranges.of(2 * around + 1, every)
     left, right = around - span // 2, around + (span + 1) // 2
     moved = np.abs(level[right : right + size][every] - level[left : left + size][every])
     shares = np.where(most >= large, moved / np.maximum(most, 1e-12), 0.0)
@@ -266,13 +267,24 @@ def _sharpest(seen: _Stretch, span: int, large: float, which: int) -> float:
     return float(np.sort(shares)[-min(which, len(shares))])
 
 
-def _running(extreme: np.ufunc, level: Floats, width: int) -> Floats:
-    """The least or the most of each `width` readings in a row: of twice as many at a time, in as many passes as that takes."""
-    found, many = level, 1
-    while 2 * many <= width:
-        found, many = extreme(found[:-many], found[many:]), 2 * many
-    count = len(level) - width + 1
-    return np.asarray(extreme(found[:count], found[width - many : width - many + count]))
+class _Ranges:
+    """From the least to the most of any number of readings in a row: of 1, 2, 4 … of them, each put together once."""
+
+    def __init__(self, level: Floats) -> None:
+        self._doubled = [(level, level)]  # most and least
+
+    def of(self, width: int, every: slice) -> Floats:
+        """Of each `width` readings in a row, or of every so many of those."""
+        power = width.bit_length() - 1
+        while len(self._doubled) <= power:
+            half = 1 << len(self._doubled) - 1
+            most, least = self._doubled[-1]
+            self._doubled.append((np.maximum(most[:-half], most[half:]), np.minimum(least[:-half], least[half:])))
+        most, least = self._doubled[power]
+        later = width - (1 << power)
+        count = len(most) - later
+        high = np.maximum(most[:count][every], most[later:][every])
+        return np.asarray(high - np.minimum(least[:count][every], least[later:][every]))
 
 
 def _steps(seen: _Stretch, share: float = _LARGE) -> tuple[int, int, int]:

@@ -163,13 +163,14 @@ class _Scan(Tree):
             files, _ = self.listing(folder)
             if not files and not _is_run_folder(folder):
                 continue
-            torch, rest = self.pytorch(Path(folder), files)
+            here = Path(folder)
+            torch, rest = self.pytorch(here, files)
             runs.extend(torch)
-            amd, rest = self.rocprof(Path(folder), rest)
+            amd, rest = self.rocprof(here, rest)
             runs.extend(amd)
-            plain_ones, rest = self.chrome(Path(folder), rest, alone=not torch and not amd)
+            plain_ones, rest = self.chrome(here, rest, alone=not torch and not amd)
             runs.extend(plain_ones)
-            run, others = self.run_of(Path(folder), rest)
+            run, others = self.run_of(here, rest)
             if run is not None:
                 runs.append(run)
             loose.extend(others)

@@ -42,6 +42,8 @@ def own_ends(place: Path | None, name: str, seconds: Sequence[int], tz: str | No
     `place` is the folder that it lies in with others, None where it lies alone. A capture whose name tells no time gets what the
     others left, if it is the only such one.
     """
+    if not seconds:
+        return frozenset()
     local = local_time(name)
     times, others = _named(place) if place is not None else ((), 0)
     own = int(local.timestamp()) if local is not None else None

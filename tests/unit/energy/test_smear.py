@@ -156,11 +156,15 @@ def test_how_far_a_meter_that_forgets_lags_is_not_told_too_surely(name: str) -> 
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 9, 16, 17, 33, 400])
-def test_running_extremes_are_those_of_every_window(width: int) -> None:
+def test_ranges_are_those_of_every_window(width: int) -> None:
+    """Also of windows that were asked for in any order, and of every so many of them."""
     level = np.random.default_rng(width).normal(size=400)
-    windows = np.lib.stride_tricks.sliding_window_view(level, width)
-    assert np.array_equal(smear._running(np.maximum, level, width), windows.max(axis=1))
-    assert np.array_equal(smear._running(np.minimum, level, width), windows.min(axis=1))
+    ranges = smear._Ranges(level)
+    for asked in (9, width, 2):
+        windows = np.lib.stride_tricks.sliding_window_view(level, asked)
+        for step in (1, 5):
+            found = ranges.of(asked, slice(None, None, step))
+            assert np.array_equal(found, np.ptp(windows, axis=1)[::step])
 
 
 def test_a_log_in_which_nothing_rises_fast_may_be_that_of_a_filter() -> None:
