@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from powertui.data.formats.builder import TraceBuilder
-from powertui.data.formats.json_events import as_text, clean, picoseconds
+from powertui.data.formats.json_stats import as_text, clean
+from powertui.data.formats.json_times import picoseconds
 
 BYTES = 16  # of memory for a reading
 _MOST = 10_000  # series of one file

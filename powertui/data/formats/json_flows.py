@@ -12,8 +12,8 @@ import numpy as np
 
 from powertui.data.formats.flow_ends import FINISH, NEXT, START, STEP, FlowEnds
 from powertui.data.formats.json_batch import CAT, ENCLOSING, FLOW_IN, FLOW_OUT, HAS_ID, NAME, PID, TID, EventBatch, Tokens
-from powertui.data.formats.json_events import coded
 from powertui.data.formats.json_pure import bound
+from powertui.data.formats.json_threads import coded
 from powertui.data.model import Bools, Int64s
 
 PHASES = {"s": START, "t": STEP, "f": FINISH}

@@ -23,31 +23,11 @@ from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
-from powertui.data.formats.json_events import (
-    EVENT_BYTES,
-    IMPOSSIBLE,
-    OBJECT_BYTES,
-    PYTORCH,
-    VIZTRACER,
-    ArgStats,
-    Impossible,
-    Origin,
-    PairNames,
-    ThreadEvents,
-    arg_text,
-    as_text,
-    begin,
-    clean,
-    clock_of,
-    coded,
-    in_reach,
-    number_of,
-    read,
-    spoken,
-    spread,
-    stat,
-)  # fmt: skip
+from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, PYTORCH, VIZTRACER, arg_text, begin, read, spoken
 from powertui.data.formats.json_flows import JsonFlows
+from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, stat
+from powertui.data.formats.json_threads import ThreadEvents, coded, number_of, spread
+from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from powertui.data.formats.json_events import as_text, clean, picoseconds
+from powertui.data.formats.json_stats import as_text, clean
+from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import UNKNOWN, Clock, Epoch, Epochs, Int64s, Phase, Steps
 
 PROCESSES = _TRAINING, _POWER = 1, 2  # that of steps and epochs, and that of counters, windows and marks

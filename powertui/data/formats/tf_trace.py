@@ -18,7 +18,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
-from powertui.data.formats.json_events import PairNames, clean
+from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.model import PS_PER_S, Bools, Int64s, Stat, StatColumn, Trace, UInt64s

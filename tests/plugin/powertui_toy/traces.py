@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data.formats.builder import LineEvents, TraceBuilder
-from powertui.data.formats.json_events import ArgStats, PairNames
+from powertui.data.formats.json_stats import ArgStats, PairNames
 from powertui.data.formats.registry import OpenedFile, Progress
 from powertui.data.model import PS_PER_S, Trace
 

@@ -158,18 +158,18 @@ def test_places_beyond_four_gigabytes(way: str) -> None:
 
 
 def test_combinations_are_the_same_whichever_way_they_are_counted() -> None:
-    from powertui.data.formats import json_events
+    from powertui.data.formats import json_threads
 
     lot = np.random.default_rng(5)
     for rows in (1, 7, 4000):
         for wide in (2, 50, 1 << 20, 1 << 31):
             columns = [lot.integers(-1, wide, rows).astype(np.int32) for _ in range(3)]
-            combined, which = json_events.coded(*columns)
-            other, own = json_events._sorted(columns)
+            combined, which = json_threads.coded(*columns)
+            other, own = json_threads._sorted(columns)
             assert combined == other
             assert which.tolist() == own.tolist()
             assert [combined[i] for i in which.tolist()] == list(zip(*(column.tolist() for column in columns), strict=True))
-    assert json_events.coded(np.zeros(0, np.int32))[0] == []
+    assert json_threads.coded(np.zeros(0, np.int32))[0] == []
 
 
 def test_what_binds_a_flow_is_only_what_the_event_says() -> None:

@@ -15,7 +15,7 @@ from powertui import cli
 from powertui.data import logdir
 from powertui.data.formats import filenames, registry
 from powertui.data.formats.builder import LineEvents, TraceBuilder
-from powertui.data.formats.json_events import ArgStats, PairNames
+from powertui.data.formats.json_stats import ArgStats, PairNames
 from powertui.data.loading import load_run
 from powertui.data.model import PS_PER_S, Clock, Trace
 

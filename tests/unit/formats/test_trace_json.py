@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import json_events, registry, trace_json
-from powertui.data.formats.json_events import picoseconds
+from powertui.data.formats import json_events, json_times, registry, trace_json
+from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.errors import Cancelled, UnreadableFile
 
@@ -416,6 +416,6 @@ def test_every_public_json_is_read_or_explained(shared_data: Path) -> None:
 )
 def test_a_ts_of_three_years_and_more_is_unix_time(base_us: float, known: bool) -> None:
     """A machine that never was told the time counts from 1970; no program runs for three years, or is from after 2096."""
-    clock = json_events.clock_of(base_us, None)
+    clock = json_times.clock_of(base_us, None)
     assert clock.known is known
     assert not known or clock.mid_ns == round(base_us * 1000)

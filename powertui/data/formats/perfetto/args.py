@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.formats.json_events import as_text, clean
+from powertui.data.formats.json_stats import as_text, clean
 from powertui.data.model import Int64s, Stat, StatColumn, UInt64s
 from powertui.data.wire import schemas
 from powertui.data.wire.stored import Stored

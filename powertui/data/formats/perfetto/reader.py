@@ -10,7 +10,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.formats.flow_ends import FINISH, STEP, FlowEnds
-from powertui.data.formats.json_events import PairNames, clean
+from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.pairing import pair
 from powertui.data.formats.perfetto import args, packets
 from powertui.data.formats.perfetto.clocks import BOOTTIME, Clocks

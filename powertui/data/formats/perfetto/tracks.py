@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from powertui.data.formats.json_events import clean
+from powertui.data.formats.json_stats import clean
 
 _FAR = 32  # parents above a track; more is a circle
 _TYPES = {1: "thread time", 2: "instructions"}

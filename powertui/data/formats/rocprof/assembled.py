@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from powertui.data.formats.builder import LineEvents, TraceBuilder
-from powertui.data.formats.json_events import PairNames, clean, stat
+from powertui.data.formats.json_stats import PairNames, clean, stat
 from powertui.data.formats.rocprof.records import COPIES, KERNELS, Agent, RecordStats, RocprofRecords
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Int64s, Trace, UInt32s, UInt64s

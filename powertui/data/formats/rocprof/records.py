@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from powertui.data.formats import stat_columns
-from powertui.data.formats.json_events import clean, stat
+from powertui.data.formats.json_stats import clean, stat
 from powertui.data.model import Stat, StatColumn, UInt64s
 
 KERNELS, COPIES, CALLS, MARKS = "kernels", "copies", "calls", "marks"
