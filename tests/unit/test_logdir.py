@@ -144,7 +144,7 @@ def test_the_cycles_of_one_process_are_sessions_of_one_training(tmp_path: Path) 
         (1, ("before",)), (1, ("vm_815",)), (3, ("vm_4711",)),
     ]  # fmt: skip
     (most,) = (one for one in found.trainings if len(one.sessions) > 1)
-    assert most.reasons == ("one process wrote 3 sessions: vm_4711",)
+    assert most.reasons == ("process vm_4711 wrote all of its sessions",)
 
 
 def test_two_traces_that_are_not_of_one_run_stay_apart(tmp_path: Path) -> None:

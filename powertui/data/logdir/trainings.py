@@ -191,7 +191,7 @@ class _Grouping:
         if len(runs) > 1:
             said.append(f"{len(runs)} sessions lie in one logdir")
             if (process := _writer(runs[0])) != runs[0].path and all(_writer(run) == process for run in runs):
-                said[-1] = f"one process wrote {len(runs)} sessions: {Path(process).name}"
+                said[-1] = f"process {Path(process).name} wrote all of its sessions"
         processes = {one.process for one in programs}
         if len(processes) > 1:
             said.append(f"the scalars of {len(processes)} processes overlap or go on where the one before stopped")
