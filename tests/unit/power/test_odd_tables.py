@@ -137,3 +137,15 @@ def test_hexadecimal_numbers_are_no_noughts(tmp_path: Path) -> None:
 def test_other_units_are_never_watts(name: str, tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile):
         read(tmp_path, f"time,{name}\n" + rows(lambda t, w: f"{t:.3f},{w}"))
+
+
+def test_rows_that_write_the_same_unit_in_two_ways_are_all_read(tmp_path: Path) -> None:
+    lines = [
+        f"{1_790_000_000 + t},{name},{watts},{unit}"
+        for t in range(9)
+        for name, watts, unit in (("cpu", 90 + t, "W"), ("board", 200 + t, "Watts"))
+    ]
+    path = tmp_path / "long.csv"
+    path.write_text("time,sensor,value,unit\n" + "\n".join(lines) + "\n")
+    log = registry.load(str(path))
+    assert sorted((len(series), float(series.watts[0])) for series in log.series) == [(9, 90.0), (9, 200.0)]
