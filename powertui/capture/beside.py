@@ -124,7 +124,7 @@ class WhileRecording:
                 return (
                     plan
                     if self._until is not None
-                    else self._by_time(f"The log does not tell how fast steps go: it has only step {last}.")
+                    else self._by_time(f"The log does not show how fast steps go: it has only step {last}.")
                 )
             if last is None and time.monotonic() - begun > _NO_STEPS_S:
                 return self._by_time(f"No step has been logged in {plan.logdir} so far. {_HOW}")

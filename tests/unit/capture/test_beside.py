@@ -105,7 +105,7 @@ def test_one_step_alone_tells_no_rate(tmp_path: Path) -> None:
         one._thread.join(LIMIT_S)
         (_, request), *_ = server.asked
     assert request[1] == [2000]
-    assert said[0] == "The log does not tell how fast steps go: it has only step 500. Capturing 2 s now."
+    assert said[0] == "The log does not show how fast steps go: it has only step 500. Capturing 2 s now."
 
 
 def test_a_rate_is_as_good_as_what_was_logged() -> None:
