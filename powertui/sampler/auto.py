@@ -1,4 +1,4 @@
-"""A BMC of which only the name is known: ipmi, then ipmitool, then redfish, two seconds each.
+"""A BMC of which only the name is known: ipmi, then ipmitool, then redfish, two seconds each, or as long as one answer may take.
 
 A refused login ends the search. The next protocol would try the same password again, and BMCs lock accounts.
 """
@@ -12,10 +12,15 @@ from powertui.errors import AuthenticationFailed, SensorError, UsageError
 from powertui.sampler.source import Channel, Info, Options, Reading, Source, open_source
 from powertui.sampler.urls import Address, join_host_port
 
-__all__ = ["CHAIN", "AutoSource", "make"]
+__all__ = ["CHAIN", "AutoSource", "budget", "make"]
 
 CHAIN = ("ipmi", "ipmitool", "redfish")
-BUDGET = 2.0
+_LEAST_S = 2.0
+
+
+def budget(options: Options) -> float:
+    """Seconds that each protocol gets: who allows an answer more time has a slow BMC."""
+    return max(_LEAST_S, options.timeout)
 
 
 class AutoSource:
@@ -41,7 +46,7 @@ class AutoSource:
     def open(self) -> Info:
         refused: list[str] = []
         for scheme in CHAIN:
-            options = replace(self._options, open_within=BUDGET, name=self.name)
+            options = replace(self._options, open_within=budget(self._options), name=self.name)
             source = open_source(str(replace(self._address, scheme=scheme)), options)
             try:
                 info = source.open()

@@ -11,7 +11,7 @@ from typing import Any
 
 from powertui.errors import AuthenticationFailed, SensorError
 from powertui.plain import plain
-from powertui.sampler.auto import BUDGET, CHAIN
+from powertui.sampler.auto import CHAIN, budget
 from powertui.sampler.plausible import NOT_MEASURED, impossible
 from powertui.sampler.schemes import is_bmc, local
 from powertui.sampler.slurm import EnergyNotCounted
@@ -138,7 +138,7 @@ def _look_at(target: Target) -> Iterator[FoundSource]:
         return
     for scheme in CHAIN:
         url = str(replace(address, scheme=scheme))
-        options = replace(target.options, open_within=BUDGET)
+        options = replace(target.options, open_within=budget(target.options))
         source = open_source(url, options)
         try:
             info = source.open()

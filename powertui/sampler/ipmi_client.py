@@ -40,6 +40,7 @@ _REPLAYS = 256  # messages of a session whose numbers are remembered
 _QUICKEST = 0.1  # s before a request is sent again
 _ROUND_TRIPS = 6  # … and so many usual ones
 _RETRIES = 15  # of a request that is no reading
+_UNTIL_THE_DEADLINE = 1_000_000  # retries while logging in: a BMC may be busy for seconds
 _NAME, _PASSWORD = 16, 20  # bytes that IPMI allows
 
 
@@ -161,7 +162,12 @@ def _interface_class() -> Any:
             """The answer to this very request."""
             until = min(time.monotonic() + self.step, self.deadline)
             while True:
-                packet = self._packet(until)
+                try:
+                    packet = self._packet(until)
+                except TimeoutError:
+                    if time.monotonic() >= self.deadline:
+                        self.max_retries = 0  # it is sent again until then, and never after
+                    raise
                 try:
                     data = self._unsealed(packet)
                     if rmcp.rx_filter(header, data):
@@ -252,12 +258,13 @@ class Connection:
         family, address = self._resolve()
         interface = _interface_class()(
             keep_alive_interval=0,  # sampling keeps the session alive
-            max_retries=_RETRIES,
+            max_retries=_UNTIL_THE_DEADLINE,
             kg=self._kg.reveal().encode() if self._kg else None,
         )
         interface.cipher_suites = self._suites
         interface.family, interface.step = family, self.timeout / 8
-        interface.deadline = time.monotonic() + (within or 2 * self.timeout)  # five exchanges, each of them may be lost once
+        allowed = within or 2 * self.timeout  # five exchanges, each of them may be lost once
+        interface.deadline = time.monotonic() + allowed
         ipmi = library.create_connection(interface)
         ipmi.session.set_session_type_rmcp(address, self.port)
         ipmi.session.set_auth_type_user(self.user, self._password.reveal() if self._password else "")
@@ -277,7 +284,7 @@ class Connection:
             if isinstance(error, errors.NotSupportedError):
                 raise NotSupported(f"{self.host}: {error}.", hint="Try ipmitool:// for this host.") from None
             if isinstance(error, (OSError, errors.RetryError, errors.DecodingError, errors.IpmiConnectionError)):
-                raise Transient(self._why(error)) from None
+                raise Transient(self._why(error, allowed)) from None
             raise
         interface.max_retries = 0  # a reading is asked for again by its source, with a new time stamp
         self.suite = interface.suite
@@ -314,12 +321,12 @@ class Connection:
         code = int(status)
         raise Transient(words.get(code, f"the BMC refused the session (status {code:02x})")) from None
 
-    def _why(self, error: BaseException) -> str:
+    def _why(self, error: BaseException, allowed: float = 0.0) -> str:
         if isinstance(error, ConnectionRefusedError):
             return f"nothing listens on port {self.port}"
         if isinstance(error, TimeoutError) or type(error).__name__ == "RetryError":
             heard = self._ipmi is not None and self._ipmi.interface.ignored
-            return f"no answer within {self.timeout:g} s" + ", only packets that do not match" * bool(heard)
+            return f"no answer within {allowed or self.timeout:g} s" + ", only packets that do not match" * bool(heard)
         if isinstance(error, OSError):
             return error.strerror or type(error).__name__
         return "an answer that is not an IPMI message"

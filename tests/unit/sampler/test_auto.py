@@ -40,6 +40,16 @@ def test_nothing_there_names_all_three_reasons():
     assert all(name in text for name in auto.CHAIN)
 
 
+def test_a_slow_bmc_gets_the_time_that_it_was_given(bmc, monkeypatch):
+    monkeypatch.setattr(auto, "_LEAST_S", 1e-6)
+    address = f"auto://viewer@127.0.0.1:{bmc.port}"
+    source = open_source(address, Options(password=Secret("pw-viewer"), timeout=60.0))
+    assert source.open().source == "ipmi DCMI"
+    source.close()
+    (ipmi, *_) = look_there([Target(address, Options(password=Secret("pw-viewer"), timeout=60.0))])
+    assert ipmi.ok
+
+
 def test_ipmi_without_power_goes_on_to_the_next(monkeypatch):
     from tests.bmc.commands import DCMI_POWER, Machine
 

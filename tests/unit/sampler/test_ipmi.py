@@ -370,3 +370,28 @@ def test_a_sensor_that_is_not_scanned_or_not_available_has_no_value(flags, there
     watts, quality = ipmi_module._sensor_value(Record(), bytes([120, flags, 0xC0]))
     assert watts == (240.0 if there else None)
     assert bool(reason_of(quality)) is not there
+
+
+def test_a_bmc_that_falls_silent_while_one_logs_in_is_asked_until_the_deadline(monkeypatch):
+    """It computes something else for seconds, and then answers."""
+    monkeypatch.setattr("powertui.sampler.ipmi_client._QUICKEST", 0.002)
+    with Bmc() as bmc:
+        answer, asked = bmc._packet, []
+
+        def busy(packet):
+            asked.append(packet)
+            return None if 4 < len(asked) <= 40 else answer(packet)
+
+        monkeypatch.setattr(bmc, "_packet", busy)
+        source = open_source(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=60.0))
+        assert source.open().source == "ipmi DCMI"
+        source.close()
+    assert len(asked) > 40
+
+
+def test_a_bmc_that_stays_silent_is_left_alone_after_the_deadline_that_is_told():
+    with Bmc(drop=True) as bmc:
+        source = open_source(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=0.2))
+        with pytest.raises(SensorError, match=r"no answer within 0\.4 s"):
+            source.open()
+        assert bmc.packets <= 17
