@@ -235,6 +235,9 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
     resolved = _zone(series, context) if times.is_local(clock) else None
     if times.is_local(clock) and (clock.known or resolved is not None):
         if resolved is None:
+            if log_zone.nowhere(series, _run_ns(context)):
+                words = "the log's times are local, and in no time zone do log and profile overlap: is this another run's log?"
+                return Alignment(None, None, None, "none", NOTHING, (words, "--align signal sets its times aside"))
             said.append("the log's times are local and their time zone is not known: give --tz")
             return None
         bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
@@ -278,13 +281,18 @@ def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
 
 def _zone(series: PowerSeries, context: AlignmentContext) -> Clock | None:
     """A clock for naive local times: the log may meet the profile, or the training around it."""
+    return log_zone.of(series, _run_ns(context), context.trace.clock.utc_offset_s)
+
+
+def _run_ns(context: AlignmentContext) -> tuple[int, int]:
+    """First and last moment of the profile, or of the training around it (Unix ns)."""
     clock = context.trace.clock
     assert clock.lo_ns is not None
     assert clock.hi_ns is not None
     lo, hi = context.trace.span
     if context.training is not None:
         lo, hi = min(lo, context.training[0]), max(hi, context.training[1])
-    return log_zone.of(series, (clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS), clock.utc_offset_s)
+    return clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS
 
 
 def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:

@@ -12,6 +12,7 @@ from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
 
 _HALF_HOURS = range(-24, 29)  # UTC-12 to UTC+14
+_QUARTERS = range(2 * -24, 2 * 29)  # some zones lie a quarter of an hour beside those
 _BY_CHANCE = 0.1  # that log and run overlap in one zone of these, though neither belongs to the other
 _STEP_S = 1800
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
@@ -39,6 +40,13 @@ def of(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Cloc
         return own
     machine = times.offset_words(machine_s or 0)
     return times.with_offset(series.clock, fits[0], f"{only} (assumed; the profiled machine's is UTC{machine}); --tz overrules it")
+
+
+def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
+    """Whether local times with a date meet a run in no zone at all: then that run is none of theirs, wherever they were written."""
+    if not len(series) or series.clock.of_day_ns is not None:
+        return False
+    return not any(_overlap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run) for at in _QUARTERS)
 
 
 def unplaced(series: PowerSeries) -> str:

@@ -171,6 +171,20 @@ def test_a_log_that_meets_the_run_in_no_zone_stays_where_the_machines_zone_puts_
     assert "do not overlap" in " ".join(found.evidence)
 
 
+def test_a_log_that_meets_the_run_in_no_zone_is_not_put_on_it_by_its_signal(made, logged) -> None:
+    """A log that ends in the first session of a training meets the second one in no zone, though its power may look alike."""
+    series, offset = logged
+    naive, asked = _naive(series, made, offset, 3600 + 400)
+    zoneless = replace(asked, trace=made.trace)
+    found = align.place(naive, zoneless).alignment
+    assert found.offset_s is None
+    assert found.status == "none"
+    assert "in no time zone" in found.evidence[0]
+    quarter, _ = _naive(series, made, offset, 3600 + 900)  # as in Kathmandu: it may be this run's
+    assert "in no time zone" not in " ".join(align.place(quarter, zoneless).alignment.evidence)
+    assert align.place(naive, zoneless, Aligning("signal")).alignment.source == align.SIGNAL
+
+
 def test_a_long_log_would_meet_any_run_in_some_zone_and_is_not_moved(made, logged) -> None:
     series, offset = logged
     long = replace(series, times=series.times * 20)  # ten minutes and more, over before the run began
