@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import itertools
 import json
 import os
 import re
@@ -41,6 +42,17 @@ def power(path: Path) -> None:
 def test_runs_are_named_as_tensorboard_names_them(tmp_path: Path) -> None:
     make(tmp_path, "a/train/plugins/profile/2026_01_02_03_04_05/vm.xplane.pb", "plugins/profile/now/vm.xplane.pb")
     assert {run.name for run in scan(tmp_path).runs} == {"a/train/2026_01_02_03_04_05", "now"}
+
+
+def test_the_runs_that_are_told_on_the_way_are_few_times_those_that_there_are(tmp_path: Path) -> None:
+    """However long it takes: a list that grows by one run and is drawn anew each time costs the square of its runs."""
+    make(tmp_path, *(f"run_{number:03}/plugins/profile/r/vm.xplane.pb" for number in range(200)))
+    *parts, whole = (len(found.runs) for found in stream(tmp_path, 0.0))
+    assert whole == 200
+    told = [count for count in parts if count > 1]
+    assert len(told) > 3
+    assert all(after >= before + before // 2 for before, after in itertools.pairwise(told))
+    assert sum(told) < 3 * whole
 
 
 @pytest.mark.parametrize("level", ["", "train", "train/plugins", "train/plugins/profile", "train/plugins/profile/r1"])

@@ -143,7 +143,10 @@ class _Scan(Tree):
     events: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)  # of each home
 
     def folder(self, shown: str, every_s: float) -> Iterator[Logdir]:
-        """Everything below a folder, and before that what was found so far, now and then."""
+        """Everything below a folder, and before that what was found so far: now and then, and each time half as much again.
+
+        Whoever shows it goes through all of it each time: of thousands of runs that were as much as finding them.
+        """
         try:
             os.scandir(self.root).close()
         except OSError as error:
@@ -154,12 +157,12 @@ class _Scan(Tree):
         loose: list[OtherFile] = []
         events: list[EventFile] = []
         power: list[FoundFile] = []
-        told, began = time.monotonic(), time.time_ns()
+        told, worth, began = time.monotonic(), 0, time.time_ns()
         for folder in self.walk():
             folders.append(folder)
-            if time.monotonic() - told >= every_s:
+            if time.monotonic() - told >= every_s and len(runs) >= worth:
                 yield Logdir(shown, tuple(runs), entries=self.entries, complete=False)
-                told = time.monotonic()
+                told, worth = time.monotonic(), len(runs) + len(runs) // 2
             files, _ = self.listing(folder)
             if not files and not _is_run_folder(folder):
                 continue
