@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import bridge
+from powertui.data.energy import bridge, rounding
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.bridge import Bridges, summed_up
+from powertui.data.energy.rounding import Steady
 from powertui.data.model import (
     PS_PER_NS,
     PS_PER_S,
@@ -124,6 +125,7 @@ class Curve:
     turn: float  # correlation of neighbouring differences over the whole curve
     beat: tuple[float, float]  # readings until they meet the same part of a repeating load again, and for how long they go on to
     quantum_w: float
+    steps: Steady | None  # how long it read each of its steps; None of a sensor that is fine, or has too many
     gain: float | None
     spread_w: float  # standard deviation of the power over the whole curve
     noise_w: float  # of one reading, where the power is quiet; 0 for counters
@@ -301,6 +303,7 @@ def _build(power: PowerOnTrace) -> Curve:
         turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,
         averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
+        steps=rounding.of(level, seconds * known, _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else None,
         gain=sensor.gain.value if sensor.gain else None,
         spread_w=_spread(level),
         noise_w=_noise(level, _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else 0.0,

@@ -2,7 +2,8 @@
 
 E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped exactly, holes left out. The budget, one sigma:
 
-    quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; a constant reading does not average its rounding away
+    quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; more where the same step is read all the time, or again
+                   and again: that does not average out (`rounding`)
     sampling       T * sqrt(c * sum dP^2)            what happens between two looks; c from 1/12 (power seldom changes) to 1/2 (it
                    is anywhere at the next look), by how alike neighbouring differences are; nothing for what a mean covers
     noise          T * noise * sqrt(n)               of means, as far as they cover the time
@@ -246,6 +247,7 @@ class _Found(NamedTuple):
     turned: Floats  # and of each times the one before it
     pairs: Floats  # how many differences
     runs: Floats  # runs of one value
+    alike: Floats  # s² over which they are rounded by the same
     held: Floats
     peak: Floats
 
@@ -291,6 +293,7 @@ class _Look(NamedTuple):
     turned: Floats  # two
     runs: Int32s  # two
     held: Floats  # two
+    alike: Floats  # one
     peak: list[float]  # one
     pairs: Int64s  # one: differences within
     inside: Bools  # two: the edge lies within the curve
@@ -306,6 +309,11 @@ class _Windows(NamedTuple):
     runs: Int64s  # and changes
     ranges: list[tuple[int, int]]  # knots inside
     inside: Bools
+
+
+def _alike(curve: Curve, bounds: Int64s) -> Floats:
+    first, last = bounds.reshape(2, -1)
+    return curve.steps.alike(first, last + 1) if curve.steps is not None else np.zeros(len(first))
 
 
 _Memo = dict[tuple[int, int, int, int], _Windows]
@@ -346,6 +354,7 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
         curve.turns[at.moved],
         curve.changes[at.runs],
         curve.held(*at.held),
+        _alike(curve, at.runs),
         [curve.peak(i, j) for i, j in at.ranges],
         at.moved[len(at.moved) // 2 :] - at.moved[: len(at.moved) // 2],
         at.inside,
@@ -359,9 +368,10 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         reading = curves.CurveEntries(*columns)
         cut, steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6, 7))
         bridged = [np.array(column).T for column in zip(*(look.bridged for look in looks), strict=True)]
+        alike = np.array([look.alike[0] for look in looks])
         peak, pairs, inside = (
             np.array([look.peak[0] for look in looks]),
-            *(np.array([look[k] for look in looks]).T for k in (9, 10)),
+            *(np.array([getattr(look, name) for look in looks]).T for name in ("pairs", "inside")),
         )
     else:
         look = looks[0]
@@ -371,7 +381,7 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         cut, moved, turned, runs, held, inside = (
             column.reshape(2, -1) for column in (look.cut, look.moved, look.turned, look.runs, look.held, look.inside)
         )
-        peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
+        alike, peak, pairs = look.alike, np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
     there = reading.known[:2] & inside  # an edge that lies on known ground counts for the maximum, too
     peak = np.fmax(peak, np.fmax.reduce(np.where(there, watts[:2], np.nan)))
@@ -395,6 +405,7 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         turned=turned[1] - turned[0],
         pairs=pairs[0],
         runs=runs[1] - runs[0] + 1.0,
+        alike=alike,
         held=held[1] - held[0],
         peak=peak,
     )
@@ -426,7 +437,7 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
         within = np.where(seconds > 0, np.clip(found.within / seconds, 0.0, 1.0), 0.0)
         scale = np.where(within > 0, 1 / within, 1.0)
     refresh = np.maximum(sensor.refresh_s, 1e-9)
-    quantum = sensor.quantum_w / 12**0.5 * seconds / np.sqrt(found.runs)
+    quantum = sensor.quantum_w / 12**0.5 * np.sqrt(np.maximum(seconds**2 / found.runs, found.alike))
     noise = sensor.noise_w**2 * seconds / refresh
     # A short time between two means holds few of the moves, and little of each.
     between = 1 - np.asarray(sensor.averaged)

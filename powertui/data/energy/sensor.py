@@ -34,7 +34,7 @@ _RUNS = 2  # complete runs that a measured refresh needs
 _SLOWER = 0.1  # share of the runs that are longer than a poll: it does not change at every one of them
 _STEPS = 3  # changes that a measured step needs
 _FEW_LEVELS = 1 << 16  # W
-_DIGITS = 8  # digits: in such steps boards read that have a byte for 2 kW
+_DIGITS = 10  # in steps of 8 W boards read that have a byte for 2 kW, some plugs and racks in steps of 10
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from powertui.data.energy import curve as curves
 from powertui.data.energy import integrate, placing, sensor
-from powertui.data.model import PS_PER_S, Badge, Figure, PowerKind, PowerOnTrace, PowerSeries, Scope, Sensor
+from powertui.data.model import PS_PER_S, Badge, Figure, Floats, PowerKind, PowerOnTrace, PowerSeries, Scope, Sensor
 
 S = 1_000_000_000
 
@@ -480,3 +480,26 @@ def test_readings_asked_for_as_often_as_they_change_may_be_as_old_as_that() -> N
         assert found.hi is not None
         held += found.lo <= float(total(40.0) - total(5.0)) <= found.hi
     assert held >= 34
+
+
+def rounded(watts: Floats, step: float, seconds: float = 1.0) -> integrate.Energy:
+    power = placed(np.arange(len(watts)) * seconds, np.round(watts / step) * step, quantum_w=Figure(step, Badge.MEASURED))
+    return integrate.energy(power, ps(10 * seconds), ps((len(watts) - 10) * seconds))
+
+
+def test_rounding_that_comes_back_does_not_average_out_either() -> None:
+    """Work of 254 W with pauses of 60 W, read in steps of 10 W: it is told as 250 W each time, however often."""
+    found = rounded(np.where(np.arange(400) % 20 < 2, 60.3, 254.0), 10)
+    assert found.lo is not None
+    assert found.hi is not None
+    true = 380 * (0.9 * 254.0 + 0.1 * 60.3)
+    assert found.lo <= true <= found.hi
+    assert found.sigma_quantum > 0.6 * 10 / math.sqrt(12) * 380
+
+
+def test_rounding_averages_out_where_power_moves_across_many_steps() -> None:
+    rng = np.random.default_rng(1)
+    moves = rounded(254 + np.cumsum(rng.normal(0, 8, 2000)) % 90, 10)
+    assert moves.sigma_quantum < 0.2 * 10 / math.sqrt(12) * 1980
+    flickers = rounded(255 + rng.normal(0, 2, 2000), 10)  # between two steps: the one as often as the other
+    assert flickers.sigma_quantum < 0.2 * 10 / math.sqrt(12) * 1980

@@ -187,7 +187,10 @@ def test_repeated_polls_do_not_shrink_the_interval(minute) -> None:
         integrate.energy(truly_placed(s, taken), *(round(x * 1e12) for x in minute[0].work.span)) for s in (found, naive)
     )
     assert honest.sigma > sure.sigma
-    assert honest.hi - honest.lo > 1.1 * (sure.hi - sure.lo)
+    assert honest.hi - honest.lo > sure.hi - sure.lo
+    # Beside the rounding, which is the same for both: one step is read for most of the time, however often.
+    beside = [np.hypot(one.sigma_sampling, one.sigma_edges) for one in (honest, sure)]
+    assert beside[0] > 1.1 * beside[1]
 
 
 def test_a_day_of_log_is_searched_whole(made) -> None:
