@@ -35,6 +35,7 @@ _OF_STRETCH = 0.05
 _OF_RUN = 0.005
 _SAME = 0.3  # of the shorter of two stretches: they are one
 _OPS = 3
+_OPEN_S = 2.0  # ± of a place: where more is open, nothing is promised
 _HELD = 20  # stretches that a limit held back, the longest, are listed
 
 
@@ -177,6 +178,10 @@ class _Joining:
     def _could(self, seen: Unexplained) -> tuple[could_find.Limits, str]:
         if seen.expected is None or seen.noise is None:
             return could_find.Limits((), ()), f"no burst could have been found: {seen.reason}" if seen.reason else ""
+        half_s = self._place_s()
+        if half_s > _OPEN_S:
+            words = f"what could have been found cannot be told: the log may lie anywhere within ± {half_s:.2g} s; wall times would tell"
+            return could_find.Limits((), ()), words
         readings = seen.expected.readings
         span = (self.run.trace.span[0] / PS_PER_S, self.run.trace.span[1] / PS_PER_S)
         judged = readings.judged
@@ -189,6 +194,12 @@ class _Joining:
         apart = could_find.doubtful(readings, span, least)
         found = could_find.limits(readings, seen.noise, span, least, joules, apart=apart)
         return found, could_find.sentence(found, span[1] - span[0])
+
+    def _place_s(self) -> float:
+        """How far off the log may lie, where that is not sure: a load has to stand out at all of these places."""
+        if self.power is None or self.power.status != "ambiguous":
+            return 0.0
+        return (self.power.offset_hi_ps - self.power.offset_lo_ps) / 2 / PS_PER_S
 
     # ── what is told of one ──────────────────────────────────────────────────────────────────────
 
