@@ -27,6 +27,7 @@ MIN_SAMPLES = 6
 _MIN_INSIDE = 3
 _MIN_OVERLAP = 0.2  # of the shorter of log and profile: a log may end, or begin, early in the profile
 _MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
+_MIN_TOLD = 4.0  # the same of the readings in the profile alone, of so many as are independent
 _SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
 _UNSURE = 1.6  # what is not sure is told more widely: then the errors of the model count, too, and costs are worth so much less
@@ -443,6 +444,13 @@ class _Search:
         inner = data.watts[near_by]
         if _is_flat(float(np.ptp(inner)), data):
             return "where the log fits best, its power hardly changes, so nothing shows that it belongs there"
+        trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * self.like.scale))[near_by]
+        centre = float(np.average(inner, weights=trust))
+        variation = float((trust * (inner - centre) ** 2).sum())
+        r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
+        # Readings around the profile may be anything, and so may all of a log of something else: those in it have to be explained.
+        if r2 < 1 - np.exp(-2 * _MIN_TOLD / max(count / alike, 1.0)):
+            return f"what ran explains {max(r2, 0.0):.0%} of its changes where it fits best: no more than chance may"
         # Offset and window cannot be told apart. Joules need the offset at which the power lies right; where the log's zero really
         # lies depends on the way of averaging, and the interval holds both.
         zero = offsets - np.array([self._shift(one) for one in choices.way]) + max(self.length / 2 - self.data.centre_s, 0.0) * (
@@ -477,10 +485,6 @@ class _Search:
         low, high = low - least, high + older
         apart = np.abs(offsets - offset) > near
         runner_up = float(offsets[apart][np.argmin(total[apart])]) if apart.any() else None
-        trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * self.like.scale))[near_by]
-        centre = float(np.average(inner, weights=trust))
-        variation = float((trust * (inner - centre) ** 2).sum())
-        r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
         if count / alike < _FEWEST_INSIDE:
             reasons.append(f"only {count / alike:.0f} readings that are independent of each other lie in the profile")
         # What the fit leaves open and what its window does add up (the one moves with the other), though either is narrow enough.

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import powertui
 from powertui import demo
 from powertui.data import export, loading, logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import align
+from powertui.data.energy import account, align
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
 from powertui.data.opened import Opened
@@ -121,3 +123,40 @@ def test_any_part_of_a_log_anywhere(tmp_path: Path, recorded: tuple[RunEntry, Ru
     if rng.random() < 0.3:
         rng.shuffle(rows)
     assert told(tmp_path, recorded, rows)
+
+
+def noise(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
+    return 200 + 20 * rng.standard_normal(len(at))
+
+
+def another_program(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
+    """It works and rests as it likes."""
+    return 150 + 90 * (np.cumsum(rng.random(len(at)) < (at[1] - at[0]) / 4) % 2) + 2 * rng.standard_normal(len(at))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("watts", "pace"), [(noise, 0.1), (noise, 0.5), (another_program, 0.1)])
+def test_a_log_that_the_profile_explains_nothing_of_has_no_place(
+    watts: Callable[[np.random.Generator, np.ndarray], np.ndarray], pace: float, seed: int, tmp_path: Path
+) -> None:
+    """What lies beside the profile may be anything: where all of it did, such logs were laid somewhere, 0 % explained."""
+    at = np.arange(0, 60, pace)
+    log = tmp_path / "power.csv"
+    rows = zip(at.tolist(), watts(np.random.default_rng([seed, 3]), at).tolist(), strict=True)
+    log.write_text("time_s,watts\n" + "".join(f"{t:.3f},{w:.1f}\n" for t, w in rows))
+    found = account.of(powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning())
+    assert found.alignment is not None
+    assert found.alignment.status == "none"
+    said = " ".join(found.alignment.evidence)
+    assert "no more than chance may" in said or "does not follow anything" in said
+    assert found.alignment.offset_s is None
+
+
+def test_the_same_profile_still_tells_where_its_own_log_lies(recorded: tuple[RunEntry, Run, Rows], tmp_path: Path) -> None:
+    log = tmp_path / "power.csv"
+    rows = recorded[2]
+    log.write_text("time_s,watts\n" + "".join(f"{t - rows[0][0]:.3f},{w}\n" for t, w in rows))
+    found = account.of(powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning()).alignment
+    assert found is not None
+    assert found.source == align.SIGNAL
+    assert found.offset_s is not None
