@@ -23,6 +23,7 @@ _PHASES = 24  # parts of a distance that are told apart
 _LATE = 0.05  # chance that a change is seen a row late: the logger repeats its last answer …
 _MISSED = 0.02  # … and that it comes at any other time: its clock is set
 _CLEAR = 4.0  # and what must speak for a distance at the end
+_POLL, _SLOW = 1.03, 1.5  # times the poll: what is less changes at every poll, and what is more at none but every second one
 _SPREAD = 0.03  # of it: so near to it lies what they are apart from the first to the last
 _NEAR = 2.0  # so much less speaks for distances that may be it as well
 
@@ -66,6 +67,9 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     every = float(after[-1] - after[0]) / count
     chance = float(np.log(np.minimum((after - before)[1:] / every, 1)).sum()) - count
     if score[best] < chance + _CLEAR:
+        return None
+    # Nor whether a sensor that changes at every poll was asked now and then a little late.
+    if _POLL * poll < tried[best] < _SLOW * poll and score[best] < score[tried <= _POLL * poll].max(initial=-np.inf) + _CLEAR:
         return None
     near = np.flatnonzero(score < score[best] - _NEAR)
     begin, end = near[near < best].max(initial=-1) + 1, near[near > best].min(initial=len(tried))

@@ -7,6 +7,7 @@ time between two readings, a reading that falls on a step lies between the level
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ _WIDER = 1.3  # times what a sharp step takes to rise by `_SHARP`: a plain mean 
 _SLOW, _SLOW_OPEN = 0.9, 0.75
 _OPEN = 0.5  # of a window: one standard deviation of what no more than its rise tells
 _FITTING = 0.55  # of a window that comes into question beside others: a sharp step rises by `_SHARP` in so much of it at least
+_ALIKE = 0.5  # refreshes: such distances between steps are one
 _BETWEEN = 1 - 2 * _QUIET  # share of the readings on a step that are told from its levels
 
 
@@ -77,7 +79,8 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     if least <= rise <= _SLOWEST_S / (1.2 * refresh_s) and not seen_at_once:
         return Smear(_round(_WIDER * rise) * refresh_s, _OPEN * _WIDER * rise * refresh_s, "rise")
     prior = 0.75 if held else 0.5
-    share = (steps[1] / _BETWEEN + 2 * steps[2] + 2 * prior) / (sum(steps) + 2)
+    own = steps.own
+    share = (own * (steps[1] / _BETWEEN + 2 * steps[2]) + 2 * prior) / (own * steps.all + 2)
     share = min(1.0, share) if steps[2] < 2 else share
     part = min(share, 1.0)
     if steps[0] + steps[1] < 2 and np.isnan(rise):  # nothing was seen to rise at once: means over a second would look just so
@@ -86,12 +89,12 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
         if not (rising > least and slowest * _SLOW_OPEN > UNSEEN_S):
             return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
         return Smear(_round(_SLOW * slowest / refresh_s) * refresh_s, _SLOW_OPEN * slowest, "slow")
-    sd = (max(part * (1 - part), 0.04) / (sum(steps) + 3) + 0.05**2) ** 0.5
+    sd = (max(part * (1 - part), 0.04) / (own * steps.all + 3) + 0.05**2) ** 0.5
     if slowly:
         sd = max(sd, _OPEN * share)
-    elif sum(steps) > 1:
+    elif steps.all > 1:
         sd = max(sd, min(_RAMP_S / refresh_s, _RAMP_SHARE * share))
-    return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if sum(steps) > 1 else "nothing")
+    return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if steps.all > 1 else "nothing")
 
 
 def _round(refreshes: float) -> float:
@@ -287,13 +290,24 @@ class _Ranges:
         return np.asarray(high - np.minimum(least[:count][every], least[later:][every]))
 
 
-def _steps(seen: _Stretch, share: float = _LARGE) -> tuple[int, int, int]:
+class _Steps(NamedTuple):
     """Clear steps between two quiet levels: how many show at once, with a reading between the levels, and with two."""
+
+    at_once: int
+    between: int
+    two: int
+    all: int
+    own: float  # share of all that met the readings in a phase of their own
+
+
+def _steps(seen: _Stretch, share: float = _LARGE) -> _Steps:
     level = seen.level
     large = share * seen.swing
     if large <= 0 or len(level) < 9:
-        return 0, 0, 0
-    counts = []
+        return _Steps(0, 0, 0, 0, 1.0)
+    counts: list[int] = []
+    at: list[Floats] = [np.empty(0)]
+    rises: list[Bools] = [np.empty(0, np.bool_)]
     moves = np.abs(np.diff(level))
     for inner in range(3):
         size = len(level) - 5 - inner  # two readings before, two after
@@ -313,5 +327,30 @@ def _steps(seen: _Stretch, share: float = _LARGE) -> tuple[int, int, int]:
                 part = (level[3 + k : 3 + k + size] - left) / (right - left)
             clear &= (part > last + _QUIET / (k + 1)) & (part < 1 - _QUIET / (inner - k))
             last = part
-        counts.append(int(clear.sum()))
-    return counts[0], counts[1], counts[2]
+        rows = np.flatnonzero(clear)
+        counts.append(len(rows))
+        at.append(np.asarray(rows + inner / 2, np.float64))
+        rises.append(np.asarray(right[rows] > left[rows]))
+    if not sum(counts):
+        return _Steps(0, 0, 0, 0, 1.0)
+    middle, up = np.concatenate(at), np.concatenate(rises)
+    own = sum(_phases(np.sort(middle[one])) for one in (up, ~up))
+    return _Steps(counts[0], counts[1], counts[2], len(middle), own / len(middle))
+
+
+def _phases(at: Floats) -> float:
+    """How many of these steps, by when they came (in refreshes), met the readings in a phase of their own.
+
+    A program's steps are of one length: one that is nearly a whole number of refreshes meets the sensor alike again and again, and
+    all of them together say no more than one. Each time the phase has moved by what cannot be seen of a step it counts as another.
+    """
+    if len(at) < 3:
+        return float(len(at))
+    apart = np.diff(at)
+    ends = np.concatenate(([0], np.flatnonzero(np.abs(np.diff(apart)) > _ALIKE) + 1, [len(apart)]))
+    found = 1.0
+    for first, last in itertools.pairwise(ends.tolist()):
+        many = last - first
+        each = float(at[last] - at[first]) / many
+        found += 1.0 if many == 1 else many * min(abs(each - round(each)) / (2 * _QUIET), 1.0)
+    return found
