@@ -28,6 +28,7 @@ _MIN_INSIDE = 3
 _MIN_OVERLAP = 0.2  # of the shorter of log and profile: a log may end, or begin, early in the profile
 _MIN_GAIN = 8.0  # how much better than a flat line a fit must be: noise alone gains some when every offset is tried
 _MIN_TOLD = 4.0  # the same of the readings in the profile alone, of so many as are independent
+_TOLD = 0.5  # … but no larger share of their variation than this: few readings have wide intervals as it is
 _SURE = 0.95  # of the weight must lie in one place
 SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
 _UNSURE = 1.6  # what is not sure is told more widely: then the errors of the model count, too, and costs are worth so much less
@@ -444,12 +445,14 @@ class _Search:
         inner = data.watts[near_by]
         if _is_flat(float(np.ptp(inner)), data):
             return "where the log fits best, its power hardly changes, so nothing shows that it belongs there"
-        trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * self.like.scale))[near_by]
-        centre = float(np.average(inner, weights=trust))
-        variation = float((trust * (inner - centre) ** 2).sum())
-        r2 = 1 - float((trust * residual[near_by] ** 2).sum()) / variation if variation > 0 else 0.0
-        # Readings around the profile may be anything, and so may all of a log of something else: those in it have to be explained.
-        if r2 < 1 - np.exp(-2 * _MIN_TOLD / max(count / alike, 1.0)):
+        r2 = self._explained(near_by, data, residual)
+        # Readings around what is known to have run may be anything, and so may all of a log of something else: those in it, and
+        # at its ends, have to be explained.
+        least = min(1 - np.exp(-2 * _MIN_TOLD / max(count / alike, 1.0)), _TOLD)
+        if r2 < least:
+            known = self._beside(data, float(offsets[best]) - self._shift(way), max(3 * near, 1.0), self.shares.training)
+            r2 = self._explained(known, data, residual)
+        if r2 < least:
             return f"what ran explains {max(r2, 0.0):.0%} of its changes where it fits best: no more than chance may"
         # Offset and window cannot be told apart. Joules need the offset at which the power lies right; where the log's zero really
         # lies depends on the way of averaging, and the interval holds both.
@@ -523,11 +526,19 @@ class _Search:
             found[ways == way] = price
         return found
 
-    def _beside(self, data: Samples, offset: float, margin: float) -> Bools:
-        """The samples on the profile and a little around it: its ends are edges like any other."""
-        first, last = self.shares.span
+    def _beside(self, data: Samples, offset: float, margin: float, span: tuple[float, float] | None = None) -> Bools:
+        """The samples on the profile (or another span) and a little around it: its ends are edges like any other."""
+        first, last = span or self.shares.span
         found: Bools = (data.lo + offset > first - margin) & (data.hi + offset < last + margin)
         return found
+
+    def _explained(self, rows: Bools, data: Samples, residual: Floats) -> float:
+        """The share of these readings' variation that the fit explains, single odd ones left aside."""
+        inner = data.watts[rows]
+        trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * self.like.scale))[rows]
+        centre = float(np.average(inner, weights=trust))
+        variation = float((trust * (inner - centre) ** 2).sum())
+        return 1 - float((trust * residual[rows] ** 2).sum()) / variation if variation > 0 else 0.0
 
     def _lag(self, residual: Floats) -> float:
         """How alike neighbouring residuals are, bursts that no trace explains left aside."""

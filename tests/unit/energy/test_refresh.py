@@ -76,6 +76,22 @@ def test_a_sensor_that_is_quicker_than_its_rows_changes_at_every_one() -> None:
         assert refresh_of(poll / 3, poll, step=0.1, length=200 * poll) == pytest.approx(poll, rel=0.02)
 
 
+def test_a_sensor_asked_as_often_as_it_publishes_changes_at_every_poll() -> None:
+    """Levels that last for seconds, in whole watts: many readings are like the one before, and it was told to publish seldomer."""
+    told = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        published = rng.uniform(0, 1) + np.arange(90.0)
+        level = np.repeat(rng.choice([150.0, 210.0, 255.0, 300.0], 60), rng.integers(2, 7, 60))[: len(published)]
+        watts = np.round(level + 0.8 * rng.standard_normal(len(level)))
+        asked = 1.5 + np.arange(85) * (1 + rng.uniform(-0.004, 0.01)) + rng.exponential(0.02, 85)
+        seen = watts[np.searchsorted(published, asked, side="right") - 1]
+        found = sensor.describe(PowerSeries(Sensor("power", "csv", Scope.NODE), np.round(asked * 1e9).astype(np.int64), seen))
+        assert found.sensor.refresh_s is not None
+        told.append(found.sensor.refresh_s.value)
+    assert sum(abs(one - 1.0) < 0.06 for one in told) >= 17, sorted(told)
+
+
 def test_changes_that_come_when_they_like_have_no_refresh_of_their_own() -> None:
     """A steady load read in coarse steps: what is told is how long it usually stays, as before."""
     rng = np.random.default_rng(3)

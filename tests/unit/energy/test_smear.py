@@ -99,6 +99,21 @@ def test_one_burst_of_power_is_no_window() -> None:
     assert found.window_s < 0.15
 
 
+def test_steps_that_meet_the_readings_alike_again_and_again_are_one() -> None:
+    """A program of 6 s, rises and falls 3 s apart, read by means over a second: all happen to show at once, and were taken for 38
+    steps that did: a window of 0 ± 0.06 s."""
+    length = 120.0
+    watts = np.full(int(length / TICK), 150.0)
+    for begin in np.arange(4.02, length - 4, 6.0).tolist():
+        watts[int(begin / TICK) : int((begin + 3) / TICK)] = 300.0
+    total = np.concatenate([[0.0], np.cumsum(watts)]) * TICK
+    rows = np.round(np.arange(1.0, length - 0.01, 1.0) / TICK).astype(int)
+    found = smear.look(np.round(total[rows] - total[rows - 1000]), 1.0)
+    assert found is not None
+    assert found.sd_s >= 0.19
+    assert abs(found.window_s - 1.0) < 4.5 * found.sd_s
+
+
 def test_a_gap_in_the_log_is_no_step() -> None:
     _, watts = read(training(3), 3, 0.1, 1.0, 0.1)
     whole = smear.look(watts, 0.1)
