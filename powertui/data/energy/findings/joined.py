@@ -180,8 +180,8 @@ class _Joining:
             return could_find.Limits((), ()), f"no burst could have been found: {seen.reason}" if seen.reason else ""
         half_s = self._place_s()
         if half_s > _OPEN_S:
-            words = f"what could have been found cannot be told: the log may lie anywhere within ± {half_s:.2g} s; wall times would tell"
-            return could_find.Limits((), ()), words
+            where = f"the log may lie anywhere within ± {half_s:.2g} s"
+            return could_find.Limits((), ()), f"what could have been found cannot be told: {where}; wall times would tell"
         readings = seen.expected.readings
         span = (self.run.trace.span[0] / PS_PER_S, self.run.trace.span[1] / PS_PER_S)
         judged = readings.judged
