@@ -319,6 +319,8 @@ def _spread(series: PowerSeries, found: Alignment) -> Alignment:
     """A clock that leaves much open: every place in its interval is as likely, and joules are computed over all of them."""
     if found.places or found.source == REFINED or found.lo_s is None or found.hi_s is None:
         return found
+    if (either := _either_clock(series, found)) is not None:
+        return either
     if not _is_wide(series, found.lo_s, found.hi_s) or len(series) * MOST_SPREAD > _MOST_SPREAD_ROWS:
         return found
     each = (found.hi_s - found.lo_s) / MOST_SPREAD
@@ -327,6 +329,23 @@ def _spread(series: PowerSeries, found: Alignment) -> Alignment:
     half = 1.96 * each / 12**0.5
     places = tuple(signal.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order)
     return replace(found, status="ambiguous", places=places)
+
+
+def _either_clock(series: PowerSeries, found: Alignment) -> Alignment | None:
+    """A log whose clock was set: one clock was right or the other, and none between them. None where each leaves much open."""
+    if len(series.clocks_ns) < 2 or found.lo_s is None or found.hi_s is None:
+        return None
+    clocks = [one / NS_PER_S for one in series.clocks_ns]
+    lo, hi = found.lo_s - min(clocks), found.hi_s - max(clocks)
+    if _is_wide(series, lo, hi):
+        return None
+    usual = (lo + hi) / 2
+    places = tuple(
+        signal.Where(usual + by, 1 / len(clocks), (hi - lo) / 2)
+        for by in sorted(clocks, key=abs)  # that of most rows first
+    )
+    status: Status = "ambiguous" if _is_wide(series, found.lo_s, found.hi_s) else found.status
+    return replace(found, offset_s=usual, status=status, places=places)
 
 
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────

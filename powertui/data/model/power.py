@@ -107,6 +107,7 @@ class PowerSeries:
     marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
     limits: tuple[PowerCap, ...] = ()  # what it was held to, by time
     parted_s: float = 0.0  # by so much some of its rows may lie later than others, for its clock may have been set
+    clocks_ns: tuple[int, ...] = ()  # its clock was set: the zeros of the clocks before and after it, from that of most rows on
 
     def __len__(self) -> int:
         return len(self.times)

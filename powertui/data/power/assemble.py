@@ -45,9 +45,12 @@ def make(
         joules, joined = None if joules is None else joules[~absurd], None
     if joined is None:
         joined = steps_of_clock.join_rows(ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None)
+    clocks: tuple[int, ...] = ()
     if joined.steps_ns:
         watts = _lasted(watts, joules, ns, joined.ns)
-        ns, clock = joined.ns, _either(clock, joined)
+        ns = joined.ns
+        if _is_set(clock):
+            clock, clocks = _either(clock, joined), joined.clocks_ns
         notes.say(_set(joined))
     if joined.least_ns < 0:
         order = np.argsort(ns, kind="stable")
@@ -56,7 +59,7 @@ def make(
         joules = None if joules is None else joules[order]
     if joined.least_ns <= 0 and (np.diff(ns) == 0).any():
         ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
-    return PowerSeries(sensor, ns, watts, kind, clock, path, joules, parted_s=joined.paused_ns / times.S)
+    return PowerSeries(sensor, ns, watts, kind, clock, path, joules, parted_s=joined.paused_ns / times.S, clocks_ns=clocks)
 
 
 def _lasted(watts: Floats, joules: Floats | None, ns: Int64s, joined: Int64s) -> Floats:
@@ -80,10 +83,15 @@ def _set(joined: Joined) -> str:
     return f"the clock of the log was set while it ran ({words}); its rows follow one another, and its place holds both clocks"
 
 
+def _is_set(clock: Clock) -> bool:
+    """Whether a step in its times moves what it tells of. An hour that local time repeats is the zone's business."""
+    return clock.known and clock.source != times.LOCAL
+
+
 def _either(clock: Clock, joined: Joined) -> Clock:
-    """A zero that holds for the clock before a step and after it. An hour that local time repeats is the zone's business."""
-    if clock.lo_ns is None or clock.hi_ns is None or clock.source == times.LOCAL:
-        return clock
+    """A zero that holds for the clock before a step and after it."""
+    assert clock.lo_ns is not None
+    assert clock.hi_ns is not None
     return replace(clock, lo_ns=clock.lo_ns + joined.early_ns, hi_ns=clock.hi_ns + joined.late_ns)
 
 

@@ -76,6 +76,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     for i, key in enumerate(rows.keys):
         about = described.get(key) or _Channel(source=key[0])
         one = _series(source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, clock, host, notes)
+        one = replace(one, clocks_ns=joined.clocks_ns) if joined.clocks_ns else one
         series.append(replace(one, marks=marks, limits=held.get(key, ())) if marks or key in held else one)
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "powertui's own recording: Unix seconds, watts")
 

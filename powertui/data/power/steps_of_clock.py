@@ -31,6 +31,7 @@ class Joined:
     late_ns: int = 0
     steps_ns: tuple[int, ...] = ()  # how far the clock was set, each time
     paused_ns: int = 0  # of these, what may have been pauses instead: by so much some rows may lie later than they should
+    clocks_ns: tuple[int, ...] = ()  # where the zero lies by each clock in question, from that of most rows on
 
     @cached_property
     def least_ns(self) -> int:
@@ -56,7 +57,8 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
         set_by[start:stop] -= values[counts.argmax()]
     # A look at one clock that was held up before the look at the other is a jump to and fro: it says nothing of the zero.
     ends = [int(set_by[at]) for start, stop in _runs(block) for at in (start, stop - 1)]
-    return Joined(ns - set_by, min(0, *ends), max(0, *ends), tuple(int(j) for j in np.rint(jump[jump != 0])))
+    steps = tuple(int(j) for j in np.rint(jump[jump != 0]))
+    return Joined(ns - set_by, min(0, *ends), max(0, *ends), steps, clocks_ns=tuple(sorted({0, *ends})))
 
 
 HOUR = 3600 * NS_PER_S
@@ -110,7 +112,8 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     ends = [int(set_by[0]), int(set_by[-1])]
     late = sum(maybe) if len(maybe) <= _FEW and len(odd) < _MOST else 0
     told = [*sure.values(), *(maybe if late else ())]
-    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late)
+    clocks = () if late else tuple(sorted({0, *ends}))
+    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late, clocks)
 
 
 def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:

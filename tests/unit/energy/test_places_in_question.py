@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import powertui
-from benchmarks.power_world import SENSORS, make, plan, record, write, write_log
+from benchmarks.power_world import SENSORS, Fault, make, plan, record, write, write_log
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, curve, integrate, samples, sensor
 from powertui.data.model import NS_PER_S, Badge, Figure, PowerSeries, Sensor
@@ -146,3 +146,26 @@ def test_means_are_charged_for_what_they_have_not_seen_only() -> None:
 
 def with_window(log: PowerSeries, seconds: float) -> PowerSeries:
     return replace(log, sensor=replace(log.sensor, window_s=Figure(seconds, Badge.MEASURED), window_err_s=None))
+
+
+@pytest.mark.parametrize("step", [0.4, -0.4])
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_a_log_whose_clock_was_set_lies_by_one_clock_or_the_other(step: float, share: float, tmp_path: Path) -> None:
+    """It was laid between them, where no clock ever put it."""
+    world = make(plan(28, quiet=True))
+    at = share * world.span[1]
+    fault = Fault(missed=0.0, clock_step=(at, step))
+    taken = record(world, SENSORS["counter 0.1 s"], 28, fault)
+    view = powertui.open(write(world, tmp_path), power=write_log(taken, tmp_path / "power.csv", "wall"))[0]
+    found = account.of(view.opened.profiles[0], Aligning()).placed[0]
+    right = taken.unix[0] - world.plan.unix_s  # by the clock before it was set
+    first = found.power.series.times[0] / NS_PER_S
+    begins = [place.offset_ps / 1e12 + first for place in found.power.places]
+    assert sorted(begins) == pytest.approx(sorted([right, right + step]), abs=0.03)
+    assert [place.weight for place in found.power.places] == [0.5, 0.5]
+    most = right + step if np.mean(taken.unix - world.plan.unix_s >= at) > 0.5 else right  # the clock of most rows
+    assert begins[0] == pytest.approx(most, abs=0.03)
+    assert found.alignment.offset_s == pytest.approx(begins[0] - first)
+    assert found.alignment.lo_s < min(begins) - first < max(begins) - first < found.alignment.hi_s
+    part = view.energy(start=at / 2, end=at / 2 + 1.5).iloc[0]
+    assert part["lo"] <= taken.gain * float(world.joules(at / 2, at / 2 + 1.5)) <= part["hi"]
