@@ -228,6 +228,40 @@ def test_tables_that_are_no_power_are_left_alone(tmp_path: Path) -> None:
     assert scan(tmp_path).power == ()
 
 
+ANSWER = (
+    '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"node_power_watts"},'
+    '"values":[[1714557600,"230"],[1714557601,"231"]]}]}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("loop.txt", "".join(f"{1_714_557_600 + t} {230 + t}.5\n" for t in range(8))),
+        ("answer.json", ANSWER),
+    ],
+)
+def test_a_log_that_is_named_is_one_whatever_its_name(tmp_path: Path, name: str, text: str) -> None:
+    power(tmp_path / "power.csv")
+    (tmp_path / name).write_text(text, "utf-8")
+    (run,) = scan(tmp_path / name).runs
+    assert [Path(log.path).name for log in run.power] == [name]
+    assert not run.profiles
+    assert [Path(log.path).name for log in scan(tmp_path).power] == ["power.csv"]  # unasked it is not taken
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "table.csv", "settings.json", "odd.bin"])
+def test_what_lies_beside_a_file_that_nobody_reads_is_not_its_answer(tmp_path: Path, name: str) -> None:
+    power(tmp_path / "power.csv")
+    make(tmp_path, "events.out.tfevents.9.h.19202.5.v2")
+    (tmp_path / name).write_bytes(b'{"a": 1}' if name.endswith("json") else b"hello\n" if "bin" not in name else bytes(range(256)))
+    found = scan(tmp_path / name)
+    (run,) = found.runs
+    assert [Path(profile.path).name for profile in run.profiles] == [name]
+    assert run.power == found.power == ()
+    assert run.tfevents == found.tfevents == ()
+
+
 def test_a_power_log_alone_is_a_run(tmp_path: Path) -> None:
     power(tmp_path / "power.csv")
     (run,) = scan(tmp_path / "power.csv").runs

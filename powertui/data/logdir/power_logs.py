@@ -36,9 +36,15 @@ def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
     """Those candidates whose head a reader of power logs recognises."""
     out = []
     for file in candidates:
-        if file.size and (dialect := _power_dialect(file)):
+        if file.size and (dialect := _sure(file)):
             out.append(PowerFile(file.path, dialect, file.size))
     return tuple(out)
+
+
+def named(file: FoundFile) -> tuple[PowerFile, ...]:
+    """The log that a person named: what a reader of power logs takes at all, under any name."""
+    dialect, _ = _dialect(file) if file.size else ("", 0)
+    return (PowerFile(file.path, dialect, file.size),) if dialect else ()
 
 
 def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
@@ -84,9 +90,16 @@ def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
     return out
 
 
-def _power_dialect(file: FoundFile) -> str:
-    """The reader of power logs that recognises this file's head; "" when none does."""
+def _dialect(file: FoundFile) -> tuple[str, int]:
+    """The reader of power logs that recognises this file's head, and how sure it is; "" when none does."""
     from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
 
-    dialect, score = registry.sniff(file.path)
-    return dialect if score >= registry.IS_POWER else ""
+    return registry.sniff(file.path)
+
+
+def _sure(file: FoundFile) -> str:
+    """That reader, where it is sure enough for a file that nobody named."""
+    from powertui.data.power.registry import IS_POWER
+
+    dialect, score = _dialect(file)
+    return dialect if score >= IS_POWER else ""

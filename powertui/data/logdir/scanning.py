@@ -207,14 +207,13 @@ class _Scan(Tree):
             kinds = filenames.RESULTS if tool in filenames.RESULTS else unread
             other = OtherFile(str(path), host, tool, size, kinds[tool])
             run = replace(run, results=(other,)) if tool in filenames.RESULTS else replace(run, unread=(other,))
-        elif (
-            regular
-            and not filenames.readable(tool)
-            and may_be_power(path.name)
-            and (logs := power_logs.recognised([FoundFile(str(path), path.name, size)]))
-        ):
+        elif regular and not filenames.readable(tool) and not _reader_takes(file := FoundFile(str(path), path.name, size)):
             # A pipe is never asked what it holds: what was read from it to find out would be gone.
-            return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
+            if logs := power_logs.named(file):
+                return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
+            # Nobody reads it. What lies around it was not asked for: it would look like this file's answer.
+            run = replace(run, profiles=(ProfileFile(str(path), host, tool, size),))
+            return Logdir(shown, (run,), problems=tuple(self.problems), entries=1)
         else:
             files, _ = self.listing(str(path.parent))
             twins = [f for f in files if f.path != str(path) and filenames.split_tool(f.name) is not None]

@@ -59,6 +59,8 @@ DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tasmota", ("ENERGY",)),
     ("wall_plug", ("oltage", "pannung", "OLTAGE")),
     ("powergraph", (":",)),
+    ("lm_sensors", ("Adapter: ",)),
+    ("log_lines", ("W", "watt")),
     ("generic_json", ("{",)),
     ("generic_csv", ()),
 )

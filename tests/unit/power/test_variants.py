@@ -205,6 +205,59 @@ VARIANTS = [
         LOCAL,
     ),
     (
+        "sensors",
+        lines(
+            "Wed May  1 10:00:{tt} UTC 2024\n"
+            "power_meter-acpi-0\nAdapter: ACPI interface\npower1:   <230>.00 W  (interval =   1.00 s)\n\n"
+            "amdgpu-pci-0300\nAdapter: PCI adapter\n"
+            "PPT:   <35>.00 W  (avg =  33.00 W, cap = 255.00 W)\nedge:  +40.0°C  (crit = +100.0°C)\n\n"
+        ),
+        "sensors",
+        [("power_meter-acpi-0 power1", NODE, "", 8, 230), ("amdgpu-pci-0300 PPT", GPU, "", 8, 35)],
+        UTC,
+    ),
+    (
+        "sensors -u",
+        lines(
+            "{T}\namdgpu-pci-0300\nAdapter: PCI adapter\nPPT:\n  power1_average: <35>.000\n  power1_cap: 255.000\n"
+            "SOC:\n  power2_average: 7.000\n  power2_input: <8>.500\n\n"
+        ),
+        "sensors",
+        [("amdgpu-pci-0300 PPT", GPU, "", 8, 35), ("amdgpu-pci-0300 SOC", GPU, "", 8, 8.5)],
+        UTC,
+    ),
+    (
+        "Python's logging",
+        lines(
+            "INFO 2024-05-01 10:00:{tt},250 monitor GPU 0 power: <230>.5 W, limit: 350 W\n"
+            "INFO 2024-05-01 10:00:{tt},250 monitor GPU 1 power: <240> W (max 260 W)\n"
+        ),
+        "log lines",
+        [("monitor GPU 0 power", GPU, "", 8, 230.5), ("monitor GPU 1 power", GPU, "", 8, 240)],
+        LOCAL,
+    ),
+    (
+        "steps in a training's log",
+        lines("[2024-05-01 10:00:{tt}] step {t}00 loss 0.{t}1 server power <230> W\n"),
+        "log lines",
+        [("step loss server power", NODE, "", 8, 230)],
+        LOCAL,
+    ),
+    (
+        "syslog",
+        lines("May  1 10:00:{tt} mon1 pdu[312]: outlet 7 power=<230>W current=0.9A\n"),
+        "log lines",
+        [("outlet 7 power", PLUG, "", 8, 230)],
+        NONE,
+    ),
+    (
+        "kilowatts below a date",
+        lines("{T}.250\nrack load is 1.<100> kilowatts\n"),
+        "log lines",
+        [("rack load", UNKNOWN, "", 8, 1100)],
+        UTC + 0.25,
+    ),
+    (
         "OpenMetrics' seconds",
         lines('ipmi_dcmi_power_consumption_watts{instance="n1:9290"} <230> {T}.250\n', 8),
         "prometheus",
@@ -367,3 +420,28 @@ def test_units_that_stand_in_the_cells(tmp_path: Path) -> None:
     assert small.series[0].watts.tolist() == pytest.approx([4.4 + t / 1000 for t in range(6)])
     words = read(tmp_path, "Time,power\n" + "".join(f"2024-05-01 10:00:{t:02},{300 + t} Watts\n" for t in range(6)))
     assert words.series[0].watts.tolist() == [300.0 + t for t in range(6)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines("2024-05-01 10:00:{tt} power limit <300> W enforced\n"),
+        "The server has two 800 W supplies.\nOn 2024-05-01 10:00:07 it drew 213 W.\n",
+        lines("2024-05-01 10:00:{tt} <300> Wh used, power 3 W/m, heater2 at 5 Weeks\n"),
+        lines("step {t} power <300> W\n"),  # no time
+    ],
+    ids=["limits", "prose", "other units", "no time"],
+)
+def test_watts_that_are_no_readings(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(text, encoding="utf-8")
+    assert registry.sniff(str(path)) == ("", 0)
+
+
+def test_a_few_readings_in_a_long_log_are_taken_only_when_it_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(lines("2024-05-01 10:00:{tt} node power <230> W\n") + "loss 0.5\n" * 40, encoding="utf-8")
+    dialect, score = registry.sniff(str(path))
+    assert dialect == "log lines"
+    assert 0 < score < registry.IS_POWER
+    assert [len(s) for s in registry.load(str(path)).series] == [8]

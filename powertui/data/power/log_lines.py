@@ -1,0 +1,128 @@
+"""Lines of any program that tell a time and watts: a script's own log, syslog, Python's logging.
+
+    2026-11-20 13:05:07,250 INFO gpu power: 213.4 W
+    Nov 20 13:05:07 mon1 pdu[312]: outlet 7 power=198W current=0.9A
+
+A reading is a number with its unit; what stands before it names the channel. Limits, means and extremes are no readings. The time
+begins the line, stands in it, or was the whole of a line above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Sensor
+from powertui.data.power import stamps, table, units
+from powertui.data.power.collected import Collected
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import LogFile
+
+NAME = "log lines"
+UNITS_WRITTEN = True
+_FEWEST = 3  # readings of a channel: one line with watts in it is prose
+_HINT = "Write the time before each line, or name the columns: --time-col NAME --watts-col NAME --unit W"
+
+_WATTS = re.compile(r"(?<![\w.,-])(-?\d{1,7}(?:\.\d{1,9})?)\s?(mW|kW|W|[Ww]atts?|milliwatts|kilowatts)(?![\w/·*^-])")
+_INSIDE = re.compile(  # a time that does not begin its line: behind a level, a host, or syslog's month and day
+    r"(?<![\d:.])(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
+)
+_NOT_NOW = re.compile(
+    r"\b(?:limit|cap|capacity|max|min|maximum|minimum|avg|average|mean|peak|lowest|highest|budget|tdp|rated|rating|default"
+    r"|threshold|crit|warn\w*|idle|baseline|expected|target|requested|allowed)\b",
+    re.IGNORECASE,
+)
+_MEANS = re.compile(r"power|watt|pwr|draw|consum|ppt|load|outlet|plug|node|server|system|gpu|cpu|package|socket", re.IGNORECASE)
+_NOISE = re.compile(r"\b(?:debug|info|warning|error|notice|is|are|now|at|of|the|currently|current|reading)\b", re.IGNORECASE)
+_PART = re.compile(r"[,;|(){}\[\]\t]|\s-\s|:\s")
+_MARKUP = re.compile(r"\s*(?:[{<]|\[\s*[{\[\"])")  # JSON, XML
+
+
+class _Found(NamedTuple):
+    line: int
+    when: str
+    label: str
+    value: str
+    unit: str
+
+
+def sniff(head: str | bytes, _path: str) -> int:
+    """Low: whatever knows its form comes first. More where most of the lines are readings, and say of what."""
+    if isinstance(head, bytes) or not _WATTS.search(head) or _MARKUP.match(head):
+        return 0
+    layout = table.shape(head)
+    first = next((line for _, line in stamps.spoken(head.split("\n"))), "")
+    if layout is not None and layout.named and units.any_power(layout.names) and not _WATTS.search(first):
+        return 0  # a table: its header says more than its cells
+    found = [one for one in _readings(head) if one.when]
+    often = Counter(_masked(one.label) for one in found)
+    several = {label for label, count in often.items() if count >= _FEWEST and _MEANS.search(label)}
+    if not several:
+        return 0
+    lines = sum(1 for _ in stamps.spoken(head.split("\n")))
+    return 52 if 2 * len({one.line for one in found if _masked(one.label) in several}) >= lines else 15
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """One channel for each name that stands before readings."""
+    notes = Notes(source.path)
+    found = list(_readings(source.text))
+    names = _names([one.label for one in found])
+    collected = Collected(source.path, notes)
+    for one in found:
+        if not one.when:
+            notes.drop(one.line, "has no time")
+        elif name := names[one.label]:
+            unit = units.written(one.unit) or units.UNITS["W"]
+            collected.add(Sensor(name, NAME, units.scope_of(name)), one.when, one.value, one.line, unit=unit)
+    return collected.log(NAME, options, "log lines: numbers with watts behind them", hint=_HINT)
+
+
+def _readings(text: str) -> Iterator[_Found]:
+    above = ""
+    for number, line in stamps.spoken(text.split("\n")):
+        if when := stamps.alone(line):
+            above = when
+            continue
+        when, rest = stamps.split(line[:2000])
+        if not when and (inside := _INSIDE.search(rest)):
+            when, rest = inside[1].replace(",", "."), rest[inside.end() :]
+        begin = 0
+        for match in _WATTS.finditer(rest):
+            label = _label(rest[begin : match.start()])
+            begin = match.end()
+            if label is not None:
+                yield _Found(number, when or above, label, match[1], match[2])
+
+
+def _label(before: str) -> str | None:
+    """What the last words before a reading call it; None for limits and the like."""
+    parts = [part.strip(" =:->'\"#*~≈") for part in _PART.split(before)]
+    last = next((part for part in reversed(parts) if part), "")
+    last = " ".join(_NOISE.sub(" ", last).split())[-40:]
+    return None if _NOT_NOW.search(last) else last
+
+
+def _masked(label: str) -> str:
+    return " ".join(re.sub(r"\d+(?:[.,]\d+)*", " ", label).split())
+
+
+def _names(labels: list[str]) -> dict[str, str]:
+    """The channel of each label; "" for those that came too seldom. Numbers tell devices apart where they come again, and count
+    steps where they do not."""
+    counts = Counter(labels)
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for label in counts:
+        alike[_masked(label)].append(label)
+    names = {}
+    for masked, group in alike.items():
+        devices = all(counts[label] >= _FEWEST for label in group)
+        enough = sum(counts[label] for label in group) >= _FEWEST
+        for label in group:
+            names[label] = "" if not enough else (label if devices else masked) or "watts"
+    return names
