@@ -7,6 +7,7 @@ is taken, because an exact integral in the wrong place is worth nothing.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -110,17 +111,18 @@ class Account:
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window."""
-        found = self._over_places(lambda powers: integrate.across(powers, lo_ps, hi_ps, edge_ps=edge_ps))
+        every = [powers for _, powers in self._worlds] or [self.channels]
+        # All channels at all places at once: one place after the other costs as much again for each.
+        told = iter(integrate.across([power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps))
+        found = self._over_places([list(itertools.islice(told, len(powers))) for powers in every])
         return integrate.above_idle(found, self.idle) if found is not None else None
 
-    def _over_places(self, look: Callable[[Sequence[PowerOnTrace]], Sequence[Energy]]) -> Energy | None:
-        """What the counted channels drew together, over all places in question; `look` tells of each at one place."""
+    def _over_places(self, every: Sequence[Sequence[Energy]]) -> Energy | None:
+        """What the counted channels drew together, over all places in question; `every` tells of each of them at each place."""
+        parts = [part for channels in every if (part := combined(channels)) is not None]
         if not self._worlds:
-            found = combined(look(self.channels))
-            return mixture.withheld(found) if found is not None else None
-        parts = [combined(look(powers)) for _, powers in self._worlds]
-        known = [part for part in parts if part is not None]
-        return mixture.mixed([weight for weight, _ in self._worlds], known) if known else None
+            return mixture.withheld(parts[0]) if parts else None
+        return mixture.mixed([weight for weight, _ in self._worlds], parts) if parts else None
 
     @functools.cached_property
     def _worlds(self) -> list[tuple[float, tuple[PowerOnTrace, ...]]]:
@@ -151,8 +153,9 @@ class Account:
             return None
         usual = np.median((hi - lo)[rows])
         rows &= (hi - lo) <= 2.5 * usual
+        every = [powers for _, powers in self._worlds] or [self.channels]
         return self._over_places(
-            lambda powers: [f for p in powers if (f := integrate.mean_energy(p, lo[rows], hi[rows])) is not None]
+            [[f for p in powers if (f := integrate.mean_energy(p, lo[rows], hi[rows])) is not None] for powers in every]
         )
 
     def epoch_number(self, index: int | None) -> int | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import math
 import weakref
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,7 +209,8 @@ _places: weakref.WeakKeyDictionary[PowerSeries, weakref.WeakValueDictionary[tupl
 
 
 def of(power: PowerOnTrace) -> Curve:
-    """The curve of a placed series; built when it is first asked for. A series at one place has one, however sure that place is."""
+    """The curve of a placed series; built when it is first asked for. A series at one place has one, however sure that place is; at
+    another place it is the same one, so much later."""
     found = _kept.get(power)
     if found is None:
         times = power.times
@@ -216,9 +218,23 @@ def of(power: PowerOnTrace) -> Curve:
         here = _places.setdefault(power.series, weakref.WeakValueDictionary())
         found = here.get(key)
         if found is None:
-            found = here[key] = _build(power)
+            found = here[key] = _elsewhere(power, key, here) or _build(power)
         _kept[power] = found
     return found
+
+
+def _elsewhere(power: PowerOnTrace, key: tuple[int, ...], here: Mapping[tuple[int, ...], Curve]) -> Curve | None:
+    """The curve of the same readings at another place, moved; None where none is known. What is summed up is the same there."""
+    offset, count, *moments = key
+    if not count or count != len(power.series):
+        return None
+    for (other, *rest), curve in list(here.items()):
+        by = offset - other
+        if rest == [count, *(moment - by for moment in moments)]:
+            knots = _shared(curve.knots + by)
+            hold_at = knots if curve.hold_at is curve.knots else _shared(curve.hold_at + by)
+            return replace(curve, knots=knots, hold_at=hold_at, hold_end=curve.hold_end + by)
+    return None
 
 
 LONGEST_S = 4e6  # no refresh, window or delay is longer than a log can be
@@ -236,7 +252,8 @@ def _build(power: PowerOnTrace) -> Curve:
     times, watts = power.times, power.watts
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
     centre = round(min(sensors.centre_s(sensor), LONGEST_S) * PS_PER_S)
-    gaps = sensors.holes(times // PS_PER_NS, watts, sensor, kind)
+    # By the log's own times, so that it has the same holes wherever it lies.
+    gaps = sensors.holes(series.times if len(times) == len(series) else times // PS_PER_NS, watts, sensor, kind)
     if kind is PowerKind.INTERVAL:
         knots = times - round(_value(sensor.delay_s) * PS_PER_S) if sensor.delay_s else times
         known, level = ~gaps, np.nan_to_num(watts)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, align, integrate, mixture, placing
+from powertui.data.energy import curve as curves
 from powertui.data.energy.idle import IdlePower
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, LogPlace, PowerOnTrace
 from tests.synthetic import traces
@@ -81,6 +82,28 @@ def test_many_windows_say_what_each_says_alone() -> None:
             continue
         for name in ("joules", "lo", "hi", "mean_w", "coverage", "covered_joules", "sigma_timing", "sigma_sampling"):
             assert getattr(many[row], name) == pytest.approx(getattr(alone, name)), name
+
+
+def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built, asked = [], []
+    build, across = curves._build, integrate.across
+    monkeypatch.setattr(curves, "_build", lambda one: built.append(one) or build(one))
+    monkeypatch.setattr(integrate, "across", lambda *args, **more: asked.append(args) or across(*args, **more))
+    one = power((0.0, 0.5), (4.0, 0.3), (9.0000001, 0.2))
+    watts = one.watts.copy()
+    watts[40:43] = np.nan  # a hole, that it may move with the rest
+    one = replace(one, watts=watts, series=replace(one.series, watts=watts))
+    trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
+    placed = (align.Placed(one, NOWHERE),)
+    found = account.Account(trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0,), "", lambda: IdlePower(None))
+    total = found.energy(20 * S, 70 * S)
+    assert (len(built), len(asked)) == (1, 1)
+    assert total == mixture.mixed([0.5, 0.3, 0.2], [integrate.energy(at, 20 * S, 70 * S) for at in placing.everywhere(one)])
+    for at in placing.everywhere(one):
+        alone, moved = build(at), curves.of(at)
+        for name in ("knots", "energy", "squares", "steep", "hold_at", "hold_energy", "changes", "known", "covered"):
+            assert np.array_equal(getattr(alone, name), getattr(moved, name)), name
+        assert alone.hold_end == moved.hold_end
 
 
 def test_channels_of_one_log_move_together() -> None:
