@@ -18,7 +18,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import anchor, belongs, log_zone, pins, placing, predict, samples, sensor, signal
+from powertui.data.energy import anchor, belongs, cross_check, log_zone, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
@@ -36,6 +36,12 @@ _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not a
 _FAR = 1 << 62  # ps
 MOST_SPREAD = 9  # places that stand for a wide interval of clocks; odd, so that its middle is one
 _MOST_SPREAD_ROWS = 200_000  # of them all
+_EXPLAINED = 0.5  # of the variation: less, and the samples say nothing about a clock
+_BESIDE_S = 3.0  # so far beside a clock's interval samples are asked whether they contradict it …
+_COARSE_S = 0.25  # … in pieces of so long at least …
+_FEW = 600  # … where there are more than so many
+_LEAST_DOUBT_S = 0.2  # less is what sensors are late by anyway
+_PLAINLY = 0.5  # of half of the fit's interval: so far that has to lie from the clock's; three standard errors in all
 
 
 def seconds(text: str) -> float:
@@ -260,7 +266,8 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
     if not _overlaps(series, context.trace, found):
         evidence.append("log and profile do not overlap in time; is this another run's log?")
         found = replace(found, evidence=tuple(evidence))
-    return _spread(series, _refined(series, context, found) if options.mode == "auto" else found)
+        return _spread(series, _refined(series, context, found) if options.mode == "auto" else found)
+    return _spread(series, _doubted(series, context, _refined(series, context, found)) if options.mode == "auto" else found)
 
 
 def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
@@ -302,11 +309,49 @@ def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -
     if not _is_wide(series, found.lo_s, found.hi_s):
         return found
     fit = _search(series, context, within=(found.lo_s, found.hi_s))
-    if isinstance(fit, str) or fit.ambiguous or fit.r2 < 0.5:
+    if isinstance(fit, str) or fit.ambiguous or fit.r2 < _EXPLAINED:
         why = fit if isinstance(fit, str) else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
         return replace(found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}"))
     evidence = (*found.evidence, f"within this interval the samples fit best at {fit.offset_s:.3f} s ({fit_in_words(fit)})")
     return Alignment(fit.offset_s, max(fit.lo_s, found.lo_s), min(fit.hi_s, found.hi_s), "aligned", REFINED, evidence, fit.ppm, fit)
+
+
+def _doubted(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:
+    """A clock that the samples plainly contradict, with both places: the log is of a machine whose clock is off, or its readings
+    come late. Neither is taken for right: what is told holds for both."""
+    if found.source == REFINED or found.offset_s is None or found.lo_s is None or found.hi_s is None:
+        return found
+    if _is_wide(series, found.lo_s, found.hi_s) or len(series.clocks_ns) > 1:
+        return found
+    if context.trace.span[1] <= context.trace.span[0]:
+        return found
+    data = samples.of(series)
+    data = data.gathered(_COARSE_S) if len(data) > _FEW else data
+    shares = context.shares(data.refresh)
+    if not cross_check.may_lie_beside(data, shares, found.offset_s, _BESIDE_S):
+        return found
+    within = (found.lo_s - _BESIDE_S, found.hi_s + _BESIDE_S)
+    fit = signal.search(data, shares, within=within, step_s=context.step_s)
+    if isinstance(fit, str) or fit.r2 < _EXPLAINED:
+        return found
+    # Its interval holds all its places: it need not be sure of one to rule out another.
+    apart = max(fit.lo_s - found.hi_s, found.lo_s - fit.hi_s)
+    by, half = fit.offset_s - found.offset_s, (fit.hi_s - fit.lo_s) / 2
+    if abs(by) < _LEAST_DOUBT_S or apart <= _PLAINLY * half:
+        return found
+    places = (
+        signal.Where(found.offset_s, 0.5, (found.hi_s - found.lo_s) / 2),
+        signal.Where(fit.offset_s, 0.5, half),
+    )
+    way = f"{abs(by):.2f} s {'later' if by > 0 else 'earlier'}"
+    words = (
+        f"the samples contradict the clocks: they fit best {way} ({fit_in_words(fit)})",
+        "a clock may be off, or readings come late: joules are computed over both places; --align clock or signal takes one",
+    )
+    return replace(
+        found, lo_s=min(found.lo_s, fit.lo_s), hi_s=max(found.hi_s, fit.hi_s), status="ambiguous",
+        evidence=(*found.evidence, *words), fit=fit, places=places,
+    )  # fmt: skip
 
 
 def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:

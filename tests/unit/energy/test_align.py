@@ -66,6 +66,38 @@ def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged
     assert "within this interval" in " ".join(vague.evidence)
 
 
+@pytest.mark.parametrize("off_s", [0.6, -0.6, 2.0])
+def test_a_clock_that_the_samples_plainly_contradict_is_doubted(made, logged, off_s: float) -> None:
+    """The log of a machine whose clock is off: neither place is taken for right, and what is told holds for both."""
+    series, offset = logged
+    off = clocked(series, made, offset + off_s, 0.001)
+    placed = align.place(off, context(made))
+    found = placed.alignment
+    assert (found.status, found.source) == ("ambiguous", align.CLOCKS)
+    assert found.offset_s == pytest.approx(offset + off_s, abs=1e-6)
+    assert found.lo_s <= offset <= found.hi_s
+    assert [place.weight for place in found.places] == [0.5, 0.5]
+    assert found.places[1].offset_s == pytest.approx(offset, abs=0.2)
+    assert f"s {'earlier' if off_s > 0 else 'later'}" in " ".join(found.evidence)
+    assert len(placed.power.places) == 2
+    assert align.place(off, context(made), Aligning("clock")).alignment.status == "aligned"  # as asked
+
+
+@pytest.mark.parametrize("off_s", [0.0, 0.1, -0.1])
+def test_a_clock_that_is_right_is_not_doubted(made, logged, off_s: float) -> None:
+    series, offset = logged
+    assert align.place(clocked(series, made, offset + off_s, 0.001), context(made)).alignment.status == "aligned"
+
+
+def test_a_burst_of_another_program_hides_no_wrong_clock(made, logged) -> None:
+    series, offset = logged
+    watts = np.array(series.watts)
+    watts[len(watts) // 2 : len(watts) // 2 + len(watts) // 10] += 60.0
+    found = align.place(clocked(replace(series, watts=watts), made, offset + 1.0, 0.001), context(made)).alignment
+    assert found.status == "ambiguous"
+    assert found.lo_s <= offset <= found.hi_s
+
+
 def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, logged) -> None:
     """A clock of ±6 s says nothing of the middle of its interval: what is computed there alone would be sure and wrong."""
     series, offset = logged
