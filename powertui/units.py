@@ -6,11 +6,13 @@ neighbouring marks never read the same.
 
 from __future__ import annotations
 
+import math
 import re
 
 PS_PER_S = 1_000_000_000_000
 _UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
+_MOST_FIGURES = 12  # a double holds a few more
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
@@ -119,6 +121,14 @@ def quantity(value: float, unit: str, figures: int = 4) -> str:
         if abs(value) >= size or (value == 0 and size == 1.0):
             return f"{_figures(value / size, figures)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"
+
+
+def figures_apart(lo: float, hi: float, least: int = 4) -> int:
+    """So many figures that the ends of an interval, and what lies in its middle, read differently; `least` where fewer do."""
+    half, size = (hi - lo) / 2, max(abs(lo), abs(hi))
+    if not (0 < half < size < math.inf):
+        return least
+    return max(least, min(math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1, _MOST_FIGURES))
 
 
 def _figures(value: float, figures: int) -> str:

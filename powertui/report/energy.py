@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from powertui import __version__
+from powertui import __version__, units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account, badges, belongs, host_energy, integrate
@@ -329,13 +329,16 @@ def _cells(energy: Energy | None) -> list[str]:
         share += f", {_joules(energy.other_joules)} if each reading held"
     mean = f"{energy.mean_w:.1f} W" if energy.mean_w is not None else ""
     most = f"{energy.max_w:.0f} W" if energy.max_w is not None else ""
-    return [_joules(energy.joules), f"{_joules(energy.lo)} … {_joules(energy.hi)}", mean, most, energy.badge.value + share]
+    figures = units.figures_apart(energy.lo, energy.hi, 1)
+    joules, lo, hi = (_joules(value, figures) for value in (energy.joules, energy.lo, energy.hi))
+    return [joules, f"{lo} … {hi}", mean, most, energy.badge.value + share]
 
 
-def _joules(value: float) -> str:
-    if abs(value) >= 1e6:
-        return f"{value / 1e3:.0f} kJ"
-    return f"{value:.{0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2}f} J"
+def _joules(value: float, figures: int = 1) -> str:
+    """With so many figures at least."""
+    shown, unit = (value / 1e3, "kJ") if abs(value) >= 1e6 else (value, "J")
+    decimals = 0 if abs(shown) >= 1000 else 1 if abs(shown) >= 10 else 2
+    return f"{shown:.{max(decimals, figures - len(str(int(abs(shown)))))}f} {unit}"
 
 
 def _symmetry(found: Findings, style: training.Style) -> list[str]:

@@ -291,8 +291,14 @@ def _energy(found: Facts | None) -> list[str]:
 def _drew(one: Facts) -> str:
     if one["joules"] is None:
         return str(one["reason"])
-    joules, lo, hi = (units.quantity(one[key], "J") for key in ("joules", "lo_joules", "hi_joules"))
-    return f"{joules} (95 % {lo} to {hi}), {one['badge']}"
+    return f"{_interval(one)}, {one['badge']}"
+
+
+def _interval(one: Facts) -> str:
+    """Joules with the ends of their interval, in figures that tell them apart."""
+    figures = units.figures_apart(one["lo_joules"], one["hi_joules"])
+    joules, lo, hi = (units.quantity(one[key], "J", figures) for key in ("joules", "lo_joules", "hi_joules"))
+    return f"{joules} (95 % {lo} to {hi})"
 
 
 def _window(window: Facts) -> str:
@@ -302,7 +308,7 @@ def _window(window: Facts) -> str:
         return f"{name}: at {_s(start)} of the recording"
     drew = window["reason"] or "energy not known"
     if window["joules"] is not None:
-        drew = f"{window['joules']:.4g} J (95 % {window['lo_joules']:.4g} to {window['hi_joules']:.4g} J)"
+        drew = _interval(window)
     return f"{name}: {_s(end - start)} from {_s(start)} of the recording, {drew}"
 
 

@@ -63,3 +63,21 @@ def test_counts_and_quantities() -> None:
     assert units.quantity(0.0, "J") == "0 J"
     assert units.quantity(math.nan, "W") == "– W"
     assert units.quantity(0.0123, "J") == "12.3 mJ"
+
+
+@pytest.mark.parametrize(
+    ("middle", "half"), [(3668.0, 0.2), (3668.0, 0.04), (3668.0, 40.0), (12.0, 11.0), (1.2e6, 3.0), (0.0123, 1e-6), (5.0, 1e-9)]
+)
+def test_the_ends_of_an_interval_read_differently(middle: float, half: float) -> None:
+    lo, hi = middle - half, middle + half
+    figures = units.figures_apart(lo, hi)
+    shown = [units.quantity(value, "J", figures) for value in (lo, middle, hi)]
+    assert len(set(shown)) == 3
+    assert figures >= 4
+
+
+def test_an_interval_without_a_width_has_its_usual_figures() -> None:
+    assert units.figures_apart(3668.0, 3668.0) == 4
+    assert units.figures_apart(math.nan, 1.0) == 4
+    assert units.figures_apart(-math.inf, math.inf, 3) == 3
+    assert units.figures_apart(3600.0, 3700.0) == 4
