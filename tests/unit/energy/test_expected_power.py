@@ -77,3 +77,17 @@ def test_a_session_of_two_seconds_beside_a_slow_sensor_is_not_judged(tmp_path) -
         assert [
             one for one in account.findings(opened.profiles[0]).findings if one.kind == "power" and one.step_lo is not None
         ] == []
+
+
+def test_a_load_in_a_third_of_a_run_is_held_against_what_the_rest_reads(tmp_path) -> None:
+    """The level was lowered by the height of the step between both, which the fit lay in the middle of: 59 W, and loads where none
+    was."""
+    world = make(plan(139))
+    logs = write(world, tmp_path / "logs")
+    log = write_log(record(world, SENSORS["moment 0.04 s"], 139), tmp_path / "power.csv", "wall")
+    (entry, *_) = logdir.scan(str(logs)).chosen(None)
+    opened = Opened(entry, ReadOptions(power=(str(log),), find_power=False, tz="UTC"))
+    found = account.findings(opened.profiles[0])
+    (one,) = [one for one in (*found.findings, *found.smaller) if one.kind == "power"]
+    assert one.lo_watts < 49.4 < one.hi_watts
+    assert one.delta_watts == pytest.approx(49.4, abs=2)

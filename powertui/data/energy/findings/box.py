@@ -84,8 +84,9 @@ def bridged(found: list[Box]) -> list[Box]:
 
 
 def _chained(one: Box, other: Box) -> Box:
-    """One box from the start of the first to the end of the second, with the energy of both."""
-    length = other.end - one.start
+    """One box from the start of the first to the end of the later one, with the energy of both; one may lie on the other."""
+    later = other if other.end > one.end else one
+    length = later.end - one.start
     joules = one.joules + other.joules
 
     def half(low: float, high: float, more_low: float, more_high: float) -> float:
@@ -93,9 +94,10 @@ def _chained(one: Box, other: Box) -> Box:
 
     wide = half(one.lo_joules, one.hi_joules, other.lo_joules, other.hi_joules)
     shares = [(box.end - box.start) / (one.end - one.start + other.end - other.start) for box in (one, other)]
-    spread = math.hypot(*(share * (box.hi_watts - box.lo_watts) / 2 for share, box in zip(shares, (one, other), strict=True)))
+    # Both stand on the same readings beside them: what these leave open does not average out.
+    spread = sum(share * (box.hi_watts - box.lo_watts) / 2 for share, box in zip(shares, (one, other), strict=True))
     watts = joules / max(length, 1e-9)
     return replace(
-        one, end=other.end, end_within=other.end_within, watts=watts, lo_watts=watts - spread, hi_watts=watts + spread,
+        one, end=later.end, end_within=later.end_within, watts=watts, lo_watts=watts - spread, hi_watts=watts + spread,
         joules=joules, lo_joules=joules - wide, hi_joules=joules + wide, p=min(one.p, other.p),
     )  # fmt: skip

@@ -31,7 +31,15 @@ _MOST_OF = 0.6  # of the readings: more of them is what is usual
 KNOWN = 1 / 3  # of a height: readings of which no more than that is open tell where a stretch ends
 SURE = 4.0  # errors, however few stretches there are to choose from
 _MANY = 9  # readings, of which a single low one is no pause
+_ROUNDS = 2  # in which boxes beside one another are laid again
 _SMOOTH = 101  # readings, at most, that are looked at together to see a pause
+
+
+class _Laid(NamedTuple):
+    box: Box
+    first: int  # of the readings that it was laid into
+    last: int
+    noise: Noise
 
 
 class _Tried(NamedTuple):
@@ -56,7 +64,7 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet
     paces = np.diff(judged.hi)
     together = float(np.median(judged.hi - judged.lo)) / max(float(np.median(paces)) if len(paces) else 1.0, 1e-9)
     foreign = np.zeros(len(readings))
-    boxes: list[Box] = []
+    laid: list[_Laid] = []
     taken = np.zeros(len(rows), np.bool_)
     free = np.ones(len(rows), np.bool_) if quiet is None else quiet[rows]
     noise = noise_of(np.empty(0), floor)
@@ -97,7 +105,8 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet
         if p * looks > ALPHA or score < SURE:
             break
         height = float(np.median(beyond[first:last]))
-        box = edges.box(readings, *_extended(readings, int(rows[first]), int(rows[last - 1]) + 1, height), noise, foreign, p)
+        bounds = _extended(readings, int(rows[first]), int(rows[last - 1]) + 1, height)
+        box = edges.box(readings, *bounds, noise, foreign, p)
         if box is None:
             break
         part = box.watts * covered(readings, box.start, box.end)
@@ -107,11 +116,33 @@ def found(readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet
         taken |= grown
         taken[first:last] = True
         foreign += part
-        if abs(box.watts) >= least:
-            boxes.append(box)
-        if (~taken).sum() < LEAST or len(boxes) == _MOST:
+        laid.append(_Laid(box, *bounds, noise))
+        if (~taken).sum() < LEAST or sum(abs(one.box.watts) >= least for one in laid) == _MOST:
             break
+    boxes = [one.box for one in _laid_again(readings, laid) if abs(one.box.watts) >= least]
     return bridged(sorted(boxes, key=lambda one: one.start)), replace(noise, shortest=shortest, most=most)
+
+
+def _laid_again(readings: SensorReadings, laid: list[_Laid]) -> list[_Laid]:
+    """Boxes that lie beside one another, each laid again with the others known: the readings beside the first were taken for usual
+    while the rest of its load lay among them. What lies off the other way tells of the level there, and stays."""
+    laid = list(laid)
+    for _ in range(_ROUNDS):
+        for at, one in enumerate(laid):
+            reach = one.box.end - one.box.start
+            others = [
+                other.box
+                for other in laid
+                if other is not one
+                and other.box.watts * one.box.watts > 0
+                and other.box.end > one.box.start - reach
+                and other.box.start < one.box.end + reach
+            ]
+            if others:
+                foreign = np.sum([other.watts * covered(readings, other.start, other.end) for other in others], axis=0)
+                again = edges.box(readings, one.first, one.last, one.noise, foreign, one.box.p)
+                laid[at] = one._replace(box=again or one.box)
+    return laid
 
 
 def _common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool:

@@ -17,7 +17,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import boxes, expected, pace, work
 from powertui.data.energy.findings.box import Box, joined
 from powertui.data.energy.findings.expected import Expected
-from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.noise import Noise, centre, noise_of
 from powertui.data.energy.findings.readings import covered
 from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
@@ -102,9 +102,11 @@ def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
     inside = readings.judged & (readings.floor == readings.ceiling)
     if (low & inside).sum() < _AS_USUAL * inside.sum():
         return None
-    by = np.where(inside, longest.watts, 0.0)
+    # By what they lie below it themselves: the height of a box is how far they lie below what is beside them, too.
+    down_to = centre(readings.beyond()[low & inside], readings.doubt[low & inside])
+    by = np.where(inside, down_to, 0.0)
     lower = replace(readings, floor=readings.floor + by, ceiling=readings.ceiling + by)
-    return replace(model, readings=lower, level=model.level + longest.watts)
+    return replace(model, readings=lower, level=model.level + down_to)
 
 
 def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
