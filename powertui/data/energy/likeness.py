@@ -12,6 +12,7 @@ work only adds to it. What is left over costs, in units of the ordinary residual
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,19 @@ _INSIDE, _TRAINING, _AFTER, _BEFORE, _UNKNOWN = range(5)
 _CHUNK = 30_000  # readings times offsets that are looked at together: they fit into a processor's cache
 
 
+class _Rates(NamedTuple):
+    lapse: float  # of a reading of training that pauses, or goes on after its told end
+    lasting: float  # of power above the prediction that goes on
+    second: float  # of something like training that goes on unprofiled
+
+
+class _Outside(NamedTuple):
+    training: Floats  # of each reading, where training is known to run …
+    anything: Floats  # … and where nothing is known
+    goes_on: Floats  # of each offset, for what goes on there …
+    ended: Floats  # … and that it goes on after the training's told end
+
+
 @dataclass
 class Likeness:
     """Readings, what ran, and the width of an ordinary residual."""
@@ -87,12 +101,10 @@ class Likeness:
         low = ridge.copy()
         low[0, 0] += 10.0 * len(data)  # the first turns keep the idle machine where it is likeliest
         sigma = self.scale * self.widths(data)
-        steady = _residual_price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
+        steady = _steady(above, sigma)
         trust = (self.scale / sigma) ** 2
-        pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
-        lapse = min(_LAPSE * pace, _MOST_LAPSE) * self.alike
-        lasting, busy = min(_LASTING * pace, _MOST_LASTING), min(_GOES_ON * pace * self.alike, _BUSY)
+        rates = self._rates(data)
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
@@ -109,11 +121,11 @@ class Likeness:
                 fitted = nnls.many(weighted @ columns + held, moment, exact=last)
                 left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
                 if turn < turns - 1:
-                    weight = trust * self._weight(left, (above - fitted[:, :1]) / sigma, state, steady + lasting)
+                    weight = trust * self._weight(left, (above - fitted[:, :1]) / sigma, state, steady + rates.lasting)
             levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
             idle = (above - fitted[:, :1]) / sigma
             bare, untold = (_bare(data, part[:, 0], span) for span in (self.shares.span, self.shares.training))
-            cost = self._price(left, idle, _among(above, levels, sigma), state, steady, (lapse, lasting, busy), untold)
+            cost = self._price(left, idle, _among(above, levels, sigma), state, steady, rates, untold)
             total[start : start + chunk] = cost + ((fitted - usual_level) ** 2 @ prior) / 2
             total[start : start + chunk] += _UNCOVERED * self.alike * bare / (bare + _SOME)
             drawn = fitted[:, 1:] @ self.shares.mixture / max(float(self.shares.mixture.sum()), 1e-9)
@@ -140,6 +152,37 @@ class Likeness:
             inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
             total[start : start + chunk] = np.where(inside, np.minimum(0.5 * left**2, _FOREIGN), outside).sum(axis=1)
         return total
+
+    def ended(self, offsets: Floats, watts: Floats, data: Samples) -> Floats:
+        """What of each offset's cost is for something like training that goes on after the end that is told."""
+        above = data.watts - self.base_w
+        sigma = self.scale * self.widths(data)
+        steady, rates = _steady(above, sigma), self._rates(data)
+        usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
+        middle = (data.lo + data.hi) / 2
+        total = np.empty(len(offsets))
+        chunk = max(1, _CHUNK // max(len(data), 1))
+        for start in range(0, len(offsets), chunk):
+            part, fitted = (
+                offsets[start : start + chunk],
+                watts[start : start + chunk] - [self.base_w, *[0.0] * (watts.shape[1] - 1)],
+            )
+            levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
+            idle = _residual_price((above - fitted[:, :1]) / sigma)
+            outside = self._outside(
+                idle, _among(above, levels, sigma), self._state(middle + part[:, None]), steady, rates,
+                _bare(data, part, self.shares.training),
+            )  # fmt: skip
+            total[start : start + chunk] = outside.ended
+        return total
+
+    def _rates(self, data: Samples) -> _Rates:
+        """What a reading of this log costs for the time that it stands for."""
+        pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
+        return _Rates(
+            min(_LAPSE * pace, _MOST_LAPSE) * self.alike, min(_LASTING * pace, _MOST_LASTING),
+            min(_GOES_ON * pace * self.alike, _BUSY),
+        )  # fmt: skip
 
     def _usual_work(self, window_s: float) -> Floats:
         """The columns of windows all over the profile: what readings of more of the same may say."""
@@ -172,19 +215,26 @@ class Likeness:
         busy: Floats,
         state: npt.NDArray[np.int8],
         steady: Floats,
-        rates: tuple[float, float, float],
+        rates: _Rates,
         untold: Floats,
     ) -> Floats:
-        lapse, lasting, second = rates
         cost = _residual_price(left)
-        cost = np.where(left > 0, np.minimum(cost, np.minimum(_FOREIGN, steady + lasting)), cost)
-        # Where nothing was profiled any of these may be.
-        idle, other = _residual_price(idle), np.minimum(steady, _ELSE - _BUSY)
+        cost = np.where(left > 0, np.minimum(cost, np.minimum(_FOREIGN, steady + rates.lasting)), cost)
+        outside = self._outside(_residual_price(idle), busy, state, steady, rates, untold)
+        cost = np.where(state == _INSIDE, cost, np.where(state == _TRAINING, outside.training, outside.anything))
+        return np.asarray(cost.sum(axis=1) + outside.goes_on + outside.ended)
+
+    def _outside(
+        self, idle: Floats, busy: Floats, state: npt.NDArray[np.int8], steady: Floats, rates: _Rates, untold: Floats
+    ) -> _Outside:
+        """What readings cost where nothing was profiled: any of these may be."""
+        second = rates.second
+        other = np.minimum(steady, _ELSE - _BUSY)
         # Programs are busy before they train: they start, and load.
         fits = np.minimum(idle, np.minimum(busy, other))
         free = np.minimum(idle, np.minimum(busy, other) + np.where(state == _BEFORE, _STARTS * second, second))
-        going = np.minimum(busy, np.minimum(idle, other) + lapse)
-        ended = np.minimum(idle, np.minimum(busy, other) + lapse) - free
+        going = np.minimum(busy, np.minimum(idle, other) + rates.lapse)
+        ended = np.minimum(idle, np.minimum(busy, other) + rates.lapse) - free
         # Whatever tells of the end may be wrong.
         ended = np.minimum(np.where(state == _AFTER, ended, 0.0).sum(axis=1), _WRONG_END * self.alike)
         known = (state == _INSIDE) | (state == _TRAINING)
@@ -192,7 +242,7 @@ class Likeness:
         enough = _ENOUGH * self.alike
         longer = enough * np.log1p(goes_on / enough)
         goes_on = longer + (goes_on - longer) * np.minimum(untold / _COVERED, 1.0)
-        return np.asarray(np.where(state == _INSIDE, cost, np.where(state == _TRAINING, going, fits)).sum(axis=1) + goes_on + ended)
+        return _Outside(going, fits, goes_on, ended)
 
     def widths(self, data: Samples) -> Floats:
         """How much wider than usual the residual of each reading is: as its neighbours differ, whatever ran."""
@@ -229,6 +279,11 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
         np.minimum(nearest, apart, out=nearest)
         near += apart < _NEAR * sigma
     return np.asarray(_residual_price(nearest / sigma) + _SURPRISE.take(near))
+
+
+def _steady(above: Floats, sigma: Floats) -> Floats:
+    """What it costs that a reading is like the one before."""
+    return _residual_price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
 
 
 def _residual_price(left: Floats) -> Floats:

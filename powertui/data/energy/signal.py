@@ -470,6 +470,8 @@ class _Search:
             cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.way)
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
+            if unsure != 1.0:
+                weight = self._weighed_again(choices, weight, cost, alike * unsure)
             open_ = weight if unsure == 1.0 else choices.width * np.exp(-cost / few)  # so few readings leave more places open
             order = np.argsort(offsets, kind="stable")
             places = _weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
@@ -498,6 +500,20 @@ class _Search:
             tuple(zip(self.shares.names, (float(w) for w in fitted), strict=False)), runner_up, elsewhere,
             float(np.median(data.hi - data.lo)), count, count / alike, places=places,
         )  # fmt: skip
+
+    def _weighed_again(self, choices: _Choices, weight: Floats, cost: Floats, unit: float) -> Floats:
+        """The weights where places are not sure. How often something like training follows its told end nobody knows (programs
+        evaluate, predict, train again): that it is rare and that it is common weigh in alike."""
+        rows = np.flatnonzero(cost < 2 * _LEFT)
+        ended = np.zeros(len(cost))
+        for way in np.unique(choices.way[rows]).tolist():
+            mine = rows[choices.way[rows] == way]
+            ended[mine] = self.like.ended(choices.offsets[mine] - self._shift(way), choices.watts[mine], self._as(way, self.data))
+        if not ended.any():
+            return weight
+        common = cost - ended / unit
+        other = choices.width * np.exp(common.min() - common)
+        return np.asarray((weight + other / other.sum()) / 2)
 
     def _better(self, choices: _Choices, best: int, near: float) -> _Rival | None:
         """Another place at which clearly less power, of the whole log, is left to what no trace shows, though it costs more: how

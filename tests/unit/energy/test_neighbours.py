@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -107,3 +109,17 @@ def test_of_thousands_of_stalls_the_longest_are_looked_at() -> None:
     assert not told.findings
     assert len(told.smaller) <= neighbours.MANY
     assert [note for note in told.notes if note.startswith("At least 100 stalls")]
+
+
+def test_a_stall_within_a_slower_stretch_is_told_as_its_own() -> None:
+    """The stretch is told without it, so it has to be told beside."""
+    steps = _steps(0.0, 80, (400, 560, 1.7))
+    start = steps.start.copy()
+    start[481:] += round(0.5 * PS_PER_S)
+    steps = replace(steps, start=start)
+    slower, stall = sorted(_told(steps).findings, key=lambda one: one.start_ps - one.end_ps)
+    assert (stall.step_lo, stall.step_hi) == (480, 480)
+    assert stall.delta_seconds == pytest.approx(0.5, abs=0.02)
+    assert slower.step_lo == pytest.approx(400, abs=3)
+    assert slower.step_hi == pytest.approx(559, abs=3)
+    assert slower.delta_seconds == pytest.approx(160 * 0.011 * 0.7, rel=0.05)

@@ -169,3 +169,14 @@ def test_a_log_whose_clock_was_set_lies_by_one_clock_or_the_other(step: float, s
     assert found.alignment.lo_s < min(begins) - first < max(begins) - first < found.alignment.hi_s
     part = view.energy(start=at / 2, end=at / 2 + 1.5).iloc[0]
     assert part["lo"] <= taken.gain * float(world.joules(at / 2, at / 2 + 1.5)) <= part["hi"]
+
+
+@pytest.mark.parametrize("seed", [4, 32, 89])
+def test_joules_hold_where_something_like_training_may_have_followed_its_told_end(seed: int, tmp_path: Path) -> None:
+    """That weighed next to nothing, so that the right place, at which the compiling lies in the first epoch, did not count."""
+    world = make(plan(seed))
+    taken = record(world, SENSORS["25 ms of 0.1 s"], seed)
+    view = powertui.open(write(world, tmp_path), power=write_log(taken, tmp_path / "relative.csv", "relative"))[0]
+    table = view.energy()
+    first = table[table["window"] == "epoch 0"].iloc[0]
+    assert first["lo"] <= taken.gain * float(world.joules(*world.epochs[0])) <= first["hi"]

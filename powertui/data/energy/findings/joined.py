@@ -147,7 +147,7 @@ class _Joining:
                 "time", (witness,), start, end, (start, start), (end, end), None, None, None, (), None, None, None, None, None,
                 None, self._longer(at), p, Badge.MEASURED,
             ), at)  # fmt: skip
-            same = next((i for i, f in enumerate(out) if _overlap(f, one) >= _SAME), None)
+            same = next((i for i, f in enumerate(out) if _overlap(f, one) >= _SAME and not self._stalls_in(f, at)), None)
             if same is None:
                 # What takes as long in the other epochs is no news, however long it is beside its neighbors.
                 if witness != NEIGHBOURS or (one.delta_seconds or 0.0) >= _OF_STRETCH * (end - start) / PS_PER_S:
@@ -155,6 +155,14 @@ class _Joining:
             elif witness not in out[same].witnesses and (out[same].kind == "time" or _overlap(out[same], one) >= 0.5):
                 out[same] = replace(out[same], witnesses=(*out[same].witnesses, witness))
         return out
+
+    def _stalls_in(self, one: Finding, rows: Int64s) -> bool:
+        """Whether these steps stall in a stretch of slower ones that is told without them."""
+        if one.kind != "time":
+            return False
+        inside = _inside(self.run.steps, one.start_ps, one.end_ps)
+        apart = inside[neighbours.told_apart(self.lengths[inside])]
+        return bool(len(rows) and np.isin(rows, apart).all())
 
     def _held_back(self, found: list[Finding], notes: list[str]) -> tuple[list[Finding], list[Finding]]:
         """(stretches of this trace that a limit held back, the rest without the steps that are long for that reason)."""

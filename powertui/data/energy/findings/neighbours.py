@@ -100,7 +100,12 @@ def _around(length: Floats) -> Floats:
 
 def longer(length: Floats, usual: Floats) -> float:
     """Seconds that the steps of one stretch took longer than usual. In a long one stalls are left out: they are told apart."""
-    if len(length) >= _LEAST:
-        typical = np.median(length)
-        length = np.where(length > _STALL * typical, typical, length)
+    length = np.where(told_apart(length), np.median(length), length) if len(length) else length
     return float((length - usual).sum())
+
+
+def told_apart(length: Floats) -> Bools:
+    """Which steps of one stretch stall in it, though it is long: each is a finding of its own."""
+    if len(length) < _LEAST:
+        return np.zeros(len(length), np.bool_)
+    return np.asarray(length > _STALL * np.median(length))
