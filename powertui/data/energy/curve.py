@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import bridge, rounding
+from powertui.data.energy import apart, bridge, rounding
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.apart import Apart
 from powertui.data.energy.bridge import Bridges, summed_up
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import (
@@ -45,13 +46,15 @@ class Spot(NamedTuple):
     inside: Int64s  # the time, clipped to the knots
     start: Int64s
     end: Int64s
+    since: Floats  # s from the first knot to that start
 
 
 def spot(knots: Int64s, times: Int64s) -> Spot:
     """Where the times lie."""
     inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
     row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-    return Spot(row, inside, knots[row], knots[row + 1])
+    start = knots[row]
+    return Spot(row, inside, start, knots[row + 1], (start - knots[0]) / _S)
 
 
 class CurveEntries(NamedTuple):
@@ -133,10 +136,15 @@ class Curve:
     kind: PowerKind
     sensor: Sensor
 
+    @functools.cached_property
+    def smeared_s(self) -> float:
+        """Over how long a step of power is smeared: the sensor's refresh, or the window it averages over."""
+        return max(self.refresh_s, self.window_s)
+
     def read(self, at: Spot) -> CurveEntries:
         """The entries there: lookups only, no arithmetic worth the name (a window costs one of these per channel)."""
         row = at.row
-        covered = (at.start - self.knots[0]) / _S if self.covered is None else self.covered[row]
+        covered = at.since if self.covered is None else self.covered[row]
         return CurveEntries(
             at.inside, at.start, at.end, self.left[row], self.right[row], self.energy[row], covered, self.known[row]
         )
@@ -171,14 +179,15 @@ class Curve:
         """Maximum power over knots first … last-1; NaN when there is none."""
         if last <= first:
             return float("nan")
+        most = np.maximum.reduce
         if last - first <= 2 * BLOCK:
-            return float(self.power[first:last].max())
+            return float(most(self.power[first:last]))
         a, b = -(-first // BLOCK), last // BLOCK
-        best = float(self.peaks[a:b].max())
+        best = float(most(self.peaks[a:b]))
         if first < a * BLOCK:
-            best = max(best, float(self.power[first : a * BLOCK].max()))
+            best = max(best, float(most(self.power[first : a * BLOCK])))
         if b * BLOCK < last:
-            best = max(best, float(self.power[b * BLOCK : last].max()))
+            best = max(best, float(most(self.power[b * BLOCK : last])))
         return best
 
 
@@ -199,7 +208,7 @@ def _shared(times: Int64s) -> Int64s:
         return times
     key = (len(times), int(times[0]), int(times[-1]))
     found = _times.get(key)
-    if found is not None and np.array_equal(found, times):
+    if found is times or (found is not None and np.array_equal(found, times)):
         return found
     _times[key] = times
     return times
@@ -253,59 +262,79 @@ def _build(power: PowerOnTrace) -> Curve:
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
     centre = round(min(sensors.centre_s(sensor), LONGEST_S) * PS_PER_S)
     # By the log's own times, so that it has the same holes wherever it lies.
-    gaps = sensors.holes(series.times if len(times) == len(series) else times // PS_PER_NS, watts, sensor, kind)
+    own = series.times if len(times) == len(series) else times // PS_PER_NS
+    gaps = sensors.holes(own, watts, sensor, kind, longest_ns=apart.longest(own))
     if kind is PowerKind.INTERVAL:
-        knots = times - round(_value(sensor.delay_s) * PS_PER_S) if sensor.delay_s else times
+        knots = apart.earlier(times, round(_value(sensor.delay_s) * PS_PER_S)) if sensor.delay_s else times
         known, level = ~gaps, np.nan_to_num(watts)
         left = right = level[1:]
     else:
         rows, known = _knots(times, watts, gaps, sensor)
-        knots, level = (times - centre, watts) if rows is None else (times[rows] - centre, watts[rows])
+        knots, level = (apart.earlier(times, centre), watts) if rows is None else (times[rows] - centre, watts[rows])
         left, right = level[:-1], level[1:]
-    seconds = np.diff(knots) / _S
+    knots = _shared(knots)
+    between = apart.of(times if len(times) == len(knots) else knots)  # whose channels share them, however late their sensors are
+    seconds = between.seconds
     whole = bool(known.all())
-    area = (left + right) * (seconds / 2)
     moved = np.diff(level)
     if kind is PowerKind.INTERVAL and len(moved):
         moved[0] = 0.0  # the first row opens the first interval: its power is nobody's
     if not whole:
-        area, moved = np.where(known, area, 0.0), np.where(known, moved, 0.0)
+        moved[~known] = 0.0
         if kind is PowerKind.INTERVAL:
-            moved[1:] = np.where(known[:-1], moved[1:], 0.0)
-    window, guess = _value(sensor.window_s), _guess(sensor, refresh)
-    squares, turns = summed_up(moved * moved), summed_up(_turns(knots, seconds, moved, refresh))
-    steep, steep_s = _steep(knots, seconds, level, known, squares, max(refresh, window), kind)
-    covered = None if whole else summed_up(np.where(known, seconds, 0.0))
-    energy = summed_up(area)
+            moved[1:][~known[:-1]] = 0.0
+    # Columns are made where their sums will stand: what is written to fresh memory costs more than what is counted.
+    sums, energy, hold_energy = bridge.room_for_two(len(seconds))
+    area = energy[1:]
+    np.add(left, right, out=area)
+    area *= seconds
+    area /= 2
+    if not whole:
+        area[~known] = 0.0
     hold_at, hold_power, hold_end = knots, left, int(knots[-1]) if len(knots) else 0
     if kind is PowerKind.INTERVAL:
-        hold_energy = energy
+        energy = hold_energy = summed_up(area)
     else:
         early = centre + round(refresh * PS_PER_S / 2)
-        hold_at, hold_power = times - early, watts
+        hold_at, hold_power = _shared(apart.earlier(times, early)), watts
         if gaps.any() or np.isnan(watts).any():
             hold_power = np.nan_to_num(watts)
             hold_power[:-1][gaps] = 0.0
-        hold_energy = summed_up(hold_power[:-1] * (np.diff(times) / _S))
+        if len(knots) == len(times):
+            np.multiply(hold_power[:-1], seconds, out=hold_energy[1:])
+            np.cumsum(sums, out=sums)
+        else:
+            energy, hold_energy = summed_up(area), summed_up(hold_power[:-1] * (np.diff(times) / _S))
         hold_end = int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0  # the last one for a refresh, too
+    window, guess = _value(sensor.window_s), _guess(sensor, refresh)
+    sums, squares, turns = bridge.room_for_two(len(moved))
+    np.multiply(moved, moved, out=squares[1:])
+    _turns(knots, between, moved, refresh, turns[1:])
+    np.cumsum(sums, out=sums)
+    steep, steep_s = _steep(knots, between, level, known, squares, max(refresh, window), kind)
+    covered = None if whole else summed_up(np.where(known, seconds, 0.0))
+    changes = np.zeros(len(moved) + 1, np.int32)
+    np.cumsum(moved != 0, dtype=np.int32, out=changes[1:])
+    beat = _beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0)
+    noise = _noise(moved if whole else np.diff(level), _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else 0.0
     return Curve(
-        knots=_shared(knots),
+        knots=knots,
         left=left,
         right=right,
         known=known,
         whole=whole,
         energy=energy,
         covered=covered,
-        bridges=_bridges(knots, left, right, known, energy, covered, refresh if kind is PowerKind.SAMPLED else 0.0),
+        bridges=_bridges(knots, between, left, right, known, energy, covered, refresh if kind is PowerKind.SAMPLED else 0.0),
         cut=bridge.within(knots, left, known, refresh) if kind is PowerKind.INTERVAL else None,
         squares=squares,
         turns=turns,
         steep=steep,
         steep_s=steep_s,
-        changes=np.concatenate(([0], np.cumsum(moved != 0))).astype(np.int32),
+        changes=changes,
         power=level,
         peaks=_peaks(level),
-        hold_at=_shared(hold_at),
+        hold_at=hold_at,
         hold_power=np.append(hold_power, 0.0) if kind is PowerKind.INTERVAL else hold_power,
         hold_energy=hold_energy,
         hold_end=hold_end,
@@ -316,14 +345,16 @@ def _build(power: PowerOnTrace) -> Curve:
         guessed=sensors.window_is_told_by_readings(sensor),
         late_s=math.hypot(sensors.lag_err_s(sensor, kind), series.parted_s / 2),  # two sigmas hold either
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
-        beat=_beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0),
+        beat=beat,
         turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,
         averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
-        steps=rounding.of(level, seconds * known, _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else None,
+        steps=rounding.of(level, seconds if whole else seconds * known, _value(sensor.quantum_w))
+        if kind is PowerKind.SAMPLED
+        else None,
         gain=sensor.gain.value if sensor.gain else None,
         spread_w=_spread(level),
-        noise_w=_noise(level, _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else 0.0,
+        noise_w=noise,
         kind=kind,
         sensor=sensor,
     )
@@ -346,42 +377,48 @@ def _spread(level: Floats) -> float:
 
 _GUESS = 0.7  # of a window: so far off it may be anything
 _PAUSE = 1.6  # refreshes: the power is taken to run straight for so long as if it were one
+_CLOSE = 0.001  # of that: more than what is lost where ps become s
 
 
 def _bridges(
-    knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats | None, refresh: float
+    knots: Int64s, between: Apart, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats | None, refresh: float
 ) -> Bridges | None:  # fmt: skip
-    seconds = np.diff(knots) / _S
-    paused = known & (seconds > _PAUSE * refresh) & (left != right) & (refresh > 0)
+    if covered is None and not (refresh > 0 and between.most > _PAUSE * refresh):
+        return None
+    paused = known & (between.seconds > _PAUSE * refresh) & (left != right) & (refresh > 0)
     if covered is None and not paused.any():
         return None
     upto = (knots - knots[0]) / _S if covered is None else covered
-    return bridge.build(knots, left, right, known, energy, upto, np.where(paused, seconds - refresh, 0.0))
+    return bridge.build(knots, left, right, known, energy, upto, np.where(paused, between.seconds - refresh, 0.0))
 
 
-def _turns(knots: Int64s, seconds: Floats, moved: Floats, refresh: float) -> Floats:
+def _turns(knots: Int64s, between: Apart, moved: Floats, refresh: float, out: Floats) -> None:
     """Each difference times the one before it, where both are a refresh or so long."""
-    out = np.zeros(len(moved))
-    if len(moved) > 1 and seconds.max() < _PAUSE * refresh and moved.all():
+    out[:1] = 0.0
+    # Where rows come evenly, the one before is near, and none is that has another one between.
+    near_s = _PAUSE * max(refresh, 1e-9)
+    even = np.isfinite(moved).all() and between.most < (1 - _CLOSE) * near_s and 2 * between.least > (1 + _CLOSE) * near_s
+    if len(moved) > 1 and (even or (between.most < _PAUSE * refresh and moved.all())):
         np.multiply(moved[1:], moved[:-1], out=out[1:])
-        return out
-    rows = np.flatnonzero(moved)
-    if len(rows) > 1:
-        near = np.diff(knots[rows + 1]) < _PAUSE * max(refresh, 1e-9) * PS_PER_S
-        out[rows[1:]] = np.where(near, moved[rows[1:]] * moved[rows[:-1]], 0.0)
-    return out
+    else:
+        out[:] = 0.0
+        rows = np.flatnonzero(moved)
+        if len(rows) > 1:
+            near = np.diff(knots[rows + 1]) < near_s * PS_PER_S
+            some = moved[rows]
+            out[rows[1:]] = np.where(near, some[1:] * some[:-1], 0.0)
 
 
 def _steep(
-    knots: Int64s, seconds: Floats, level: Floats, known: Bools, squares: Floats, reach: float, kind: PowerKind
+    knots: Int64s, between: Apart, level: Floats, known: Bools, squares: Floats, reach: float, kind: PowerKind
 ) -> tuple[Floats, float]:  # fmt: skip
     """Squared differences of the readings half a reach before and after each segment, times its length, summed up to each knot."""
     if len(level) < 2:
         return squares, reach
-    usual = float(np.median(seconds[:_SAMPLE]))
-    lag = max(1, round(reach / usual)) if usual > 0 else 1
+    seconds = between.seconds
+    lag = max(1, round(reach / between.usual)) if between.usual > 0 else 1
     if lag == 1 or kind is PowerKind.INTERVAL:
-        if seconds.max() <= _PAUSE * reach:
+        if between.most <= _PAUSE * reach:
             return squares, reach
         return summed_up(np.maximum(seconds, reach) * np.diff(squares)), 1.0
     middle = knots[:-1] + np.diff(knots) // 2
@@ -393,11 +430,11 @@ def _steep(
     return summed_up(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0)), 1.0
 
 
-_SAMPLE = 65_536  # differences that tell how a whole log behaves
 _ACROSS, _ALONG = 0.7, 1.3
 _ALIKE = 0.5  # correlation from which differences repeat
 _LAGS = 256
 _ENOUGH = 4096
+_PIECE = 4 * _ENOUGH  # differences that are looked at together: no fresh memory is taken for so few
 
 
 def _beat(moved: Floats) -> tuple[float, float]:
@@ -407,8 +444,9 @@ def _beat(moved: Floats) -> tuple[float, float]:
     """
     rows = moved[moved != 0]
     if len(rows) > _ENOUGH:
-        chunks = np.add.reduceat(rows * rows, np.arange(0, len(rows), _ENOUGH))
-        first = int(chunks.argmax()) * _ENOUGH
+        pieces = [rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE)]
+        chunks = [np.add.reduceat(piece * piece, np.arange(0, len(piece), _ENOUGH)) for piece in pieces]
+        first = int(np.concatenate(chunks).argmax()) * _ENOUGH
         rows = rows[first : first + _ENOUGH]
     lags = min(_LAGS, len(rows) // 3)
     if lags < 4:
@@ -431,14 +469,22 @@ _SMALLER = 0.3246  # standard deviations: the mean of the smaller half of what i
 _LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with six degrees
 
 
-def _noise(level: Floats, quantum: float) -> float:
-    """The noise of one reading beside its rounding: from the quietest twentieth of the stretches, for elsewhere the power moves."""
-    moved = np.diff(level[: 64 * 4096])
+def _noise(moved: Floats, quantum: float) -> float:
+    """The noise of one reading beside its rounding: from the quietest twentieth of the stretches, for elsewhere the power moves.
+
+    `moved`: from each reading to the next; it is written over.
+    """
+    moved = moved[: 64 * 4096 - 1]
     count = len(moved) // _QUIET
     if count < 4:
         return 0.0
-    blocks = (moved[: count * _QUIET].reshape(count, _QUIET) ** 2).mean(axis=1) / 2
-    smaller = np.sort(np.abs(moved))[: len(moved) // 2]
+    blocks = np.empty(count)
+    for first in range(0, count, _ENOUGH // 2):
+        last = min(first + _ENOUGH // 2, count)
+        blocks[first:last] = (moved[first * _QUIET : last * _QUIET].reshape(-1, _QUIET) ** 2).mean(axis=1) / 2
+    np.abs(moved, out=moved)
+    moved.sort()
+    smaller = moved[: len(moved) // 2]
     least = min(np.percentile(blocks, 5) / _LOW, (smaller.mean() / _SMALLER) ** 2 / 2)  # it may be quiet nowhere for long
     return float(np.sqrt(max(least - quantum**2 / 12, 0.0)))
 

@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from powertui.data.energy import curve as curves
-from powertui.data.energy import placing
+from powertui.data.energy import placing, rounding
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import Curve
+from powertui.data.energy.rounding import Steady
 from powertui.data.model import PS_PER_S, Badge, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, PowerSeries
 
 Z95 = 1.959964
@@ -119,33 +120,42 @@ class Energies:
 
     def __getitem__(self, index: int) -> Energy:
         i = range(len(self))[index]
-        row = {name: getattr(self, name)[i].item() for name in _COLUMNS}
-        return _energy(self.power, self.curve, int(self.lo_ps[i]), int(self.hi_ps[i]), **row)
+        row = (getattr(self, name)[i].item() for name in _COLUMNS)
+        return _energy(self.power, self.curve, int(self.lo_ps[i]), int(self.hi_ps[i]), *row)
 
 
 _COLUMNS = ("joules", "lo", "hi", "mean_w", "max_w", "covered_joules", "coverage", "resolved", "other_joules",
             "sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")  # fmt: skip
 
 
-def _energy(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, **row: Any) -> Energy:
+def _energy(
+    power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int,
+    joules: float, lo: float, hi: float, mean_w: float, max_w: float, covered_joules: float, coverage: float, resolved: bool,
+    other_joules: float, sigma_quantum: float, sigma_sampling: float, sigma_edges: float, sigma_timing: float,
+) -> Energy:  # fmt: skip
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
-    resolved, coverage, joules = row.pop("resolved"), row.pop("coverage"), row.pop("joules")
     extrapolated = resolved and coverage < _WHOLE
-    for name in ("lo", "hi", "mean_w", "other_joules"):
-        row[name] = _some(row[name], resolved)
-    row["max_w"] = _some(row["max_w"], coverage > 0)
     return Energy(
         lo_ps=lo_ps,
         hi_ps=hi_ps,
         joules=joules if resolved else None,
+        lo=_some(lo, resolved),
+        hi=_some(hi, resolved),
         gain_j=abs(joules) * curve.gain if resolved and curve.gain is not None else None,
+        mean_w=_some(mean_w, resolved),
+        max_w=_some(max_w, coverage > 0),
+        covered_joules=covered_joules,
         coverage=coverage,
         extrapolated=extrapolated,
         badge=_badge(power, extrapolated or curve.guessed),
         resolved=resolved,
         reason="" if resolved else _why(power, curve, lo_ps, hi_ps, coverage),
         method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
-        **row,
+        other_joules=_some(other_joules, resolved),
+        sigma_quantum=sigma_quantum,
+        sigma_sampling=sigma_sampling,
+        sigma_edges=sigma_edges,
+        sigma_timing=sigma_timing,
     )
 
 
@@ -195,11 +205,6 @@ def _some(value: float, there: bool) -> float | None:
     return value if there and math.isfinite(value) else None
 
 
-def _resolution(curve: Curve) -> float:
-    """Over how long a step of power is smeared, in s: the sensor's refresh, or the window it averages over."""
-    return max(curve.refresh_s, curve.window_s)
-
-
 def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s, *, edge_ps: float = 0.0) -> Energies:
     """Any number of windows at once. `edge_ps`: one sigma of each edge, where edges err independently of one another."""
     a, b = np.asarray(los, np.int64), np.asarray(his, np.int64)
@@ -221,9 +226,8 @@ def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: f
         found = _settle([_look(built[i], a, b, memo) for i in usable])
         traits = _Traits(*(np.array(column) for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)))
         columns = _judge(found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), edge_ps)
-        lists = [column.tolist() for column in columns.values()]
-        for i, *row in zip(usable, *lists, strict=True):
-            out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, **dict(zip(columns, row, strict=True)))
+        for i, *row in zip(usable, *(columns[name].tolist() for name in _COLUMNS), strict=True):
+            out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, *row)
     return [out[i] for i in range(len(powers))]
 
 
@@ -293,7 +297,8 @@ class _Look(NamedTuple):
     turned: Floats  # two
     runs: Int32s  # two
     held: Floats  # two
-    alike: Floats  # one
+    steps: Steady | None  # how long it read each of its steps …
+    read: tuple[Int64s, Int64s]  # one each: … from and to which knot
     peak: list[float]  # one
     pairs: Int64s  # one: differences within
     inside: Bools  # two: the edge lies within the curve
@@ -306,42 +311,43 @@ class _Windows(NamedTuple):
     around: Int64s  # knots from and to which the slope near and far around an edge counts
     held: tuple[Int64s, Floats]  # a and b among the readings that hold
     moved: Int64s  # knots from and to which differences count
+    pairs: Int64s  # how many those are
     runs: Int64s  # and changes
+    read: tuple[Int64s, Int64s]  # and how long each step was read
     ranges: list[tuple[int, int]]  # knots inside
     inside: Bools
 
 
-def _alike(curve: Curve, bounds: Int64s) -> Floats:
-    first, last = bounds.reshape(2, -1)
-    return curve.steps.alike(first, last + 1) if curve.steps is not None else np.zeros(len(first))
-
-
-_Memo = dict[tuple[int, int, int, int], _Windows]
+_Memo = dict[tuple[int, int, int, float], _Windows]
 
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     count = len(a)
-    reach = min(round(_resolution(curve) * PS_PER_S), _FURTHEST)  # a step is smeared over that much on either side
+    reach = min(round(curve.smeared_s * PS_PER_S), _FURTHEST)  # a step is smeared over that much on either side
     both = np.concatenate((a, b))
     edges = curves.spot(curve.knots, np.concatenate((both, a - reach, a + reach, b - reach, b + reach)))
     ra, rb = edges.row[:count], edges.row[count : 2 * count]
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
-    near, far = (min(round(times * _resolution(curve) * PS_PER_S), _FURTHEST) for times in (_NEAR, _FAR))
+    near, far = (min(round(times * curve.smeared_s * PS_PER_S), _FURTHEST) for times in (_NEAR, _FAR))
+    last = np.maximum(ra, rb)
     around = np.concatenate((a - near, a + near, b - near, b + near, a - far, a + far, b - far, b + far))
+    ends_moving = np.maximum(rb + (knots[rb] < b), ra)  # the segment that b cuts counts with its end
     return _Windows(
         edges=edges,
         around=np.minimum(knots.searchsorted(around), len(knots) - 1),
         held=curve.held_at(both),
-        moved=np.concatenate((ra, np.maximum(rb + (knots[rb] < b), ra))),  # the segment that b cuts counts with its end
-        runs=np.concatenate((ra, np.maximum(ra, rb))),
+        moved=np.concatenate((ra, ends_moving)),
+        pairs=ends_moving - ra,
+        runs=np.concatenate((ra, last)),
+        read=(ra, last + 1),
         ranges=list(zip(opens.tolist(), ends.tolist(), strict=True)),
         inside=edges.inside[: 2 * count] == both,
     )
 
 
 def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
-    key = (id(curve.knots), id(curve.hold_at), curve.hold_end, round(_resolution(curve) * PS_PER_S))
+    key = (id(curve.knots), id(curve.hold_at), curve.hold_end, curve.smeared_s)
     at = memo.get(key)
     if at is None:
         at = memo[key] = _windows(curve, a, b)
@@ -354,25 +360,32 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
         curve.turns[at.moved],
         curve.changes[at.runs],
         curve.held(*at.held),
-        _alike(curve, at.runs),
+        curve.steps,
+        at.read,
         [curve.peak(i, j) for i, j in at.ranges],
-        at.moved[len(at.moved) // 2 :] - at.moved[: len(at.moved) // 2],
+        at.pairs,
         at.inside,
     )
+
+
+def _beside(columns: Sequence[Any]) -> Any:
+    """What each channel says, side by side; as one column where they share it."""
+    first = columns[0]
+    return first[:, None] if all(column is first for column in columns) else np.array(columns).T
 
 
 def _settle(looks: Sequence[_Look]) -> _Found:
     """The arithmetic, once: for many windows of one channel, or for one window of many."""
     if len(looks) > 1:
-        columns: list[Any] = [np.array(column).T for column in zip(*(look.reading for look in looks), strict=True)]
+        columns: list[Any] = [_beside(column) for column in zip(*(look.reading for look in looks), strict=True)]
         reading = curves.CurveEntries(*columns)
-        cut, steep, moved, turned, runs, held = (np.array([look[k] for look in looks]).T for k in (2, 3, 4, 5, 6, 7))
-        bridged = [np.array(column).T for column in zip(*(look.bridged for look in looks), strict=True)]
-        alike = np.array([look.alike[0] for look in looks])
-        peak, pairs, inside = (
-            np.array([look.peak[0] for look in looks]),
-            *(np.array([getattr(look, name) for look in looks]).T for name in ("pairs", "inside")),
+        bridged = [_beside(column) for column in zip(*(look.bridged for look in looks), strict=True)]
+        cut, steep, moved, turned, runs, held, pairs, inside = (
+            _beside([getattr(look, name) for look in looks])
+            for name in ("cut", "steep", "moved", "turned", "runs", "held", "pairs", "inside")
         )
+        alike = rounding.alike([(look.steps, int(look.read[0][0]), int(look.read[1][0])) for look in looks])
+        peak = np.array([look.peak[0] for look in looks])
     else:
         look = looks[0]
         reading = look.reading.shaped(6, -1)
@@ -381,7 +394,8 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         cut, moved, turned, runs, held, inside = (
             column.reshape(2, -1) for column in (look.cut, look.moved, look.turned, look.runs, look.held, look.inside)
         )
-        alike, peak, pairs = look.alike, np.array(look.peak), look.pairs.reshape(1, -1)
+        alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(len(look.peak))
+        peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
     there = reading.known[:2] & inside  # an edge that lies on known ground counts for the maximum, too
     peak = np.fmax(peak, np.fmax.reduce(np.where(there, watts[:2], np.nan)))

@@ -7,7 +7,9 @@ the other rounds down: of a step that is read for T seconds, only what its two n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from powertui.data.model import Floats, Int64s
 
 _MOST_STEPS = 128  # of more, none is read for long
 _BOUNDED = 0.7  # of the variance: nothing is off by more than half a step, so that 95 % of it lie nearer than of what is normal
+_Knots = TypeVar("_Knots", int, Int64s)
+_PIECE = 1 << 13  # readings that are looked at together
 _MOST_ROWS = 2048  # at which the times are kept: between two of them lies what no window of such a log is long against
 
 
@@ -27,28 +31,80 @@ class Steady:
 
     def alike(self, first: Int64s, last: Int64s) -> Floats:
         """s² for which the readings from a knot to another are off together: times q² / 12 it is a variance."""
-        a, b = first // self.every, -(-last // self.every)
+        a, b = self._rows(first, last)
         held = self.upto[np.minimum(b, len(self.upto) - 1)] - self.upto[a]
         beside = np.zeros_like(held)
         beside[:, 1:] += held[:, :-1]
         beside[:, :-1] += held[:, 1:]
-        found: Floats = _BOUNDED * np.square(np.maximum(held - beside, 0.0)).sum(axis=1)
-        return found
+        return np.asarray(_BOUNDED * _off(held, beside).sum(axis=1))
+
+    def read_into(self, first: int, last: int, out: Floats) -> None:
+        """How long each step was read from a knot to another."""
+        a, b = self._rows(first, last)
+        np.subtract(self.upto[min(b, len(self.upto) - 1)], self.upto[a], out=out)
+
+    def _rows(self, first: _Knots, last: _Knots) -> tuple[_Knots, _Knots]:
+        return first // self.every, -(-last // self.every)
+
+
+def _off(held: Floats, beside: Floats) -> Floats:
+    """s² for which each step is off: `beside`, how long both of its neighbours were read."""
+    found: Floats = np.square(np.maximum(held - beside, 0.0))
+    return found
+
+
+def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
+    """The same of one window of each of many channels; 0 where there are no steps. Their steps lie in one row, a 0 between two."""
+    steps = np.array([0 if one is None else one.upto.shape[1] + 1 for one, _, _ in windows])
+    ends = np.cumsum(steps)
+    held = np.zeros(int(ends[-1]) + 1)
+    for (steady, first, last), end in zip(windows, ends.tolist(), strict=True):
+        if steady is not None:
+            steady.read_into(first, last, held[end - steady.upto.shape[1] : end])
+    found, some = np.zeros(len(windows)), steps > 0
+    if some.any():
+        beside = held[2:] + held[:-2]
+        found[some] = np.add.reduceat(np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[some])
+    return _BOUNDED * found
 
 
 def of(level: Floats, seconds: Floats, step: float) -> Steady | None:
     """The steps of a curve's knots; `seconds` between them, 0 where nothing is known."""
     if step <= 0 or len(level) < 2:
         return None
-    low, high = float(np.nanmin(level)), float(np.nanmax(level))
+    low, high = float(np.fmin.reduce(level)), float(np.fmax.reduce(level))
     if not (high - low) / step < _MOST_STEPS:
         return None
-    at = np.round((np.nan_to_num(level, nan=low) - low) / step).astype(np.int64)
-    many = int(at.max()) + 1
-    each = np.zeros(len(level))  # half of the time to either side is a reading's
-    each[:-1] += seconds / 2
-    each[1:] += seconds / 2
+    many = round((high - low) / step) + 1
     every = -(-len(level) // _MOST_ROWS)
     rows = -(-len(level) // every)
-    held = np.bincount(np.arange(len(level)) // every * many + at, each, rows * many).reshape(rows, many)
-    return Steady(every, np.concatenate((np.zeros((1, many)), np.cumsum(held, axis=0))))
+    two = many + many % 2
+    upto = np.empty((rows + 1, two))
+    upto[0] = 0.0
+    sums = upto.view(np.complex128)  # two steps side by side: summed up together, they take half the time
+    # Piece by piece: what fits into memory that was lately used costs a fraction of what takes fresh pages.
+    piece = max(1, _PIECE // every)
+    for row in range(0, rows, piece):
+        first, last = row * every, min((row + piece) * every, len(level))
+        held = _held(level[first:last], low, step, seconds[max(first - 1, 0) : last], first > 0, every, two)
+        held[0] += upto[row]
+        np.cumsum(held.view(np.complex128), axis=0, out=sums[row + 1 : row + 1 + len(held)])
+    return Steady(every, upto[:, :many])
+
+
+def _held(level: Floats, low: float, step: float, seconds: Floats, goes_on: bool, every: int, many: int) -> Floats:
+    """How long each step was read, for every so many readings. `seconds`: from the reading before, where it `goes_on`."""
+    at = level - low
+    at /= step
+    np.round(at, out=at)
+    at[np.isnan(at)] = 0.0
+    rows = -(-len(level) // every)
+    place = np.zeros((rows, every), np.int64)
+    place.reshape(-1)[: len(at)] = at
+    place += (np.arange(rows) * many)[:, None]
+    half, each = seconds / 2, np.zeros(len(level))  # half of the time to either side is a reading's
+    after = half[1:] if goes_on else half
+    each[: len(after)] += after
+    each[0 if goes_on else 1 :] += half[: len(level) - (not goes_on)]
+    held: Floats = np.bincount(place.reshape(-1)[: len(at)], each, rows * many).astype(np.float64, copy=False)
+    return held.reshape(rows, many)

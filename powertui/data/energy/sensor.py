@@ -245,10 +245,13 @@ def samples(series: PowerSeries) -> Bools:
     return fresh
 
 
-def holes(times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerKind.SAMPLED) -> Bools:
+def holes(
+    times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerKind.SAMPLED, *, longest_ns: int | None = None
+) -> Bools:
     """[i] is True when nothing is known between row i and row i+1: a gap row at either end, or a pause.
 
-    A row of a counter tells of the whole time since the row before, however long that was.
+    A row of a counter tells of the whole time since the row before, however long that was. `longest_ns`: how far two rows lie apart
+    at most, where that is known already.
     """
     if len(times) < 2:
         return np.zeros(0, np.bool_)
@@ -257,7 +260,10 @@ def holes(times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerK
     usual = max(sensor.poll_s.value if sensor.poll_s else 0.0, sensor.refresh_s.value if sensor.refresh_s else 0.0)
     missing = np.isnan(watts)
     out = missing[1:] | missing[:-1]
-    return out | (np.diff(times) > _HOLE * usual * NS_PER_S) if usual > 0 else out
+    pause = _HOLE * usual * NS_PER_S
+    if usual <= 0 or (longest_ns is not None and longest_ns <= pause):
+        return out
+    return out | (np.diff(times) > pause)
 
 
 def window_is_guess(sensor: Sensor) -> bool:
