@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data import packed
 from powertui.data.model import Floats, Int64s
 from powertui.data.packed import KeptColumn
 
@@ -68,7 +69,10 @@ class Extremes:
 
     def _go_through(self, out: StretchExtremes, some: Int64s, begin: int, stop: int, ends: Int64s) -> None:
         """Look at all rows from `begin` to `stop`; `ends` are begin and end of each stretch that has rows, one after the other."""
-        rows = np.append(self.values[begin:stop], np.nan)  # a stretch may end where the rows do
+        rows = packed.at_once(self.values, stop - begin)[begin:stop]
+        ends = ends[:-1] if ends[-1] == len(rows) else ends
+        if int(ends.max()) == len(rows):  # another stretch ends where the rows do
+            rows = np.append(rows, np.nan)
         out.low[some] = np.fmin.reduceat(rows, ends)[::2]
         out.high[some] = np.fmax.reduceat(rows, ends)[::2]
 

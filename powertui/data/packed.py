@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 _LONG = 1 << 14  # rows from which a column is packed
 PIECE = 1 << 14
+_SHORT = 1 << 17  # rows up to which a column is unpacked as a whole for somebody who looks at many of them
 KEPT = 12 << 20  # bytes of unpacked columns that nobody holds any more
 _DIGITS = 6  # decimals that are tried
 _FIRST = 256  # rows that tell whether a form is worth trying
@@ -325,12 +326,20 @@ class _Lately:
     def of(self, packed: Packed) -> Array:
         """The column as an array."""
         with self._lock:
-            known = self._arrays.get(packed)
-            array = known() if known is not None else None
+            array = self.known(packed)
             if array is None:
                 array = packed.made()
                 self._know(array, packed)
-            self._hold(array)
+                self._hold(array)
+            return array
+
+    def known(self, packed: Packed) -> Array | None:
+        """The same where it is unpacked now."""
+        with self._lock:
+            known = self._arrays.get(packed)
+            array = known() if known is not None else None
+            if array is not None:
+                self._hold(array)
             return array
 
     def packed(self, array: Array) -> Packed:
@@ -392,6 +401,17 @@ def give_back() -> None:
 
 KeptColumn = Array | Packed
 """Rows that can be asked for, packed or not."""
+
+
+def at_once(column: KeptColumn, rows: int) -> KeptColumn:
+    """The column for somebody who looks at so many of its rows: as an array where it was unpacked lately, or where unpacking them
+    is half of unpacking it."""
+    if not isinstance(column, Packed):
+        return column
+    if rows > PIECE and len(column) <= _SHORT:
+        return column.unpack()
+    known = _LATELY.known(column)
+    return column if known is None else known
 
 
 def of(values: Array) -> KeptColumn:

@@ -1,7 +1,7 @@
 """A value that stands until the next one: what the strips above the timeline draw of scalars, counters and power.
 
 A frame costs its cells: two binary searches and some blocks for each (`data/extremes.py`), however long the column is. Long columns
-are kept packed, and only the pieces that a frame asks for are unpacked.
+are kept packed, and only the pieces that a frame asks for are unpacked; one of up to a day as a whole, for the next frames as well.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class StepCurve:
     def __init__(self, at: Int64s, values: Floats, end: int | None = None) -> None:
         self.at, self.values = packed.of(at), packed.of(values)
         self.end = int(at[-1]) if end is None and len(at) else end or 0
+        self._begin = int(at[0]) if len(at) else 0
         self.extremes = Extremes(self.values)
         whole = self.extremes.of(np.array([0]), np.array([len(values)]))
         self.unknown = int(np.count_nonzero(~np.isfinite(values)))  # stretches without a value
@@ -30,7 +31,7 @@ class StepCurve:
     @property
     def span(self) -> tuple[int, int]:
         """From where to where there are values (with holes)."""
-        return (int(self.at[0]), self.end) if len(self.values) else (0, 0)
+        return (self._begin, self.end) if len(self.values) else (0, 0)
 
     def value(self, moment: int) -> float:
         """What stands at a moment; NaN in a hole and outside."""
@@ -43,12 +44,14 @@ class StepCurve:
         if not rows:
             nothing = np.full(len(edges) - 1, math.nan)
             return Envelope(nothing, nothing.copy())
-        first = np.minimum(self.at.searchsorted(edges), rows)
+        in_sight = round(rows * min(1.0, int(edges[-1] - edges[0]) / max(self.end - self._begin, 1)))
+        at, values = packed.at_once(self.at, in_sight), packed.at_once(self.values, in_sight)
+        first = np.minimum(at.searchsorted(edges), rows)
         found = self.extremes.of(first[:-1], first[1:])
         entering = first[:-1] - 1  # what stands where the cell begins …
-        begins = np.flatnonzero(self.at[np.minimum(first[:-1], rows - 1)] == edges[:-1])  # … or begins there
-        entering[begins] = np.minimum(self.at.searchsorted(edges[begins], side="right"), rows) - 1
-        held = np.where((entering >= 0) & (edges[:-1] < self.end), self.values[np.maximum(entering, 0)], math.nan)
+        begins = np.flatnonzero(at[np.minimum(first[:-1], rows - 1)] == edges[:-1])  # … or begins there
+        entering[begins] = np.minimum(at.searchsorted(edges[begins], side="right"), rows) - 1
+        held = np.where((entering >= 0) & (edges[:-1] < self.end), values[np.maximum(entering, 0)], math.nan)
         return Envelope(np.fmin(found.low, held), np.fmax(found.high, held))
 
 

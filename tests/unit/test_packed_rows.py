@@ -84,3 +84,30 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
         assert sum(looked) <= 8 * PIECE  # a search, twice, in one piece or two; and the values of some rows a cell
         here = values[(at >= edges[0]) & (at < edges[-1])]
         assert (np.nanmin(shape.low[1:]), np.nanmax(shape.high[1:])) == (here[1:].min(), here[1:].max())
+
+
+def test_a_day_in_sight_is_unpacked_once_and_a_week_never(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frame after frame over a whole day, and parts of it; a week is drawn from its blocks."""
+    made: list[int] = []
+    plain = Packed.made
+
+    def counted(self: Packed) -> Any:
+        made.append(len(self))
+        return plain(self)
+
+    monkeypatch.setattr(Packed, "made", counted)
+    rng = np.random.default_rng(6)
+    for rows, times in ((86_400, 2), (WEEK, 0)):  # its times and its values
+        at = np.arange(rows, dtype=np.int64) * 1000 + rng.integers(0, 500, rows)
+        values = rng.integers(190, 270, rows).astype(np.float64)
+        values[rng.random(rows) < 0.01] = np.nan
+        curve = StepCurve(at, values)
+        packed.give_back()
+        made.clear()
+        for first, end in ((0, rows), (0, rows), (rows // 3, rows // 2), (50, 400), (rows - 400, rows + 50)):
+            edges = np.linspace(first * 1000, end * 1000, 161).astype(np.int64)
+            shape = curve.envelope(edges)
+            here = values[(at >= edges[0]) & (at < edges[-1])]
+            assert np.nanmin(shape.low[1:]) >= np.nanmin(here)
+            assert np.nanmax(shape.high) >= np.nanmax(here)
+        assert len(made) == times
