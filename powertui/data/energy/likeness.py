@@ -154,7 +154,8 @@ class Likeness:
         return total
 
     def ended(self, offsets: Floats, watts: Floats, data: Samples) -> Floats:
-        """What of each offset's cost is for something like training that goes on after the end that is told."""
+        """What of each offset's cost is for something like training that goes on after the end that is told. Nothing where much of
+        what is known to be training lies outside the log: else that might lie anywhere."""
         above = data.watts - self.base_w
         sigma = self.scale * self.widths(data)
         steady, rates = _steady(above, sigma), self._rates(data)
@@ -169,11 +170,11 @@ class Likeness:
             )
             levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
             idle = _residual_price((above - fitted[:, :1]) / sigma)
+            untold = _bare(data, part, self.shares.training)
             outside = self._outside(
-                idle, _among(above, levels, sigma), self._state(middle + part[:, None]), steady, rates,
-                _bare(data, part, self.shares.training),
+                idle, _among(above, levels, sigma), self._state(middle + part[:, None]), steady, rates, untold
             )  # fmt: skip
-            total[start : start + chunk] = outside.ended
+            total[start : start + chunk] = outside.ended * (1 - np.minimum(untold / _COVERED, 1.0))
         return total
 
     def _rates(self, data: Samples) -> _Rates:
