@@ -233,9 +233,11 @@ class GrowingColumn:
             self._pieces += [_pack(whole[at : at + PIECE]) for at in range(0, full, PIECE)]
             self._rest, self._waiting = [whole[full:].copy()], len(whole) - full
 
-    def column(self) -> Packed:
-        """All rows so far."""
+    def column(self) -> Packed | Array:
+        """All rows so far: as they are while they are few."""
         rest = np.concatenate(self._rest) if self._rest else np.empty(0, self._dtype)
+        if not self._pieces and len(rest) < _LONG:
+            return rest
         return Packed([*self._pieces, *([_pack(rest)] if len(rest) else [])], self._dtype)
 
 

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from powertui.data.model import NS_PER_S
@@ -161,8 +162,14 @@ def to_json(value: Any) -> str:
 def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
     """Add the text of a value; `line` begins a new line at its depth."""
     kind = type(value)
-    if kind is not dict and kind is not list and kind is not tuple:
-        add(_ENCODER.encode(value))
+    if kind is str:  # what it costs to ask the encoder for a word or a number is as much again
+        add(encode_basestring_ascii(value))
+        return
+    if kind is int:
+        add(int.__repr__(value))
+        return
+    if (kind is not dict and kind is not list and kind is not tuple) or not value:
+        add(_ENCODER.encode(value) if value is not None else "null")
         return
     deeper = line + " "
     if _CONTAINERS.isdisjoint(map(type, value.values() if kind is dict else value)):
@@ -170,7 +177,7 @@ def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
     elif kind is dict:
         separator = "{" + deeper
         for key, item in value.items():
-            add(f"{separator}{_ENCODER.encode(str(key))}: ")
+            add(f"{separator}{encode_basestring_ascii(str(key))}: ")
             _write(item, deeper, add)
             separator = "," + deeper
         add(line + "}")

@@ -62,12 +62,20 @@ def test_a_column_that_grows(size: int) -> None:
     for at in range(0, min(len(values), 40 * size), size):
         growing.add(values[at : at + size])
         if at % (7 * size) == 0:
-            assert np.array_equal(growing.column().made(), values[: at + size])
+            assert np.array_equal(growing.column()[:], values[: at + size])
+
+
+def test_few_rows_are_handed_out_as_they_are() -> None:
+    growing = GrowingColumn(np.float64)
+    growing.add(np.array([1.0, 2.5]))
+    assert isinstance(growing.column(), np.ndarray), "packing them and taking them apart again tells nothing"
+    growing.add(FLOATS["tenths"][0])
+    assert isinstance(growing.column(), Packed)
 
 
 def test_none() -> None:
     assert len(pack(np.empty(0, np.int64)).made()) == 0
-    assert GrowingColumn(np.float64).column().made().dtype == np.float64
+    assert GrowingColumn(np.float64).column().dtype == np.float64
 
 
 @packs("watts", "joules")

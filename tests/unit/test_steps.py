@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from powertui import demo
 from powertui.data.formats import registry
 from powertui.data.model import Trace
-from powertui.data.run import marks, steps
+from powertui.data.run import marks, rows, steps
 from powertui.errors import UsageError
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -254,6 +254,23 @@ def test_outermost_keeps_exactly_what_no_other_holds(spans: list[tuple[int, int]
         (a, b) for i, (a, b) in enumerate(pairs) if not any(c <= a and b <= d and a < d for j, (c, d) in enumerate(pairs) if j < i)
     ]
     assert list(zip(kept.start.tolist(), (kept.start + kept.duration).tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.integers(-1, 6), min_size=1, max_size=12))
+def test_ranks_are_those_of_the_sorted_values(values: list[int]) -> None:
+    count, which = rows._ranked(np.array(values, np.int64))
+    known = sorted(set(values))
+    assert (count, which.tolist()) == (len(known), [known.index(value) for value in values])
+
+
+def test_marks_that_are_steps_of_their_own_are_told_as_parts_would_be(tmp_path: Path) -> None:
+    whole = marks.marked(trace_of(tmp_path, host(every("train", 5, step_num="i"))))
+    halves = [Event("train", e.start + at * MS, 4 * MS, e.stats) for e in every("train", 5, step_num="i") for at in (0, 5)]
+    one, two = rows.of(whole), rows.of(marks.marked(trace_of(tmp_path, host(halves))))
+    assert (one.parts, two.parts) == (False, True)
+    for name in ("number", "turn", "start", "end", "marked", "marked_start"):
+        assert getattr(one, name).tolist() == getattr(two, name).tolist(), name
+        assert getattr(one, name).dtype == getattr(two, name).dtype, name
 
 
 @pytest.mark.parametrize(

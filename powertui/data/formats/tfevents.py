@@ -174,8 +174,8 @@ class Tail:
                         self._damage[f"its scalars take {too_much}: the rest was left out. {HINT}", f"byte {before}"] = 1
                         self._dead = True
                         break
-                    self._window(stream, status.st_size, new)
-                    if self._offset == before:
+                    whole = self._window(stream, status.st_size, new)
+                    if self._offset == before or not whole:
                         break
         except OSError as error:
             raise UnreadableFile(self.path, f"cannot be read: {error.strerror or error}") from None
@@ -203,8 +203,8 @@ class Tail:
 
     # ── framing ──
 
-    def _window(self, stream: BinaryIO, size: int, new: list[Scalar] | None) -> None:
-        """Take the whole, undamaged records of one window, in order. Moves the offset behind them."""
+    def _window(self, stream: BinaryIO, size: int, new: list[Scalar] | None) -> bool:
+        """Take the whole, undamaged records of one window, in order. Moves the offset behind them. False where the file ends."""
         stream.seek(self._offset)
         window = stream.read(_WINDOW)
         if len(window) >= 8:
@@ -213,7 +213,7 @@ class Tail:
                 if too_much := self.limit.exceeded(2 * need):
                     self._damage[f"a record takes {too_much}: nothing from here on was read. {HINT}", f"byte {self._offset}"] = 1
                     self._dead = True
-                    return
+                    return False
                 window += stream.read(need - len(window))
         found = wire.records(np.frombuffer(window, np.uint8), 0, len(window))
         base = self._offset
@@ -226,6 +226,7 @@ class Tail:
             self._count("a record's checksum is wrong: skipped", f"byte {base + int(found.begin[row]) - 12}")
         if len(found.begin):
             self._take_all(window, found.begin[found.good], found.end[found.good], new)
+        return len(window) >= _WINDOW
 
     def _take_all(self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None) -> None:
         """Scalars as columns, everything else one by one; what each tag has stays in its order."""

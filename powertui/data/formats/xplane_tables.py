@@ -102,10 +102,11 @@ class PlaneStats:
         rows = len(positions)
         wanted = {name: self.stat_names.keys(name) for name in dict.fromkeys(names)}
         keys = [key for found in wanted.values() for key in found]
+        told = dict.fromkeys(wanted, stat_columns.absent(rows))  # one for all that the plane does not name, which are most
         if not keys or not rows:
-            return {name: stat_columns.absent(rows) for name in wanted}
+            return told
         self._stored.check()
-        out = {name: stat_columns.Filler(rows) for name in wanted}
+        out = {name: stat_columns.Filler(rows) for name, found in wanted.items() if found}
         at = wire.types.as_positions(positions)
         order: Int64s | None = None
         if (at[1:] < at[:-1]).any() or int(at[0]) < 0 or int(at[-1]) >= self._stored.size:
@@ -121,7 +122,7 @@ class PlaneStats:
                     out[name].put(into, self._column(data, *_first_of(scan, first, len(found))))
                 first += len(found)
         self._stored.check()
-        return {name: filler.column() for name, filler in out.items()}
+        return told | {name: filler.column() for name, filler in out.items()}
 
     def _column(self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s) -> StatColumn:
         present = kind != wire.NO_VALUE

@@ -79,7 +79,7 @@ class _Columns:
         if not self._rows and not isinstance(cells, list):
             before = self.columns[place] = GrowingColumn(np.float64)
         if isinstance(before, GrowingColumn) and isinstance(cells, list):
-            if not np.isnan(before.column().made()).all():
+            if not np.isnan(before.column()[:]).all():
                 self.mixed.add(place)
             before = self.columns[place] = [""] * self._rows
         if isinstance(before, GrowingColumn):

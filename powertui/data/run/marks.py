@@ -215,7 +215,8 @@ def carried(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequ
             asked = list(dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in told))))
             told.update(_carried(process, track.events, len(trace.names), asked))
         for name in stats:
-            found[name][told[name]] = True
+            if len(told[name]):
+                found[name][told[name]] = True
     return found
 
 
@@ -225,14 +226,20 @@ _KNOWN: WeakKeyDictionary[Trace, dict[int, dict[str, Int32s]]] = WeakKeyDictiona
 
 def _carried(process: Process, events: Events, name_count: int, stats: Sequence[str]) -> dict[str, Int32s]:
     rows = _sample(events, name_count)
-    found: dict[str, list[UInt32s]] = {name: [np.empty(0, np.uint32)] for name in stats}
+    found: dict[str, list[UInt32s]] = {}
+    nothing: StatColumn | None = None  # a source has one column for all that it does not know
     for at in range(0, len(rows), _DECODED):
         some = rows[at : at + _DECODED]
         names = events.name[some]
         for name, column in process.source.columns(events.positions(some), stats).items():
-            if column.present.any():
-                found[name].append(names[column.present])
-    return {name: wire.distinct(np.concatenate(parts)).astype(np.int32) for name, parts in found.items()}
+            if column is nothing:
+                continue
+            if not column.present.any():
+                nothing = column
+            else:
+                found.setdefault(name, []).append(names[column.present])
+    told = dict.fromkeys(stats, np.empty(0, np.int32))
+    return told | {name: wire.distinct(np.concatenate(parts)).astype(np.int32) for name, parts in found.items()}
 
 
 def rows_named(names: UInt32s, wanted: Bools) -> Int64s:

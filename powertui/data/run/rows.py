@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
 from powertui.data.run.marks import Marks
 from powertui.data.run.work import covered, extents
@@ -69,14 +70,15 @@ def of(marks: Marks, *, apart: bool = False) -> StepRows:
     key = _keys(number, turn + _runs(number, turn, sequences) * (int(turn.max()) + 2 if count else 1))
     _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
     row_of = row_of.ravel()
-    start, end = extents(row_of, marks.start, marks.start + marks.duration, len(first))
+    single = len(first) == count  # as nearly always: each mark is a step of its own
+    start, end = _extents_of(marks, first) if single else extents(row_of, marks.start, marks.start + marks.duration, len(first))
     order = np.lexsort((first, start))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     row_of, first, start, end = place[row_of], first[order], start[order], end[order]
-    marked_start, marked = _longest(marks, row_of, len(first))
+    marked_start, marked = (marks.start[first], marks.duration[first]) if single else _longest(marks, row_of, len(first))
     restarts = own or bool((turn > turn.min()).any()) if count else False
-    several = np.unique(np.stack([row_of, marks.lines.astype(np.int64)]), axis=1).shape[1] < count if count else False
+    several = not single and len(wire.distinct(row_of * (int(marks.lines.max()) + 1) + marks.lines)) < count
     return StepRows(
         number[first], np.where(restarts, turn[first], -1).astype(np.int32), start, end, marked, marked_start,
         covered(row_of, marks.start, marks.start + marks.duration, len(first)), [marks.labels[i] for i in first.tolist()],
@@ -85,11 +87,15 @@ def of(marks: Marks, *, apart: bool = False) -> StepRows:
     )  # fmt: skip
 
 
+def _extents_of(marks: Marks, rows: Int64s) -> tuple[Int64s, Int64s]:
+    return marks.start[rows], marks.start[rows] + marks.duration[rows]
+
+
 def _outermost_of_lines(marks: Marks) -> Marks:
     """A mark within a mark of its own line is a detail of it."""
-    lines = np.unique(marks.lines).tolist()
-    if len(lines) < 2:
+    if not (marks.lines != marks.lines[:1]).any():
         return marks.outermost()
+    lines = wire.distinct(marks.lines).tolist()
     keep = np.zeros(len(marks), np.bool_)
     for line in lines:
         mine = np.flatnonzero(marks.lines == line)
@@ -104,9 +110,9 @@ def _outermost_of_lines(marks: Marks) -> Marks:
 def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
     """(the rows of each sequence by start, the longest first; whether they run side by side)."""
     every = np.arange(len(marks))
-    lines, which = np.unique(marks.lines, return_inverse=True)
-    if len(lines) < 2:
+    if not (marks.lines != marks.lines[:1]).any():
         return [every], False
+    lines, which = np.unique(marks.lines, return_inverse=True)
     end = marks.start + marks.duration
     # A mark overlaps one of another line when the furthest end before it lies beyond its start.
     reached = np.maximum.accumulate(end)
@@ -247,12 +253,21 @@ def _runs(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
 
 def _keys(number: Int64s, turn: Int64s) -> Int64s:
     """One code for each (turn, number); marks without a number have one each."""
-    values, which = np.unique(number, return_inverse=True)
-    _, around = np.unique(turn, return_inverse=True)
-    key = around.ravel() * len(values) + which.ravel()
+    values, which = _ranked(number)
+    key = _ranked(turn)[1] * values + which
     bare = np.flatnonzero(number < 0)
     key[bare] = (int(key.max()) + 1 if len(key) else 0) + np.arange(len(bare))
     return np.asarray(key, np.int64)
+
+
+def _ranked(values: Int64s) -> tuple[int, Int64s]:
+    """(how many different ones, which of them each is); numbers mostly go up, and turns stay."""
+    if (values[1:] > values[:-1]).all():
+        return len(values), np.arange(len(values))
+    if not (values != values[0]).any():
+        return 1, np.zeros(len(values), np.int64)
+    found, which = np.unique(values, return_inverse=True)
+    return len(found), which.ravel()
 
 
 def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
@@ -274,7 +289,7 @@ def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
         return out
     together = (turn[1:] == turn[:-1]) & (number[1:] >= 0) & (number[:-1] >= 0)
     change = np.where(together, np.diff(number), 0)
-    if together.any():
+    if (change[together] != change[together][:1]).any():  # else no step is further than the others
         sizes, counts = np.unique(change[together], return_counts=True)
         usual = int(sizes[np.argmax(counts)])
         if usual and counts.max() > 0.5 * together.sum():

@@ -87,11 +87,11 @@ def _device_steps(
 def _longest(row: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s, Int64s]:
     """For each step: which of the devices' steps is its longest (-1: none), how long that is (-1), where it begins."""
     at = np.full(count, -1, np.int64)
+    if not len(row):
+        return at, np.full(count, -1, np.int64), np.zeros(count, np.int64)
     order = np.lexsort((lo, -(hi - lo), row))
     rows, first = np.unique(row[order], return_index=True)
     at[rows] = order[first]
-    if not len(row):
-        return at, np.full(count, -1, np.int64), np.zeros(count, np.int64)
     return at, np.where(at >= 0, (hi - lo)[at], -1), lo[at]
 
 

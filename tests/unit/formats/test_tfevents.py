@@ -237,6 +237,24 @@ def test_a_replaced_file_is_read_from_its_start(tmp_path: Path) -> None:
     assert len(tail.log().scalars[0].steps) == 2
 
 
+def test_a_file_that_ends_within_a_window_is_not_asked_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "events.out.tfevents.1700000000.host.1.0.v2"
+    write_scalars(path, [(1_700_000_000.0 + i, i, "loss", 1.0) for i in range(50)], 1_700_000_000.0)
+    whole = read(str(path)).series("loss")
+    windows: list[int] = []
+    really = Tail._window
+    monkeypatch.setattr(Tail, "_window", lambda self, *args: windows.append(self._offset) or really(self, *args))
+    assert read(str(path)).records == 51
+    assert windows == [0]
+    monkeypatch.setattr(tfevents, "_WINDOW", 200)
+    windows.clear()
+    found = read(str(path)).series("loss")
+    assert found is not None
+    assert whole is not None
+    assert found.steps.tolist() == whole.steps.tolist()
+    assert len(windows) > 3
+
+
 def test_records_longer_than_a_window_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "events.out.tfevents.1.h"
     long = frame(double(1, WALL) + blob(4, bytes(5000)))
