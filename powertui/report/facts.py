@@ -26,10 +26,11 @@ _WARNINGS = 100
 
 if TYPE_CHECKING:
     from powertui.data.energy.integrate import Energy
+    from powertui.data.opened import Profile
 
 
-def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
-    """One run. `run` is None when nothing of it could be read; `problem` says why."""
+def of_run(entry: RunEntry, run: Run | None, problem: str = "", profiles: Sequence[Profile] = ()) -> Facts:
+    """One run. `run` is None when nothing of it could be read; `problem` says why. `profiles`: its own, where it is held open."""
     traces = run.traces if run is not None else ()
     steps = run.steps if run is not None else ()
     epochs = run.epochs if run is not None else ()
@@ -58,7 +59,7 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "") -> Facts:
         "scalars": _scalars(run),
         "power": _power_of(run),
         "windows": _window_facts(run.power if run is not None else ()),
-        "energy": _energy_of(run, entry),
+        "energy": _energy_of(run, entry, profiles),
     }
 
 
@@ -203,13 +204,14 @@ def _power_of(run: Run | None) -> list[Facts]:
     ]
 
 
-def _energy_of(run: Run | None, entry: RunEntry) -> Facts | None:
+def _energy_of(run: Run | None, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:
     """Joules of each host over its whole profile, and of the run: as `powertui energy` tells them. None without power."""
     if run is None or not run.power or not run.traces:
         return None
     from powertui.data.energy import account, host_energy
 
-    found = host_energy.of_accounts([account.of_run(run, index, entry) for index in range(len(run.traces))])
+    alone = [account.alone(one) for one in profiles] or [account.of_run(run, index, entry) for index in range(len(run.traces))]
+    found = host_energy.of_accounts(alone, idle=False)
     hosts = [{"host": host, **_joules(one)} for host, one in zip(found.hosts, found.energies, strict=True)]
     return {"hosts": hosts, **_joules(found.total)}
 

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import BinaryIO, TypeVar
 
-from powertui.sampler.pulse import cores
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -26,7 +24,11 @@ _MEMORY = 1 << 28  # bytes of files that may be read at the same time; what is m
 
 def each(work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, processes: int | None = None) -> Iterator[R]:
     """`work` of each item, in order. `largest` is the size of the largest in bytes: several of those at once must fit."""
-    count = processes or min(cores(), len(items) // LEAST, _MOST, _MEMORY // max(largest, 1))
+    count = processes or min(len(items) // LEAST, _MOST, _MEMORY // max(largest, 1))
+    if count > 1 and not processes:
+        from powertui.sampler.pulse import cores
+
+        count = min(count, cores())
     if count < 2:
         yield from map(work, items)
         return

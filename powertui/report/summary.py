@@ -16,7 +16,7 @@ from powertui.data.opened import Opened
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import chart, checks, facts, many, step_facts, text, training
+from powertui.report import chart, facts, many, step_facts, text, training
 from powertui.report.facts import Facts
 
 _EPOCHS_SHOWN = 12
@@ -70,7 +70,10 @@ def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[F
             run, problem = load(opened)
             beside = not (entry.profiles and Path(entry.path).is_file())  # else power makes no answer of a file that was named
             readable = run is not None and bool(run.traces or run.scalars or (run.power and beside))
-            told = {**facts.of_run(entry, run, problem), "findings": _found(opened) if readable and few else None}
+            told = {
+                **facts.of_run(entry, run, problem, opened.profiles if run is not None else ()),
+                "findings": _found(opened) if readable and few else None,
+            }
         return told, readable
 
     return many.each(read, entries, max((entry.size for entry in entries), default=0))
@@ -110,6 +113,8 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     lines: list[str] = []
     columns = chart.room()
     if not runs:
+        from powertui.report import checks  # what doctor says, which else nobody asks for
+
         lines.append(f"No run of a profiler was found in {plain(found.path)}. To see why: powertui doctor {plain(found.path)}")
         for check in checks.of_logdir(found):
             if check.topic == "profile":

@@ -110,12 +110,16 @@ class Account:
         return added_up.summed(self.channels)
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
-        """The counted channels over any window."""
+        """The counted channels over any window, and what of it was more than idle."""
+        found = self.drew(lo_ps, hi_ps, edge_ps=edge_ps)
+        return integrate.above_idle(found, self.idle) if found is not None else None
+
+    def drew(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+        """The counted channels over any window, for those who do not ask what an idle machine would have drawn."""
         every = [powers for _, powers in self._worlds] or [self.channels]
         # All channels at all places at once: one place after the other costs as much again for each.
         told = iter(integrate.across([power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps))
-        found = self._over_places([list(itertools.islice(told, len(powers))) for powers in every])
-        return integrate.above_idle(found, self.idle) if found is not None else None
+        return self._over_places([list(itertools.islice(told, len(powers))) for powers in every])
 
     def _over_places(self, every: Sequence[Sequence[Energy]]) -> Energy | None:
         """What the counted channels drew together, over all places in question; `every` tells of each of them at each place."""
@@ -331,6 +335,12 @@ def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligni
     """The account of one trace of a run that nobody holds open."""
     how = aligning or Aligning()
     return _of_run(run, index, align.place_all(run, index, entry, how), how)
+
+
+def alone(profile: Profile, aligning: Aligning | None = None) -> Account:
+    """The account of a profile as it and the log tell it, whatever training is around."""
+    how = aligning or Aligning()
+    return _of_run(profile.opened.run, profile.index, placed_alone(profile, how), how)
 
 
 def _of_run(run: Run, index: int, placed: Sequence[Placed], how: Aligning) -> Account:

@@ -6,6 +6,7 @@ their sum, and only where every host has some: a part of a run is not the run. P
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +29,13 @@ class RunEnergy:
     indices: tuple[int, ...]  # of the trace that stands for each host
     energies: tuple[Energy | None, ...]
     total: Energy | None
-    epochs: tuple[tuple[int, Energy | None], ...]  # (the program's own number, the sum over the hosts)
+    leads: tuple[Account, ...]  # of each host, that of the trace that stands for it
+
+    @functools.cached_property
+    def epochs(self) -> tuple[tuple[int, Energy | None], ...]:
+        """(The program's own number, the sum over the hosts) of each epoch."""
+        numbers = sorted({epoch.number for lead in self.leads for epoch in lead.epochs})
+        return tuple((number, _sum([_epoch(lead, number) for lead in self.leads], self.hosts)) for number in numbers)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -42,18 +49,20 @@ def of(opened: Opened, aligning: Aligning | None = None) -> RunEnergy:
     return opened.cached(("host energy", how), lambda: of_accounts([account.of(profile, how) for profile in opened.profiles]))
 
 
-def of_accounts(accounts: Sequence[Account]) -> RunEnergy:
-    """Of the accounts of all traces of a run. Several traces of one machine (its workers, its ranks) share its power."""
+def of_accounts(accounts: Sequence[Account], *, idle: bool = True) -> RunEnergy:
+    """Of the accounts of all traces of a run. Several traces of one machine (its workers, its ranks) share its power.
+
+    `idle`: False where nobody asks what the hosts would have drawn idle, which takes longer to find than their joules.
+    """
     groups: dict[str, list[Account]] = {}
     for index, one in enumerate(accounts):
         machine = one.share.machine if one.share is not None else one.trace.host
         groups.setdefault(machine or f"\0{index}", []).append(one)
     leads = [max(group, key=lambda one: one.trace.span[1] - one.trace.span[0]) for group in groups.values()]
     hosts = tuple("" if machine.startswith("\0") else machine for machine in groups)
-    energies = tuple(lead.energy(*_span(group, lead)) for lead, group in zip(leads, groups.values(), strict=True))
-    numbers = sorted({epoch.number for lead in leads for epoch in lead.epochs})
-    epochs = tuple((number, _sum([_epoch(lead, number) for lead in leads], hosts)) for number in numbers)
-    return RunEnergy(hosts, tuple(accounts.index(lead) for lead in leads), energies, _sum(energies, hosts), epochs)
+    spans = [(lead, _span(group, lead)) for lead, group in zip(leads, groups.values(), strict=True)]
+    energies = tuple(lead.energy(*span) if idle else lead.drew(*span) for lead, span in spans)
+    return RunEnergy(hosts, tuple(accounts.index(lead) for lead in leads), energies, _sum(energies, hosts), tuple(leads))
 
 
 def _span(mine: Sequence[Account], lead: Account) -> tuple[int, int]:

@@ -15,7 +15,11 @@ import pytest
 
 from powertui import demo
 from powertui.cli import main
-from powertui.report import step_facts
+from powertui.data import logdir
+from powertui.data.energy import account, align, idle
+from powertui.data.energy.account import Account
+from powertui.data.opened import Opened
+from powertui.report import facts, step_facts
 from tests.synthetic.tfevents import write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -343,3 +347,20 @@ def test_the_manual_names_every_promised_key() -> None:
     manual = (Path(__file__).parents[3] / "docs/report.md").read_text()
     for kinds in (PROMISED, CLOCK, PROFILE, STEPS, STEP, EPOCH, PHASE, POWER):
         assert [key for key in kinds if f"`{key}`" not in manual] == []
+
+
+def test_a_report_looks_for_nothing_that_it_does_not_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joules of the profile need no idle power and no epochs'; where power lies is asked once, for them and for what stands out."""
+    placed: list[object] = []
+    really = align.place_all
+    monkeypatch.setattr(align, "place_all", lambda *args: placed.append(args) or really(*args))
+    monkeypatch.setattr(Account, "epoch_energies", property(lambda _: pytest.fail("nobody asked for epochs")))
+    monkeypatch.setattr(idle, "of_all", lambda *_: pytest.fail("nobody asked what was drawn idle"))
+    found = logdir.scan(demo.folder())
+    opened = Opened(found.runs[0])
+    told = facts.of_run(opened.entry, opened.run, "", opened.profiles)
+    assert told["energy"]["joules"] > 0
+    assert len(placed) == 1
+    assert account.of(opened.profiles[0]).placed is not None
+    assert len(placed) == 1
+    assert told["energy"] == facts.of_run(opened.entry, opened.run)["energy"]
