@@ -14,7 +14,10 @@ _SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": Co
 # Without colours a background that differs from the page this much (0 to 255) is shown in reverse video.
 _CONTRAST = 40.0
 
-_Look = tuple[frozenset[int], str, str]  # attributes, ink, paper: SGR parameters, "" for the default
+# What an empty cell shows: it has no ink unless it is underlined, struck through, reversed or blinking.
+_SEEN_ON_SPACES = frozenset((4, 5, 7, 9))
+
+_Look = tuple[frozenset[int], str | None, str]  # attributes, ink, paper: SGR parameters, "" for the default, None: any ink will do
 _PLAIN = Style()
 _DEFAULT: _Look = (frozenset(), "", "")
 
@@ -31,6 +34,8 @@ class Pens:
         self._numbers: dict[_Look, int] = {_DEFAULT: 0}
         self._styles: dict[Style, int] = {}
         self._changes: dict[tuple[int, int], str] = {}
+        self._papers: list[int] = []
+        self._steps: dict[tuple[int, int], tuple[str, int]] = {}
 
     def number(self, style: Style | None) -> int:
         """The number of the look that a style has at this depth."""
@@ -41,13 +46,24 @@ class Pens:
             if len(self._styles) > 50_000:
                 self._styles.clear()
             look = self._look(style)
-            found = self._numbers.get(look)
-            if found is None:
-                found = self._numbers[look] = len(self._looks)
-                self._looks.append(look)
-                self._samples.append(style)
-            self._styles[style] = found
+            found = self._styles[style] = self._number_of(look, style)
         return found
+
+    def _number_of(self, look: _Look, sample: Style | None = None) -> int:
+        found = self._numbers.get(look)
+        if found is None:
+            found = self._numbers[look] = len(self._looks)
+            self._looks.append(look)
+            self._samples.append(sample)
+        return found
+
+    def papers(self) -> list[int]:
+        """For each number the number of what a space of this look shows: those with the same paper show the same."""
+        while len(self._papers) < len(self._looks):
+            attributes, _, paper = self._looks[len(self._papers)]
+            plain = not attributes & _SEEN_ON_SPACES
+            self._papers.append(self._number_of((frozenset(), None, paper)) if plain else len(self._papers))
+        return self._papers
 
     def samples(self) -> list[Style | None]:
         """A style for each number."""
@@ -82,6 +98,26 @@ class Pens:
             if len(self._changes) > 50_000:
                 self._changes.clear()
             found = self._changes[old, new] = _change(self._looks[old], self._looks[new])
+        return found
+
+    def step(self, old: int, new: int, space: bool) -> tuple[str, int]:
+        """The escape sequence before cells of a look, and the look that the terminal then writes with.
+
+        Spaces need the right paper alone: the ink stays, since text often goes on with it.
+        """
+        if old == new:
+            return "", old
+        if not space or self._looks[new][1] is not None:
+            return self.change(old, new), new
+        found = self._steps.get((old, new))
+        if found is None:
+            attributes, ink, _ = self._looks[old]
+            paper = self._looks[new][2]
+            if len(self._steps) > 50_000:
+                self._steps.clear()
+            kept, bare = self._number_of((attributes - _SEEN_ON_SPACES, ink, paper)), self._number_of((frozenset(), "", paper))
+            ways = [(self.change(old, number), number) for number in (kept, bare)]
+            found = self._steps[old, new] = min(ways, key=lambda way: len(way[0]))
         return found
 
 

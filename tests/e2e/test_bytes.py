@@ -15,7 +15,8 @@ from .terminal import Terminal
 pytestmark = pytest.mark.e2e
 
 FIRST_FRAME = 40_000
-PAN = 30_000
+PAN = 5_000
+ZOOM = 15_000
 CURSOR = 2_000
 READY = "whole run"
 
@@ -38,7 +39,7 @@ def test_budgets_on_the_demo(start: Opener) -> None:
     terminal.press("z")
     terminal.settle()
     for _ in range(4):
-        assert cost(terminal, "w") <= PAN
+        assert cost(terminal, "w") <= ZOOM
     for key in ("d", "a", "D", "A"):
         assert 0 < cost(terminal, key) <= PAN
     for key in ("j", "k", "l", "h", "Down", "Right", "S-Right"):

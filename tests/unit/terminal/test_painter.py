@@ -43,7 +43,14 @@ class Glass:
         return count
 
     def cells(self) -> list[list[object]]:
-        return [[self.screen.buffer[y][x] for x in range(WIDTH)] for y in range(HEIGHT)]
+        return [[seen(self.screen.buffer[y][x]) for x in range(WIDTH)] for y in range(HEIGHT)]
+
+
+def seen(cell: pyte.screens.Char) -> pyte.screens.Char:
+    """What an eye can tell apart: an empty cell has no ink, unless a line goes through it or ink and paper are exchanged."""
+    if cell.data != " " or cell.underscore or cell.strikethrough or cell.reverse or cell.blink:
+        return cell
+    return pyte.screens.Char(" ", bg=cell.bg)
 
 
 def afresh(painter: Painter) -> Glass:
@@ -114,6 +121,57 @@ def test_a_pan_sends_the_new_columns_only(by: int) -> None:
         assert glass.cells() == afresh(each).cells()
         assert all(glass.screen.display[y].endswith("context   ") for y in range(HEIGHT))
     assert counts[0] < counts[1] / 2
+
+
+def test_a_pan_sends_the_new_columns_only_while_the_pane_beside_it_changes() -> None:
+    """What moved is found among columns that change as well: the facts of a cursor, the time of a step."""
+    counts = []
+    for shift in (True, False):
+        painter = Painter("256", shift=shift)
+        painter.resize(WIDTH, HEIGHT)
+        glass = Glass()
+        for offset, facts in ((50, "10.48 s   "), (59, "10.66 s   ")):
+            dense(painter, offset)
+            for y in range(HEIGHT):
+                painter.put(y, 50, [Segment(facts)])
+            count = glass.show(painter)
+        counts.append(count)
+        assert glass.cells() == afresh(painter).cells()
+    assert counts[0] < counts[1] / 2
+
+
+def test_the_ink_of_a_space_is_not_worth_a_byte() -> None:
+    painter = Painter("256")
+    painter.resize(WIDTH, HEIGHT)
+    painter.put(0, 0, [Segment("one", Style(color="#ff0000")), Segment(" " * 9, Style(color="#ff0000", bold=True)), Segment("two")])
+    glass = Glass()
+    glass.show(painter)
+    painter.put(0, 3, [Segment(" " * 9, Style(color="#00ff00"))])
+    assert not painter.dirty
+    assert painter.frame() == ""
+    painter.put(0, 3, [Segment(" " * 9, Style(color="#00ff00", underline=True))])
+    glass.show(painter)
+    assert glass.screen.buffer[0][5].underscore
+    assert glass.screen.buffer[0][5].fg == "00ff00"
+    painter.put(0, 3, [Segment(" " * 9, Style(bgcolor="#00ff00"))])
+    glass.show(painter)
+    assert glass.cells() == afresh(painter).cells()
+
+
+def test_a_gap_is_hopped_over_where_writing_it_again_costs_more() -> None:
+    """An equal cell between two changed ones: of the same look it is one byte, of another it would be two changes of colour."""
+    counts = []
+    for between in (STYLES[2], STYLES[4]):
+        painter = Painter("256")
+        painter.resize(WIDTH, HEIGHT)
+        glass = Glass()
+        for left, right in (("a", "b"), ("c", "d")):
+            painter.put(1, 4, [Segment(left, STYLES[2]), Segment("=", between), Segment(right, STYLES[2])])
+            frame = painter.frame()
+            glass._stream.feed(frame)
+        assert glass.cells() == afresh(painter).cells()
+        counts.append(("=" in frame, "\x1b[C" in frame))
+    assert counts == [(True, False), (False, True)]
 
 
 def test_a_terminal_without_shifts_never_gets_one() -> None:

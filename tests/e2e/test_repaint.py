@@ -1,0 +1,69 @@
+"""What many small changes left on the screen is what one whole repaint shows, cell for cell, whatever was typed."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from pyte.screens import Char
+
+from .conftest import Opener
+from .terminal import Terminal
+
+pytestmark = pytest.mark.e2e
+
+ROUNDS, KEYS = 12, 50
+READY = "whole run"
+REDRAW = "C-l"
+
+# Of every page: mostly what moves things, some of what opens and closes them. None that leaves, writes a file or suspends.
+VOCABULARY = (
+    *"ddddaaaaDDAAwwwwssssWS", *"jjjjkkkkllhh", *"gGzZ0f", *"[]..,,", *"nm", *"tiv", *"12345678", "/conv\r", ":27s\r",
+    "Up", "Down", "Left", "Right", "PgUp", "PgDn", "Home", "End", "Tab", "Enter", "?", "Esc", "Esc", "2",
+)  # fmt: skip
+
+
+def seen(cell: Char) -> Char:
+    """What an eye can tell apart: an empty cell has no ink, unless a line goes through it or ink and paper are exchanged."""
+    if cell.data != " " or cell.underscore or cell.strikethrough or cell.reverse or cell.blink:
+        return cell
+    return Char(" ", bg=cell.bg)
+
+
+def cells(terminal: Terminal) -> list[list[Char]]:
+    screen = terminal.screen
+    return [[seen(screen.buffer[y][x]) for x in range(screen.columns)] for y in range(screen.lines)]
+
+
+@pytest.mark.parametrize(
+    ("term", "env", "size"),
+    [
+        ("xterm-256color", {}, (160, 45)),
+        ("xterm-256color", {"COLORTERM": "truecolor"}, (100, 30)),
+        ("screen", {}, (120, 30)),
+        ("linux", {}, (80, 25)),
+        ("vt220", {}, (80, 24)),
+    ],
+)
+def test_what_changes_left_is_what_a_repaint_shows(start: Opener, term: str, env: dict[str, str], size: tuple[int, int]) -> None:
+    rng = random.Random(f"{term}{size}")
+    terminal = start("demo", term=term, env=env, size=size)
+    terminal.wait_for(READY)
+    terminal.settle()
+    moved = 0
+    for _ in range(ROUNDS):
+        typed = rng.choices(VOCABULARY, k=KEYS)
+        before = terminal.total
+        terminal.press(*typed)
+        terminal.settle()
+        left = cells(terminal)
+        moved += terminal.raw.count(b"@", before)
+        terminal.press(REDRAW)
+        terminal.settle()
+        whole = cells(terminal)
+        # The bottom row is left out: any key, this one too, takes away what was said there.
+        wrong = [y for y in range(size[1] - 1) if left[y] != whole[y]]
+        assert not wrong, f"after {typed}: rows {wrong}\n" + "\n".join(
+            "".join(cell.data for cell in row) for y in wrong for row in (left[y], whole[y])
+        )
+    assert moved  # rows were moved sideways, too
