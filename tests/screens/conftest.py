@@ -70,15 +70,18 @@ async def loaded(pilot: Pilot[Any]) -> None:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until background work is done and everything is drawn."""
-    with contextlib.suppress(WorkerCancelled):  # a later question took its place: its answer is what is drawn
-        await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
+    """Wait until background work is done and everything is drawn: twice in a row, as what is done may ask for more."""
 
     def stands() -> bool:
         """A page comes up with all its widgets; what is told of a view is counted once it stands still."""
         screen = pilot.app.screen
         return getattr(screen, "is_there", True) and not getattr(screen, "is_behind", False)
 
-    await until_then(stands)
-    await pilot.pause()
+    quiet = 0
+    while quiet < 2:
+        quiet = 0 if any(not worker.is_finished for worker in pilot.app.workers) else quiet + 1
+        with contextlib.suppress(WorkerCancelled):  # a later question took its place: its answer is what is drawn
+            await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        await until_then(stands)
+        await pilot.pause()
