@@ -41,7 +41,7 @@ LATER = (
     "powertui.screens.open", "powertui.screens.overview", "powertui.screens.palette", "powertui.screens.symmetry",
     "powertui.screens.tool", "powertui.view.in_sight", "powertui.view.sight_lines",
 )  # fmt: skip
-MOST = 275  # modules of powertui: 317 were too many
+MOST = 285  # modules of powertui: 317 were too many
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:

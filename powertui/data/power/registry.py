@@ -60,7 +60,10 @@ DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("wall_plug", ("oltage", "pannung", "OLTAGE")),
     ("powergraph", (":",)),
     ("lm_sensors", ("Adapter: ",)),
-    ("log_lines", ("W", "watt")),
+    (
+        "log_lines",
+        (*(f"{digit}W" for digit in "0123456789"), " W", " mW", " kW", " watt", " Watt", "0mW", "0kW", " milliwatt", " kilowatt"),
+    ),
     ("generic_json", ("{",)),
     ("generic_csv", ()),
 )
