@@ -16,7 +16,8 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
 PIECE = 1 << 20
-_WIDE, _WIDE_PIECE = 32, 4 << 20  # of many columns: pandas takes as long to begin each of them as for hundreds of its cells
+# Of many columns: pandas takes as long to begin each of them as for hundreds of its cells, but holds ten bytes for each of a piece.
+_WIDE, _WIDE_PIECE = 32, 2 << 20
 _REST = 32  # pieces after which what parsing took is handed back: little columns that stay lie among it
 _STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
 
