@@ -5,6 +5,7 @@ What is anything else (graphs, several values, tensors of another form, what is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from powertui.data.wire import FIXED32, FIXED64, LEN, VARINT
 
 _SCALARS = b"scalars"
 _LONGEST = 256  # bytes of a tag
+_FEW = 64  # rows that are looked at one by one
 _WALL = (3e8, 7.3e9)  # Unix seconds: anything else is no time of a run
 _S = 1_000_000_000
 
@@ -132,7 +134,9 @@ def _varint_length(value: Int64s) -> Int64s:
 
 
 def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, Int64s]]:
-    """Rows of each tag, in their order."""
+    """Rows of each tag, in their order; tags by length, and by their letters."""
+    if len(lo) <= _FEW:
+        return _by_tag_of_few(data, lo.tolist(), hi.tolist())
     length = hi - lo
     found: dict[str, list[Int64s]] = {}
     for size in np.unique(length).tolist():
@@ -148,6 +152,17 @@ def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, I
             text = letters[row].tobytes().decode(errors="replace")
             found.setdefault(text, []).append(rows[order[bounds[number] : bounds[number + 1]]])
     return [(tag, np.concatenate(parts) if len(parts) > 1 else parts[0]) for tag, parts in found.items()]
+
+
+def _by_tag_of_few(data: wire.types.Bytes, lo: Sequence[int], hi: Sequence[int]) -> list[tuple[str, Int64s]]:
+    """The same, row by row: what is made ready for many takes longer than to look at a few."""
+    rows: dict[bytes, list[int]] = {}
+    for row, (first, end) in enumerate(zip(lo, hi, strict=True)):
+        rows.setdefault(data[first:end].tobytes(), []).append(row)
+    found: dict[str, list[int]] = {}
+    for tag in sorted(rows, key=lambda tag: (len(tag), tag)):
+        found.setdefault(tag.decode(errors="replace"), []).extend(rows[tag])
+    return [(tag, np.array(mine, np.int64)) for tag, mine in found.items()]
 
 
 def _same(letters: wire.types.Bytes) -> tuple[Int64s, Int64s]:

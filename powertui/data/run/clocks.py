@@ -17,6 +17,7 @@ evidence is left out and named in the clock's detail.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -182,7 +183,7 @@ def _utc_offsets(
     if fits:
         return (min(fits)[-1],), f"{zones.name(min(fits)[-1])}, folder name against tfevents"
     try:
-        written = Path(path).stat().st_mtime if path != "-" else None
+        written = os.stat(path).st_mtime if path != "-" else None  # noqa: PTH116
     except OSError:
         written = None
     if written is not None and (fit := zones.fit(seconds - int(written), 20, 1)) is not None:
@@ -279,7 +280,7 @@ def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
         assert log.last_ns is not None
         start = log.header_ns if log.header_ns is not None else log.first_ns
         hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
-        detail = f"if the profile was taken between the first and the last record of {Path(log.path).name}"
+        detail = f"if the profile was taken between the first and the last record of {os.path.basename(log.path)}"  # noqa: PTH119
         out.append(_Evidence(4, start, hi, "tfevents", detail))
     return out
 
@@ -288,7 +289,7 @@ def _from_file(trace: Trace) -> list[_Evidence]:
     if trace.path == "-":
         return []
     try:
-        written = Path(trace.path).stat().st_mtime_ns
+        written = os.stat(trace.path).st_mtime_ns  # noqa: PTH116
     except OSError:
         return []
     end = written - _span(trace)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.model import Marker
 from powertui.data.run.candidates import NONE, Candidate, inside
 from powertui.data.run.work import Work, covered
@@ -113,15 +114,15 @@ def _last(one: Candidate) -> int:
     """Where the last of them ends, with as much after it as usually lies between two."""
     start = one.marks.start
     end = int((start + one.marks.duration).max())
-    return max(end, int(start[-1]) + int(np.median(np.diff(start)))) if len(start) > 1 else end
+    return max(end, int(start[-1]) + int(wire.median(np.diff(start)))) if len(start) > 1 else end
 
 
 def _regularity(one: Candidate) -> float:
     gaps = np.diff(one.marks.start)
     if len(gaps) < 2:
         return 0.5
-    middle = float(np.median(gaps))
-    return 1.0 - min(1.0, float(np.median(np.abs(gaps - middle))) / middle) if middle > 0 else 0.0
+    middle = wire.median(gaps)
+    return 1.0 - min(1.0, wire.median(np.abs(gaps - middle)) / middle) if middle > 0 else 0.0
 
 
 def _nesting(one: Candidate, among: Sequence[Candidate]) -> tuple[float, str]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data import wire
 from powertui.data.by_number import ByNumber
 from powertui.data.model import Bools, Clock, Epoch, Int64s, Phase, Steps
 from powertui.data.run.logged import Logged, in_trace
@@ -28,7 +29,7 @@ def phases_of(
     tracing = _tracing(marked, found) if not marked.inferred else None
     if tracing is not None and not any(phase.name == tracing.name for phase in out):
         out.append(tracing)
-    if len(marked) and not np.isin(found.other.phase, EVALUATIONS).any():
+    if len(marked) and not (len(found.other) and np.isin(found.other.phase, EVALUATIONS).any()):
         out += _after_epochs(marked, table, clock, logged)
     return tuple(sorted(out, key=lambda phase: phase.start))
 
@@ -59,7 +60,7 @@ def _tracing(marked: Steps, found: FoundSteps) -> Phase | None:
     if len(marked) < 4:
         return None
     length = marked.start_to_start() if marked.asynchronous else marked.duration
-    median = float(np.median(length[1:][length[1:] >= 0])) if (length[1:] >= 0).any() else 0.0
+    median = wire.median(length[1:][length[1:] >= 0]) if (length[1:] >= 0).any() else 0.0
     start, first = found.first or (int(marked.start[0]), int(marked.duration[0]))
     if median <= 0 or first < _TRACING * median:
         return None
@@ -126,7 +127,7 @@ def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: S
     """What lies between the last step of an epoch and the first of the next, or the epoch's end."""
     out = []
     ends = marked.start + marked.duration
-    median = float(np.median(marked.duration))
+    median = wire.median(marked.duration)
     validated = {epoch.number: epoch.validated for epoch in logged}
     highest = int(marked.number.max())
     groups = ByNumber(marked.epoch, len(table))

@@ -141,7 +141,7 @@ def _found(
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     gaps = rows.holes(made.number[order], made.turn[order], steady=not made.replicas or chosen.apart)
-    beside = other.start[np.isin(other.lines, made.marks.lines)] if not alone else np.empty(0, np.int64)
+    beside = other.start[np.isin(other.lines, made.marks.lines)] if len(other) and not alone else np.empty(0, np.int64)
     on = [_placed(one, place) for one in timed.on] + _replicas(trace, made, place, chosen)
     told = telling.StepsTold(made, judged, given, ran, later, alone, len(bare) + len(cut_lines), asked)
     steps = Steps(

@@ -161,6 +161,16 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[first]
 
 
+def median(values: npt.NDArray[Any]) -> float:
+    """The middle of finite numbers. What np.median does, which imports numpy.ma as well, and takes as long as ten sorts of few."""
+    if not len(values):
+        return float("nan")
+    upper = len(values) // 2
+    lower = upper - (not len(values) % 2)
+    parted = np.partition(values, (lower, upper))
+    return (float(parted[lower]) + float(parted[upper])) / 2
+
+
 def as_positions(positions: npt.NDArray[Any]) -> Int64s:
     """Positions as indices. Those beyond any file (2**63 and up) turn negative, which every decoder refuses."""
     return np.ascontiguousarray(positions).astype(np.int64, copy=False)

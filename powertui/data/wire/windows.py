@@ -195,7 +195,7 @@ def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedF
 
 def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Bytes | None, int]]:
     """Neighbouring ranges (in file order) that share a window; a range larger than a window comes alone, without data."""
-    buffer = np.empty(WINDOW, np.uint8)
+    buffer = np.empty(min(WINDOW, stored.size), np.uint8)
     row = 0
     while row < len(lo):
         base = int(lo[row])
@@ -275,7 +275,7 @@ class Records(NamedTuple):
 
 def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
     """Events in windows, for `wire.scan_stats`. Positions ascend and lie in the file."""
-    buffer = np.empty(WINDOW + 2 * _RECORD, np.uint8)
+    buffer = np.empty(min(WINDOW + 2 * _RECORD, stored.size), np.uint8)
     breaks = np.append(np.flatnonzero(np.diff(positions) > _GAP) + 1, len(positions))
     row = 0
     while row < len(positions):

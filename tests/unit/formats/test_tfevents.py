@@ -349,3 +349,15 @@ def test_a_cut_record_is_left_to_protobuf() -> None:
     ends = {len(record) - len(blob(10, b"who wrote it"))}  # there it is whole, too
     cuts = [cut for cut in range(len(record)) if tfevents_aside.of(memoryview(record)[:cut], frozenset()) is not None]
     assert set(cuts) == ends
+
+
+@given(st.lists(st.sampled_from([b"loss", b"acc", b"", b"b\x00", b"b\xff\xfe", b"b\xfe\xff", b"longer", b"\x00\x00"]), max_size=12))
+def test_few_rows_are_parted_by_tag_as_many_are(tags: list[bytes]) -> None:
+    data = np.frombuffer(b"".join(tags) + b"-", np.uint8)
+    hi = np.cumsum([len(tag) for tag in tags], dtype=np.int64)
+    lo = hi - np.array([len(tag) for tag in tags], np.int64)
+    few = tfevents_columns._by_tag(data, lo, hi)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tfevents_columns, "_FEW", -1)
+        many = tfevents_columns._by_tag(data, lo, hi)
+    assert [(tag, rows.tolist()) for tag, rows in few] == [(tag, rows.tolist()) for tag, rows in many]
