@@ -282,7 +282,7 @@ class OpenScreen(BaseScreen):
         if folder is None or not folder.complete or not folder.folders or self._asking or self.shell.current() is not self:
             return
         self._asking = True
-        changes, again = self._changes, self._again > 0 or any(known.growing for known in self._known.values())
+        changes, again = self._changes, self._again > 0 or any(known.growing for known in tuple(self._known.values()))
         self._again = max(0, self._again - 1)
 
         def look(_check: background.CancelCheck) -> tuple[Changes, bool, bool]:
@@ -420,7 +420,7 @@ class OpenScreen(BaseScreen):
         known = self._known.get(run.path) if run is not None else None
         if known is not None and known.problem:
             self.say(known.problem, warn=True)
-        elif self.query_one("#status", StatusLine).message in {one.problem for one in self._known.values() if one.problem}:
+        elif self.query_one("#status", StatusLine).message in {one.problem for one in tuple(self._known.values()) if one.problem}:
             self.say("")
         self._tell_problems()
         self._look_into()
