@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from powertui.data.model import Floats
 
+_Shares = npt.NDArray[np.float32]
 _MOST = 150  # changes that are looked at: where they come quickest
 _GRID = 0.005  # from one distance that is tried to the next
 _LONGEST = 1.6  # times the usual run of one value …
@@ -20,6 +21,7 @@ _SHORTEST = 1 / 16  # … and the other way: so many publications may leave a co
 _JITTER = 0.01  # of the distance: so unevenly they follow one another …
 _DRIFT = 0.006  # … and so far each may lie from where the one before lets expect it
 _PHASES = 24  # parts of a distance that are told apart
+_TOGETHER = 8  # changes whose phases are worked out together
 _LATE = 0.05  # chance that a change is seen a row late: the logger repeats its last answer …
 _MISSED = 0.02  # … and that it comes at any other time: its clock is set
 _CLEAR = 4.0  # and what must speak for a distance at the end
@@ -38,27 +40,27 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     usual = float(np.median(np.diff(after)))
     shortest, longest = max(poll, _SHORTEST * usual), max(_LONGEST * usual, 2 * poll)
     tried = shortest * np.exp(np.arange(0, np.log(longest / shortest), _GRID))
-    score, passed = np.zeros(len(tried)), np.zeros(len(tried))
     # Where in its distance a publication lies, in parts of it: as likely anywhere, then as the changes tell, less sure after each.
-    phase = np.arange(_PHASES, dtype=np.float32) + np.float32(0.5)
     likely = np.full((len(tried), _PHASES), 1 / _PHASES, np.float32)
-    rows, since, last = np.arange(len(tried)), np.zeros(len(tried)), after[0] / tried
-    for a, b in zip(before.tolist(), after.tolist(), strict=True):
-        at, long = b / tried, (b - a) / tried
-        blur = np.minimum((_JITTER**2 + _DRIFT**2 * np.maximum(at - last, 1)) * _PHASES**2 / 2, 1 / 3)
-        wide = np.concatenate((likely[:, -1:], likely, likely[:, :1]), axis=1)
-        likely += (wide[:, :-2] + wide[:, 2:] - 2 * likely) * _column(blur)
-        ago = _column(at % 1.0 * _PHASES) - phase  # of the last publication that the later row could have told of
-        ago += _PHASES * (ago < 0)
-        on_time = np.clip(_column(long * _PHASES + 0.5) - ago, 0.0, 1.0)
-        late = np.clip(_column((long + poll / tried) * _PHASES + 0.5) - ago, 0.0, 1.0)
-        likely *= (1 - 2 * _LATE - _MISSED) * on_time + _LATE * late + _MISSED
-        share = likely.sum(axis=1)
-        likely /= share[:, None]
-        score += np.log(share * np.maximum(long, 1.0))
-        now = at - ago[rows, likely.argmax(axis=1)] / _PHASES
-        passed += np.maximum(np.round(now - since), 1) if since.any() else 0
-        since, last = now, at
+    wide = np.empty((len(tried), _PHASES + 2), np.float32)  # the first part lies beside the last
+    at, long = after[:, None] / tried, (after - before)[:, None] / tried
+    blurs = np.minimum((_JITTER**2 + _DRIFT**2 * np.maximum(np.diff(at, axis=0, prepend=at[:1]), 1)) * _PHASES**2 / 2, 1 / 3)
+    share, now = np.empty(at.shape, np.float32), np.empty(at.shape)
+    for first in range(0, len(after), _TOGETHER):
+        some = slice(first, first + _TOGETHER)
+        ago = _ago(at[some])
+        likeliest = np.empty(at[some].shape, np.int64)
+        for k, (blur, said) in enumerate(zip(_column(blurs[some]), _said(ago, long[some], poll / tried), strict=True)):
+            wide[:, 1:-1], wide[:, 0], wide[:, -1] = likely, likely[:, -1], likely[:, 0]
+            likely += (wide[:, :-2] + wide[:, 2:] - 2 * likely) * blur
+            likely *= said
+            total = likely.sum(axis=1, out=share[first + k])
+            likely /= total[:, None]
+            likeliest[k] = likely.argmax(axis=1)
+        now[some] = at[some] - np.take_along_axis(ago, likeliest[:, :, None], axis=2)[:, :, 0] / _PHASES
+    score = np.log(share * np.maximum(long, 1.0)).sum(axis=0)
+    some_before = now[:-1].any(axis=1, keepdims=True)
+    passed = np.where(some_before, np.maximum(np.round(np.diff(now, axis=0)), 1), 0).sum(axis=0)
     # Of all publications one in so many changed the reading.
     count = len(after) - 1
     changed = np.minimum(count / passed, 1 - 1e-9)
@@ -78,5 +80,21 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     return between if abs(between - told) <= _SPREAD * told else told
 
 
-def _column(values: Floats) -> npt.NDArray[np.float32]:
-    return values.astype(np.float32)[:, None]
+def _ago(at: Floats) -> _Shares:
+    """How long before each moment, in parts of a distance, the last publication was that the later row could have told of."""
+    phase = np.arange(_PHASES, dtype=np.float32) + np.float32(0.5)
+    ago: _Shares = _column(at % 1.0 * _PHASES) - phase
+    np.add(ago, np.float32(_PHASES), out=ago, where=ago < 0)
+    return ago
+
+
+def _said(ago: _Shares, long: Floats, poll: Floats) -> _Shares:
+    """How likely a change is seen where it was, by each phase. `long`, `poll`: since the row before, and one row more."""
+    on_time = np.clip(_column(long * _PHASES + 0.5) - ago, 0.0, 1.0)
+    late = np.clip(_column((long + poll) * _PHASES + 0.5) - ago, 0.0, 1.0)
+    said: _Shares = (1 - 2 * _LATE - _MISSED) * on_time + _LATE * late + _MISSED
+    return said
+
+
+def _column(values: Floats) -> _Shares:
+    return values.astype(np.float32)[..., None]

@@ -8,6 +8,7 @@ what no log can tell (the averaging window, the delay, the gain) comes from `sen
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import replace
 
@@ -41,8 +42,9 @@ STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 def describe(series: PowerSeries) -> PowerSeries:
     """The same series, its sensor filled: what the samples tell is measured, the rest assumed or left open."""
     sensor, known = series.sensor, defaults(series.sensor)
-    rows = np.isfinite(series.watts)
-    times, watts = series.times[rows], series.watts[rows]
+    times, watts = series.times, series.watts
+    if not (rows := np.isfinite(watts)).all():
+        times, watts = times[rows], watts[rows]
     poll = _poll(series)
     refresh = _refresh(times, watts, poll) if series.kind is PowerKind.SAMPLED else poll
     if refresh is None and known.refresh_s is not None:
@@ -211,7 +213,7 @@ def _common(steps: Int64s, counts: Int64s, total: int) -> float:
     """Greatest common divisor that tolerates a few strays."""
     best = functools.reduce(math.gcd, steps[steps > 0].tolist(), 0)
     common = steps[np.argsort(-counts, kind="stable")][:12].tolist()
-    candidates = {math.gcd(a, b) for a in common for b in common} | {int(steps[steps > 0].min())}
+    candidates = {math.gcd(a, b) for a, b in itertools.combinations_with_replacement(common, 2)} | {int(steps[steps > 0].min())}
     for candidate in candidates:
         if (
             candidate > best

@@ -7,7 +7,9 @@ time between two readings, a reading that falls on a step lies between the level
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -64,9 +66,9 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     seen = _liveliest(watts)
     if len(seen.level) < _LEAST:
         return None
-    steps = _steps(seen)
+    steps, far = _steps(seen)
     seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
-    far, rise = _steps(seen, _LARGER), _rise(seen)
+    rise = _rise(seen)
     if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
         wide = _from_gaps(seen.level, rise)
         if wide is not None and not rise < _LEAST_RISE * wide:  # a burst of power has such a spectrum, too, but begins at once
@@ -157,6 +159,8 @@ def _liveliest(watts: Floats) -> _Stretch:
 def _best(watts: Floats, there: Bools) -> tuple[int, int]:
     """From where to where they follow one another: of the stretches that are half as long as the longest, where most happens."""
     runs = np.flatnonzero(np.diff(np.concatenate(([0], there.astype(np.int8), [0])))).reshape(-1, 2)
+    if len(runs) == 1:
+        return int(runs[0, 0]), int(runs[0, 1])
     length = runs[:, 1] - runs[:, 0]
     moved = np.concatenate(([0.0], np.cumsum(np.nan_to_num(np.diff(watts)) ** 2), [0.0]))
     happened = np.where(length >= length.max() / 2, moved[runs[:, 1] - 1] - moved[runs[:, 0]], -1.0)
@@ -178,13 +182,13 @@ def _from_gaps(level: Floats, rise: float) -> float | None:
     if count < 4 * _LEAST or not moved.any():
         return None
     size = 1 << (2 * count - 1).bit_length()
-    spectrum = np.abs(np.fft.rfft(moved * np.hanning(count), size)) ** 2
-    above = np.concatenate(([0.0], np.cumsum(spectrum)))
     longest = min(_LONGEST, count / 16)
     if longest <= _SHORTEST:
         return None
-    widths = np.exp(np.arange(np.log(_SHORTEST), np.log(longest), 0.015))
-    told = _told(above, size, count, widths)
+    spectrum = np.abs(np.fft.rfft(moved * _taper(count), size)) ** 2
+    above = np.concatenate(([0.0], np.cumsum(spectrum)))
+    widths, gaps = _usual_gaps(size, longest)
+    told = _told(above, count, gaps)
     if told.max() < _TOLD:
         return None
     # The gaps of half a window are among its own: the longest that tells is the one, unless steps rise too fast for that.
@@ -196,31 +200,73 @@ def _from_gaps(level: Floats, rise: float) -> float | None:
         at = int(np.where(parts & (_FITTING * widths <= rise), told, 0.0).argmax())
         top = at if parts[at] and told[at] >= max(_TOLD, told[max(0, at - 2) : at + 3].max()) else top
     near = float(widths[top]) * np.linspace(0.97, 1.03, 25)
-    return float(near[np.argmax(_told(above, size, count, near))])
+    return float(near[np.argmax(_told(above, count, _gaps_of(size, near)))])
 
 
-def _told(above: Floats, size: int, count: int, widths: Floats) -> Floats:
+@functools.lru_cache(maxsize=4)
+def _taper(count: int) -> Floats:
+    """The same for all channels of a log, as a rule."""
+    return np.asarray(np.hanning(count))
+
+
+class _Lines(NamedTuple):
+    """From which line of a spectrum to which, for some widths and the first gaps of each."""
+
+    first: Int64s
+    last: Int64s
+
+    def mean(self, above: Floats) -> Floats:
+        """What the spectrum holds there, by its prefix sums; NaN where no line is."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(
+                np.where(self.last > self.first, (above[self.last] - above[self.first]) / (self.last - self.first), np.nan)
+            )
+
+
+class _Gaps(NamedTuple):
+    """Where the gaps of means over some widths lie in a spectrum, and what lies around them."""
+
+    width: Floats
+    there: Bools
+    many: Int64s
+    before: _Lines
+    after: _Lines
+    within: _Lines
+
+
+def _gaps_of(size: int, widths: Floats) -> _Gaps:
+    number, width = np.arange(1.0, _GAPS + 1)[None, :], widths[:, None]
+    there = number <= 0.5 * width + 0.02
+
+    def lines(low: Any, high: Any) -> _Lines:
+        return _Lines(*(np.minimum(np.round(x / width * size), size // 2 + 1).astype(np.int64) for x in (low, high)))
+
+    before, after = lines(number - 0.65, number - 0.35), lines(number + 0.35, np.minimum(number + 0.65, 0.5 * width))
+    within = lines(number - _NULL, np.minimum(number + _NULL, 0.5 * width))
+    return _Gaps(width, there, np.cumsum(there, axis=1), before, after, within)
+
+
+@functools.lru_cache(maxsize=4)
+def _usual_gaps(size: int, longest: float) -> tuple[Floats, _Gaps]:
+    """The widths that are looked at, and their gaps: the same for all channels of a log, as a rule."""
+    widths = np.exp(np.arange(np.log(_SHORTEST), np.log(longest), 0.015))
+    return widths, _gaps_of(size, widths)
+
+
+def _told(above: Floats, count: int, gaps: _Gaps) -> Floats:
     """How much likelier the spectrum is with gaps at the multiples of 1/width than without, as a logarithm.
 
     `above`: the spectrum's prefix sums. Lines of it are independent and spread like exponentials; what a gap would hold if it were
     none is told by what lies half-way to the next ones.
     """
-    number, width = np.arange(1.0, _GAPS + 1)[None, :], widths[:, None]
-    there = number <= 0.5 * width + 0.02
-
-    def mean(low: Any, high: Any) -> Floats:
-        first, last = (np.minimum(np.round(x / width * size), len(above) - 1).astype(np.int64) for x in (low, high))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(last > first, (above[last] - above[first]) / (last - first), np.nan))
-
-    around = np.fmin(mean(number - 0.65, number - 0.35), mean(number + 0.35, np.minimum(number + 0.65, 0.5 * width)))
+    there, many = gaps.there, gaps.many
+    around = np.fmin(gaps.before.mean(above), gaps.after.mean(above))
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = mean(number - _NULL, np.minimum(number + _NULL, 0.5 * width)) / around
-    share = np.where(there, np.nan_to_num(share, nan=1.0, posinf=1.0), 0.0)
+        share = gaps.within.mean(above) / around
+    share = np.where(there, np.where(np.isfinite(share), share, 1.0), 0.0)
     gain = np.where(there, (share - 1 - np.log(np.maximum(share, 1e-6))) * np.sign(1 - share), 0.0)
     # A taper leaves half as many independent lines. The further gaps may lie in the noise of the readings: as many as tell most.
-    many = np.cumsum(there, axis=1)
-    total = _NULL / width * count * np.cumsum(gain, axis=1)
+    total = _NULL / gaps.width * count * np.cumsum(gain, axis=1)
     deep = (np.cumsum(share, axis=1) / np.maximum(many, 1) < _DEEP) & (np.maximum.accumulate(share, axis=1) < 2 * _DEEP)
     return np.asarray(np.where(deep & there & (many >= 2), total, 0.0).max(axis=1))
 
@@ -237,37 +283,53 @@ def _rise(seen: _Stretch, which: int = _THIRD) -> float:
     large = _LARGER * seen.swing
     if large <= 0:
         return float("nan")
-    span = 1
-    before: tuple[float, float] | None = None
     ranges = _Ranges(level)
+    span, before = 1, 0
     while 8 * span < len(level):
-        share = _sharpest(seen, ranges, span, large, which)
-        if share >= _SHARP:
-            if before is None or span == 1:
-                return float(span)
-            at, was = before
-            return at + (span - at) * (_SHARP - was) / max(share - was, 1e-9)
-        before = span, share
-        span = max(span + 1, round(span * 1.4))
+        if _may_be_sharp(level, span, large):
+            share = _sharpest(seen, ranges, span, large, which)
+            if share >= _SHARP:
+                if not before:
+                    return float(span)
+                was = _sharpest(seen, ranges, before, large, which)
+                return before + (span - before) * (_SHARP - was) / max(share - was, 1e-9)
+        before, span = span, max(span + 1, round(span * 1.4))
     return float("nan")
+
+
+def _may_be_sharp(level: Floats, span: int, large: float) -> bool:
+    """Whether any step moves so far in `span` refreshes that it could be sharp: a look that costs little."""
+    around, left, right, every = _around(span)
+    size = len(level) - 2 * around
+    if size < 1:
+        return False
+    moved = level[right : right + size][every] - level[left : left + size][every]
+    return bool(max(moved.max(), -moved.min()) >= _SHARP * large * (1 - 1e-9))
+
+
+def _around(span: int) -> tuple[int, int, int, slice]:
+    """Readings on either side of a step's middle; where it begins and ends, from the first of them; and which middles are tried."""
+    around = 4 * span
+    return around, around - span // 2, around + (span + 1) // 2, slice(None, None, max(1, span // 3))
 
 
 def _sharpest(seen: _Stretch, ranges: _Ranges, span: int, large: float, which: int) -> float:
     """The share of a step that `span` refreshes make of what eight such spans around do: of the sharpest step, or the third."""
     level = seen.level
-    around = 4 * span
+    around, left, right, every = _around(span)
     size = len(level) - 2 * around
     if size < 1:
         return 0.0
-    every = slice(None, None, max(1, span // 3))
     most = ranges.of(2 * around + 1, every)
-    left, right = around - span // 2, around + (span + 1) // 2
-    moved = np.abs(level[right : right + size][every] - level[left : left + size][every])
-    shares = np.where(most >= large, moved / np.maximum(most, 1e-12), 0.0)
+    rows = np.flatnonzero(most >= large)  # seldom many: a step is rare
     if not seen.whole:
-        middle = np.arange(len(level) - 2 * around, dtype=np.int64)[:: max(1, span // 3)] + around
-        shares = np.where(seen.read(middle - span // 2, middle + (span + 1) // 2), shares, 0.0)
-    return float(np.sort(shares)[-min(which, len(shares))])
+        middle = rows * every.step + around
+        rows = rows[seen.read(middle - span // 2, middle + (span + 1) // 2)]
+    which = min(which, len(most))
+    if len(rows) < which:
+        return 0.0
+    moved = np.abs(level[right : right + size][every][rows] - level[left : left + size][every][rows])
+    return float(np.sort(moved / np.maximum(most[rows], 1e-12))[-which])
 
 
 class _Ranges:
@@ -300,40 +362,60 @@ class _Steps(NamedTuple):
     own: float  # share of all that met the readings in a phase of their own
 
 
-def _steps(seen: _Stretch, share: float = _LARGE) -> _Steps:
+_NO_STEPS = _Steps(0, 0, 0, 0, 1.0)
+
+
+def _steps(seen: _Stretch) -> tuple[_Steps, _Steps]:
+    """The large ones, and of these the larger ones."""
     level = seen.level
-    large = share * seen.swing
+    large = _LARGE * seen.swing
     if large <= 0 or len(level) < 9:
-        return _Steps(0, 0, 0, 0, 1.0)
-    counts: list[int] = []
-    at: list[Floats] = [np.empty(0)]
-    rises: list[Bools] = [np.empty(0, np.bool_)]
+        return _NO_STEPS, _NO_STEPS
     moves = np.abs(np.diff(level))
-    for inner in range(3):
-        size = len(level) - 5 - inner  # two readings before, two after
-        left, right = level[2 : 2 + size], level[3 + inner : 3 + inner + size]
-        jump = np.abs(right - left)
-        still = [moves[at : at + size] < _QUIET * jump for at in (0, 1, 3 + inner, 4 + inner) if at + size <= len(moves)]
-        if len(still) < 4:
-            counts.append(0)
-            continue
-        clear = (jump >= large) & still[1] & still[2] & (still[0] | still[3])
+    found = [_between(seen, moves, inner, large) for inner in range(3)]
+    return _counted(found), _counted([one.larger(_LARGER * seen.swing) for one in found])
+
+
+class _Clear(NamedTuple):
+    """Clear steps with so many readings between the levels."""
+
+    at: Floats  # refreshes
+    up: Bools
+    jump: Floats
+
+    def larger(self, least: float) -> _Clear:
+        """Those of so many W."""
+        some = self.jump >= least
+        return _Clear(self.at[some], self.up[some], self.jump[some])
+
+
+def _between(seen: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
+    level = seen.level
+    size = len(level) - 5 - inner  # two readings before, two after
+    left, right = level[2 : 2 + size], level[3 + inner : 3 + inner + size]
+    jump = np.abs(right - left)
+    rows = np.flatnonzero(jump >= large)
+    if len(rows):
+        jump = jump[rows]
+        still = [moves[at + rows] < _QUIET * jump for at in (0, 1, 3 + inner, 4 + inner)]
+        clear = still[1] & still[2] & (still[0] | still[3])
         if not seen.whole:
-            first = np.arange(size, dtype=np.int64) + 1
-            clear &= seen.read(first, first + 3 + inner)
-        last = np.zeros(size)
+            clear &= seen.read(rows + 1, rows + 4 + inner)
+        last = np.zeros(len(rows))
         for k in range(inner):
             with np.errstate(divide="ignore", invalid="ignore"):
-                part = (level[3 + k : 3 + k + size] - left) / (right - left)
+                part = (level[3 + k + rows] - left[rows]) / (right[rows] - left[rows])
             clear &= (part > last + _QUIET / (k + 1)) & (part < 1 - _QUIET / (inner - k))
             last = part
-        rows = np.flatnonzero(clear)
-        counts.append(len(rows))
-        at.append(np.asarray(rows + inner / 2, np.float64))
-        rises.append(np.asarray(right[rows] > left[rows]))
+        rows, jump = rows[clear], jump[clear]
+    return _Clear(np.asarray(rows + inner / 2, np.float64), np.asarray(right[rows] > left[rows]), jump[: len(rows)])
+
+
+def _counted(found: Sequence[_Clear]) -> _Steps:
+    counts = [len(one.at) for one in found]
     if not sum(counts):
-        return _Steps(0, 0, 0, 0, 1.0)
-    middle, up = np.concatenate(at), np.concatenate(rises)
+        return _NO_STEPS
+    middle, up = np.concatenate([one.at for one in found]), np.concatenate([one.up for one in found])
     own = sum(_phases(np.sort(middle[one])) for one in (up, ~up))
     return _Steps(counts[0], counts[1], counts[2], len(middle), own / len(middle))
 

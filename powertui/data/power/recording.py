@@ -25,6 +25,7 @@ from powertui.errors import UnreadableFile
 
 NAME = "powertui recording"
 _MOST_DEVICES = 4096
+_SHORT = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.say(f"the machine's clock was set while it recorded ({set_by}); lengths follow the monotonic clock")
     zero = int(rows.ns.min())
     clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
-    order = np.argsort(rows.key, kind="stable")
+    order = np.argsort(rows.key.astype(np.uint16) if len(rows.keys) <= _SHORT else rows.key, kind="stable")  # by digits: quicker
     ends = np.searchsorted(rows.key[order], np.arange(len(rows.keys) + 1))
     marks = recording_marks.paired(said, zero)
     held = recording_marks.limits(said, zero)
@@ -103,8 +104,8 @@ def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
 
 def _lines_that_begin(mark: bytes, data: bytes) -> Iterator[bytes]:
     """The rest of each such line below the first one, without looking at the others."""
-    at = 0
-    while (at := data.find(b"\n" + mark, at)) >= 0:
+    at, last = 0, data.rfind(mark[:1]) + len(mark)
+    while (at := data.find(b"\n" + mark, at, last)) >= 0:
         at += 1 + len(mark)
         end = data.find(b"\n", at)
         yield data[at : end if end >= 0 else len(data)]

@@ -26,6 +26,7 @@ MAGIC = "# powertui recording"
 _FIRST, _MONO = "time_unix_s", "mono_s"
 _MARK, BEGIN, END, LIMIT = "mark", "begin", "end", "limit"  # what a row without a channel tells
 _UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
+_MANY = 1 << 20  # numbers that are counted in a table
 _CUT = "the last line is incomplete"
 
 
@@ -144,10 +145,11 @@ def _name(text: str) -> str:
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 
-def _heads(body: bytes) -> list[int]:
-    """How many rows stand above each header that comes later in the file."""
-    above, seen, heads = 0, 0, []
-    while (at := body.find(b"\n" + MAGIC.encode(), seen)) >= 0:
+def _heads(body: bytes, begin: int) -> list[int]:
+    """How many rows stand above each header that comes later in the file than `begin`."""
+    above, seen, heads = 0, begin, []
+    last = body.rfind(b"#", begin) + len(MAGIC)
+    while (at := body.find(b"\n" + MAGIC.encode(), seen, last)) >= 0:
         piece = body[seen : at + 1]
         above += piece.count(b"\n") - piece.count(b"\n#") - piece.startswith(b"#") - piece.count(b"\n\n") - piece.startswith(b"\n")
         heads.append(above)
@@ -166,9 +168,15 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     if end < len(data):
         notes.drop(data.count(b"\n") + 1, _CUT)
     header = data[start : data.index(b"\n", start)]
-    body = data[start + len(header) : end].replace(b"\n" + header + b"\n", b"\n")
-    if body.count(b"\n" + _FIRST.encode()):
-        return None  # a header with other columns
+    # Nearly always there is one header and a last line that is whole: then nothing is copied. (Columns without a # line above
+    # them are no numbers.)
+    body, begin = data, start + len(header)
+    if end < len(data) or data.find(b"#", begin) >= 0:
+        body, begin = data[begin:end].replace(b"\n" + header + b"\n", b"\n"), 0
+        if body.find(b"\n" + _FIRST.encode()) >= 0:
+            return None  # a header with other columns
+    lines = io.BytesIO(body)
+    lines.seek(begin)
     names = header.decode().split(",")
     import pandas as pd
 
@@ -181,7 +189,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             frame = pd.read_csv(
-                io.BytesIO(body), header=None, names=names, usecols=wanted, comment="#", keep_default_na=False, na_values=[""],
+                lines, header=None, names=names, usecols=wanted, comment="#", keep_default_na=False, na_values=[""],
                 dtype=kinds, index_col=False, engine="c",
             )  # fmt: skip
     except (ValueError, Warning, OverflowError):
@@ -193,11 +201,12 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     watts = frame["watts"].to_numpy(np.float64)
     sources, channels = frame["source"].cat, frame["channel"].cat
     pair = (sources.codes.to_numpy(np.int64) + 1) * (len(channels.categories) + 1) + channels.codes.to_numpy(np.int64)
-    _, first, key = np.unique(pair, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")  # in order of appearance
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    heads = frame.iloc[first[order]]
+    if int(pair.max(initial=0)) > _MANY:
+        pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    first = _first_rows(pair)
+    rank = np.zeros(int(pair.max(initial=0)) + 1, np.int32)
+    rank[pair[first]] = np.arange(len(first), dtype=np.int32)
+    heads = frame.iloc[first]
     labels = [
         ("" if source != source else str(source), str(name)) for source, name in zip(heads["source"], heads["channel"], strict=True)
     ]
@@ -208,17 +217,25 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     counted = frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
     return RecordingRows(
         ns=ns,
-        key=rank[key.reshape(-1)],
+        key=rank[pair],
         watts=watts,
         counted=counted,
         mono=frame[_MONO].to_numpy(np.float64) if _MONO in frame else np.full(len(frame), np.nan),
         silent=silent,
-        block=np.searchsorted(_heads(body), frame.index.to_numpy(), side="right").astype(np.int32),
+        block=np.searchsorted(_heads(body, begin), frame.index.to_numpy(), side="right").astype(np.int32),
         keys=labels,
         gaps=gaps,
         stale=int((frame["quality"] == "stale").sum()),
         said=said,
     )
+
+
+def _first_rows(numbers: Int64s) -> Int64s:
+    """The row in which each of some small numbers comes first, in order of appearance."""
+    first = np.full(int(numbers.max(initial=-1)) + 1, -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last one that is written
+    found: Int64s = np.sort(first[first >= 0])
+    return found
 
 
 def _to_us(seconds: Floats) -> Int64s:

@@ -182,6 +182,35 @@ def test_ranges_are_those_of_every_window(width: int) -> None:
             assert np.array_equal(found, np.ptp(windows, axis=1)[::step])
 
 
+def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what a look at each span says, in order; but of those in which nothing moves so far no window is looked at."""
+    rng = np.random.default_rng(5)
+    whole, asked = smear._sharpest, []
+
+    def counted(seen: smear._Stretch, ranges: smear._Ranges, span: int, large: float, which: int) -> float:
+        asked.append(span)
+        return whole(seen, ranges, span, large, which)
+
+    monkeypatch.setattr(smear, "_sharpest", counted)
+    for takes in (1, 2, 5, 20, 60):
+        steps = np.repeat(rng.permutation(np.arange(0, 240, 10)), 200).astype(float)
+        level = np.convolve(steps, np.ones(takes) / takes, "valid") + rng.normal(0, 0.5, len(steps) - takes + 1)
+        drawn = np.zeros(len(level) + 1)
+        drawn[700:] = 1  # one of them was not read
+        for seen in (smear._Stretch(level, np.zeros(len(level) + 1), 240.0), smear._Stretch(level, drawn, 240.0)):
+            ranges, large, span, before, expected = smear._Ranges(level), smear._LARGER * seen.swing, 1, None, np.nan
+            while 8 * span < len(level):
+                share = whole(seen, ranges, span, large, 3)
+                if share >= smear._SHARP:
+                    at, was = before or (span, 0.0)
+                    expected = at + (span - at) * (smear._SHARP - was) / max(share - was, 1e-9)
+                    break
+                before, span = (span, share), max(span + 1, round(span * 1.4))
+            asked.clear()
+            assert smear._rise(seen) == expected
+            assert len(asked) <= 4, asked  # of up to 15
+
+
 def test_a_log_in_which_nothing_rises_fast_may_be_that_of_a_filter() -> None:
     """Short logs of a filter that forgets in 2 s: its lag is within what is told of it. Joules of epochs that are hardly
     longer hold in seven of ten."""

@@ -10,7 +10,7 @@ import pytest
 
 from powertui.data.energy import integrate, sensor
 from powertui.data.model import Badge, Figure, Mark, PowerKind, Scope
-from powertui.data.power import registry, table
+from powertui.data.power import recording_rows, registry, table
 from powertui.report.facts import power_facts
 from powertui.sampler.csv_format import BEGIN, END, MARK, mark_row
 from powertui.sampler.source import Stamp
@@ -196,3 +196,22 @@ def test_marks_move_with_the_readings_when_the_clock_was_set(tmp_path: Path, par
     assert epoch.end_ns - epoch.start_ns == 4_000_000_000
     assert moment.start_ns - epoch.start_ns == 1_400_000_000
     assert series.times[5] - series.times[3] == 2_000_000_000
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_channels_come_in_the_order_of_their_first_readings(
+    tmp_path: Path, parser: str, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many sources and channels there are, and where a header without a # line stands between them."""
+    monkeypatch.setattr(recording_rows, "_MANY", 1 << 20 if few else 0)
+    rows = [
+        f"{1700000000 + i}.000000,{i}.000000,{source},{channel},{100 + 10 * k + i},,0.0001,ok,,\n"
+        for i in range(3)
+        for k, (source, channel) in enumerate([("b", "z"), ("a", "z"), ("b", "a")])
+    ]
+    path = tmp_path / "r.csv"
+    for between in ("", HEAD, head(SOURCE), "# a remark\n"):
+        path.write_text(head(SOURCE) + "".join(rows[:4]) + between + "".join(rows[4:]))
+        log = registry.load(str(path))
+        assert [one.sensor.name for one in log.series] == ["b z", "a z", "b a"]
+        assert [one.watts.tolist() for one in log.series] == [[100, 101, 102], [110, 111, 112], [120, 121, 122]]
