@@ -362,7 +362,7 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
         curve.held(*at.held),
         curve.steps,
         at.read,
-        [curve.peak(i, j) for i, j in at.ranges],
+        curve.peaks_of(at.ranges),
         at.pairs,
         at.inside,
     )

@@ -18,6 +18,7 @@ from powertui.data.model import Floats, Int64s
 _MOST_STEPS = 128  # of more, none is read for long
 _BOUNDED = 0.7  # of the variance: nothing is off by more than half a step, so that 95 % of it lie nearer than of what is normal
 _Knots = TypeVar("_Knots", int, Int64s)
+_WINDOWS = 128  # and windows
 _PIECE = 1 << 13  # readings that are looked at together
 _MOST_ROWS = 2048  # at which the times are kept: between two of them lies what no window of such a log is long against
 
@@ -32,11 +33,16 @@ class Steady:
     def alike(self, first: Int64s, last: Int64s) -> Floats:
         """s² for which the readings from a knot to another are off together: times q² / 12 it is a variance."""
         a, b = self._rows(first, last)
-        held = self.upto[np.minimum(b, len(self.upto) - 1)] - self.upto[a]
-        beside = np.zeros_like(held)
-        beside[:, 1:] += held[:, :-1]
-        beside[:, :-1] += held[:, 1:]
-        return np.asarray(_BOUNDED * _off(held, beside).sum(axis=1))
+        b = np.minimum(b, len(self.upto) - 1)
+        found = np.empty(len(a))
+        for at in range(0, len(a), _WINDOWS):
+            some = slice(at, at + _WINDOWS)
+            held = self.upto[b[some]] - self.upto[a[some]]
+            beside = np.zeros_like(held)
+            beside[:, 1:] += held[:, :-1]
+            beside[:, :-1] += held[:, 1:]
+            found[some] = _off(held, beside).sum(axis=1)
+        return np.asarray(_BOUNDED * found)
 
     def read_into(self, first: int, last: int, out: Floats) -> None:
         """How long each step was read from a knot to another."""
@@ -49,8 +55,9 @@ class Steady:
 
 def _off(held: Floats, beside: Floats) -> Floats:
     """s² for which each step is off: `beside`, how long both of its neighbours were read."""
-    found: Floats = np.square(np.maximum(held - beside, 0.0))
-    return found
+    off = held - beside
+    np.maximum(off, 0.0, out=off)
+    return np.asarray(np.multiply(off, off, out=off))
 
 
 def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:

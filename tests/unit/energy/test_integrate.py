@@ -503,3 +503,22 @@ def test_rounding_averages_out_where_power_moves_across_many_steps() -> None:
     assert moves.sigma_quantum < 0.2 * 10 / math.sqrt(12) * 1980
     flickers = rounded(255 + rng.normal(0, 2, 2000), 10)  # between two steps: the one as often as the other
     assert flickers.sigma_quantum < 0.2 * 10 / math.sqrt(12) * 1980
+
+
+@pytest.mark.parametrize("apart", [0, 3, 400])
+def test_the_maxima_of_many_windows_are_those_of_each(apart: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short ones that follow one another are gone through together; empty ones and those at the end of the log come with them."""
+    found = curves.of(noisy(rows=40_000))
+    rng = np.random.default_rng(apart)
+    first = np.cumsum(rng.integers(0, apart + 20, 90)) % len(found.power)
+    ranges = [
+        (at, min(at + size, len(found.power))) for at, size in zip(first.tolist(), rng.integers(0, 30, 90).tolist(), strict=True)
+    ]
+    ranges += [(len(found.power) - 9, len(found.power)), (7, 7), (9, 8)]
+    expected = [found.peak(a, b) for a, b in ranges]
+    np.testing.assert_array_equal(found.peaks_of(ranges), expected)
+    np.testing.assert_array_equal(found.peaks_of([*ranges, (0, len(found.power))] * 2), [*expected, found.power.max()] * 2)
+    asked: list[int] = []
+    monkeypatch.setattr(curves.Curve, "peak", lambda self, a, b: asked.append(b - a) or np.nan)
+    found.peaks_of([(row, row + 10) for row in range(0, 39_000, 10)])
+    assert asked == []
