@@ -125,6 +125,22 @@ class Forest:
     def frame(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
         """Coverage, count and dominant event of every cell of every lane: one query for the whole screen."""
         numbers = np.asarray(lanes, np.int64)
+        at, over, length, sums = self._at_edges(edges, numbers)
+        busy = np.diff(sums - over, axis=1)
+        count = (at[:, 1:] - at[:, :-1] + (over[:, :-1] > 0)).astype(np.int32)
+        dominant = self._dominant(numbers, at, over, length, np.diff(edges))
+        lane = np.broadcast_to(np.arange(len(numbers), dtype=np.int32)[:, None], busy.shape)
+        return Frame(busy, count, dominant, lane)
+
+    def busy(self, edges: Int64s, lane: int) -> Int64s:
+        """Coverage of every cell of one lane: `frame(edges, [lane]).busy[0]`, without looking for what covers it."""
+        _, over, _, sums = self._at_edges(edges, np.array([lane]))
+        covered: Int64s = np.diff(sums[0] - over[0])
+        return covered
+
+    def _at_edges(self, edges: Int64s, numbers: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+        """[lane, edge]: the first event that starts at or after the edge, how far the one before it reaches past the edge,
+        how long that one is, and the durations of all before the edge."""
         shape = (len(numbers), len(edges))
         at = np.empty(shape, np.int64)  # the first event of the lane that starts at or after the edge
         before = np.zeros(shape, np.int64)  # the start of the one before it …
@@ -145,11 +161,7 @@ class Forest:
         over = before + length - edges
         over[at <= first] = 0
         np.maximum(over, 0, out=over)  # how far the event before each edge reaches past it
-        busy = np.diff(sums - over, axis=1)
-        count = (at[:, 1:] - at[:, :-1] + (over[:, :-1] > 0)).astype(np.int32)
-        dominant = self._dominant(numbers, at, over, length, np.diff(edges))
-        lane = np.broadcast_to(np.arange(len(numbers), dtype=np.int32)[:, None], busy.shape)
-        return Frame(busy, count, dominant, lane)
+        return at, over, length, sums
 
     def summary(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
         """One row for many lanes: in each cell that lane which is busiest there (the first of equals).

@@ -110,7 +110,7 @@ class Scene:
         edges = np.empty(2 * len(events), np.int64)
         edges[0::2] = track.events.start[events]
         edges[1::2] = edges[0::2] + length
-        inner = model.forest.frame(edges, [lane + 1]).busy[0, 0::2]
+        inner = model.forest.busy(edges, lane + 1)[0::2]
         out[some] = ((length > 0) & (length - inner < _WRAPPER * length))[np.cumsum(new) - 1]
         return out
 

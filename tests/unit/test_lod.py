@@ -38,6 +38,7 @@ def brute_force(tracks: tuple[Track, ...], edges: Int64s) -> list[tuple[Int64s, 
 
 def check(forest: Forest, edges: Int64s) -> None:
     frame = forest.frame(edges, range(len(forest.lanes)))
+    assert all(np.array_equal(forest.busy(edges, lane), frame.busy[lane]) for lane in range(len(forest.lanes)))
     for row, (busy, count, dominant) in enumerate(brute_force(forest.tracks, edges)):
         np.testing.assert_array_equal(frame.busy[row], busy)
         np.testing.assert_array_equal(frame.count[row], count)
