@@ -233,7 +233,7 @@ def key_table(every: Sequence[Case]) -> None:
             sizes[BIG] = costs
         cells = [f"{x.cpu_ms:.1f} ms|{x.count:,}|{x.last_byte_ms:.0f} ms" for x in (costs["d"], costs["w"])]
         table.row(case.name, *cells[0].split("|"), *cells[1].split("|"), f"{costs['j'].count:,}", costs["idle"].count)
-    table.note("Limits: pan at most 30,000 bytes, cursor move at most 2,000, idle 0.")
+    table.note("Limits: pan at most 5,000 bytes, zoom 15,000, cursor move at most 2,000, idle 0.")
     table.print()
     growth = Table(
         "The same key on more events",
