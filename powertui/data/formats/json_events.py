@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Protocol
 
@@ -23,7 +22,7 @@ from powertui.data.model import (
 )
 from powertui.errors import UnreadableFile
 
-__all__ = ["EVENT_BYTES", "OBJECT_BYTES", "PYTORCH", "VIZTRACER", "arg_text", "begin", "read", "spoken"]
+__all__ = ["EVENT_BYTES", "OBJECT_BYTES", "arg_text", "begin", "read", "spoken"]
 
 SCANNED = 1 << 21  # a piece for a scanner
 CHUNK = 1 << 18  # a piece of text, where items are read one by one
@@ -32,10 +31,6 @@ FIRST_PART = 20_000  # events after which the first partial trace is shown; each
 EVENT_BYTES = 80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
 OBJECT_BYTES = 400  # for a name, a thread's number of them
 TELL = 2_000  # events between two calls of progress
-# What only PyTorch's profiler writes into the beginning of a trace.
-PYTORCH = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"distributedInfo"', b'"cpu_op"',
-           b'"cuda_runtime"', b'"Operator"', b'"user_annotation"', b'"traceName"')  # fmt: skip
-VIZTRACER = re.compile(rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}')  # it holds one of these words, too
 
 
 def begin(collector: Collector, batch: EventBatch) -> EventBatch:

@@ -1,12 +1,4 @@
-"""PyTorch's traces (Kineto): `*.pt.trace.json[.gz]`, or any name that `export_chrome_trace` was given.
-
-What an event is, its category says and never its pid: Python frames may carry the pid of a GPU. Work on a device becomes streams of
-`/device:GPU:N`, the rest threads of the host; Python's frames get a line of their own, so that operators stand by themselves.
-The copies that annotations have on a device cover its work: they are drawn as a derived line.
-
-Times are written in µs with three decimals at most: they come out as the exact nanosecond. Newer files count them from
-`baseTimeNanoseconds`, which may stand behind the events; older ones write Unix time.
-"""
+"""The events of `kineto`: what ran on the host, what on which device and stream, and what started it."""
 
 from __future__ import annotations
 
@@ -23,7 +15,7 @@ from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
-from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, PYTORCH, VIZTRACER, arg_text, begin, read, spoken
+from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, arg_text, begin, read, spoken
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, stat
 from powertui.data.formats.json_threads import ThreadEvents, coded, number_of, spread
@@ -33,11 +25,6 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
 
-NAME = "kineto"
-SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
-CERTAIN = True
-
-SURE = 80  # what `sniff` says at least of a trace that only PyTorch writes
 _DIGITS = 3  # decimals of a µs
 
 # By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
@@ -57,22 +44,6 @@ _SEPARATE = {
     "b": "async spans are not drawn (ph b)",
     "B": "begins without an end (ph B) were left out",
 }
-
-
-def sniff(head: bytes, path: str) -> int:
-    """A Chrome trace with what only Kineto writes."""
-    text = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text[:1] not in (b"{", b"[") or b'"neuronStartTimestampNs"' in head:
-        return 0
-    if ".pt.trace.json" in path:
-        return 96
-    head = VIZTRACER.sub(b"", head)
-    marks = sum(mark in head for mark in PYTORCH)
-    if text[:1] == b"[":
-        return SURE if marks and b'"ph"' in head else 0
-    if b'"schemaVersion"' in head and (b'"traceEvents"' in head or b'"deviceProperties"' in head):
-        return 95
-    return 85 if marks and b'"traceEvents"' in head else 0
 
 
 def _category(told: Any) -> str:
@@ -334,7 +305,7 @@ class _Collector:
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
-        builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
+        builder = TraceBuilder(source.path, self.builder.format, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
         base = float(math.floor(self.first_us)) if math.isfinite(self.first_us) else float(self.origin.us or 0)
         builder.clock = clock_of(base, self.counts_from)
@@ -390,6 +361,6 @@ def _number(named: Any, place: Any) -> int:
     return 0
 
 
-def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
-    """Partial traces as they grow, the whole one last."""
-    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))
+def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:
+    """Partial traces as they grow, the whole one last. `name`: the format's."""
+    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, name, size=source.size), arg_text(source)))

@@ -1,10 +1,4 @@
-"""`<host>.trace.json.gz`: the Chrome trace that TensorFlow 2.2 and JAX write, and plain Chrome traces like it.
-
-It is read as a stream. Times are µs with up to six decimals and come out as the exact picoseconds. `args` are
-kept as JSON text in one arena, where an event's position points, and are decoded when someone asks.
-
-Left alone: traces of PyTorch (kineto.py) and of Neuron, which have clocks and lanes of their own.
-"""
+"""The events of `trace_json`: complete ones, begins and ends, async spans, counters and flows, sorted to their threads."""
 
 from __future__ import annotations
 
@@ -20,25 +14,20 @@ from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
-from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, PYTORCH, VIZTRACER, arg_text, begin, read, spoken
+from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, arg_text, begin, read, spoken
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
 from powertui.data.formats.json_threads import BEGINS, ENDS, OPEN, ThreadEvents, coded, number_of, spread
 from powertui.data.formats.json_times import IMPOSSIBLE, UNIX_US, Impossible, Origin, clock_of, in_reach
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.own_export import PROCESSES, OwnExport
-from powertui.data.formats.registry import ClockRule, Progress
+from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, PS_PER_US, Int64s, Trace, Track
-
-NAME = "trace_json"
-SUFFIXES = ("trace.json.gz", "trace.json")
-CLOCK = ClockRule(batch_ns=(-1_000_000_000, 50_000_000))  # TF 2.2 saves the profile and writes `batch_<N>` then
 
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
 _FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
 
-_FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
 # Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to write them.
 _ASYNCHRONOUS = {"b": "begin", "e": "end", "n": "instant", "S": "begin", "F": "end"}
 # Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots, samples.
@@ -53,21 +42,6 @@ _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
 _DRAWN = np.array([ord(phase) for phase in "XBEiI"], np.uint8)
 _STRAY = "ends (ph E) without a begin were left out"
 _UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
-
-
-def sniff(head: bytes, path: str) -> int:
-    """A list of events with phases, and nothing in it that only another profiler writes."""
-    text = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")
-    head = VIZTRACER.sub(b"", head)
-    if text[:1] not in (b"{", b"["):
-        return 0
-    if any(mark in head for mark in _FOREIGN) or ".pt.trace" in path:
-        return 0
-    if text[:1] == b"[":
-        return 40 if b'"ph"' in head else 0
-    if b'"traceEvents"' not in head:
-        return 20 if path.endswith((".trace.json", ".trace.json.gz")) and b'"memoryProfilePerAllocator"' not in head else 0
-    return 95 if b'"highres-ticks"' in head else 70
 
 
 class _Collector:
@@ -280,7 +254,7 @@ class _Collector:
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         # Each part is built from its own columns: a Trace that was handed out never changes.
-        builder = TraceBuilder(source.path, NAME, size=source.size, host=self.builder.host)
+        builder = TraceBuilder(source.path, self.builder.format, size=source.size, host=self.builder.host)
         builder.findings = self.builder.findings if complete else builder.findings
         base = self._base()
         builder.clock = clock_of(base, self.counts_from)
@@ -334,6 +308,6 @@ def _identity(event: dict[str, Any]) -> str:
     return as_text(event.get("id2") or event.get("id", "")) + as_text(event.get("scope", ""))
 
 
-def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
-    """Partial traces as they grow, the whole one last."""
-    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, NAME, size=source.size), arg_text(source)))
+def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:
+    """Partial traces as they grow, the whole one last. `name`: the format's."""
+    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, name, size=source.size), arg_text(source)))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import json_events, json_times, registry, trace_json
+from powertui.data.formats import json_events, json_times, registry, trace_json, trace_json_events
 from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.errors import Cancelled, UnreadableFile
@@ -327,7 +327,7 @@ def test_nothing_to_read_is_one_sentence(tmp_path: Path, content: str) -> None:
 
 
 def test_a_capture_that_the_writer_cut_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_json, "WRITERS_LIMIT", 3)
+    monkeypatch.setattr(trace_json_events, "WRITERS_LIMIT", 3)
     assert not load(tmp_path, [x("a", i, 1) for i in range(2)]).warnings
     assert "may be missing" in load(tmp_path, [x("a", i, 1) for i in range(3)]).warnings[0].cause
 
