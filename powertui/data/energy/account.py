@@ -17,20 +17,7 @@ import numpy as np
 from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import (
-    added_up,
-    align,
-    beating,
-    belongs,
-    devices,
-    idle,
-    integrate,
-    leading,
-    mixture,
-    placing,
-    predict,
-    scopes,
-)
+from powertui.data.energy import added_up, align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
@@ -131,9 +118,7 @@ class Account:
         """The counted channels over any window, for those who do not ask what an idle machine would have drawn."""
         every = [powers for _, powers in self._worlds] or [self.channels]
         # All channels at all places at once: one place after the other costs as much again for each.
-        all_ = [power for powers in every for power in powers]
-        found_each = integrate.across(all_, lo_ps, hi_ps, edge_ps=edge_ps)
-        told = iter([beating.widened(one, power, self.steps) for one, power in zip(found_each, all_, strict=True)])
+        told = iter(integrate.across([power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps))
         return self._over_places([list(itertools.islice(told, len(powers))) for powers in every])
 
     def _over_places(self, every: Sequence[Sequence[Energy]]) -> Energy | None:
