@@ -43,6 +43,7 @@ PATIENCE = 600.0  # s of wall time for one that waits for nothing
 # Which tests hold which file: the longest beginning counts.
 TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/energy/": ("tests/unit/energy", "tests/unit/report/test_energy_verb.py"),
+    "powertui/data/energy/overview.py": ("tests/unit/tools/test_overview_page.py", "tests/unit/report/test_energy_verb.py"),
     "powertui/data/power/": ("tests/unit/power", "tests/unit/energy/test_foreign_logs.py"),
     "powertui/data/power/source.py": ("tests/unit/power/test_damage.py", "tests/unit/test_limits.py"),
     "powertui/data/formats/": ("tests/unit/formats", "tests/unit/test_builder.py", "tests/unit/test_filenames.py"),
