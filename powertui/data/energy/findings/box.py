@@ -69,6 +69,12 @@ def joined(found: Sequence[tuple[float, Box]]) -> Box:
     )  # fmt: skip
 
 
+def overlap(one: Box, other: Box) -> float:
+    """What both have in common, of the shorter one; below 0 where they are apart."""
+    both = min(one.end, other.end) - max(one.start, other.start)
+    return both / max(min(one.end - one.start, other.end - other.start), 1e-9)
+
+
 def bridged(found: list[Box]) -> list[Box]:
     """Boxes of much the same height with hardly a pause between them are one load that caught its breath."""
     out: list[Box] = []

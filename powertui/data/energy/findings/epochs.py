@@ -7,18 +7,22 @@ around an epoch's steps, are not compared.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy import fold as folding
-from powertui.data.energy import integrate, samples, scan
+from powertui.data.energy import integrate, placing, samples, scan
 from powertui.data.energy.findings import boxes, neighbours
-from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings.box import Box, overlap
 from powertui.data.energy.findings.readings import SensorReadings, covered
+from powertui.data.energy.findings.unexplained import LEAST_WEIGHT, SURE_WEIGHT
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import ScannedStretch
-from powertui.data.model import PS_PER_S, Bools, Floats, PowerOnTrace
+from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
+
+_SAME = 0.5  # of the shorter of two stretches: they are one, at two places
 
 
 class Unlike(NamedTuple):
@@ -58,6 +62,24 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
             if len(folded.epochs) > 2 or _away(readings.watts[mine], levels[line]) >= _away(usual[mine], levels[1 - line]):
                 found.append(Unlike(line, box))
     return found
+
+
+def at_nearly_all_places(found: Sequence[Unlike], steps: Steps, epochs: Epochs, on_trace: PowerOnTrace) -> list[Unlike]:
+    """Those of the likeliest place that stand out at nearly all places where the log may lie. Each has its own steps beside it."""
+    every = zip(on_trace.places, placing.everywhere(on_trace), strict=bool(on_trace.places))
+    places = [(place.weight, one) for place, one in every if place.weight >= LEAST_WEIGHT]
+    if not found or len(places) < 2:
+        return list(found)
+    weight = [0.0] * len(found)
+    for share, one in places:
+        folded = folding.fold(steps, epochs, one)
+        there = power(folded, one) if not isinstance(folded, str) else []
+        by = (on_trace.offset_ps - one.offset_ps) / PS_PER_S  # what stands in the log at one moment
+        for row, (_, box) in enumerate(found):
+            if any(box.watts * other.watts > 0 and overlap(box, other.moved(by)) >= _SAME for _, other in there):
+                weight[row] += share
+    total = sum(share for share, _ in places)
+    return [unlike for unlike, its in zip(found, weight, strict=True) if its >= SURE_WEIGHT * total]
 
 
 def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:

@@ -67,6 +67,7 @@ class _Joining:
         self.reason = folded if isinstance(folded, str) else ""
         self.lengths = neighbours.seconds(run.steps)
         self.usual = _usual(run.steps, self.lengths, self.folded)
+        self.doubtful = 0  # stretches that stand out at some places of the log only
         self.badge = Badge.MEASURED if self.power is not None and self.power.status == "aligned" else Badge.ESTIMATED
 
     def all(self) -> Findings:
@@ -85,9 +86,10 @@ class _Joining:
             found = self._with_epochs(found, seen)
             limits, could = self._could(seen)
             against = _against(seen)
-            if seen.doubtful:
-                many = "stretches stand" if seen.doubtful > 1 else "stretch stands"
-                notes.append(f"{seen.doubtful} {many} out only at some of the places where the power log may lie: not listed")
+            self.doubtful += seen.doubtful
+            if self.doubtful:
+                many = "stretches stand" if self.doubtful > 1 else "stretch stands"
+                notes.append(f"{self.doubtful} {many} out only at some of the places where the power log may lie: not listed")
         found = held.without(self._with_times(found), self.run.held, self.run.trace.span)
         limited, found = self._held_back(found, notes)
         usual, said = rhythm.stalls(found)
@@ -117,15 +119,19 @@ class _Joining:
         if self.folded is None or self.power is None:
             return found
         out = list(found)
-        for line, box in epochs.power(self.folded, self.power):
+        new: list[tuple[epochs.Unlike, Finding]] = []
+        for unlike in epochs.power(self.folded, self.power):
+            line, box = unlike
             one = self._of_box(box, EPOCHS)
             one = replace(one, epoch=self.folded.epochs[line])
             same = next((i for i, f in enumerate(out) if _overlap(f, one) >= _SAME and (f.delta_watts or 0) * box.watts > 0), None)
             if same is not None:
                 out[same] = replace(out[same], witnesses=tuple(dict.fromkeys((*out[same].witnesses, EPOCHS))))
             elif not any(_mirrored(f, one) for f in found) and _credible(one, seen):
-                out.append(one)
-        return out
+                new.append((unlike, one))
+        kept = epochs.at_nearly_all_places([unlike for unlike, _ in new], self.run.steps, self.run.epochs, self.power)
+        self.doubtful += len(new) - len(kept)
+        return out + [one for unlike, one in new if unlike in kept]
 
     def _with_times(self, found: list[Finding]) -> list[Finding]:
         """Steps that took longer: part of a stretch that is told already, or a finding of their own."""

@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.energy import placing, predict, samples
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import boxes, expected, pace, work
-from powertui.data.energy.findings.box import Box, joined
+from powertui.data.energy.findings.box import Box, joined, overlap
 from powertui.data.energy.findings.expected import Expected
 from powertui.data.energy.findings.noise import Noise, centre, noise_of
 from powertui.data.energy.findings.readings import covered
@@ -23,11 +23,11 @@ from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerKind, PowerOnTrace, ScalarSeries, Steps, Trace
 
-_SURE = 0.9  # of the weight of all places
+SURE_WEIGHT = 0.9  # of the weight of all places
 _USUAL = 0.2  # of a window that is only usual for such a source: one sigma
 _AS_USUAL = 0.3  # of the readings: so many low ones may be the usual ones as well
 _ALIKE = 0.6  # of a height: such stretches have one cause
-_FEW = 0.02  # a place that weighs less is not looked at
+LEAST_WEIGHT = 0.02  # a place that weighs less is not looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def of(
     going = pace.of(scalars, trace.clock)
     trained = (training[0] / PS_PER_S, training[1] / PS_PER_S) if training is not None else None
     begin, end = steps.start / PS_PER_S, steps.ends() / PS_PER_S
-    places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= _FEW]
+    places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= LEAST_WEIGHT]
     looked: list[_Looked] = []
     for weight, one in places or [(1.0, power)]:
         moved = placed_on(data, one)
@@ -121,7 +121,7 @@ def in_profile(found: Sequence[Box], everywhere: Sequence[Box], span: tuple[floa
     alignment weighs them; and how many are left out. How well the profile explains a place tells little of what lies beside it."""
 
     def held(box: Box) -> bool:
-        return any(_overlap(box, one) > 0 and box.watts * one.watts > 0 for one in everywhere)
+        return any(overlap(box, one) > 0 and box.watts * one.watts > 0 for one in everywhere)
 
     kept = [box for box in found if (box.end > span[0] and box.start < span[1]) or held(box)]
     return kept, len(found) - len(kept)
@@ -168,16 +168,11 @@ def at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
     doubtful = 0
     while every:
         _, _, lead = every[0]
-        same = [one for one in every if one[2].watts * lead.watts > 0 and _overlap(one[2], lead) >= 0.5]
+        same = [one for one in every if one[2].watts * lead.watts > 0 and overlap(one[2], lead) >= 0.5]
         every = [one for one in every if one not in same]
         weight = sum({at: w for w, at, _ in same}.values()) / total
-        if weight >= _SURE:
+        if weight >= SURE_WEIGHT:
             kept.append(joined([(w, box) for w, _, box in same]))
         elif weight >= 0.1:
             doubtful += 1
     return sorted(kept, key=lambda one: one.start), doubtful
-
-
-def _overlap(one: Box, other: Box) -> float:
-    both = min(one.end, other.end) - max(one.start, other.start)
-    return both / max(min(one.end - one.start, other.end - other.start), 1e-9)
