@@ -47,7 +47,7 @@ def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] =
     order = f"PROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS={round(seconds * 1000)}\nACTIVITIES_LOG_FILE={path}\n"
     begun = time.monotonic()
     size, since, last = -1, begun, begun - _TELL_S
-    with Daemon(where, pid, order) as daemon:
+    with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:
         while time.monotonic() - begun < (seconds + PATIENCE_S if daemon.ordered else ASKS_S):
             daemon.look(_TELL_S)
             now = time.monotonic()

@@ -7,13 +7,14 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from powertui.capture import dynolog, kineto, whole
-from powertui.capture.dynolog import Daemon
+from powertui.capture.dynolog import Daemon, User
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.whole import Plan
 from powertui.errors import CaptureError, UsageError
@@ -21,7 +22,10 @@ from powertui.errors import CaptureError, UsageError
 # What Kineto does, as far as it concerns us: it asks its daemon again and again, and writes a trace where that says.
 STAND_IN = """
 import json, os, socket, struct, sys, time
-suffix, bits = sys.argv[1], int(sys.argv[2])
+suffix, bits, user = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+if user:
+    os.setgid(user)
+    os.setuid(user)
 own = os.path.join(os.environ["KINETO_IPC_SOCKET_DIR"], f"client-{os.getpid()}")
 one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 one.bind(own)
@@ -53,9 +57,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("s")  # the path of a socket is 107 bytes at most
 
 
-def start(place: Path, suffix: str = "", bits: int = 3, daemon: bool = True) -> subprocess.Popen[str]:
+def start(place: Path, suffix: str = "", bits: int = 3, daemon: bool = True, user: int = 0) -> subprocess.Popen[str]:
     env = {**os.environ, "KINETO_IPC_SOCKET_DIR": str(place), **({"KINETO_USE_DAEMON": "1"} if daemon else {})}
-    words = [sys.executable, "-c", STAND_IN, suffix, str(bits)]
+    words = [sys.executable, "-c", STAND_IN, suffix, str(bits), str(user)]
     process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
@@ -113,7 +117,8 @@ def test_a_daemon_that_runs_already_is_not_put_aside(program: subprocess.Popen[s
 
 
 def test_only_the_process_that_is_meant_gets_the_order(place: Path) -> None:
-    """Whatever pids a request names: the kernel says who sent it. Damaged requests change nothing."""
+    """Whatever pids a request names: the kernel says who sent it. Damaged requests change nothing,
+    and words that Kineto does not know (0xff) are not sent on."""
     request = struct.pack("@iiqi", 3, 1, 0, 1)
     said = struct.pack("@N32s", len(request), b"req") + request
     where = bytes(place / "dynolog")
@@ -126,13 +131,150 @@ def test_only_the_process_that_is_meant_gets_the_order(place: Path) -> None:
                 client.sendto(one, where)
                 daemon.look(10)
             client.setblocking(False)
-            for _ in range(5):
+            for _ in range(4):
                 answers.append((pid == os.getpid(), client.recv(9999)[40:]))
             with pytest.raises(BlockingIOError):
                 client.recv(1)
     count = struct.pack("@i", 1)
-    assert [told for mine, told in answers if not mine] == [b"", b"", count, b"", b""]
-    assert [told for mine, told in answers if mine] == [b"ORDER=1\n", b"", count, b"", b""], "it is told once"
+    assert [told for mine, told in answers if not mine] == [b"", b"", count, b""]
+    assert [told for mine, told in answers if mine] == [b"ORDER=1\n", b"", count, b""], "it is told once"
+
+
+OTHER_USER = User(65534, 65534)
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="acting for another user takes root")
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A folder that other users can reach: those of pytest they cannot."""
+    with tempfile.TemporaryDirectory(prefix="powertui-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def refusal(folder: Path, user: User | None = None) -> str:
+    """Why no socket is bound in this folder."""
+    with pytest.raises(CaptureError) as caught, Daemon(bytes(folder) + b"/dynolog", os.getpid(), "", user):
+        pass
+    return str(caught.value)
+
+
+def test_a_folder_that_is_a_link_is_not_used(place: Path) -> None:
+    (place / "real" / "below").mkdir(parents=True)
+    (place / "link").symlink_to(place / "real")
+    assert "link in it is a link" in refusal(place / "link")
+    if os.geteuid() == 0:
+        os.chown(place / "link", 65534, 65534, follow_symlinks=False)
+    else:
+        pytest.skip("a link of another user takes root to make")
+    assert "link in it is a link" in refusal(place / "link" / "below")
+    os.chown(place / "link", 0, 0, follow_symlinks=False)
+    with Daemon(bytes(place / "link" / "below" / "dynolog"), os.getpid(), ""):
+        assert (place / "real" / "below" / "dynolog").is_socket(), "as /var/run is a link of root's"
+    assert not list((place / "real" / "below").iterdir())
+
+
+def test_a_folder_that_others_can_write_to_is_used_only_if_it_is_sticky(place: Path) -> None:
+    for mode in (0o777, 0o775, 0o757):
+        place.chmod(mode)
+        assert f"chmod go-w {place}" in refusal(place)
+        assert not list(place.iterdir())
+    place.chmod(0o1777)
+    with Daemon(bytes(place / "dynolog"), os.getpid(), ""):
+        assert (place / "dynolog").is_socket()
+
+
+def test_a_folder_that_is_not_there_or_not_a_whole_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No such file or directory" in refusal(place / "nowhere")
+    (place / "file").touch()
+    assert "Not a directory" in refusal(place / "file")
+    monkeypatch.chdir(place)
+    assert "it is not a whole path" in refusal(Path("relative"))
+
+
+@needs_root
+def test_a_folder_of_a_third_user_is_not_used(place: Path) -> None:
+    os.chown(place, 1234, 1234)
+    for user in (None, OTHER_USER):
+        assert "it belongs to user 1234" in refusal(place, user)
+    assert not list(place.iterdir())
+
+
+@needs_root
+def test_root_binds_with_the_rights_of_the_program_s_user(open_place: Path) -> None:
+    """A folder of root's where that user may not write is not written to for him, and its socket can be reached by his program."""
+    assert "Permission denied" in refusal(open_place, OTHER_USER)
+    os.chown(open_place, OTHER_USER.user_id, OTHER_USER.group_id)
+    with Daemon(bytes(open_place / "dynolog"), os.getpid(), "", OTHER_USER):
+        assert (open_place / "dynolog").stat().st_uid == OTHER_USER.user_id
+        (open_place / "root's").touch()
+        assert (open_place / "root's").stat().st_uid == 0, "for the socket alone"
+    assert [path.name for path in open_place.iterdir()] == ["root's"]
+
+
+@needs_root
+def test_a_program_of_another_user_is_captured_by_root(open_place: Path) -> None:
+    os.chown(open_place, OTHER_USER.user_id, OTHER_USER.group_id)
+    logs = open_place / "logs"
+    logs.mkdir()
+    logs.chmod(0o1777)
+    with start(open_place, user=OTHER_USER.user_id) as program:
+        path = kineto.take(program.pid, 1.5, logs)
+        program.kill()
+    assert path.stat().st_uid == OTHER_USER.user_id
+    assert path.read_text().endswith("}")
+    assert not (open_place / "dynolog").exists()
+
+
+def test_what_somebody_else_put_in_its_place_stays(place: Path) -> None:
+    with Daemon(bytes(place / "dynolog"), os.getpid(), ""):
+        (place / "dynolog").unlink()
+        (place / "dynolog").write_text("theirs")
+    assert (place / "dynolog").read_text() == "theirs"
+    (place / "dynolog").unlink()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as theirs:
+        with Daemon(bytes(place / "dynolog"), os.getpid(), ""):
+            (place / "dynolog").rename(place / "ours")
+            theirs.bind(str(place / "dynolog"))
+        assert (place / "dynolog").is_socket()
+
+
+def test_a_link_under_its_name_is_neither_followed_nor_removed(place: Path) -> None:
+    (place / "dynolog").symlink_to(place / "elsewhere")
+    assert "dynolog" in refusal(place)
+    assert (place / "dynolog").is_symlink()
+    assert not (place / "elsewhere").exists()
+
+
+def test_a_socket_that_nobody_listens_at_is_named(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as killed:
+        killed.bind(str(place / "dynolog"))
+    assert f"rm {place}/dynolog" in refusal(place)
+    assert (place / "dynolog").is_socket()
+
+
+def test_an_answer_goes_only_to_a_socket_of_the_same_folder(place: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Root answers: a sender's name could lead to a socket that only root can write to."""
+    elsewhere = tmp_path_factory.mktemp("e")
+    request = struct.pack("@N32s", 0, b"ctxt")
+    with Daemon(bytes(place / "dynolog"), os.getpid(), "") as daemon:
+        for folder, answered in ((elsewhere, False), (place, True)):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+                client.bind(str(folder / "client"))
+                client.sendto(request, str(place / "dynolog"))
+                daemon.look(10)
+                client.setblocking(False)
+                try:
+                    assert client.recv(99)
+                    assert answered
+                except BlockingIOError:
+                    assert not answered
+
+
+def test_the_name_is_the_one_that_kineto_compares() -> None:
+    """It ends its program when an answer comes from a name that does not begin with its folder and a slash."""
+    for folder in (b"/run/x", b"/run/x/", b"/run//x"):
+        assert dynolog.socket_of({b"KINETO_IPC_SOCKET_DIR": folder}) == folder + b"/dynolog"
 
 
 def test_no_such_process(place: Path, tmp_path: Path) -> None:
