@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from powertui.errors import AuthenticationFailed, SensorError, UsageError
-from powertui.sampler.source import Channel, Info, Options, Reading, Source, open_source
+from powertui.sampler.source import Channel, Info, Options, Reading, Source, machine_of, open_source
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["CHAIN", "AutoSource", "budget", "make"]
@@ -62,10 +62,10 @@ class AutoSource:
             else:
                 self._chosen = source
                 return info
-        host = self._address.host
+        address = self._address
         raise SensorError(
-            f"No power can be read from {host}.\n  " + "\n  ".join(refused),
-            hint=f"powertui sensors --host {host} says more.",
+            f"No power can be read from {machine_of(address, self._options)}.\n  " + "\n  ".join(refused),
+            hint=f"powertui sensors --host {self._options.machine or join_host_port(address.host, address.port)} says more.",
         )
 
     def read(self) -> list[Reading]:

@@ -33,7 +33,7 @@ from powertui.sampler.credentials import Secret
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.recorder import Event, Recorder, SourceState
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source, tell_apart
 
 __all__ = ["decode_options", "encode_options", "error_from", "info_from", "main"]
 
@@ -43,7 +43,9 @@ _FIRST = 0.5  # s to wait for the first readings: a log that is followed may hav
 
 def encode_options(options: Options) -> dict[str, Any]:
     """For the pipe to the child, and for nothing else: the secrets are in it."""
-    plain = {name: getattr(options, name) for name in ("user", "level", "insecure", "sensors", "timeout", "root", "name")}
+    plain = {
+        name: getattr(options, name) for name in ("user", "level", "insecure", "sensors", "timeout", "root", "name", "machine")
+    }
     secrets = {name: secret.reveal() for name in ("password", "kg") if (secret := getattr(options, name)) is not None}
     return {**plain, **secrets}
 
@@ -169,11 +171,7 @@ def main() -> None:
 
 def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     sources = [open_source(entry["url"], decode_options(entry["options"])) for entry in order["sources"]]
-    names: dict[str, int] = {}
-    for source in sources:  # the same host through two sources: told apart by a number
-        names[source.name] = names.get(source.name, 0) + 1
-        if names[source.name] > 1:
-            source.name = f"{source.name}#{names[source.name]}"
+    tell_apart(sources)
     recorder = Recorder(sources, interval=order["interval"])
     if order.get("path"):
         recorder.file = RecordingFile(order["path"], order["interval"], recorder.say, sync=order.get("sync"))

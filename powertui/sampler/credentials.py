@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from powertui.errors import UsageError
+from powertui.plain import plain
 
 __all__ = ["KG_VARIABLES", "PASSWORD_VARIABLES", "Secret", "find_password", "read_secret_file", "scrub"]
 
@@ -95,8 +96,12 @@ def find_password(
     file: str = "",
     environment: Mapping[str, str] | None = None,
     ask: bool = True,
+    shown: str = "",
 ) -> Secret | None:
-    """The password for a user of a host, from the first place that has one. None when there is nobody to ask."""
+    """The password for a user of a host, from the first place that has one. None when there is nobody to ask.
+
+    `host` has its port where that is not the usual one: the key store is asked by it. `shown` is what a prompt calls the host.
+    """
     if file:
         return read_secret_file(file)
     environment = os.environ if environment is None else environment
@@ -106,7 +111,7 @@ def find_password(
     found = _from_keyring(host, user)
     if found is None and ask and sys.stdin is not None and sys.stdin.isatty():
         with contextlib.suppress(EOFError):
-            found = Secret(getpass.getpass(f"Password of {user or 'the user'} on {host}: "))
+            found = Secret(getpass.getpass(f"Password of {user or 'the user'} on {plain(shown or host)}: "))
     return found
 
 

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple
 
 from powertui.errors import SensorError
 from powertui.sampler.credentials import Secret
+from powertui.sampler.urls import join_host_port
 
 __all__ = ["LARGEST", "Http", "Reply", "TooLarge", "basic", "link", "number", "parse"]
 
 LARGEST = 1 << 20  # bytes of one answer; a BMC's resources have some thousand
+_HTTPS = 443
 _HEAD = 1 << 16  # bytes of its status line and headers beside that
 _DEEPEST = 64  # levels of JSON
 _PATH = 2000  # characters of a link
@@ -224,8 +226,9 @@ class Http:
             self._connection = _Connection(self.host, self.port, self._context)
             return self._exchange(self._connection, until, method, path, data, headers)
         except ssl.SSLCertVerificationError as error:
+            where = join_host_port(self.host, None if self.port == _HTTPS else self.port)
             raise SensorError(
-                f"The certificate of {self.host} is not trusted here: {error.verify_message}.",
+                f"The certificate of {where} is not trusted here: {error.verify_message}.",
                 hint="Name its authority in $SSL_CERT_FILE, or accept any certificate with --insecure.",
             ) from None
         except (http.client.HTTPException, OSError, ValueError) as error:

@@ -46,6 +46,7 @@ class FoundSource:
     why_not: str = ""
     hint: str = ""
     denied: bool = False  # it is there, and an administrator could open it to this user
+    name: str = ""  # what the config file calls it
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -128,7 +129,11 @@ def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
     """Every protocol of each host. After a refused login the next protocol is not tried: accounts lock."""
     with ThreadPoolExecutor(32) as pool:
-        return [found for each in pool.map(lambda target: list(_look_at(target)), targets) for found in each]
+        return [found for each in pool.map(_look_at_named, targets) for found in each]
+
+
+def _look_at_named(target: Target) -> list[FoundSource]:
+    return [replace(found, name=target.options.name) for found in _look_at(target)]
 
 
 def _look_at(target: Target) -> Iterator[FoundSource]:
@@ -226,15 +231,16 @@ def tell(found: Iterable[FoundSource]) -> Iterator[str]:
 
 def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
     for item in found:
+        name = f"{item.name}  " if item.name else ""
         if not item.ok:
-            yield f"no   {plain(item.url)}"
+            yield f"no   {plain(name + item.url)}"
             yield f"     {plain(item.why_not)}"
             if item.hint:
                 yield f"     try: {plain(item.hint)}"
             continue
         every = {"every": f"{item.every_s:g} s"} if item.every_s and "updated every" not in item.facts else {}
         facts = ", ".join(f"{k} {v}" for k, v in {**item.facts, **every}.items())
-        yield f"yes  {plain(item.url)}  {plain(item.source)}" + (f"  ({plain(facts)})" if facts else "")
+        yield f"yes  {plain(name + item.url)}  {plain(item.source)}" + (f"  ({plain(facts)})" if facts else "")
         for channel in item.channels:
             watts = item.watts.get(channel.name)
             value = "no value now" if watts is None else f"{watts:.1f} W"

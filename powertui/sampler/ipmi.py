@@ -17,7 +17,7 @@ from powertui.sampler.bmc_sensors import DCMI_CHANNEL, covers_machine, pick_sens
 from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient
 from powertui.sampler.ipmitool import IpmitoolSource
 from powertui.sampler.limits import PowerLimit
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, machine_of, none
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["IpmiSource", "Record", "make"]
@@ -81,7 +81,7 @@ class IpmiSource:
         self.reconnects = 0
         self._url = str(Address("ipmi", address.host, address.port, options.user, query=address.query))
         self._options = options
-        self._host = address.host
+        self._host = machine_of(address, options)
         suites = tuple(int(s) for s in address.query.get("suite", "").split(",") if s.isdigit())
         if not set(suites) <= KNOWN_SUITES:
             raise UsageError(
@@ -89,7 +89,15 @@ class IpmiSource:
             )
         more = {"suites": suites} if suites else {}
         self._link = Connection(
-            address.host, port, options.user, options.password, level=options.level, kg=options.kg, timeout=options.timeout, **more
+            address.host,
+            port,
+            options.user,
+            options.password,
+            level=options.level,
+            kg=options.kg,
+            timeout=options.timeout,
+            name=self._host,
+            **more,
         )
         self._records: dict[str, Record] = {}  # channel → sensor; a channel that is not here is DCMI
         self._no_limits = False  # the BMC does not know the question

@@ -219,8 +219,10 @@ class Connection:
         kg: Secret | None = None,
         timeout: float = 2.0,
         suites: tuple[int, ...] = _SUITES,
+        name: str = "",
     ) -> None:
         self.host, self.port, self.user, self.level, self.timeout = host, port, user, level, timeout
+        self.name = name or host  # in what is said of it: several BMCs may be behind one host
         self.suite = 0
         self._password, self._kg, self._suites = password, kg, suites
         self._who = repr(user) if user else "the nameless user (name one with --user)"
@@ -278,11 +280,11 @@ class Connection:
                 self._refused(error.what)
             if isinstance(error, errors.CompletionCodeError):
                 raise AuthenticationFailed(
-                    f"{self.host} does not give {self._who} the privilege level {self.level.upper()} (code {error.cc:02x}).",
+                    f"{self.name} does not give {self._who} the privilege level {self.level.upper()} (code {error.cc:02x}).",
                     hint="Ask for another with --level.",
                 ) from None
             if isinstance(error, errors.NotSupportedError):
-                raise NotSupported(f"{self.host}: {error}.", hint="Try ipmitool:// for this host.") from None
+                raise NotSupported(f"{self.name}: {error}.", hint="Try ipmitool:// for this host.") from None
             if isinstance(error, (OSError, errors.RetryError, errors.DecodingError, errors.IpmiConnectionError)):
                 raise Transient(self._why(error, allowed)) from None
             raise
@@ -295,28 +297,28 @@ class Connection:
         """The BMC's answer to the login, as the error that fits it."""
         if status == "kg":
             raise AuthenticationFailed(
-                f"{self.host} accepted the password of {self._who}, but not the BMC key K_G.",
+                f"{self.name} accepted the password of {self._who}, but not the BMC key K_G.",
                 hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G. Give it with --kg-file.",
             ) from None
         if status in SUITE_REFUSED:
             suites = " nor ".join(map(str, self._suites))
             raise NotSupported(
-                f"{self.host} accepts neither cipher suite {suites}."
+                f"{self.name} accepts neither cipher suite {suites}."
                 if len(self._suites) > 1
-                else f"{self.host} refuses suite {suites}.",
+                else f"{self.name} refuses suite {suites}.",
                 hint="Enable suite 17 (or 3) for its LAN channel, or use redfish://.",
             ) from None
         if status in (0x09, 0x0A):
             raise AuthenticationFailed(
-                f"{self.host} does not give {self._who} the privilege level {self.level.upper()}.",
+                f"{self.name} does not give {self._who} the privilege level {self.level.upper()}.",
                 hint="Ask for a lower one with --level."
                 if self.level != "user"
                 else "Give this user the USER privilege on the LAN channel.",
             ) from None
         if status in (0x0C, 0x0D):
-            raise AuthenticationFailed(f"{self.host} does not know the user {self._who}.", hint="Name one with --user.") from None
+            raise AuthenticationFailed(f"{self.name} does not know the user {self._who}.", hint="Name one with --user.") from None
         if status in (0x0F, "password"):
-            raise AuthenticationFailed(f"{self.host} refuses the password of {self._who}.") from None
+            raise AuthenticationFailed(f"{self.name} refuses the password of {self._who}.") from None
         words = {0x01: "the BMC has no free session", 0x0B: "the BMC has no free session", 0x02: "the BMC lost the session"}
         code = int(status)
         raise Transient(words.get(code, f"the BMC refused the session (status {code:02x})")) from None

@@ -18,7 +18,7 @@ from powertui.sampler import dcmi, programs
 from powertui.sampler.bmc_sensors import DCMI_CHANNEL, pick_sensors
 from powertui.sampler.credentials import Secret
 from powertui.sampler.ipmi_client import LEVELS
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, machine_of, none
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["IpmitoolSource", "device_of", "make"]
@@ -47,6 +47,7 @@ class IpmitoolSource:
         if options.level not in LEVELS:
             raise UsageError(f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}.")
         self._host, self._options, self._note = address.host, options, note
+        self._machine = machine_of(address, options)
         self.name = join_host_port(address.host, address.port) if address.host else "ipmitool"
         self.channels: tuple[Channel, ...] = ()
         self._port = address.port or 623
@@ -82,14 +83,14 @@ class IpmitoolSource:
         here = not self._host
         if not why_not:
             self._dcmi = True
-            channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note="DCMI power reading, whole watts", running=here))
+            channels.append(Channel(DCMI_CHANNEL, self._machine, "node", 1.0, note="DCMI power reading, whole watts", running=here))
         if wanted or why_not:
             names = self._list_sensors()
             self._sensors = pick_sensors(names, wanted)
             channels += [
-                Channel(n, self._host, "node", note="sensor", running=here)
+                Channel(n, self._machine, "node", note="sensor", running=here)
                 if len(self._sensors) == 1
-                else Channel(n, self._host, "unknown", note="sensor")
+                else Channel(n, self._machine, "unknown", note="sensor")
                 for n in self._sensors
             ]
             if ask_dcmi and channels and not wanted:
@@ -100,7 +101,9 @@ class IpmitoolSource:
                     hint=f"Choose with --sensor among: {', '.join(names)}." if names else "None of its sensors is in watts.",
                 )
         self.channels = tuple(channels)
-        return Info("ipmitool DCMI" if self._dcmi else "ipmitool sensor", self._url, self._host, self.channels, facts, tuple(notes))
+        return Info(
+            "ipmitool DCMI" if self._dcmi else "ipmitool sensor", self._url, self._machine, self.channels, facts, tuple(notes)
+        )
 
     def _find(self, name: str, hint: str) -> programs.Program:
         program = programs.find(name, as_root=self._sudo and not self._host)
@@ -131,7 +134,7 @@ class IpmitoolSource:
                 break
         if code == 0:
             return
-        user, host = self._options.user, self._host
+        user, host = self._options.user, self._machine
         if _SUITE_REFUSED.search(error):
             raise NotSupported(f"{host} accepts neither cipher suite {' nor '.join(self._suites)}.")
         if "HMAC is invalid" in error or "RAKP 4" in error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import time
@@ -26,6 +27,8 @@ __all__ = ["add_energies", "channel_lines", "complete", "rows_in", "run"]
 
 _ENDS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})  # a recording without a command
 _MANY = 12  # sources or channels that are listed one by one
+_NAMED = 4  # machines whose names are in the line of their sum
+_HOST_AND_PORT = re.compile(r"(.+?)(?::\d{1,5})?")
 
 
 # (path, Unix seconds, length in s) → by "source channel": joules, lo, hi, reason
@@ -284,9 +287,21 @@ def _drew(c: dict[str, Any]) -> str:
 def _sum_line(channels: list[dict[str, Any]]) -> str:
     """The sum over whole machines. Parts of a machine are not added up: they may hold each other."""
     nodes = [c for c in channels if c["scope"] == "node"]
-    if len({c["host"] or c["source"] for c in nodes}) < 2 or len({c["host"] or c["source"] for c in nodes}) < len(nodes):
+    machines = {c["host"] or c["source"]: c.get("how", "") for c in nodes}
+    if len(machines) < 2 or len(machines) < len(nodes) or _may_be_one_machine(machines):
         return ""
     known = [c for c in nodes if c["joules"] is not None and c["samples"] >= 2]
-    text = f"{len(known)} machines together: {quantity(sum(_joules(c) for c in known), 'J')}"
+    names = f" ({', '.join(machines)})" if len(machines) <= _NAMED else ""
+    text = f"{len(known)} machines together{names}: {quantity(sum(_joules(c) for c in known), 'J')}"
     text += f", mean {sum(c['watts'] for c in known):,.0f} W"
     return text + (f" (without {len(nodes) - len(known)} that had no values)" if len(known) < len(nodes) else "")
+
+
+def _may_be_one_machine(machines: Mapping[str, str]) -> bool:
+    """Whether two of them may be the IPMI and the Redfish of one machine, behind two ports of one address: nobody can tell."""
+    protocols: dict[str, set[str]] = {}
+    for name, how in machines.items():
+        match = _HOST_AND_PORT.fullmatch(name)
+        host = match[1] if match else name
+        protocols.setdefault(host, set()).add("redfish" if how.startswith("redfish") else "ipmi")
+    return any(len(together) > 1 for together in protocols.values())

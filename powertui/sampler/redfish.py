@@ -17,7 +17,7 @@ from powertui.errors import AuthenticationFailed, NotSupported, SensorError, Usa
 from powertui.sampler import limits
 from powertui.sampler.http import Http, Reply, basic, link, number
 from powertui.sampler.limits import PowerLimit
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, machine_of, none
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["RedfishSource", "make"]
@@ -65,7 +65,7 @@ class RedfishSource:
     min_period = 0.2
 
     def __init__(self, address: Address, options: Options) -> None:
-        self._options, self._host = options, address.host
+        self._options, self._host = options, machine_of(address, options)
         self.name = join_host_port(address.host, address.port)
         self.channels: tuple[Channel, ...] = ()
         self.reconnects = 0

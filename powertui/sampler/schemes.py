@@ -26,14 +26,15 @@ class Scheme(NamedTuple):
     quiet: bool = False  # … named only where it is: most machines have nothing of the kind, or another source reads the same
     to_open: str = ""  # … and what an administrator can open to users
     bmc: bool = False  # wants a login; how often it may be asked does not say how often it has news
+    port: int | None = None  # where it is asked when its URL names no port
 
 
 # Those of this machine in the order in which they are asked: whole machines first, in band and at once; then what takes a while to
 # answer; then processors alone, which a whole machine's figure holds; then what Slurm counts every half minute.
 SCHEMES: dict[str, Scheme] = {
     "auto": Scheme("auto:make", bmc=True),
-    "ipmi": Scheme("ipmi:make", "ipmi://", bmc=True),
-    "redfish": Scheme("redfish:make", "redfish://", bmc=True),
+    "ipmi": Scheme("ipmi:make", "ipmi://", bmc=True, port=623),
+    "redfish": Scheme("redfish:make", "redfish://", bmc=True, port=443),
     "pm_counters": Scheme("pm_counters:make", "pm_counters:", "pm_counters:", (), True, "read access to /sys/cray/pm_counters"),
     "hwmon": Scheme(
         "hwmon:make", "hwmon:", "hwmon:", (), False,
@@ -42,7 +43,8 @@ SCHEMES: dict[str, Scheme] = {
     "nvml": Scheme("nvml:make", "nvml:", "nvml:"),
     "amd": Scheme("hwmon:make_amd", "amd:", "amd:", ("hwmon:",), True),
     "ipmitool": Scheme(
-        "ipmitool:make", "ipmitool:", "ipmitool:open", ("node",), False, "read access to /dev/ipmi0 (a udev rule)", bmc=True
+        "ipmitool:make", "ipmitool:", "ipmitool:open", ("node",), False, "read access to /dev/ipmi0 (a udev rule)", bmc=True,
+        port=623,
     ),
     "nvidia-smi": Scheme("gpu_programs:make_nvidia", "nvidia-smi:", "nvidia-smi:", ("nvml:",), True),
     "amd-smi": Scheme("gpu_programs:make_amd", "amd-smi:", "amd-smi:", ("amd:", "hwmon amdgpu"), True),
@@ -53,7 +55,7 @@ SCHEMES: dict[str, Scheme] = {
     ),
     "perf": Scheme("perf:make", "perf:", "perf:", ("node", "package"), True, _PERF),
     "slurm": Scheme("slurm:make", "slurm:", "slurm:", ("node", "package"), True, "AcctGatherEnergyType in slurm.conf"),
-    "prometheus": Scheme("prometheus:make", "prometheus://"),
+    "prometheus": Scheme("prometheus:make", "prometheus://", port=9090),
     "csv": Scheme("csv_tail:make", "csv:FILE"),
 }  # fmt: skip
 
@@ -66,6 +68,11 @@ def local() -> dict[str, Scheme]:
 def as_help() -> str:
     """Every URL that can be named, as the help writes them."""
     return " ".join(scheme.written for scheme in SCHEMES.values() if scheme.written)
+
+
+def usual_port(scheme: str) -> int | None:
+    """The port that a URL of this scheme means when it names none."""
+    return SCHEMES[scheme].port if scheme in SCHEMES else None
 
 
 def is_bmc(scheme: str) -> bool:

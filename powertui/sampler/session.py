@@ -167,12 +167,14 @@ def record(
     # Imported here, so that importing this module costs a training script nothing.
     from powertui.sampler.recorder import Recorder
     from powertui.sampler.recording_file import RecordingFile, default_path
-    from powertui.sampler.source import open_source
+    from powertui.sampler.source import open_source, tell_apart
 
     target = os.fspath(path) or default_path()
     try:
         wanted = _wanted(host, source, user, password, password_file, kg_file, level, sensors, insecure, timeout)
-        recorder = Recorder([open_source(t.url, t.options) for t in wanted], interval=interval)
+        sources = [open_source(t.url, t.options) for t in wanted]
+        tell_apart(sources)
+        recorder = Recorder(sources, interval=interval)
         recorder.file = RecordingFile(target, interval, recorder.say, sync=sync)
         try:
             recorder.open(patient=not strict)

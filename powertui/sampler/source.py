@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 from powertui.errors import UsageError
 from powertui.sampler.credentials import Secret
 from powertui.sampler.schemes import SCHEMES
-from powertui.sampler.urls import Address, parse_url
+from powertui.sampler.urls import Address, parse_url, place_of
 
 __all__ = [
     "OK",
@@ -35,10 +35,12 @@ __all__ = [
     "Reading",
     "Source",
     "Stamp",
+    "machine_of",
     "none",
     "open_source",
     "reason_of",
     "suspect",
+    "tell_apart",
 ]
 
 OK = "ok"
@@ -163,7 +165,25 @@ class Options:
     timeout: float = 2.0  # one answer
     root: str = "/"  # in-band sources look below this folder
     name: str = ""  # what the source is called, when not by its host
+    machine: str = ""  # what the machine that a BMC measures is called, when not by the BMC's host and port
     open_within: float = 0.0  # s that open() may take; 0: what the source needs
+
+
+def machine_of(address: Address, options: Options) -> str:
+    """What the machine behind a BMC's address is called in every table."""
+    return options.machine or (str(place_of(address)) if address.host else "")
+
+
+def tell_apart(sources: Sequence[Source]) -> None:
+    """Give each source a name of its own: those of one host get a number."""
+    taken = {source.name for source in sources}
+    given: set[str] = set()
+    for source in sources:
+        name, number = source.name, 1
+        while source.name in given or (number > 1 and source.name in taken):
+            number += 1
+            source.name = f"{name}#{number}"
+        given.add(source.name)
 
 
 def _factory(scheme: str) -> Callable[[Address, Options], Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from powertui.errors import UsageError
+from powertui.sampler.schemes import usual_port
 
-__all__ = ["Address", "host_port", "join_host_port", "parse_url"]
+__all__ = ["Address", "Place", "host_port", "join_host_port", "parse_url", "place_of"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*):(.*)", re.DOTALL)
 
@@ -32,6 +34,29 @@ class Address:
             user = quote(self.user, safe="") + "@" if self.user else ""
             text = f"{self.scheme}://{user}{join_host_port(self.host, self.port)}{self.path}"
         return text + ("?" + urlencode(self.query) if self.query else "")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an address leads, written in one way: BMC1. and bmc1:623 are one place for IPMI, two ports are two places.
+
+    Behind one host there may be several machines, each on a port of its own (`ssh -L`, NAT).
+    """
+
+    host: str
+    port: int | None  # None: the usual one of the scheme
+
+    def __str__(self) -> str:
+        return join_host_port(self.host, self.port)
+
+
+def place_of(address: Address) -> Place:
+    """Where this address leads."""
+    try:
+        host = str(ipaddress.ip_address(address.host))
+    except ValueError:
+        host = address.host.rstrip(".").lower()
+    return Place(host, None if address.port == usual_port(address.scheme) else address.port)
 
 
 def join_host_port(host: str, port: int | None) -> str:

@@ -63,6 +63,7 @@ class RedfishServer:
         self.max_sessions = 8
         self.tokens: set[str] = set()
         self.requests: list[str] = []
+        self.attempts: list[tuple[str, str]] = []  # user and password of each login, as they came
         self.raw: dict[str, Callable[[Writer], object]] = {}  # path → writes the whole answer, status line and all
         self.sent = 0  # bytes of such answers
         self.certificate, self._key = make_certificate(folder)
@@ -181,6 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
         given = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
         if self.path.rstrip("/") != SESSIONS:
             return self._send(405, {})
+        self.bmc.attempts.append((given.get("UserName"), given.get("Password")))
         if (given.get("UserName"), given.get("Password")) != (self.bmc.user, self.bmc.password):
             return self._send(401, {"error": {"code": "Base.1.0.ResourceAtUriUnauthorized"}})
         if len(self.bmc.tokens) >= self.bmc.max_sessions:

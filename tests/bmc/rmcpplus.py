@@ -92,6 +92,7 @@ class Bmc:
     # what a test may look at
     packets: int = 0
     logins: int = 0
+    attempts: list[tuple[str, bool]] = field(default_factory=list)  # user of each login, and whether it knew the password
     sessions: dict[int, Session] = field(default_factory=dict)
     refused_packets: list[str] = field(default_factory=list)
 
@@ -254,6 +255,7 @@ class Bmc:
         name = bytes(body[28 : 28 + body[27]])
         user = self.users.get(name.decode())
         if user is None:
+            self.attempts.append((name.decode(), False))
             return bytes([tag, BAD_NAME, 0, 0]) + session.console_id
         if session.role & 0x0F > user[1]:
             return bytes([tag, BAD_ROLE, 0, 0]) + session.console_id
@@ -271,9 +273,11 @@ class Bmc:
             return None
         if body[1]:  # the console found our RAKP 2 wrong (it has another password): forget it
             self.sessions.pop(struct.unpack_from("<I", body, 4)[0])
+            self.attempts.append((session.identity[2:].decode(), False))
             return None
         expected = hmac.new(session.password, session.own_random + session.console_id + session.identity, session.hash).digest()
-        if not hmac.compare_digest(expected, body[8:]):
+        self.attempts.append((session.identity[2:].decode(), hmac.compare_digest(expected, body[8:])))
+        if not self.attempts[-1][1]:
             return bytes([tag, BAD_CHECK, 0, 0]) + session.console_id
         key = (self.kg or session.password).ljust(20, b"\0")
         master = hmac.new(key, session.console_random + session.own_random + session.identity, session.hash).digest()

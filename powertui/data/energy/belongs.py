@@ -101,7 +101,7 @@ def of(power: Sequence[PowerSeries], traces: Sequence[Trace], said: Iterable[tup
     machines, of_trace = _machines(traces)
     words = _words(machines, traces, of_trace)
     told = [(label, _machine_named(name, machines)) for label, name in said]
-    labels = [hostnames.parse(one.sensor.host) for one in power]
+    labels = _labels(power, machines)
     named = _by_name([label for label in dict.fromkeys(labels) if label is not None], machines, _inside(traces, of_trace))
     named.update(_recorded_here(power, named, machines))
     owners = []
@@ -110,7 +110,36 @@ def of(power: Sequence[PowerSeries], traces: Sequence[Trace], said: Iterable[tup
         if owner is None:
             owner = _unlabelled(series, machines, words) if label is None else _by_source(series, label, named[label], machines)
         owners.append(owner)
+    owners = _behind_one_address(power, owners)
     return Belongings(words, of_trace, tuple(_not_all(power, owners)))
+
+
+def _labels(power: Sequence[PowerSeries], machines: Sequence[HostName | None]) -> list[HostName | None]:
+    """The host that each channel names. Where a recording has one BMC alone, and what the config file calls it is no host here,
+    its address counts: that says no more than that somebody asked it."""
+    labels = [hostnames.parse(one.sensor.host) for one in power]
+    asked = {one.sensor.asked_at for one in power}
+    alone = len(asked) == 1 and len(set(labels)) == 1 and asked != {""}
+    label = labels[0] if alone else None
+    if label is None or any(machine is not None and hostnames.means(label, machine) for machine in machines):
+        return labels
+    return [hostnames.parse(address) for address in asked] * len(labels)
+
+
+def _behind_one_address(power: Sequence[PowerSeries], owners: Sequence[Owner]) -> list[Owner]:
+    """Several BMCs behind ports of one address (`ssh -L`) cannot all be one host's. Which one is, nobody says."""
+    ports: dict[tuple[int, HostName | None, str], list[int]] = {}
+    for i, (series, owner) in enumerate(zip(power, owners, strict=True)):
+        if series.sensor.asked_at and owner.machine is not None and owner.how is not HostEvidence.COLUMN:
+            protocol = series.sensor.source.partition(" ")[0]
+            ports.setdefault((owner.machine, hostnames.parse(series.sensor.host), protocol), []).append(i)
+    judged = list(owners)
+    for rows in ports.values():
+        hosts = list(dict.fromkeys(power[i].sensor.host for i in rows))
+        if len(hosts) > 1:
+            for i in (row for row in rows if owners[row].how is not HostEvidence.SAID):
+                judged[i] = Owner(None, HostEvidence.NOBODY, f"{_listed(hosts)} cannot all be one host")
+    return judged
 
 
 # ── the machines ─────────────────────────────────────────────────────────────────────────────────
@@ -259,7 +288,16 @@ def _is_called(left: str, series: PowerSeries, label: HostName | None) -> bool:
     name = series.sensor.name.casefold()
     if not words:
         return label is None
-    known = (series.sensor.host.casefold(), name, series.path.casefold(), path.name.casefold(), path.stem.casefold())
+    address = series.sensor.asked_at.casefold()
+    known = (
+        series.sensor.host.casefold(),
+        address,
+        address.rpartition(":")[0],
+        name,
+        series.path.casefold(),
+        path.name.casefold(),
+        path.stem.casefold(),
+    )
     if "/" in words and f"/{series.path.casefold()}".endswith(f"/{words}"):
         return True
     return words in known or name.startswith(words + " ")  # a recording's channel is its source and its sensor

@@ -49,6 +49,7 @@ class Sensor:
     gain: Figure | None = None  # systematic error, as a fraction
     window_err_s: float | None = None  # one sigma of `window_s`, where nobody but the readings tells it
     device: Device | None = None  # the accelerator, where the log names it
+    asked_at: str = ""  # the address of the BMC that a recording of ours asked: `host` may be a name of the config file
     logged_on: str = ""  # the machine that wrote the log, where it says so
     # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No figure made of them says more.
     scale: Badge = Badge.MEASURED

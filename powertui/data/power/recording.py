@@ -8,6 +8,7 @@ header in the middle starts them anew.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,12 +27,14 @@ from powertui.errors import UnreadableFile
 NAME = "powertui recording"
 _MOST_DEVICES = 4096
 _SHORT = 1 << 16
+_BMC_URL = re.compile(r"(?:ipmi|ipmitool|redfish)://(?:[^@/?]*@)?([^/?]+)")
 
 
 @dataclass(frozen=True)
 class _Channel:
     scope: Scope = Scope.UNKNOWN
     host: str = ""
+    asked_at: str = ""
     source: str = ""
     interval: bool = False
     quantum_w: float | None = None
@@ -91,15 +94,25 @@ def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
             for channel in about["channels"]:
                 scope = channel.get("scope", "")
                 quantum = channel.get("quantum_w")
-                found.setdefault((str(about["name"]), str(channel["name"])), _Channel(
-                    Scope(scope) if scope in Scope._value2member_map_ else Scope.UNKNOWN,
-                    str(channel.get("host") or about.get("host") or ""), str(about.get("source", "")),
-                    channel.get("kind") == "interval",
-                    float(quantum) if isinstance(quantum, (int, float)) and quantum > 0 else None, _device(channel),
-                ))  # fmt: skip
+                described = _Channel(
+                    scope=Scope(scope) if scope in Scope._value2member_map_ else Scope.UNKNOWN,
+                    host=str(channel.get("host") or about.get("host") or ""),
+                    asked_at=_asked_at(about),
+                    source=str(about.get("source", "")),
+                    interval=channel.get("kind") == "interval",
+                    quantum_w=float(quantum) if isinstance(quantum, (int, float)) and quantum > 0 else None,
+                    device=_device(channel),
+                )
+                found.setdefault((str(about["name"]), str(channel["name"])), described)
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return found
+
+
+def _asked_at(about: dict[str, Any]) -> str:
+    """Host and port of the BMC behind a source of the header, "" for any other source."""
+    match = _BMC_URL.match(str(about.get("url", "")))
+    return match[1] if match else ""
 
 
 def _lines_that_begin(mark: bytes, data: bytes) -> Iterator[bytes]:
@@ -129,7 +142,14 @@ def _series(
     name = " ".join(part for part in key if part)
     paused = bool(np.isfinite(rows.mono[mine]).all())  # the clock that is never set paused with the rows
     sensor = Sensor(
-        name, about.source or key[0], about.scope, about.host or host, quantum_w=quantum, device=about.device, logged_on=host
+        name,
+        about.source or key[0],
+        about.scope,
+        about.host or host,
+        quantum_w=quantum,
+        device=about.device,
+        asked_at=about.asked_at,
+        logged_on=host,
     )
     if not about.interval:
         return assemble.make(sensor, rows.ns[mine] - zero, rows.watts[mine], clock=clock, path=path, notes=notes, paused=paused)

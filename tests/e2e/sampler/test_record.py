@@ -282,7 +282,7 @@ def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui
     log = registry.load(str(tmp_path / "p.csv"))
     means = sorted(float(series.watts[~pd.isna(series.watts)].mean()) for series in log.series)
     assert means == [245.0, 1000.0]
-    assert "2 machines together" not in err  # both are 127.0.0.1: nobody can tell that they are two machines
+    assert f"2 machines together (127.0.0.1:{bmc.port}, 127.0.0.1:{other.port})" in err
     rows = frame(tmp_path)
     for series in log.series:
         assert len(series) == (rows.source == f"127.0.0.1:{bmc.port if 245 in series.watts else other.port}").sum()

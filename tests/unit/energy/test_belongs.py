@@ -190,6 +190,40 @@ def test_a_controller_s_address_under_its_host_s_name() -> None:
     assert [one.machine for one in belongs.of(power[:1], [trace("node17"), trace("10.0.0.7")]).owners] == [1]
 
 
+def asked(host: str, address: str, name: str = "power") -> PowerSeries:
+    """A channel of a recording: what its machine is called, and where its BMC was asked."""
+    sensor = Sensor(f"{host} {name}", "redfish Power", Scope.NODE, host, asked_at=address, logged_on="login1")
+    return PowerSeries(sensor, np.arange(3), np.ones(3), path="power.csv")
+
+
+def owners_of(power: list[PowerSeries], hosts: list[str], said: tuple[tuple[str, str], ...] = ()) -> list[str | None]:
+    found = belongs.of(power, [trace(host) for host in hosts], said)
+    return [None if one.machine is None else found.machines[one.machine] for one in found.owners]
+
+
+def test_names_of_the_config_file_tell_bmcs_behind_one_address_apart() -> None:
+    both = [asked("node7", "127.0.0.1:8443"), asked("node8", "127.0.0.1:8444")]
+    assert owners_of(both, ["node7", "node8"]) == ["node7", "node8"]
+    assert owners_of(both, ["node8"]) == [None, "node8"]
+
+
+def test_bmcs_behind_ports_of_one_address_are_not_all_the_only_hosts() -> None:
+    both = [asked("127.0.0.1:8443", "127.0.0.1:8443"), asked("127.0.0.1:8444", "127.0.0.1:8444")]
+    assert owners_of(both, ["node7"]) == [None, None]
+    assert owners_of(both[:1], ["node7"]) == ["node7"], "one alone is the only host's, as far as anyone can tell"
+    assert owners_of(both, ["node7"], (("127.0.0.1:8444", "node7"),)) == [None, "node7"]
+    gateway = [asked("node7:8443", "node7:8443"), asked("node7:8444", "node7:8444")]
+    assert owners_of(gateway, ["node7"]) == [None, None]
+
+
+def test_a_name_of_the_config_file_that_is_no_host_says_no_more_than_its_address() -> None:
+    assert owners_of([asked("tunnel", "127.0.0.1:8443")], ["node7"]) == ["node7"]
+    assert owners_of([asked("tunnel", "10.0.0.7:8443")], ["node7"]) == [None], "another machine than node7 recorded it"
+    assert owners_of([asked("tunnel", "10.0.0.7:8443")], ["login1"]) == ["login1"]
+    assert owners_of([asked("tunnel", "bmc-node7")], ["node6", "node7"]) == ["node7"]
+    assert owners_of([asked("tunnel", "10.0.0.7:8443")], ["node6", "node7"], (("10.0.0.7", "node6"),)) == ["node6"]
+
+
 def test_a_port_behind_a_name_is_one_where_the_profile_itself_says_so() -> None:
     workers = [trace("vm_37533", "vm"), trace("vm_42313", "vm.example.org"), trace("gpu_1001", "gpu_1001"), trace("gpu_1002")]
     found = belongs.of([channel("vm"), channel("gpu_1001")], workers)

@@ -17,7 +17,7 @@ from powertui.errors import UsageError
 from powertui.sampler import credentials
 from powertui.sampler.child import decode_options, encode_options
 from powertui.sampler.credentials import Secret, find_password, read_secret_file, scrub
-from powertui.sampler.source import Options, open_source
+from powertui.sampler.source import Options, open_source, tell_apart
 from powertui.sampler.targets import targets
 from powertui.sampler.urls import Address, host_port, parse_url
 
@@ -111,15 +111,74 @@ def test_a_host_that_is_not_in_the_config_file():
     assert found(hosts=["[::1]:623"], user="u")[0].url == "auto://u@[::1]:623"
 
 
-def test_the_password_is_asked_for_once_per_user_and_host():
+def asked_for(**kwargs):
+    """What passwords are looked for, and which of them each target has."""
     asked = []
 
-    def find(host, user, **_):
-        asked.append((host, user))
-        return Secret("pw")
+    def find(host, user, *, shown="", file="", **_):
+        asked.append((shown, host, user, file))
+        return Secret(f"password {len(asked)}")
 
-    targets(hosts=["a", "b"], sources=["redfish://a", "hwmon:", "csv:x"], user="u", find=find)
-    assert asked == [("a", "u"), ("b", "u")]
+    return asked, [target.options.password for target in targets(find=find, **kwargs)]
+
+
+def test_the_password_is_asked_for_once_per_scheme_host_port_and_user():
+    asked, secrets = asked_for(
+        hosts=["a", "A.", "a:623", "b"], sources=["redfish://a", "redfish://A:443", "redfish://a:8443", "hwmon:", "csv:x"], user="u"
+    )
+    assert [host for _, host, *_ in asked] == ["a", "a:623", "b", "a", "a:8443"]
+    assert [shown for shown, *_ in asked] == ["a", "a:623", "b", "redfish://a", "redfish://a:8443"]
+    assert [s and s.reveal()[-1] for s in secrets] == ["1", "1", "2", "3", "4", "4", "5", None, None]
+
+
+@pytest.mark.parametrize("scheme", ["ipmi", "ipmitool", "redfish", "auto"])
+def test_two_ports_of_one_host_have_two_passwords(scheme):
+    entries = {
+        name: NamedHost(name, source=f"{scheme}://viewer@localhost:{port}", password_file=f"/{name}.password")
+        for name, port in (("a", 8443), ("b", 8444))
+    }
+    asked, secrets = asked_for(hosts=["a", "b"], config=entries)
+    assert [(host, file) for _, host, _, file in asked] == [
+        ("localhost:8443", "/a.password"),
+        ("localhost:8444", "/b.password"),
+    ]
+    assert secrets == [Secret("password 1"), Secret("password 2")]
+    assert asked[0][0] == ("a (localhost:8443)" if scheme == "auto" else f"a ({scheme}://localhost:8443)")
+
+
+def test_two_entries_for_one_place_have_each_its_own_file():
+    entries = {name: NamedHost(name, host="bmc", user="u", password_file=f"/{name}") for name in ("a", "b")}
+    asked, secrets = asked_for(hosts=["a", "b"], config=entries)
+    assert [file for *_, file in asked] == ["/a", "/b"]
+    assert secrets[0] != secrets[1]
+
+
+def test_ipv6_addresses_are_one_place_however_they_are_written():
+    asked, _ = asked_for(sources=["redfish://u@[::1]:8443", "redfish://u@[0:0::1]:8443", "redfish://u@[::1]:8444"])
+    assert [host for _, host, *_ in asked] == ["[::1]:8443", "[::1]:8444"]
+
+
+def test_a_machine_that_is_named_twice_keeps_its_first_name():
+    """IPMI and Redfish of one machine are two sources of one machine: their power is not added up."""
+    entries = {"a": NamedHost("a", source="ipmi://u@bmc"), "b": NamedHost("b", source="redfish://u@BMC:443")}
+    made = targets(hosts=["a", "b"], sources=["ipmitool://u@bmc:623", "redfish://u@bmc:8443"], config=entries, password=Secret("x"))
+    assert [target.options.machine for target in made] == ["a", "a", "a", ""]
+    assert [target.options.name for target in made] == ["a", "b", "", ""]
+
+
+def test_another_port_of_a_named_host_is_another_machine():
+    made = targets(hosts=["bmc1", "bmc1:700", "bmc1:9623"], config=CONFIG, password=Secret("x"))
+    assert [target.options.machine for target in made] == ["bmc1", "bmc1:700", "bmc1"]
+    assert [target.options.name for target in made] == ["bmc1", "bmc1:700", "bmc1"]
+
+
+def test_the_sources_of_one_host_are_told_apart():
+    sources = [open_source(url) for url in ("redfish://a", "ipmi://a", "ipmi://a", "redfish://b")]
+    sources[3].name = "a#2"
+    tell_apart(sources)
+    assert len({source.name for source in sources}) == 4
+    assert sources[0].name == "a"
+    assert sources[3].name == "a#2"
 
 
 def test_in_band_sources_need_no_password():

@@ -38,7 +38,7 @@ def test_the_files_own_joules_and_interval_are_said():
         "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95% interval 2.9 kJ to 2.98 kJ, 96.0% of the time sampled"
     )
     assert _sum_line([channel(energy=read), channel(host="bmc2", joules=1000.0, watts=100.0)]).startswith(
-        "2 machines together: 3.94 kJ"
+        "2 machines together (bmc1, bmc2): 3.94 kJ"
     )
     unresolved = channel(energy={"joules": None, "lo": None, "hi": None, "reason": "shorter than two refreshes"})
     assert _channel_line(unresolved).endswith("over 12.0 s, without an interval: shorter than two refreshes")
@@ -77,8 +77,17 @@ def test_too_few_readings_are_no_energy():
 
 def test_machines_are_added_up():
     two = [channel(), channel(host="bmc2", source="bmc2", joules=1000.0, watts=100.0)]
-    assert _sum_line(two) == "2 machines together: 3.931 kJ, mean 344 W"
+    assert _sum_line(two) == "2 machines together (bmc1, bmc2): 3.931 kJ, mean 344 W"
+    five = [channel(host=f"bmc{n}", source=f"bmc{n}") for n in range(5)]
+    assert _sum_line(five).startswith("5 machines together: ")
     assert "without 1 that had no values" in _sum_line([*two, channel(host="bmc3", joules=None, watts=None, samples=0)])
+
+
+def test_ports_of_two_protocols_behind_one_address_are_not_added_up():
+    ipmi = channel(host="10.0.0.7:6230", how="ipmi DCMI")
+    assert _sum_line([ipmi, channel(host="10.0.0.7:8443", how="redfish Power")]) == ""
+    assert _sum_line([ipmi, channel(host="10.0.0.7", how="redfish Power")]) == ""
+    assert _sum_line([ipmi, channel(host="10.0.0.7:6231", how="ipmi DCMI")]).startswith("2 machines together")
 
 
 def test_parts_of_one_machine_are_not_added_up():
