@@ -103,6 +103,12 @@ def _clear_cache() -> int:
     return 0
 
 
+def _check_clock() -> None:
+    from powertui.sampler import clocks
+
+    clocks.check()
+
+
 def _check_machine() -> None:
     """A machine or packages that cannot work end here, in a sentence; packages that are newer than known are only said."""
     if sys.byteorder != "little" or sys.maxsize < 2**32:
@@ -138,6 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _clear_cache()
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
+        _check_clock()
         if args.verb not in _ALONE:
             _check_machine()
         run = verbs.load(args.verb).run

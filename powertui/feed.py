@@ -16,6 +16,7 @@ from typing import Protocol
 from powertui.data.live import Board, ChannelKey, History
 from powertui.data.model import Mark, PowerKind, PowerSeries, Scope
 from powertui.errors import PowertuiError
+from powertui.sampler import clocks
 from powertui.sampler.health import Health
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
@@ -94,7 +95,7 @@ class RecorderFeed:
         self.recorder = recorder
         self._trouble = ""
         # Times come from the monotonic clock: one that is set while we watch would hide readings, or tear a hole into them.
-        self._zero_ns = time.time_ns() - time.monotonic_ns()
+        self._zero_ns = int((clocks.wall_s() - clocks.steady_s()) * NS)
         self._batches: deque[list[Reading]] = deque()
         self._events: deque[Event] = deque()
         recorder.subscribe(self._batches.append)
@@ -165,10 +166,10 @@ class RecorderFeed:
         return self._zero_ns + int(mono * NS)
 
     def now_ns(self) -> int:
-        return self._zero_ns + time.monotonic_ns()
+        return self._at(self.mono())
 
     def mono(self) -> float:
-        return time.monotonic()
+        return clocks.steady_s()
 
 
 class ReplayFeed:

@@ -21,10 +21,15 @@ class TakenSignal(NamedTuple):
 
 def take(wanted: Set[signal.Signals], seconds: float) -> TakenSignal | None:
     """One of these signals, which must be blocked; None when none came in time."""
-    if hasattr(signal, "sigtimedwait"):
-        info = signal.sigtimedwait(wanted, max(seconds, 0.0))
-        return None if info is None else TakenSignal(info.si_signo, info.si_code <= _FROM_A_PROCESS, info.si_pid)
     until = time.monotonic() + seconds
+    while hasattr(signal, "sigtimedwait"):
+        info = signal.sigtimedwait(wanted, max(until - time.monotonic(), 0.0))
+        if info is None:
+            return None
+        # A process that is stopped and continued past its deadline gets an answer without a signal: CPython returns the structure
+        # that the kernel did not fill.
+        if info.si_signo in wanted:
+            return TakenSignal(info.si_signo, info.si_code <= _FROM_A_PROCESS, info.si_pid)
     while True:
         pending = signal.sigpending() & set(wanted)
         if pending:

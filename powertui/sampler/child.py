@@ -9,7 +9,7 @@ file when that is closed, which is also what happens when its parent is killed. 
     ← {"refused": [name, {…}]} of a source that will not be asked again
     ← {"limit": [source, channel, mono, watts]}, beside the readings
     ← {"readings": [[…], …], "reconnects": n, "missed": n};  {"info": [name, {…}]} of a source that was opened
-    → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
+    → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]};  {"end_at": mono, "stop": reason, "window": [lo, hi]}
     ← {"summary": {…}}
 """
 
@@ -22,13 +22,13 @@ import queue
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from powertui import errors
 from powertui.errors import PowertuiError
+from powertui.sampler import clocks
 from powertui.sampler.credentials import Secret
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.recorder import Event, Recorder, SourceState
@@ -38,6 +38,7 @@ from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open
 __all__ = ["decode_options", "encode_options", "error_from", "info_from", "main"]
 
 
+_LOOK_S = 1.0  # between two looks at the clock, while a recording lasts so long as was asked
 _FIRST = 0.5  # s to wait for the first readings: a log that is followed may have none for long
 
 
@@ -140,10 +141,10 @@ def info_from(given: dict[str, Any]) -> Info:
 
 def main() -> None:
     """The child's whole life. The parent has put its own sys.path in place."""
-    stopped = threading.Event()
+    orders: queue.SimpleQueue[_End] = queue.SimpleQueue()
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    signal.signal(signal.SIGTERM, lambda *_: orders.put(_End("terminated")))
     outbox = _Outbox()
     try:
         order = json.loads(sys.stdin.readline())
@@ -160,13 +161,31 @@ def main() -> None:
     else:
         _await_first_readings(recorder, recorder.start)
         outbox.put({"opened": {name: _info(state.info) for name, state in recorder.states.items()}})
-    state: dict[str, Any] = {"reason": "terminated", "window": None}
-    listener = threading.Thread(target=_listen, args=(recorder, state, stopped), daemon=True)
-    listener.start()
-    stopped.wait()
-    recorder.stop(state["reason"])
-    outbox.put({"summary": _summary_of(recorder, state["window"])})
+    threading.Thread(target=_listen, args=(recorder, orders), daemon=True).start()
+    end = _await_end(orders)
+    recorder.stop(end.reason)
+    outbox.put({"summary": _summary_of(recorder, end.window)})
     outbox.finish()
+
+
+class _End(NamedTuple):
+    """When and why the recording ends."""
+
+    reason: str
+    window: list[float] | None = None  # of which the summary tells
+    at: float = 0.0  # on the steady clock
+
+
+def _await_end(orders: queue.SimpleQueue[_End]) -> _End:
+    """Wait for the order to end, or for the time at which an earlier order lets it end."""
+    end: _End | None = None
+    while True:
+        remaining = _LOOK_S if end is None else end.at - clocks.steady_s()
+        if end is not None and remaining <= 0:
+            return end
+        with contextlib.suppress(queue.Empty):
+            # A wait stands still while the machine sleeps: none is long.
+            end = orders.get(timeout=min(remaining, _LOOK_S))
 
 
 def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
@@ -213,8 +232,8 @@ def _await_first_readings(recorder: Recorder, start: Callable[[], None]) -> None
     heard = threading.Event()
     stop_hearing = recorder.subscribe(lambda _readings: heard.set())  # told when their channels know them
     start()
-    end = time.monotonic() + _FIRST
-    while not _all_read(recorder) and heard.wait(max(0.0, end - time.monotonic())):
+    end = clocks.steady_s() + _FIRST
+    while not _all_read(recorder) and heard.wait(max(0.0, end - clocks.steady_s())):
         heard.clear()
     stop_hearing()
 
@@ -224,7 +243,7 @@ def _all_read(recorder: Recorder) -> bool:
     return opened and all(health.readings for _, health in recorder.health())
 
 
-def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event) -> None:
+def _listen(recorder: Recorder, orders: queue.SimpleQueue[_End]) -> None:
     for line in sys.stdin:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             order = json.loads(line)
@@ -232,11 +251,10 @@ def _listen(recorder: Recorder, state: dict[str, Any], stopped: threading.Event)
                 kind, t, mono, text = order["mark"]
                 recorder.mark(text, kind, Stamp(t, mono))
             elif "stop" in order:
-                state["reason"], state["window"] = order["stop"], order.get("window")
-                break
-    else:
-        state["reason"] = "the program that started the recorder ended"
-    stopped.set()
+                orders.put(_End(order["stop"], order.get("window"), order.get("end_at", 0.0)))
+                if "end_at" not in order:
+                    return
+    orders.put(_End("the program that started the recorder ended"))
 
 
 def _error(error: PowertuiError) -> dict[str, str]:

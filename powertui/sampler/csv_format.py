@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
 from powertui.plain import plain
+from powertui.sampler import clocks
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Reading, Stamp, reason_of
 
@@ -70,7 +70,7 @@ def _clock_line() -> str:
 
 def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
     """The lines at the start of a file, or where a recording goes on. Without the line of column names."""
-    created = datetime.fromtimestamp(time.time(), timezone.utc).isoformat(timespec="microseconds")
+    created = datetime.fromtimestamp(clocks.wall_s(), timezone.utc).isoformat(timespec="microseconds")
     lines = [
         MAGIC,
         f"# created: {created}",

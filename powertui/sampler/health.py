@@ -83,6 +83,12 @@ class Health:
         with self._whole:
             self._add(reading)
 
+    def add_hole(self, gap: Reading) -> None:
+        """Nothing was read for a while, and it was not the source's fault. A counter tells of that time with its next reading."""
+        if self.channel.kind != "interval":
+            with self._whole:
+                self.last = gap
+
     def _add(self, reading: Reading) -> None:
         self.readings += 1
         if self.started_mono is None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
-from powertui.sampler import crypto_probe, dcmi, limits
+from powertui.sampler import clocks, crypto_probe, dcmi, limits
 from powertui.sampler.bmc_sensors import DCMI_CHANNEL, covers_machine, pick_sensors
 from powertui.sampler.ipmi_client import KNOWN_SUITES, LEVELS, Connection, Transient
 from powertui.sampler.ipmitool import IpmitoolSource
@@ -188,13 +188,13 @@ class IpmiSource:
     def _exchange(self, netfn: int, command: int, data: bytes, lun: int) -> tuple[Stamp, int, bytes]:
         """(when it was asked, completion code, answer). A request or an answer that is lost is no reason to go without: it is
         sent again, each time with a new stamp, as often as fits into the timeout."""
-        until, wait = time.monotonic() + self._options.timeout, self._link.patience
+        until, wait = clocks.steady_s() + self._options.timeout, self._link.patience
         while True:
             stamp = Stamp.now()
             try:
                 return stamp, *self._link.raw(netfn, command, data, lun=lun, timeout=max(min(wait, until - stamp.mono), _BLINK))
             except Transient as fault:
-                if "listens" in str(fault) or until - time.monotonic() < _BLINK:
+                if "listens" in str(fault) or until - clocks.steady_s() < _BLINK:
                     raise
                 wait *= 2
 

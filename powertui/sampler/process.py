@@ -161,6 +161,10 @@ class RecorderProcess:
         self._end()
         return self.summary
 
+    def end_at(self, mono: float, reason: str, window: tuple[float, float]) -> None:
+        """Let the recording end by itself then, by the steady clock, whatever becomes of us: we may be suspended."""
+        self._send(json.dumps({"end_at": mono, "stop": reason, "window": window}))
+
     def health(self) -> list[tuple[str, Health]]:
         return [(source, health) for (source, _), health in list(self.channels.items())]
 

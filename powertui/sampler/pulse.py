@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from powertui.sampler import clocks
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.source import Stamp
 
@@ -33,7 +34,7 @@ def _burn(seconds: float) -> tuple[Stamp, Stamp]:
     end = begin.mono + seconds
 
     def work() -> None:
-        while time.monotonic() < end:
+        while clocks.steady_s() < end:
             hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _CHUNK)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(cores())]

@@ -14,15 +14,16 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
+from powertui.sampler import clocks
 from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, limit_row, mark_row, reading_row
 from powertui.sampler.health import Health
+from powertui.sampler.heartbeat import BEAT_S, Heartbeat, Suspension
 from powertui.sampler.limits import PowerLimit, Watcher
 from powertui.sampler.plausible import Judge
 from powertui.sampler.recording_file import RecordingFile
@@ -61,6 +62,9 @@ class SourceState:
     down_since: float | None = None  # monotonic; None while values come
     asked: Stamp | None = None  # since when an answer is waited for
     silent: Stamp | None = None  # the request whose silence was noted as a gap
+    suspension: Suspension | None = None  # of the recorder, until readings come that were taken after it
+    caught_up: bool = False  # and some came that were taken during it
+    gaps_of: Suspension | None = None  # the last one that left a gap
     told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
     channels: dict[str, Health] = field(default_factory=dict)
     judges: dict[str, Judge] = field(default_factory=dict)
@@ -86,6 +90,11 @@ def _one_line(error: PowertuiError) -> str:
     return "; ".join(line.strip() for line in error.message.splitlines())
 
 
+def _first_of_each(readings: Sequence[Reading]) -> list[Reading]:
+    """The first reading of each channel."""
+    return list({reading.channel: reading for reading in reversed(readings)}.values())
+
+
 class _Sentinel:
     pass
 
@@ -98,6 +107,7 @@ class Recorder:
     """Samples until it is stopped. Sources that cannot be opened yet are tried again; those that refuse us are not."""
 
     def __init__(self, sources: Sequence[Source], *, interval: float = 1.0, file: RecordingFile | None = None) -> None:
+        clocks.check()
         if not sources:
             raise UsageError("There is no power source to record.", hint="Name one with --host or --source.")
         if not 0.01 <= interval <= 86400:
@@ -122,7 +132,11 @@ class Recorder:
         self._queue: queue.Queue[_Item | _Sentinel] = queue.Queue(_QUEUE)
         self._halt = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._clock: float | None = None  # wall minus monotonic, at the last reading
+        self._clock: float | None = None  # wall minus steady clock, at the last reading
+        self._heartbeat = Heartbeat()
+        self._beating = threading.Lock()  # what a beat found is in the queue before anything that was read after it
+        self._resumed = 0.0  # when the last suspension ended, by the steady clock
+        self._reported: Suspension | None = None
 
     # listening
 
@@ -183,6 +197,8 @@ class Recorder:
         """Begin to sample. Returns at once."""
         self.started = Stamp.now()
         base = self.started.mono
+        self._heartbeat = Heartbeat()
+        threading.Thread(target=self._beat_until_stopped, name="powertui-heartbeat", daemon=True).start()
         writer = threading.Thread(target=self._write_all, name="powertui-writer", daemon=True)
         self._threads = [writer]
         writer.start()
@@ -199,10 +215,10 @@ class Recorder:
         if self.ended is not None:
             return
         self._halt.set()
-        end = time.monotonic() + _PATIENCE
+        end = clocks.steady_s() + _PATIENCE
         for thread, state in zip(self._threads[1:], self.states.values(), strict=False):
             if state.info is not None:  # one that is only being opened has nothing to record
-                thread.join(max(0.0, end - time.monotonic()))
+                thread.join(max(0.0, end - clocks.steady_s()))
         self.ended = Stamp.now()
         if self._threads:
             self._queue.put(_STOP)
@@ -223,15 +239,30 @@ class Recorder:
         self._put(("mark", (kind, stamp, text)))
         return stamp
 
+    # whether this process ran all the time
+
+    def _beat_until_stopped(self) -> None:
+        while not self._halt.wait(BEAT_S):
+            self._beat()
+
+    def _beat(self) -> None:
+        """To be called right after waking, and before what was read meanwhile is handed on."""
+        with self._beating:
+            suspension = self._heartbeat.beat()
+            if suspension is not None:
+                self._resumed = suspension.end
+                self._put(("suspension", suspension))
+
     # the threads of the sources
 
     def _sample(self, state: SourceState, base: float) -> None:
         source, tick = state.source, 0
+        readings: list[Reading] = []
         backoff, retry_at = 0.0, 0.0
         period = max(self.interval, source.min_period)
         period = min(period, getattr(source, "max_period", period))  # of counters that wrap
         while not self._halt.is_set():
-            if state.info is None and not state.failed and time.monotonic() >= retry_at:
+            if state.info is None and not state.failed and clocks.steady_s() >= retry_at:
                 try:
                     self._opened(state, source.open())
                 except (AuthenticationFailed, NotSupported) as error:
@@ -239,19 +270,23 @@ class Recorder:
                     self._event("error", source.name, state.failed)
                 except Exception as error:
                     backoff = min(max(backoff * 2, _OPEN_BACKOFF[0]), _OPEN_BACKOFF[1])
-                    retry_at = time.monotonic() + backoff
+                    retry_at = clocks.steady_s() + backoff
                     self._down(state, _one_line(error) if isinstance(error, PowertuiError) else type(error).__name__)
             if state.info is not None:
                 state.asked = Stamp.now()
                 readings = self._read(source)
+                self._beat()
                 state.asked = None
                 self._put(("readings", (state, readings)))
                 self._look_for_limits(state)
-            elapsed = time.monotonic() - base
+            elapsed = clocks.steady_s() - base
             following = max(tick + 1, int(elapsed / period) + 1)
-            state.missed += following - tick - 1
+            # A log or a Prometheus keeps what we were too late for: such ticks are not lost.
+            caught_up = state.info is not None and len(readings) > len(source.channels)
+            state.missed += 0 if caught_up else following - tick - 1
             tick = following
-            self._halt.wait(max(0.0, base + tick * period - time.monotonic()))
+            self._halt.wait(max(0.0, base + tick * period - clocks.steady_s()))
+            self._beat()
         for name in state.limits.rest():
             self.mark(name, END)
         if state.info is not None and state.down_since is None:
@@ -300,18 +335,19 @@ class Recorder:
     # the writer's thread
 
     def _write_all(self) -> None:
-        tended = time.monotonic()
+        tended = clocks.steady_s()
         while True:
             item: _Item | _Sentinel = ("", None)
             with contextlib.suppress(queue.Empty):
                 item = self._queue.get(timeout=_TEND)
+            self._beat()
             if isinstance(item, _Sentinel):
                 return
             kind, what = item
             try:
-                if time.monotonic() - tended >= _TEND:
+                if clocks.steady_s() - tended >= _TEND:
                     self._tend()
-                    tended = time.monotonic()
+                    tended = clocks.steady_s()
                 if kind == "readings":
                     self._take_readings(*what)  # type: ignore[misc]
                 elif kind == "info":
@@ -320,6 +356,9 @@ class Recorder:
                     self._take_limit(*what)  # type: ignore[misc]
                 elif kind == "mark":
                     self._take_mark(*what)  # type: ignore[misc]
+                elif kind == "suspension":
+                    for state in self.states.values():
+                        state.suspension = what  # type: ignore[assignment]
             except Exception as error:  # the writer must outlive anything that a listener or a value does
                 self._event("error", "", f"{type(error).__name__} while writing: {error}")
 
@@ -338,7 +377,7 @@ class Recorder:
         asked = state.asked
         if asked is None or asked is state.silent or not state.channels:
             return
-        waited = time.monotonic() - asked.mono
+        waited = clocks.steady_s() - max(asked.mono, self._resumed)
         if waited <= max(health.longest_bridge for health in state.channels.values()):
             return
         state.silent = asked
@@ -369,6 +408,8 @@ class Recorder:
         if not readings:
             return
         self._watch_clock(readings[0])
+        if state.suspension is not None:
+            self._take_suspension(state, state.suspension, readings)
         readings = [self._judged(state, reading) for reading in readings]
         values = [r for r in readings if r.watts is not None]
         was_down = state.down_since is not None
@@ -389,6 +430,9 @@ class Recorder:
                 self.file.write(reading_row(reading))
         if self.file is not None and (state.down_since is not None) != was_down:
             self.file.sync()  # where values stop the machine may be about to
+        self._tell_subscribers(readings)
+
+    def _tell_subscribers(self, readings: list[Reading]) -> None:
         for listener in list(self._subscribers):
             try:
                 listener(readings)
@@ -396,6 +440,41 @@ class Recorder:
                 with contextlib.suppress(ValueError):
                     self._subscribers.remove(listener)
                 self._event("error", "", f"a listener failed and is no longer called: {type(error).__name__}: {error}")
+
+    def _take_suspension(self, state: SourceState, suspension: Suspension, readings: list[Reading]) -> None:
+        """What the time in which nothing ran cost this source: a gap in each channel whose readings lie too far apart.
+
+        A reading that was taken just before may come only now: the suspension is over with the first that was taken after it.
+        """
+        gaps = [gap for gap in (self._gap_before(state, suspension, reading) for reading in _first_of_each(readings)) if gap]
+        if gaps:
+            state.gaps_of = suspension
+            if self._reported is not suspension:
+                self._reported = suspension
+                self._event("warning", "", reason_of(gaps[0].quality), note=True)
+            for gap in gaps:
+                state.channels[gap.channel].add_hole(gap)
+                if self.file is not None:
+                    self.file.write(reading_row(gap))
+            self._tell_subscribers(gaps)
+        state.caught_up = state.caught_up or len(readings) > len(state.channels)
+        if not any(reading.mono >= suspension.end for reading in readings):
+            return
+        if state.caught_up and state.gaps_of is not suspension:
+            text = f"{suspension.cause} for {suspension.length}, and then read what the source had kept: nothing is missing"
+            self._event("warning", state.source.name, text, note=True)
+        state.suspension, state.caught_up = None, False
+
+    def _gap_before(self, state: SourceState, suspension: Suspension, after: Reading) -> Reading | None:
+        """The hole between a reading and the last one of its channel; None where they lie close enough."""
+        health = state.channels.get(after.channel)
+        before = health.last if health is not None else None
+        if health is None or before is None or after.mono - before.mono <= health.longest_bridge / 2:
+            return None
+        inside = before.mono < suspension.middle < after.mono
+        mono = suspension.middle if inside else (before.mono + after.mono) / 2
+        why = none(f"nothing was recorded for {suspension.length}: {suspension.cause}")
+        return Reading(after.t - (after.mono - mono), mono, None, 0.0, state.name, after.channel, why)
 
     def _judged(self, state: SourceState, reading: Reading) -> Reading:
         if reading.channel not in state.judges:
@@ -425,7 +504,7 @@ class Recorder:
     def _down(self, state: SourceState, reason: str, mono: float | None = None) -> None:
         """Say that values stay out, and again when there is another reason: a BMC that was away may come back and refuse us."""
         if state.down_since is None:
-            state.down_since = time.monotonic() if mono is None else mono
+            state.down_since = clocks.steady_s() if mono is None else mono
         if reason not in state.told and len(state.told) < _REASONS:
             state.told.add(reason)
             self._event("warning", state.source.name, f"no value: {reason}")
@@ -435,6 +514,8 @@ class Recorder:
         offset = reading.t - reading.mono
         if self._clock is not None and abs(offset - self._clock) > _STEP:
             text = f"the host's clock was stepped by {offset - self._clock:+.3f} s"
+            if clocks.asleep_s() is None:
+                text += ", or this machine slept: this system does not tell which"
             self._event("warning", "", text, note=True)
         self._clock = offset
 

@@ -7,14 +7,13 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 from powertui.errors import PowertuiError
 from powertui.plain import plain
-from powertui.sampler import blocked_signals
+from powertui.sampler import blocked_signals, clocks
 from powertui.sampler.csv_format import BEGIN, END, NOTE
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
@@ -26,6 +25,8 @@ __all__ = ["add_energies", "channel_lines", "complete", "rows_in", "run"]
 
 
 _ENDS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})  # a recording without a command
+_LOOK_S = 1.0  # between two looks at the recorder
+_LEAST_LOOK_S = 0.02  # while it puts its file in order
 _MANY = 12  # sources or channels that are listed one by one
 _NAMED = 4  # machines whose names are in the line of their sum
 _HOST_AND_PORT = re.compile(r"(.+?)(?::\d{1,5})?")
@@ -87,7 +88,9 @@ def run(
                 with beside(talker.say):
                     code = _around(command, recorder, duration)
             else:
-                code = _until_stopped(recorder, talker, duration)
+                if duration is not None:
+                    _end_after(recorder, duration, begin)
+                code = _until_stopped(recorder, talker, None if duration is None else begin.mono + duration)
     except KeyboardInterrupt:
         code = 130
     except PowertuiError:
@@ -114,8 +117,8 @@ def _around(command: Sequence[str], recorder: RecorderProcess, duration: float |
 
     name = Path(command[0]).name  # its arguments may hold anything, secrets too
     begin = recorder.mark(name, BEGIN)
-    if duration is not None:
-        _stop_later(recorder, duration, begin)
+    if duration is not None:  # the recording ends then, the command goes on
+        _end_after(recorder, duration, begin)
 
     def paused(stopped: bool) -> None:
         recorder.mark(f"{name} was suspended" if stopped else f"{name} goes on", NOTE)
@@ -126,28 +129,17 @@ def _around(command: Sequence[str], recorder: RecorderProcess, duration: float |
         recorder.mark(name, END)
 
 
-def _stop_later(recorder: RecorderProcess, duration: float, begin: Stamp) -> None:
-    """The recording ends after so long, the command goes on."""
-    import threading
-
-    def stop() -> None:
-        recorder.stop(f"after {duration:g} s", (begin.mono, begin.mono + duration))
-
-    timer = threading.Timer(duration, stop)
-    timer.daemon = True
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    timer.start()
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _end_after(recorder: RecorderProcess, duration: float, begin: Stamp) -> None:
+    """The recorder ends by itself: its clock also counts the time that we, or the whole machine, are suspended."""
+    end = begin.mono + duration
+    recorder.end_at(end, f"after {duration:g} s", (begin.mono, end))
 
 
-def _until_stopped(recorder: RecorderProcess, talker: _Talker, duration: float | None) -> int:
-    until = None if duration is None else time.monotonic() + duration
+def _until_stopped(recorder: RecorderProcess, talker: _Talker, end: float | None) -> int:
     with _held(_ENDS):
         while recorder.alive:
-            left = 1.0 if until is None else min(1.0, until - time.monotonic())
-            if left <= 0:
-                return 0
-            taken = blocked_signals.take(_ENDS, left)
+            remaining = _LOOK_S if end is None else end - clocks.steady_s()
+            taken = blocked_signals.take(_ENDS, min(max(remaining, _LEAST_LOOK_S), _LOOK_S))
             if taken is not None:  # ctrl+c is how such a recording ends
                 return 0 if taken.number == signal.SIGINT else 128 + taken.number
             talker.status(recorder)

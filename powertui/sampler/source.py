@@ -15,12 +15,12 @@ Here are only the shapes. Each source is imported when it is opened, so that nam
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from powertui.errors import UsageError
+from powertui.sampler import clocks
 from powertui.sampler.credentials import Secret
 from powertui.sampler.schemes import SCHEMES
 from powertui.sampler.urls import Address, parse_url, place_of
@@ -68,12 +68,13 @@ def reason_of(quality: str) -> str:
 class Reading(NamedTuple):
     """One value of one channel, or the reason why there is none.
 
-    `t` and `mono` are the same moment, the middle of the request, on the host's Unix clock and on its monotonic
-    clock; the BMC's clock is never used. `rtt` bounds the error: the value was taken within rtt/2 of that moment.
+    `t` and `mono` are the same moment, the middle of the request, on the host's Unix clock and on the clock that nobody
+    sets (`clocks.steady_s`); the BMC's clock is never used. `rtt` bounds the error: the value was taken within rtt/2 of
+    that moment.
     """
 
     t: float  # s since 1970, host clock
-    mono: float  # s, CLOCK_MONOTONIC
+    mono: float  # s, clocks.steady_s: it goes on while the machine sleeps
     watts: float | None
     rtt: float  # s
     source: str  # Source.name
@@ -90,9 +91,9 @@ class Stamp(NamedTuple):
 
     @classmethod
     def now(cls) -> Stamp:
-        before = time.monotonic()
+        before = clocks.steady_s()
         for _ in range(8):  # a busy machine may hold us up between the two: that would pass for a clock that somebody set
-            t, mono = time.time(), time.monotonic()
+            t, mono = clocks.wall_s(), clocks.steady_s()
             if mono - before <= 1e-3:
                 break
             before = mono
@@ -100,7 +101,7 @@ class Stamp(NamedTuple):
 
     def middle(self) -> tuple[float, float, float]:
         """(t, mono, rtt) when the answer has just come. The wall clock is read once: it may be stepped meanwhile."""
-        rtt = time.monotonic() - self.mono
+        rtt = clocks.steady_s() - self.mono
         return self.t + rtt / 2, self.mono + rtt / 2, rtt
 
 

@@ -242,7 +242,7 @@ def test_for_a_duration(bmc, powertui, tmp_path):
     assert process.returncode == 0
     last = ended(tmp_path)
     assert last["mono_s"] - begin >= 1.0
-    assert last["reason"] == "stopped"
+    assert last["reason"] == "after 1 s"
 
 
 def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, environment):

@@ -14,7 +14,7 @@ import pytest
 from powertui.data.model import Device
 from powertui.data.power import registry
 from powertui.errors import AuthenticationFailed, NotSupported
-from powertui.sampler import csv_format
+from powertui.sampler import clocks, csv_format
 from powertui.sampler.inventory import local_targets, look_here, tell
 from powertui.sampler.recorder import Recorder
 from powertui.sampler.source import Options, open_source, reason_of
@@ -221,8 +221,8 @@ def test_rapl_a_counter_that_begins_again(tmp_path, limit):
 
 def at(monkeypatch, seconds):
     """Time passes for the sampler, and nobody waits."""
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + seconds)
+    now = clocks.steady_s()
+    monkeypatch.setattr(clocks, "steady_s", lambda: now + seconds)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_recording_tells_what_a_counter_knows_and_never_zero_watts(tmp_path, m
     """Once a second, 100 W. The fourth and fifth readings are in question."""
     counters(tmp_path, [("System", 50_000_000)])
     source, info = opened("hwmon:", tmp_path)
-    start, rows = time.monotonic(), []
+    start, rows = clocks.steady_s(), []
     file = tmp_path / "sys/class/hwmon/hwmon4/energy1_input"
     for second in range(1, 11):
         count = 50_000_000 + second * 100_000_000
@@ -280,8 +280,8 @@ def test_a_recording_tells_what_a_counter_knows_and_never_zero_watts(tmp_path, m
             file.write_text("not now\n")
         if second in (4, 5) and what == "gone":
             file.unlink()
-        monkeypatch.setattr(time, "monotonic", lambda second=second: start + second)
-        monkeypatch.setattr(time, "time", lambda second=second: 1_700_000_000.0 + second)
+        monkeypatch.setattr(clocks, "steady_s", lambda second=second: start + second)
+        monkeypatch.setattr(clocks, "wall_s", lambda second=second: 1_700_000_000.0 + second)
         rows += source.read()
     monkeypatch.undo()
     path = tmp_path / "p.csv"

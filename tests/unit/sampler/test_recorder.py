@@ -9,6 +9,7 @@ import time
 import pytest
 
 from powertui.errors import AuthenticationFailed, SensorError, UsageError
+from powertui.sampler import clocks
 from powertui.sampler.health import Health
 from powertui.sampler.recorder import Recorder
 from powertui.sampler.recording_file import RecordingFile
@@ -216,11 +217,9 @@ def test_marks_keep_their_own_moment(tmp_path):
 
 
 def test_a_step_of_the_hosts_clock_is_noted(monkeypatch, tmp_path):
-    from powertui.sampler import source as module
-
     shift = [0.0]
-    real = time.time
-    monkeypatch.setattr(module.time, "time", lambda: real() + shift[0])
+    real = clocks.wall_s
+    monkeypatch.setattr(clocks, "wall_s", lambda: real() + shift[0])
     path = tmp_path / "p.csv"
     source = Scripted()
     recorder = Recorder([source], interval=0.02, file=RecordingFile(path, 0.02))
@@ -347,7 +346,7 @@ def test_a_source_is_not_asked_faster_than_it_can_answer():
 
 def test_a_reading_is_stamped_with_the_middle_of_its_request(monkeypatch):
     """Wall clock and monotonic clock alike: the value was taken within half a round trip of that moment."""
-    monkeypatch.setattr(time, "monotonic", lambda: 50.4)
+    monkeypatch.setattr(clocks, "steady_s", lambda: 50.4)
     t, mono, rtt = Stamp(1000.0, 50.0).middle()
     assert (t, mono, rtt) == pytest.approx((1000.2, 50.2, 0.4))
 
@@ -361,7 +360,7 @@ def test_both_clocks_are_read_at_one_moment(monkeypatch):
         passed[0] += next(held, 0.0)
         return t
 
-    monkeypatch.setattr(time, "time", wall)
-    monkeypatch.setattr(time, "monotonic", lambda: passed[0])
+    monkeypatch.setattr(clocks, "wall_s", wall)
+    monkeypatch.setattr(clocks, "steady_s", lambda: passed[0])
     stamp = Stamp.now()
     assert stamp.t - stamp.mono == pytest.approx(1000.0)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui.errors import NotSupported
-from powertui.sampler import inventory, perf
+from powertui.sampler import clocks, inventory, perf
 from powertui.sampler.energy_counter import STILL, STILL_S, CountedEnergy, standing
 from powertui.sampler.inventory import local_targets, look_here, tell
 from powertui.sampler.plausible import NOT_MEASURED, Judge
@@ -166,14 +166,14 @@ def test_perf_that_shares_a_counter_says_what_it_missed() -> None:
     event = perf.PerfEvent("package-0", "package", 1, 0, 0, 1e-3)
     source._counters = {event.name: CountedEnergy(event.joules)}
     readings = []
-    begun = time.monotonic()
+    begun = clocks.steady_s()
     for second, (count, wanted, counted) in enumerate(
         [(0, 10, 10), (50_000, 20, 20), (60_000, 30, 25), (160_000, 40, 35), (260_000, 50, 45)]
     ):
         read, write = os.pipe()
         os.write(write, struct.pack("<qQQ", count, wanted, counted))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(time, "monotonic", lambda second=second: begun + second)
+            patch.setattr(clocks, "steady_s", lambda second=second: begun + second)
             readings.append(source._read_one(event, read))
         os.close(read)
         os.close(write)

@@ -1,0 +1,63 @@
+"""Whether this process has run all the time: somebody may have stopped it, frozen its container, or closed the laptop.
+
+Threads that wait call `beat()` when they wake, and one of them wakes four times a second. A beat that comes much later than the one
+before it shows that nothing ran in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from powertui import units
+from powertui.sampler import clocks
+
+__all__ = ["BEAT_S", "Heartbeat", "Suspension"]
+
+BEAT_S = 0.25  # s between two beats of a process that runs
+_LEAST_S = 3 * BEAT_S  # without a beat: on a busy machine a thread that is due may wait for a beat or two
+_ASLEEP_SHARE = 0.5  # of a suspension that the machine slept: whatever held the process up for the rest, it was the sleep
+
+
+class Suspension(NamedTuple):
+    """A time in which nothing of this process ran, on the steady clock."""
+
+    begin: float
+    end: float
+    asleep_s: float  # of it the machine itself slept
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.begin
+
+    @property
+    def middle(self) -> float:
+        return (self.begin + self.end) / 2
+
+    @property
+    def cause(self) -> str:
+        """Why nothing ran, in words."""
+        return "this machine slept" if self.asleep_s > _ASLEEP_SHARE * self.seconds else "the recorder was suspended"
+
+    @property
+    def length(self) -> str:
+        """How long it lasted, in words."""
+        return units.duration(round(self.seconds * units.PS_PER_S), 2)
+
+
+class Heartbeat:
+    """Called by any thread, right after it woke."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = clocks.steady_s()
+        self._asleep = clocks.asleep_s()
+
+    def beat(self) -> Suspension | None:
+        """The suspension that has just ended, for the first thread that asks after it."""
+        with self._lock:
+            now, asleep = clocks.steady_s(), clocks.asleep_s()
+            before, self._last = self._last, now
+            slept = 0.0 if asleep is None or self._asleep is None else max(0.0, asleep - self._asleep)
+            self._asleep = asleep
+        return Suspension(before, now, slept) if now - before >= _LEAST_S else None
