@@ -76,8 +76,9 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
             yield Check("level", "note", "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above", hint)
     for file in found.unread:
         yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
+    claimed = {log for run in found.runs for log in run.power}
     for log in found.power:
-        if not any(log in run.power for run in found.runs):
+        if log not in claimed:
             what = f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says which run it belongs to"
             yield Check("power", "note", what, f"powertui RUN --power {shlex.quote(facts.shown(log.path))}")
     for problem in found.problems:

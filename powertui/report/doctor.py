@@ -21,6 +21,8 @@ from powertui.report.summary import load
 from powertui.report.writers import write
 
 _FILES_SHOWN = 12
+_CHECKS_SHOWN = 12  # of one topic and state: the thirteenth of a kind tells nobody more
+_RUNS_SHOWN = 200  # a screen or two for each; --json has them all
 
 _Examined: TypeAlias = tuple[RunEntry, list[Check], KnownRun]
 
@@ -123,7 +125,7 @@ def _text(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Check]) 
     seen = f" ({text.plural(found.entries, 'name')} searched)" if found.path != "-" and found.entries else ""
     lines = [f"{plain(found.path) if found.path != '-' else 'standard input'}: {count}{seen}"]
     lines += _checks(whole)
-    for entry, said, _ in examined:
+    for entry, said, _ in examined[:_RUNS_SHOWN]:
         lines += ["", plain(entry.name)]
         files = _found(entry)
         rows = [("found", _file(file)) for file in files[:_FILES_SHOWN]]
@@ -131,6 +133,8 @@ def _text(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Check]) 
             rows.append(("found", f"… and {len(files) - _FILES_SHOWN} more files (--json lists them)"))
         lines += text.labelled(rows)
         lines += _checks(said)
+    if len(examined) > _RUNS_SHOWN:
+        lines += ["", f"… and {len(examined) - _RUNS_SHOWN:,} more runs (--json lists them)"]
     return lines
 
 
@@ -146,9 +150,15 @@ def _ordered(said: Sequence[Check]) -> list[Check]:
 
 def _checks(said: Sequence[Check]) -> list[str]:
     """What needs doing first. The next step stands under its finding."""
-    lines: list[str] = []
+    kinds: dict[tuple[str, str], list[Check]] = {}
     for check in _ordered(said):
-        lines += text.labelled([(check.state.ljust(7), f"{check.topic}: {plain(check.what)}")])
-        if check.do:
-            lines += text.labelled([(" " * 7, f"→ {plain(check.do)}")])
+        kinds.setdefault((check.state, check.topic), []).append(check)
+    lines: list[str] = []
+    for (state, topic), checked in kinds.items():
+        for check in checked[:_CHECKS_SHOWN]:
+            lines += text.labelled([(state.ljust(7), f"{topic}: {plain(check.what)}")])
+            if check.do:
+                lines += text.labelled([(" " * 7, f"→ {plain(check.do)}")])
+        if len(checked) > _CHECKS_SHOWN:
+            lines += text.labelled([(" " * 7, f"… and {len(checked) - _CHECKS_SHOWN:,} more (--json lists them)")])
     return lines

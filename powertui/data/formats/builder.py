@@ -8,7 +8,7 @@ damaged file) is dropped and counted, so that one bad byte does not stretch the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -46,6 +46,11 @@ LIMIT_PS = 1 << 61
 # Events may lie a little outside the session: device clocks drift, threads end late.
 _MARGIN_PS = 60 * PS_PER_S
 MOST_FINDINGS = 1000  # different ones of one file: who reads so many?
+# Each process and line costs some 0.3 ms and 5 KB, in the reader, the search for steps and the screens together. Perfetto traces of
+# whole machines have some thousands of lines. A file of a million processes must not take minutes.
+MAX_PROCESSES = 10_000
+MAX_LINES = 50_000
+MAX_COUNTERS = 10_000
 SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
@@ -157,6 +162,28 @@ class FileWarnings:
     def all(self) -> tuple[Warn, ...]:
         """What was found so far, in the order of its first appearance."""
         return tuple(Warn(self.path, where, cause, count) for (where, cause), count in self._found.items())
+
+
+class LineQuota:
+    """Which lines of a file are read: the first ones, as many as powertui draws. What is on the others is counted."""
+
+    def __init__(self) -> None:
+        self.left_out = 0  # events on lines that are not read
+        self._lines = 0
+        self._processes: set[Hashable] = set()
+
+    def admits(self, process: Hashable) -> bool:
+        """Whether one more line of this process is read."""
+        if self._lines >= MAX_LINES or (process not in self._processes and len(self._processes) >= MAX_PROCESSES):
+            return False
+        self._processes.add(process)
+        self._lines += 1
+        return True
+
+    def say(self, findings: FileWarnings) -> None:
+        """Tell how much was left out."""
+        limit = f"more than {MAX_PROCESSES:,} processes or {MAX_LINES:,} lines"
+        findings.add(f"there are {limit}; events on the others were left out", count=self.left_out)
 
 
 # ── lanes ────────────────────────────────────────────────────────────────────────────────────────

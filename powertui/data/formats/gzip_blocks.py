@@ -7,23 +7,13 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from typing import Any, NamedTuple
 
+from powertui.data.gzip_stream import GzipStream
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged
 
 BLOCK = 1 << 22
 KEPT = 32  # blocks
-_FEED = 1 << 18
-_GZIP = b"\x1f\x8b"
-
-
-class _Point(NamedTuple):
-    """Where inflating can go on."""
-
-    engine: Any
-    at: int  # in the packed file: the next byte that the engine wants
-    feed: bytes  # taken from the file, not yet by the engine
 
 
 class GzipBlocks:
@@ -31,7 +21,7 @@ class GzipBlocks:
 
     def __init__(self, content: Stored) -> None:
         self._content = content
-        self._points: list[_Point] = [_Point(zlib.decompressobj(wbits=31), 0, b"")]
+        self._points = [GzipStream(content.size, self._fetch)]  # where inflating can go on
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
 
     def read(self, lo: int, hi: int) -> bytes:
@@ -57,33 +47,19 @@ class GzipBlocks:
         return made
 
     def _inflated(self, number: int) -> bytes:
-        point = self._points[number]
-        engine, at, feed = point.engine.copy(), point.at, point.feed
+        stream = self._points[number].copy()
         out = bytearray()
-        while len(out) < BLOCK:
-            if not feed:
-                feed = self._fetch(at)
-                at += len(feed)
-                if not feed:
-                    break
+        while len(out) < BLOCK and not stream.ended:
             try:
-                out += engine.decompress(feed, BLOCK - len(out))
+                out += stream.unpack(BLOCK - len(out))
             except zlib.error:
-                break
-            if engine.eof:
-                feed = engine.unused_data
-                if (feed + self._fetch(at))[:2] != _GZIP:
-                    break
-                engine = zlib.decompressobj(wbits=31)
-            else:
-                feed = engine.unconsumed_tail
-        else:
-            if number + 1 == len(self._points):
-                self._points.append(_Point(engine, at, bytes(feed)))
+                return bytes(out)
+        if number + 1 == len(self._points) and not stream.ended:
+            self._points.append(stream)
         return bytes(out)
 
-    def _fetch(self, at: int) -> bytes:
+    def _fetch(self, lo: int, hi: int) -> bytes:
         try:
-            return self._content.read(at, min(at + _FEED, self._content.size)).tobytes()
+            return self._content.read(lo, hi).tobytes()
         except FileChanged:
             return b""

@@ -40,6 +40,7 @@ class ColumnStream(JsonStream):
             batch, after, status = self._scanner.scan(data, at, self._given - len(data))
             if batch is not None:
                 odd = odd if len(batch) < _PLAIN_AGAIN else 0
+                self.count += len(batch)
                 yield self._items, batch
             at = after
             if status == FULL:
@@ -59,6 +60,7 @@ class ColumnStream(JsonStream):
                 if item is None:
                     return
                 if item:
+                    self.count += 1
                     yield self._items, item[0]
             data, at = self._rest(), 0
 

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.builder import MAX_COUNTERS, TraceBuilder
 from powertui.data.formats.json_stats import as_text, clean
 from powertui.data.formats.json_times import picoseconds
 
 BYTES = 16  # of memory for a reading
-_MOST = 10_000  # series of one file
 _UNIT = re.compile(r"^(.*\S)\s*[(\[]([A-Za-z%\u00b5][A-Za-z/%]{0,9})[)\]]$")
 
 
@@ -44,7 +43,7 @@ class CounterReadings:
     def put(self, pid: Any, name: str, unit: str, ts: float, value: float) -> None:
         """One reading."""
         key = (pid, clean(name), unit)
-        if key not in self._series and len(self._series) >= _MOST:
+        if key not in self._series and len(self._series) >= MAX_COUNTERS:
             self.left_out += 1
             return
         times, values = self._series.setdefault(key, (array("d"), array("d")))
@@ -59,7 +58,7 @@ class CounterReadings:
 
     def build(self, builder: TraceBuilder, base_us: float, processes: Mapping[Any, str], digits: int = 6) -> None:
         """Give them to the trace."""
-        builder.findings.add(f"counters beyond {_MOST:,} series were left out", count=self.left_out)
+        builder.findings.add(f"counters beyond {MAX_COUNTERS:,} series were left out", count=self.left_out)
         for (pid, name, unit), (times, values) in self._series.items():
             us, value = np.array(times, np.float64), np.array(values, np.float64)
             good = np.isfinite(us) & (np.abs(us - base_us) < 9e12)

@@ -30,6 +30,8 @@ SINGLY = False  # read all items one by one: what both scanners are held against
 FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
 EVENT_BYTES = 80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
 OBJECT_BYTES = 400  # for a name, a thread's number of them
+_OVERSIZED_HINT = "The file is not cut. Find out what its writer put into the events; a profile without that can be read."
+_DAMAGED_HINT = "Copy the original again. If it is the same, the program that wrote it wrote damaged JSON."
 TELL = 2_000  # events between two calls of progress
 
 
@@ -73,10 +75,19 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
         collector.origin.us = better
         stream = yield from _fill(source, progress, collector)
     findings = collector.builder.findings
+    if not stream.count and stream.oversized and not stream.problem:
+        cause = next(iter(stream.oversized))
+        raise UnreadableFile(source.path, f"contains no event that can be read: {cause}", hint=_OVERSIZED_HINT)
+    if not stream.count and stream.damaged and not stream.problem:
+        raise UnreadableFile(source.path, "contains only damaged events", hint=_DAMAGED_HINT)
     if not collector.count and (stream.problem or not stream.listed):
         problem, hint = describe(source.head, source.path)
+        if stream.problem and "truncated" not in stream.problem:
+            hint = _DAMAGED_HINT
         raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
     findings.add("damaged events were left out", count=stream.damaged)
+    for cause, count in stream.oversized.items():
+        findings.add(cause, count=count)
     if stream.problem:
         findings.add(f"{stream.problem}; what came before was read")
     progress(source.size, source.size, collector.count)

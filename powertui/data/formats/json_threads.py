@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import LineEvents
+from powertui.data.formats.builder import LineEvents, LineQuota
 from powertui.data.formats.pairing import pair
 from powertui.data.model import (
     Int32s,
@@ -20,7 +20,7 @@ from powertui.data.model import (
     UInt64s,
 )
 
-__all__ = ["BEGINS", "ENDS", "OPEN", "ThreadEvents", "coded", "number_of", "spread"]
+__all__ = ["BEGINS", "ENDS", "OPEN", "LeftOut", "ThreadEvents", "coded", "number_of", "spread"]
 
 BEGINS, ENDS = 1, 2  # of `spread`
 OPEN = -(1 << 62)  # the duration of a begin that waits for its end
@@ -104,6 +104,24 @@ class ThreadEvents:
         return LineEvents(start, duration, name, position)
 
 
+class LeftOut(ThreadEvents):
+    """Stands for every thread that is not read: its events are counted in `quota` and forgotten."""
+
+    def __init__(self, quota: LineQuota) -> None:
+        super().__init__()
+        self._quota = quota
+
+    def add(self, start: int, duration: int, name: int, position: int) -> None:
+        """One event."""
+        self._quota.left_out += 1
+
+    def begin(self) -> None:
+        """Nothing waits here."""
+
+    def end(self, at: int) -> None:
+        """Nothing ends here."""
+
+
 def spread(
     threads: Sequence[ThreadEvents], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s,
     marks: UInt8s | None = None,
@@ -112,6 +130,8 @@ def spread(
     order = np.argsort(which.astype(np.uint16) if len(threads) < 1 << 16 else which, kind="stable")  # of short numbers a radix sort
     bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
     for thread, lo, hi in zip(threads, bounds.tolist()[:-1], bounds.tolist()[1:], strict=True):
+        if isinstance(thread, LeftOut):
+            continue
         rows = order[lo:hi]
         if marks is not None and (mine := marks[rows]).any():
             drawn = mine != ENDS

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data.formats import flow_ends, json_flows, stat_columns
-from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -18,7 +18,7 @@ from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, arg_text, begin, read, spoken
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, stat
-from powertui.data.formats.json_threads import ThreadEvents, coded, number_of, spread
+from powertui.data.formats.json_threads import LeftOut, ThreadEvents, coded, number_of, spread
 from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
@@ -124,6 +124,8 @@ class _Collector:
         self._names_of: dict[tuple[int, ...], int] = {}
         self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}  # by pid, tid, and whether they are Python's frames
         self.device: dict[tuple[int, int, str], ThreadEvents] = {}  # by device, stream, and what is drawn from its work
+        self.quota = LineQuota()
+        self._beyond = LeftOut(self.quota)  # every thread and stream that is not read
         self.processes: dict[Any, str] = {}
         self.labels: dict[tuple[Any, Any], str] = {}
         self.devices: dict[int, tuple[Stat, ...]] = {}  # what is said of each
@@ -143,7 +145,7 @@ class _Collector:
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
             + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES * (len(self.names) + 4 * (len(self.host) + len(self.device)))
+            + OBJECT_BYTES * (len(self.names) + 4 * (len(self.host) + len(self.device)) + len(self.processes) + len(self.labels))
         )
 
     # ── what comes ──
@@ -184,10 +186,13 @@ class _Collector:
             except TypeError:  # a list as a pid
                 threads.append(ThreadEvents())
                 usable[at] = False
-        merged = {id(thread): number for number, thread in enumerate(threads)}  # several places may be one thread
-        which = np.array([merged[id(thread)] for thread in threads], np.int64)[which]
+        first_place = {id(thread): number for number, thread in enumerate(threads)}  # several places may be one thread
+        which = np.array([first_place[id(thread)] for thread in threads], np.int64)[which]
         good = usable[which]
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
+        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[which]
+        self.quota.left_out += int(beyond.sum())
+        good &= ~beyond
         called, name_of = coded(batch.member[CAT][rows], batch.member[TITLE][rows])
         index = np.array([self._named(pair, tokens) for pair in called], np.uint32)
         length = (batch.length[rows] + 500) // 1000 * 1000  # whole ns, as they are written
@@ -207,11 +212,15 @@ class _Collector:
             line = (pid, tid, kind == _FRAMES)
             thread = self.host.get(line)
             if thread is None:
+                if not self.quota.admits(pid):
+                    return self._beyond
                 thread = self.host[line] = ThreadEvents()
             return thread
         place = (_number(device, pid), _number(stream, tid), _DRAWN[kind])
         thread = self.device.get(place)
         if thread is None:
+            if not self.quota.admits(("device", place[0])):
+                return self._beyond
             thread = self.device[place] = ThreadEvents()
         return thread
 
@@ -320,23 +329,28 @@ class _Collector:
         devices = sorted({device for device, _, _ in self.device})
         # A process that sees one device of several calls it 0 where its properties stand, and by its own number in its work.
         only = next(iter(self.devices.values())) if len(self.devices) == len(devices) == 1 else ()
+        streams: dict[int, list[tuple[int, str, ThreadEvents]]] = {device: [] for device in devices}
+        for (device, stream, what), thread in self.device.items():
+            streams[device].append((stream, what, thread))
         for device in devices:
             process = builder.process(f"/device:GPU:{device}", self.devices.get(device, only), self.stats)
-            for (owner, stream, what), thread in self.device.items():
-                if owner == device:
-                    # A name with " - from #" is a line that was drawn from another one's work.
-                    put(process, stream, f"{what} - from #{stream}" if what else f"Stream #{stream}", thread)
-        pids = list(dict.fromkeys(pid for pid, _, _ in self.host))
-        for pid in pids:
+            for stream, what, thread in streams[device]:
+                # A name with " - from #" is a line that was drawn from another one's work.
+                put(process, stream, f"{what} - from #{stream}" if what else f"Stream #{stream}", thread)
+        pids: dict[Any, list[tuple[Any, bool, ThreadEvents]]] = {}
+        for (pid, tid, python), thread in self.host.items():
+            pids.setdefault(pid, []).append((tid, python, thread))
+        for pid, threads in pids.items():
             alone = "" if len(pids) == 1 else f" {self.processes.get(pid) or 'process'} {pid}"
             zero = Stat(ZERO, round(base), "int64")
             named = process_name(self.processes.get(pid, ""))  # some write kernels without their category
             named = named if named.startswith("/device:") else f"/host:CPU{alone}"
             process = builder.process(named, (*self.about, zero), self.stats)
-            for (owner, tid, python), thread in self.host.items():
-                if owner == pid:
-                    label = self.labels.get((pid, tid)) or f"thread {tid}"
-                    put(process, number_of(tid), f"{label} Python" if python else label, thread)
+            for tid, python, thread in threads:
+                label = self.labels.get((pid, tid)) or f"thread {tid}"
+                put(process, number_of(tid), f"{label} Python" if python else label, thread)
+        if complete:
+            self.quota.say(builder.findings)
         builder.draw(self.flows.arrows(shift), [lines.get(self._place(place)) for place in self.flows.lines])
         self.readings.build(builder, base, {**self.processes, "memory": "memory"}, _DIGITS)
         return builder.build(self.names, complete=complete, warnings=source.warnings)

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from powertui import plugins
-from powertui.data.formats.source import OpenedFile, describe, open_file
+from powertui.data.formats.source import OpenedFile, describe, open_file, refuse_filler
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Clock, Trace
 from powertui.errors import PowertuiError, UnreadableFile
@@ -126,6 +126,7 @@ def clock_rule(name: str) -> ClockRule:
 
 def _pick(source: OpenedFile) -> Reader:
     """The reader that is surest of this content. Raises `UnreadableFile` with what the file looks like."""
+    refuse_filler(source)
     scores = {id(reader): _sure(reader, source) for reader in readers()}
     ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
     if scores[id(ranked[0])] <= 0:

@@ -18,6 +18,7 @@ from typing import BinaryIO
 from powertui.data import elsewhere, limits
 from powertui.data.formats import foreign
 from powertui.data.formats.foreign import READABLE
+from powertui.data.gzip_stream import MAX_EMPTY_MEMBERS, TOO_MANY_EMPTY, GzipStream
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Warn
 from powertui.data.wire.stored import Stored
@@ -26,12 +27,14 @@ from powertui.errors import FileChanged, UnreadableFile
 HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin with much HLO text
 CHUNK = 1 << 20
 _LOOK = limits.SMALL  # bytes unpacked between two looks at what is free
-_FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
 
 _GZIP = b"\x1f\x8b"
 _LFS = b"version https://git-lfs"
+_BLANKS = b" \t\r\n"
 _REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
 
+_ONLY_ZEROS = "contains only zero bytes: the disk was full, or the copy was interrupted"
+_NOTHING_WRITTEN = "The program that wrote it had nothing to write. Profile again."
 _PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
 
 
@@ -50,7 +53,11 @@ class OpenedFile:
         self.head = content.read(0, min(HEAD, content.size)).tobytes()
         self.compressed = self.head[:2] == _GZIP
         if self.compressed:
-            self.head = b"".join(_Inflater(content, HEAD, limit).first())
+            inflater = _Inflater(content, HEAD, limit)
+            self.head = b"".join(inflater.first())
+            if not self.head:
+                problem, hint = _why_unpacked_empty(inflater.problem)
+                raise UnreadableFile(path, problem, hint=hint)
 
     def stored(self) -> Stored:
         """All bytes, inflated when they must be. Those of a plain file stay on the disk until they are asked for."""
@@ -175,37 +182,57 @@ class _Inflater:
                 return
 
     def __iter__(self) -> Iterator[bytes]:
-        content, total, out = self._content, self._content.size, 0
-        engine = zlib.decompressobj(wbits=31)
-        feed, at = b"", 0
-        while True:
-            if not feed:
-                feed = content.read(at, min(at + _FEED, total)).tobytes() if at < total else b""
-                at += len(feed)
-                if not feed:
-                    break
+        packed, out = GzipStream(self._content.size, self._read), 0
+        while not packed.ended:
             try:
-                piece = engine.decompress(feed, self._size)
+                piece = packed.unpack(self._size)
             except zlib.error:
-                self.problem = f"the gzip stream is damaged near byte {at - len(feed):,}; what came before it was read"
+                self.problem = f"the gzip stream is damaged near byte {packed.fetched:,}; what came before it was read"
                 return
-            feed = engine.unused_data if engine.eof else engine.unconsumed_tail
-            self.done = at - len(feed)
+            self.done = packed.done
             out += len(piece)
             if piece:
                 yield piece
-            self.problem = self.limit.unpacks_too_far(self.done, out)
+            self.problem = packed.problem or self.limit.unpacks_too_far(self.done, out)
             if self.problem:
                 return
-            if engine.eof:
-                if content.read(self.done, min(self.done + 2, total)).tobytes() != _GZIP:
-                    return  # the end, or padding after it
-                engine = zlib.decompressobj(wbits=31)
-        tail = engine.flush()
-        if tail:
-            yield tail
-        if not engine.eof:
-            self.problem = f"the gzip stream ends in the middle ({total:,} bytes): the file is truncated; what is there was read"
+        if packed.cut:
+            size = f"{self._content.size:,} bytes"
+            self.problem = f"the gzip stream ends in the middle ({size}): the file is truncated; what is there was read"
+
+    def _read(self, lo: int, hi: int) -> bytes:
+        return self._content.read(lo, hi).tobytes()
+
+
+def _why_unpacked_empty(problem: str) -> tuple[str, str]:
+    """Why a gzip file unpacks to nothing, and what to do."""
+    if problem == TOO_MANY_EMPTY:
+        return f"is empty: its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing", _NOTHING_WRITTEN
+    if problem:
+        return problem.removesuffix("; what came before it was read").removesuffix("; what is there was read"), "Copy it again."
+    return "is empty: it unpacks to 0 bytes", _NOTHING_WRITTEN
+
+
+def refuse_filler(source: OpenedFile) -> None:
+    """Raise `UnreadableFile` for a file that begins with 64 KiB of blanks or zero bytes, or contains nothing else."""
+    filler, what = (_BLANKS, "blanks") if source.head[:1].strip(_BLANKS) == b"" else (b"\0", "zero bytes")
+    if source.head.strip(filler) or source.head == b"\n":  # which is also how a profile begins that was cut after a byte
+        return
+    reach = 0
+    for piece in source.chunks():
+        content = piece.lstrip(filler)
+        reach += len(piece) - len(content)
+        if content:
+            raise UnreadableFile(
+                source.path,
+                f"begins with {reach:,} {what}, as no recording does",
+                hint="Copy the original again. If it begins like this, too, the program that wrote it went wrong.",
+            )
+    if source.warnings:  # it could not be read to its end
+        raise UnreadableFile(source.path, f"begins with {reach:,} {what}; {source.warnings[0].cause}", hint="Copy it again.")
+    if filler == _BLANKS:
+        raise UnreadableFile(source.path, "is empty: it contains only blanks", hint=_NOTHING_WRITTEN)
+    raise UnreadableFile(source.path, _ONLY_ZEROS, hint="Copy it again.")
 
 
 def looks_mangled(head: bytes) -> bool:
@@ -231,12 +258,12 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
         return known
     if looks_mangled(head):
         return MANGLED, MANGLED_HINT
+    if head and not head.strip(b"\0"):
+        return _ONLY_ZEROS, "Copy it again."
     text = head[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     lower = text[:512].lower()
     if lower.startswith((b"<!doctype html", b"<html")):
         return "is a web page, not a profile", "Download the file itself."
-    if not head.strip(b"\x00"):
-        return "holds only zero bytes: the disk was full, or the copy was interrupted", "Copy it again."
     if text[:1] in (b"{", b"["):
         return _describe_json(head)
     if len(head) > 12 and head[8:12] and _is_tfevents(head):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from powertui.data.formats import flow_ends, json_flows
-from powertui.data.formats.builder import TraceBuilder
+from powertui.data.formats.builder import MAX_PROCESSES, LineQuota, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -17,7 +18,7 @@ from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, arg_text, begin, read, spoken
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
-from powertui.data.formats.json_threads import BEGINS, ENDS, OPEN, ThreadEvents, coded, number_of, spread
+from powertui.data.formats.json_threads import BEGINS, ENDS, OPEN, LeftOut, ThreadEvents, coded, number_of, spread
 from powertui.data.formats.json_times import IMPOSSIBLE, UNIX_US, Impossible, Origin, clock_of, in_reach
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.own_export import PROCESSES, OwnExport
@@ -51,6 +52,9 @@ class _Collector:
         self.builder = builder
         self.stats, self.names = ArgStats(text), PairNames()
         self.threads: dict[tuple[Any, Any], ThreadEvents] = {}
+        self.quota = LineQuota()
+        self._beyond = LeftOut(self.quota)  # every thread that is not read
+        self._labels: dict[tuple[Any, Any], str] = {}  # of threads, by what the file says of them
         self.processes: dict[Any, str] = {}
         self.origin = Origin()  # the ts that is the trace's zero: 0 where times count from the session's start
         self.counts_from: TimeOrigin | None = None
@@ -70,7 +74,7 @@ class _Collector:
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
             + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes))
+            + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes) + len(self._labels))
         )
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
@@ -106,10 +110,13 @@ class _Collector:
                 usable[at] = False
         good = usable[which]
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
+        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[which]
+        good &= ~beyond
         called, name_of = coded(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
         index = [self._named(pair, tokens) for pair in called]
         name = np.array(index, np.uint32)[name_of]
         phase = batch.phase[rows]
+        self.quota.left_out += int((beyond & (phase != ord("E"))).sum())
         begins, ends = phase == ord("B"), phase == ord("E")
         length = np.where(phase == ord("X"), batch.length[rows], 0)
         if good.any():
@@ -167,6 +174,8 @@ class _Collector:
     def _thread(self, pid: Any, tid: Any) -> ThreadEvents:
         thread = self.threads.get((pid, tid))
         if thread is None:
+            if not self.quota.admits(pid):
+                return self._beyond
             thread = self.threads[pid, tid] = ThreadEvents()
         return thread
 
@@ -216,6 +225,9 @@ class _Collector:
         category = clean(as_text(event.get("cat", "")))
         key = (event.get("pid"), f"{category or 'spans'} (asynchronous)")
         thread = self._thread(*key)
+        if thread is self._beyond:
+            self.quota.left_out += what != "end"
+            return
         thread.label = key[1]
         waiting = self._begun.setdefault((*key, _identity(event)), [])
         if what == "end":
@@ -243,7 +255,7 @@ class _Collector:
         if event.get("name") == "process_name":
             self.processes[event.get("pid")] = label
         elif event.get("name") == "thread_name":
-            self._thread(event.get("pid"), event.get("tid")).label = label
+            self._labels[event.get("pid"), event.get("tid")] = label
 
     def member(self, key: str, value: Any) -> None:
         """Something that stands beside the events."""
@@ -267,7 +279,8 @@ class _Collector:
         waiting: dict[tuple[Any, Any], int] = {}
         for (owner, label, _), rows in self._begun.items():
             waiting[owner, label] = waiting.get((owner, label), 0) + len(rows)
-        of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {pid: [] for pid in self.processes}
+        # Processes that are named and have no events are shown as idle.
+        of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {pid: [] for pid in islice(self.processes, MAX_PROCESSES)}
         for (pid, tid), thread in self.threads.items():
             of_process.setdefault(pid, []).append((tid, thread))
         lines: dict[Any, Track | None] = {}
@@ -278,13 +291,17 @@ class _Collector:
                     builder.findings.add(_STRAY, count=len(thread.ends))
                     continue
                 lines[pid, tid] = process.add(
-                    number_of(tid), thread.label or _called(tid), thread.line(0, self.last, final=complete)
+                    number_of(tid),
+                    self._labels.get((pid, tid)) or thread.label or _called(tid),
+                    thread.line(0, self.last, final=complete),
                 )
                 builder.findings.add(_STRAY, count=thread.stray)
                 left = thread.left + waiting.get((pid, tid), 0)
                 builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=left)
         builder.draw(self.flows.arrows(), [lines.get(place) for place in self.flows.lines])
         self.readings.build(builder, base, self.processes)
+        if complete:
+            self.quota.say(builder.findings)
         if complete and self.count == WRITERS_LIMIT:
             builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
         return builder.build(self.names, complete=complete, warnings=source.warnings)

@@ -6,7 +6,6 @@ exception. Names are kept as the system gives them, odd ones too.
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
 import zlib
@@ -18,11 +17,16 @@ from typing import NamedTuple
 
 from powertui.data import elsewhere
 from powertui.data.formats import filenames
+from powertui.data.gzip_stream import GZIP, GzipStream
 from powertui.data.model import Warn
 
 # How much of a tree is looked at. A home folder given by mistake must not take minutes.
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 40
+# Runs are linked one by one or by the folder that they lie in. What holds more names is a disk, not a logdir.
+MAX_LINKED_ENTRIES = 20_000
+
+_SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
 
 # Trees that hold no logs and are large.
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache"})
@@ -34,6 +38,66 @@ class FoundFile(NamedTuple):
     path: str
     name: str
     size: int
+
+
+class _Step(NamedTuple):
+    """A folder that a walk comes to."""
+
+    folder: str
+    depth: int
+    linked: bool  # a link leads to it, or to a folder above it
+
+
+class _Links:
+    """Which folders behind links a walk goes into: none that the tree itself is in, none of the system's, and not too many."""
+
+    def __init__(self, root: str) -> None:
+        self.entries = 0  # names in folders that links lead to
+        self._root = root
+        self._real_root = os.path.realpath(root)
+        own = {_device(root), _device(os.sep)}
+        self._system_devices = {_device(folder) for folder in _SYSTEM_FOLDERS} - own
+        self._above: list[str] = []
+        self._system: list[str] = []
+        self._unsearched: list[str] = []
+
+    def admit(self, step: _Step, device: int) -> bool:
+        """Whether the walk goes into this folder."""
+        if device in self._system_devices:
+            self._system.append(step.folder)
+            return False
+        if not step.linked:
+            return True
+        real = os.path.realpath(step.folder)
+        if self._real_root.startswith(real.rstrip(os.sep) + os.sep):
+            self._above.append(step.folder)
+            return False
+        if self.entries >= MAX_LINKED_ENTRIES:
+            self._unsearched.append(step.folder)
+            return False
+        return True
+
+    def problems(self) -> list[Warn]:
+        """What was not searched and why, one sentence for each kind."""
+        kinds = (
+            (self._above, "leads to a folder above the logdir and was not followed"),
+            (self._system, "is a folder of the system (/proc, /sys or /dev) and was not searched"),
+            (self._unsearched, f"was not searched: the links here lead to more than {MAX_LINKED_ENTRIES:,} names"),
+        )
+        return [Warn(folders[0], "", cause + _and_more(len(folders) - 1)) for folders, cause in kinds if folders]
+
+
+def _and_more(count: int) -> str:
+    if not count:
+        return ""
+    return f" … and {count:,} more {'folder was' if count == 1 else 'folders were'} not searched"
+
+
+def _device(folder: str) -> int:
+    try:
+        return os.stat(folder).st_dev  # noqa: PTH116
+    except OSError:
+        return -1
 
 
 @dataclass
@@ -51,36 +115,41 @@ class Tree:
         self._within = str(self.root).rstrip(os.sep) + os.sep
 
     def walk(self) -> Iterator[str]:
-        """All folders below the root, each once, in a stable order. Links are followed, loops are not."""
+        """All folders below the root, each once, in a stable order. Links are followed, but not to where the tree itself lies."""
+        links = _Links(str(self.root))
         seen: set[tuple[int, int]] = set()
-        stack: list[tuple[str, int]] = [(str(self.root), 0)]
+        stack: list[_Step] = [_Step(str(self.root), 0, linked=False)]
         while stack:
-            folder, depth = stack.pop()
+            step = stack.pop()
             try:
-                status = os.stat(folder)  # noqa: PTH116
+                status = os.stat(step.folder)  # noqa: PTH116
             except OSError as error:
-                self.problems.append(Warn(folder, "", f"cannot be examined: {reason(error)}"))
+                self.problems.append(Warn(step.folder, "", f"cannot be examined: {reason(error)}"))
                 continue
-            if (status.st_dev, status.st_ino) in seen:
+            place = (status.st_dev, status.st_ino)
+            if place in seen or not links.admit(step, status.st_dev):
                 continue
-            seen.add((status.st_dev, status.st_ino))
-            _, below = self.listing(folder)
-            yield folder
-            if self.entries >= MAX_ENTRIES or depth >= MAX_DEPTH:
-                if (below or (stack and self.entries >= MAX_ENTRIES)) and not self.truncated:
-                    self.truncated = True
-                    what = f"{self.entries:,} names" if self.entries >= MAX_ENTRIES else f"{depth} levels of folders"
-                    self.problems.append(
-                        Warn(
-                            str(self.root),
-                            "",
-                            f"the tree is too large to scan: stopped after {what}. Name a folder further down",
-                        )
-                    )
-                if self.entries >= MAX_ENTRIES:
-                    return
+            seen.add(place)
+            files, below = self.listing(step.folder)
+            links.entries += (len(files) + len(below)) if step.linked else 0
+            yield step.folder
+            if self.entries >= MAX_ENTRIES:
+                self._stop(f"{self.entries:,} names", len(stack) + len(below))
+                break
+            if step.depth >= MAX_DEPTH:
+                self._stop(f"{step.depth} levels of folders", len(below))
                 continue
-            stack.extend((name, depth + 1) for name in reversed(below))
+            for name in reversed(below):
+                stack.append(_Step(name, step.depth + 1, step.linked or os.path.islink(name)))  # noqa: PTH114
+        self.problems += links.problems()
+
+    def _stop(self, reach: str, unsearched: int) -> None:
+        """Say once that the walk does not go on here."""
+        if unsearched and not self.truncated:
+            self.truncated = True
+            more = f"{unsearched:,} more {'folder was' if unsearched == 1 else 'folders were'} not searched"
+            cause = f"the tree is too large to scan: stopped after {reach}, … and {more}. Name a folder further down"
+            self.problems.append(Warn(str(self.root), "", cause))
 
     def listing(self, folder: str) -> tuple[list[FoundFile], list[str]]:
         """(files that may matter, folders) of one folder, both by name."""
@@ -142,22 +211,30 @@ def head_of(path: str, count: int = 4096) -> bytes:
     try:
         with Path(path).open("rb") as stream:
             head = stream.read(count)
-        if head.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as stream:
-                head = stream.read(count)
-    except (OSError, EOFError, zlib.error):
+            if not head.startswith(GZIP):
+                return head
+            file = stream.fileno()
+            return _first(GzipStream(os.fstat(file).st_size, lambda lo, hi: os.pread(file, hi - lo, lo)), count)
+    except OSError:
         return b""
-    return head
 
 
 def _unpacked(head: bytes, count: int) -> bytes:
     """As much as the first bytes of a file hold."""
-    if not head.startswith(b"\x1f\x8b"):
+    if not head.startswith(GZIP):
         return head[:count]
+    return _first(GzipStream(len(head), lambda lo, hi: head[lo:hi]), count)
+
+
+def _first(packed: GzipStream, count: int) -> bytes:
+    """So many bytes of what a gzip file unpacks to, or all that can be unpacked."""
+    out = b""
     try:
-        return zlib.decompressobj(31).decompress(head, count)
+        while len(out) < count and not packed.ended:
+            out += packed.unpack(count - len(out))
     except zlib.error:
-        return b""
+        return out
+    return out
 
 
 def reason(error: OSError | ValueError) -> str:

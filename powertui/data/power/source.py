@@ -11,15 +11,16 @@ from functools import cached_property
 from pathlib import Path
 
 from powertui.data import elsewhere, limits
+from powertui.data.gzip_stream import MAX_EMPTY_MEMBERS, GzipStream
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.errors import UnreadableFile
 
 _HEAD = 65536  # what sniffing may look at
-_FEED = 1 << 18  # compressed bytes a time: what zlib leaves over is copied, so keep it small
 _MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
 
 _GZIP = b"\x1f\x8b"
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # PowerShell's `>` writes UTF-16
+_EMPTY_HINT = "The program that recorded it had nothing to write. Record it again."
 SQLITE = b"SQLite format 3\x00"
 
 
@@ -91,19 +92,24 @@ class LogFile:
         return raw if not raw.startswith(_GZIP) else b"".join(self._unpacking(raw))
 
     def _unpacking(self, raw: bytes) -> Iterator[bytes]:
-        size, checked = 0, 0
+        packed = GzipStream(len(raw), lambda lo, hi: raw[lo:hi])
+        size, checked, damaged = 0, 0, False
         try:
-            for done, piece in _unpacked(raw):
+            while not packed.ended:
+                piece = packed.unpack(limits.PIECE)
                 size += len(piece)
                 if size - checked > limits.SMALL:  # what is free changes meanwhile
                     self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
                     checked = size
-                if problem := self.limit.unpacks_too_far(done, size):
+                if problem := self.limit.unpacks_too_far(packed.done, size):
                     raise UnreadableFile(self.path, problem.partition(":")[0], hint=limits.HINT)
                 yield piece
         except zlib.error:
-            pass  # what was unpacked before the damage is still good
+            damaged = True  # what was unpacked before the damage is still good
         self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
+        if not size and not damaged and not packed.cut:
+            begin = f"its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing" if packed.problem else "it unpacks to 0 bytes"
+            raise UnreadableFile(self.path, f"is empty: {begin}", hint=_EMPTY_HINT)
         if not size:
             raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
 
@@ -178,25 +184,6 @@ class LogFile:
         if data.startswith(_MARKS[0][0]):
             return data[3:]
         return self.text.encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
-
-
-def _unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """What a gzip file holds, piece by piece, and how much of the file was consumed. It may hold several, one after the other."""
-    at = 0
-    while raw.startswith(_GZIP, at):
-        unpack = zlib.decompressobj(31)
-        feed = b""
-        while not unpack.eof:
-            if not feed:
-                feed = raw[at : at + _FEED]
-                at += len(feed)
-                if not feed:  # cut off here: what zlib still holds is good
-                    yield at, unpack.flush()
-                    return
-            piece = unpack.decompress(feed, 1 << 20)
-            feed = unpack.unused_data if unpack.eof else unpack.unconsumed_tail  # at eof Pythons differ in both
-            yield at - len(feed), piece
-        at -= len(feed)
 
 
 def _decode(data: bytes) -> str:

@@ -37,8 +37,11 @@ class Outline(NamedTuple):
     stretches: list[MessagePart]  # those that hold fields which were only counted
 
 
-def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
-    """`wire.hop`, window by window. Fields numbered `skip` are counted; other payloads that are large are not read."""
+def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) -> Outline:
+    """`wire.hop`, window by window. Fields numbered `skip` are counted; other payloads that are large are not read.
+
+    Without `empty`, messages of no bytes are dropped as they come: two bytes of the file, of which columns would make sixty.
+    """
     hi = min(hi, stored.size)
     width = WINDOW if skip else _OUTLINE
     buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
@@ -50,6 +53,8 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0) -> Outline:
         data = stored.read(at, end, buffer)
         found = wire.hop(data, 0, len(data), skip)
         skipped += found.skipped
+        if not empty:
+            found = _filled(found)
         fields += len(found.number)
         stored.admit(fields * _FIELD)
         if found.bad < 0 or end == hi:
@@ -99,6 +104,16 @@ def _varint(data: Bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value & (1 << 64) - 1, at + step + 1
     return 0, -1
+
+
+def _filled(found: Hop) -> Hop:
+    """Without messages of no bytes."""
+    rows = np.flatnonzero((found.wire != wire.LEN) | (found.hi > found.lo))
+    if len(rows) == len(found.number):
+        return found
+    return found._replace(
+        number=found.number[rows], wire=found.wire[rows], value=found.value[rows], lo=found.lo[rows], hi=found.hi[rows]
+    )
 
 
 def _moved(found: Hop, by: int) -> Hop:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from powertui.data import gzip_stream
 from powertui.data.formats import gzip_blocks, json_events, json_pure, kineto, registry, trace_json
 from powertui.data.formats.gzip_blocks import GzipBlocks
 from powertui.data.formats.json_batch import ENCLOSING, FLOW_IN, FLOW_OUT, HAS_ID, EventBatch, Scanner
@@ -117,7 +118,7 @@ def test_arguments_are_read_where_they_stand(tmp_path: Path, name: str, way: str
 def test_blocks_of_gzip_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gzip_blocks, "BLOCK", 1_000)
     monkeypatch.setattr(gzip_blocks, "KEPT", 3)
-    monkeypatch.setattr(gzip_blocks, "_FEED", 50)
+    monkeypatch.setattr(gzip_stream, "_MOST_FEED", 50)
     lot = random.Random(1)
     text = bytes(lot.randrange(256) for _ in range(20_000)) + b"x" * 30_000
     packed = gzip.compress(text[:13_000]) + gzip.compress(text[13_000:])

@@ -6,6 +6,8 @@ incremental clock is told as what passed since its last reading, the first time 
 
 from __future__ import annotations
 
+import bisect
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +39,7 @@ class Clocks:
         self.unknown = 0  # readings of clocks that no snapshot ties to it
         self._readings: dict[tuple[int, int], list[_Reading]] = {}  # by sequence (0: the machine's) and clock
         self._scales: dict[tuple[int, int], _Scale] = {}
+        self._shifts: dict[tuple[int, int], list[tuple[int, int]]] = {}  # (clock_ns, trace_ns - clock_ns), by clock_ns
 
     def snapshot(self, packet: int, sequence: int, message: Any) -> None:
         """One more; they come in the order of the file."""
@@ -53,19 +56,23 @@ class Clocks:
             if not tied:
                 return
             key, ns = tied[0]
-            trace_ns = int(self._moved(key, np.array([ns], np.int64))[0])
+            shifts = self._shifts[key]
+            trace_ns = ns + shifts[max(bisect.bisect_right(shifts, ns, key=_first) - 1, 0)][1]
         for key, ns in read.items():
             self._readings.setdefault(key, []).append(_Reading(packet, ns, trace_ns))
+            bisect.insort(self._shifts.setdefault(key, []), (ns, trace_ns - ns), key=_first)
 
     def times(self, packet: Int64s, sequence: Int64s, clock: Int64s, told: Int64s) -> Int64s:
         """Readings in ns of the primary clock. Rows are in the order of the file."""
         out: Int64s = told.copy()
-        own = np.where(clock >= _OWN_FROM, sequence, 0)
-        for number in _few(clock):
-            of_clock = clock == number
-            for owner in _few(own[of_clock]):
-                rows = of_clock & (own == owner)
-                out[rows] = self._times((owner, number), packet[rows], told[rows])
+        owner = np.where(clock >= _OWN_FROM, sequence, 0)
+        order = np.lexsort((clock, owner))  # of equal clocks in the order of the file
+        changes = (np.diff(clock[order]) != 0) | (np.diff(owner[order]) != 0)
+        bounds = [0, *(np.flatnonzero(changes) + 1).tolist(), len(order)]
+        for lo, hi in pairwise(bounds if len(order) else ()):
+            rows = order[lo:hi]
+            key = (int(owner[rows[0]]), int(clock[rows[0]]))
+            out[rows] = self._times(key, packet[rows], told[rows])
         return out
 
     def _times(self, key: tuple[int, int], packet: Int64s, told: Int64s) -> Int64s:
@@ -91,9 +98,7 @@ class Clocks:
 
     def _moved(self, key: tuple[int, int], ns: Int64s) -> Int64s:
         """By the last snapshot before each."""
-        readings = sorted(self._readings[key], key=lambda one: one.clock_ns)
-        at = np.array([one.clock_ns for one in readings], np.int64)
-        by = np.array([one.trace_ns - one.clock_ns for one in readings], np.int64)
+        at, by = np.array(self._shifts[key], np.int64).T
         moved: Int64s = ns + by[np.maximum(np.searchsorted(at, ns, side="right") - 1, 0)]
         return moved
 
@@ -116,7 +121,5 @@ def _key(sequence: int, clock: int) -> tuple[int, int]:
     return (sequence if clock >= _OWN_FROM else 0, clock)
 
 
-def _few(values: Int64s) -> list[int]:
-    """Each value once."""
-    ordered = np.sort(values)
-    return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))].tolist() if len(ordered) else []
+def _first(shift: tuple[int, int]) -> int:
+    return shift[0]

@@ -11,6 +11,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats.builder import FileWarnings
 from powertui.data.formats.source import OpenedFile, describe
+from powertui.data.limits import PIECE, SMALL
 from powertui.data.model import Bools, Int64s
 from powertui.data.wire import LEN, windows
 from powertui.data.wire.stored import Stored
@@ -20,7 +21,6 @@ from powertui.errors import UnreadableFile
 PACKET = 1
 SLICE = 1 << 18  # packets looked at together
 _PACKED = wire.tag(50, LEN)
-_MOST = 1 << 33  # bytes that one packet may unpack to
 
 
 @dataclass
@@ -66,12 +66,15 @@ def find(source: OpenedFile, findings: FileWarnings) -> Packets:
     """All packets of a file. Raises `UnreadableFile` where there is none."""
     stored = source.stored()
     stored.admit = lambda need: source.limit.check(source.path, need)
-    outline = windows.hop(stored, 0, stored.size).hop
+    outline = windows.hop(stored, 0, stored.size, empty=False).hop
     lo, hi = outline.ranges(PACKET)
     if outline.bad >= 0:
         findings.add("the trace ends in the middle or is damaged; what came before was read", f"byte {outline.bad:,}")
         if len(hi) and outline.bad < int(hi[-1]):
             lo, hi = lo[:-1], hi[:-1]  # the last packet was cut
+    if not len(lo) and outline.bad < 0 and source.head.startswith(bytes((wire.tag(PACKET, LEN), 0))):
+        hint = "The tracing service had nothing to write. Check which data sources its configuration names, and trace again."
+        raise UnreadableFile(source.path, "is empty: it contains only empty packets", hint=hint)
     if not len(lo):
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
@@ -89,16 +92,25 @@ def _unpacked(source: OpenedFile, findings: FileWarnings, alone: Packets, packed
     """Packets that lie deflated in others come into their place."""
     memory = bytearray()
     los, his, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]
+    checked = 0
     for row, first, last in packed:
         begin = len(memory)
         try:
-            memory += zlib.decompressobj().decompress(alone.read(first, last, False), _MOST)
+            for piece in _inflated(alone.read(first, last, False)):
+                memory += piece
+                if len(memory) - checked > SMALL:  # what is free changes meanwhile
+                    source.limit.check(source.path, len(memory), "it unpacks to")
+                    checked = len(memory)
+                if problem := source.limit.unpacks_too_far(last - first, len(memory) - begin):
+                    findings.add(f"a packed packet was cut: {problem}")
+                    break
         except zlib.error:
+            del memory[begin:]
             findings.add("packed packets could not be unpacked and were left out")
             continue
-        source.limit.check(source.path, len(memory), "it unpacks to")
-        inner = wire.hop(np.frombuffer(bytes(memory[begin:]), np.uint8), 0, len(memory) - begin)
-        lo, hi = inner.ranges(PACKET)
+        unpacked = Stored(source.path, memory=memory[begin:])
+        unpacked.admit = lambda need: source.limit.check(source.path, need)
+        lo, hi = windows.hop(unpacked, 0, unpacked.size, empty=False).hop.ranges(PACKET)
         los.append(lo + begin)
         his.append(hi + begin)
         places.append(row + np.arange(1, len(lo) + 1) / (len(lo) + 1))
@@ -106,3 +118,12 @@ def _unpacked(source: OpenedFile, findings: FileWarnings, alone: Packets, packed
     inside = np.arange(sum(map(len, los))) >= len(alone.lo)
     stored = Stored(source.path, memory=memory)
     return Packets(np.concatenate(los)[order], np.concatenate(his)[order], inside[order], alone.stored, stored)
+
+
+def _inflated(packed: bytes) -> Iterator[bytes]:
+    """What these bytes unpack to, a bounded piece at a time."""
+    engine = zlib.decompressobj()
+    while packed and not engine.eof:
+        yield engine.decompress(packed, PIECE)
+        packed = engine.unconsumed_tail
+    yield engine.flush(PIECE)

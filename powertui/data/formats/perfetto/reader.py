@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
+from powertui.data.formats.builder import (
+    MAX_COUNTERS,
+    MAX_PROCESSES,
+    FileWarnings,
+    LineEvents,
+    LineQuota,
+    ProcessBuilder,
+    TraceBuilder,
+)
 from powertui.data.formats.flow_ends import FINISH, STEP, FlowEnds
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.pairing import pair
@@ -19,7 +27,7 @@ from powertui.data.formats.perfetto.packets import slices
 from powertui.data.formats.perfetto.tracks import Tracks, TrackTarget
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_NS, Bools, Int64s, Trace, Track, UInt64s
+from powertui.data.model import PS_PER_NS, Bools, Floats, Int64s, Trace, Track, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, schemas
 
 _EVENT = 400  # bytes of memory for each while it is read
@@ -67,6 +75,7 @@ class PerfettoReader:
         self.findings: FileWarnings = self.builder.findings
         self.names = PairNames()
         self.clocks, self.tracks = Clocks(), Tracks()
+        self.quota = LineQuota()
         self.events = Defined([], [], [], [])
         self.notes = Defined([], [], [], [])
         self.texts = Defined([], [], [], [])
@@ -268,10 +277,11 @@ class PerfettoReader:
             "timestamps of a clock that no snapshot ties to the others were taken as they are", count=self.clocks.unknown
         )
         start = (stamps - zero) * PS_PER_NS
-        code, places = self._places(uuid, has_uuid, sequence)
-        for place in places:
-            if place.counter is not None:
-                self._counter(place, np.flatnonzero(good & counting & (code == place.code)), start, kept)
+        code, places, read = self._places(uuid, has_uuid, sequence)
+        self.quota.left_out = int((good & ~read[code]).sum()) if len(code) else 0
+        self.quota.say(self.findings)
+        good = good & read[code] if len(code) else good
+        self._counters(places, code, good & counting, start, kept)
         self._rail_counters(zero)
         name = self._names(kept, packet, sequence)
         self._lines(places, code, good & ~counting, kind, start, name, kept)
@@ -285,8 +295,8 @@ class PerfettoReader:
         firsts += [ms * 1_000_000 for _, _, ms, _ in self.rails[:1] if ms]
         return min(firsts, default=0)
 
-    def _places(self, uuid: Int64s, has_uuid: Bools, sequence: Int64s) -> tuple[Int64s, list[TrackTarget]]:
-        """Which track each event is on. Events that name none are on their sequence's."""
+    def _places(self, uuid: Int64s, has_uuid: Bools, sequence: Int64s) -> tuple[Int64s, list[TrackTarget], Bools]:
+        """Which track each event is on, and which tracks are read. Events that name none are on their sequence's."""
         keys = np.stack((np.where(has_uuid, uuid, sequence), has_uuid.astype(np.int64)))
         order = np.lexsort((keys[0], keys[1]))
         new = np.ones(len(order), np.bool_)
@@ -298,11 +308,30 @@ class PerfettoReader:
             self.tracks.place(number, key, by_uuid=bool(named))
             for number, (key, named) in enumerate(zip(firsts[0].tolist(), firsts[1].tolist(), strict=True))
         ]
-        return code, places
+        read = np.zeros(len(places), np.bool_)
+        counters = 0
+        for number in np.argsort(order[new], kind="stable").tolist():  # as they come in the file
+            counters += places[number].counter is not None
+            if places[number].counter is None:
+                read[number] = self.quota.admits(places[number].process)
+            else:
+                read[number] = counters <= MAX_COUNTERS
+        return code, places, read
 
-    def _counter(self, place: TrackTarget, rows: Int64s, start: Int64s, kept: _Columns) -> None:
+    def _counters(self, places: list[TrackTarget], code: Int64s, counting: Bools, start: Int64s, kept: _Columns) -> None:
+        """Each counter track's readings."""
+        rows = np.flatnonzero(counting)
+        rows = rows[np.argsort(code[rows], kind="stable")]
+        bounds = np.searchsorted(code[rows], np.arange(len(places) + 1))
+        values = np.concatenate(kept.value) if kept.value else np.zeros(0)
+        for place in places:
+            mine = rows[bounds[place.code] : bounds[place.code + 1]]
+            if place.counter is not None and len(mine):
+                self._counter(place, mine, start, values)
+
+    def _counter(self, place: TrackTarget, rows: Int64s, start: Int64s, every: Floats) -> None:
         assert place.counter is not None
-        values = np.concatenate(kept.value)[rows]
+        values = every[rows]
         if place.counter.incremental:
             order = np.argsort(start[rows], kind="stable")
             rows, values = rows[order], np.cumsum(np.nan_to_num(values[order]))
@@ -311,8 +340,13 @@ class PerfettoReader:
     def _rail_counters(self, zero: int) -> None:
         """Energy since the machine started, as a supply rail's meter counts it."""
         table = np.array(self.rails, np.int64).reshape(-1, 4)
-        for number, name in enumerate(self.tracks.rails):
-            rows = table[table[:, 1] == number]
+        table = table[np.argsort(table[:, 1], kind="stable")]
+        bounds = np.searchsorted(table[:, 1], np.arange(len(self.tracks.rails) + 1))
+        self.findings.add(
+            f"supply rails beyond the first {MAX_COUNTERS:,} were left out", count=len(self.tracks.rails) - MAX_COUNTERS
+        )
+        for number, name in enumerate(self.tracks.rails[:MAX_COUNTERS]):
+            rows = table[bounds[number] : bounds[number + 1]]
             told = rows[:, 2] > 0
             ns = np.where(told, rows[:, 2] * 1_000_000, self.stamps[rows[:, 0]])
             self.builder.counter(name, "J", "", (ns - zero) * PS_PER_NS, rows[:, 3] / 1e6)
@@ -359,11 +393,16 @@ class PerfettoReader:
         rows = rows[np.lexsort((np.arange(len(rows)), start[rows], line_of))]
         bounds = np.searchsorted(to[code[rows]] if len(rows) else rows, np.arange(len(merged) + 1))
         lines: list[Track | None] = [None] * len(merged)
-        processes = {process: self.builder.process(process, (), source) for process in dict.fromkeys(p for p, _, _ in merged)}
+        processes: dict[str, ProcessBuilder] = {}
+        for process in dict.fromkeys(process for process, _, _ in merged):
+            if len(processes) < MAX_PROCESSES:
+                processes[process] = self.builder.process(process, (), source)
         for (process, key, label), line in merged.items():
             mine = rows[bounds[line] : bounds[line + 1]]
             if not len(mine):
                 continue
+            if process not in processes:  # its place among the first was taken by processes without events
+                processes[process] = self.builder.process(process, (), source)
             stretch = mine[(kind[mine] == _BEGIN) | (kind[mine] == _END)]
             found = pair(kind[stretch] == _BEGIN)
             self.findings.add("ends without a begin were left out", count=found.stray)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from powertui.data.formats.json_stats import clean
@@ -125,6 +127,11 @@ class Tracks:
             name = f"{self._threads.get((pid or 0, tid)) or f'thread {tid}'} {name}"
         return TrackTarget(code, process, _short(key), name, track.counter)
 
+    @cached_property
+    def _name_counts(self) -> Counter[str]:
+        """How many processes have each name. Asked for when all are known."""
+        return Counter(self._processes.values())
+
     def _owner(self, track: _Track) -> tuple[int | None, int | None]:
         """Process and thread of the nearest track above that has them."""
         tid = track.tid
@@ -141,8 +148,9 @@ class Tracks:
         if pid is None:
             return "trace"
         name = self._processes.get(pid)
-        same = sum(other == name for other in self._processes.values()) > 1
-        return f"process {pid}" if not name else f"{name} {pid}" if same else name
+        if not name:
+            return f"process {pid}"
+        return f"{name} {pid}" if self._name_counts[name] > 1 else name
 
 
 def _short(key: int) -> int:
