@@ -163,6 +163,7 @@ complete -c powertui -n '__fish_seen_subcommand_from capture' -l host-level -x -
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l device-level -x -a '0 1 2' -d 'of what devices do (default: 1)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l python-level -x -a '0 1' -d '1: calls of Python functions (default: 0)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l no-hlo -d 'leave out the compiled programs: a smaller file, ops without shapes'
+complete -c powertui -n '__fish_seen_subcommand_from capture' -l patience -x -d 'how long to wait for the server'\''s answer beyond -t (default: 30s)'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l delay -x -d 'wait this long first'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l every -x -d 'again and again, e.g. 10m, until Ctrl+C; opens nothing'
 complete -c powertui -n '__fish_seen_subcommand_from capture' -l keep -x -d 'of those, keep the last N'

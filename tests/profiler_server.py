@@ -10,11 +10,15 @@ It reads requests with a decoder of its own, so that it cannot share a mistake w
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +30,17 @@ import h2.events
 
 from tests.synthetic import xplane
 
+ROOT = Path(__file__).parents[1]
 EXISTS = "Another profiling session active."
+_PROGRAM = """
+import sys
+from tests.profiler_server import ProfilerServer
+with ProfilerServer(**eval(sys.argv[1])) as server:
+    print(server.port, flush=True)
+    server.began.wait()
+    print("began", flush=True)
+    sys.stdin.read()
+"""
 Fields = dict[int, list[Any]]
 
 
@@ -76,6 +90,8 @@ class ProfilerServer:
     said: str = ""  # grpc-message
     writes: bool = True  # the profile, where the request says
     root: str = ""  # instead of the repository root that the request names: a disk that is not ours
+    size: int = 0  # bytes of the profile at least
+    cuts: bool = False  # the profile ends in the middle; then it answers as it would, or `hold`s, or `dies`
     empty: bool = False
     results: tuple[tuple[str, bytes], ...] = ()
     steps: Sequence[int] = (0, 1, 2)  # of the profile
@@ -83,6 +99,7 @@ class ProfilerServer:
     stubborn: bool = False  # and not even then
     takes_s: float = 0.0  # before it answers
     dies: bool = False  # close the connection in the middle
+    mute: bool = False  # write the profile, and never answer
     greeting: bytes | None = None  # said instead of HTTP/2
     silent: bool = False
     asked: list[tuple[str, Fields]] = field(default_factory=list)
@@ -170,6 +187,22 @@ class ProfilerServer:
                     raise ConnectionError
                 wire.receive_data(piece)
 
+    def _write(self, request: Fields) -> None:
+        root, session, host = (request[number][0].decode() for number in (5, 6, 7))
+        folder = Path(self.root or root) / session
+        folder.mkdir(parents=True, exist_ok=True)
+        data = b"\x0a\x00" if self.empty else profile(self.began_ns, self.steps)
+        padding = max(0, self.size - len(data))
+        data += xplane.blob(3, b"w" * padding) if padding else b""  # a warning, which profiles may hold
+        path = folder / f"{host}.xplane.pb"
+        with path.open("wb", buffering=0) as file:  # as far as the disk takes it, like a real one
+            rest = memoryview(data[: len(data) // 2] if self.cuts else data)
+            while rest:
+                try:
+                    rest = rest[file.write(rest) :]
+                except OSError as error:
+                    raise OSError(error.errno, error.strerror, str(path)) from None
+
     def _answer(self, one: socket.socket, wire: Any, stream: int, method: str, request: Fields) -> bool:
         self.asked.append((method, request))
         head = [(":status", "200"), ("content-type", "application/grpc")]
@@ -181,22 +214,40 @@ class ProfilerServer:
             return True
         self.began.set()
         self.began_ns = time.time_ns()
+        if self.cuts:
+            self._write(request)
         if self.dies:
             return False
         time.sleep(self.takes_s)
         if self.hold:
             (self.closed if self.stubborn else self.terminated).wait()
+        if not self.status and self.writes and not self.results and not self.cuts:
+            try:
+                self._write(request)
+            except OSError as error:  # a real one answers like this
+                self.status, self.said = 13, f"{error.filename}; {error.strerror}"
+        if self.mute:
+            self.closed.wait()
         if self.status:
             wire.send_headers(stream, [*head, ("grpc-status", str(self.status)), ("grpc-message", self.said)], end_stream=True)
             return True
-        root, session, host = (request[number][0].decode() for number in (5, 6, 7))
-        if self.writes and not self.results:
-            folder = Path(self.root or root) / session
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{host}.xplane.pb").write_bytes(b"\x0a\x00" if self.empty else profile(self.began_ns, self.steps))
         results = b"".join(xplane.blob(6, xplane.blob(1, name.encode()) + xplane.blob(2, data)) for name, data in self.results)
         message = results + (xplane.number(7, 1) if self.empty else b"")
         wire.send_headers(stream, head)
         self._send(one, wire, stream, b"\0" + struct.pack(">I", len(message)) + message)
         wire.send_headers(stream, [("grpc-status", "0")], end_stream=True)
         return True
+
+
+@contextmanager
+def server_process(**settings: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A stand-in server in a process of its own, which can be killed, and its address."""
+    words = [sys.executable, "-c", _PROGRAM, repr(settings)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, f"127.0.0.1:{process.stdout.readline().strip()}"
+        finally:
+            process.kill()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from powertui.capture.where import unwritable
-from powertui.errors import PowertuiError
+from powertui.capture.where import complete_file, unwritable
+from powertui.errors import CaptureError, PowertuiError
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.process import RecorderProcess
-from powertui.sampler.source import Stamp
 from powertui.sampler.targets import Target
 
 __all__ = ["NAME", "PowerAround"]
@@ -33,7 +33,7 @@ class PowerAround:
         )
         self.notes: list[str] = []
         self._recorder.on_event(lambda event: self.notes.append(event.text) if event.level != "info" else None)
-        self.begun: Stamp | None = None  # the profile, when it has
+        self.began = self.ended = False  # the profile
         self._beside: Path | None = None  # the same file, in the session's folder
         self._timer: threading.Timer | None = None
         self._over = False
@@ -44,11 +44,13 @@ class PowerAround:
 
     def begin(self, name: str) -> None:
         """The profile begins now."""
-        self.begun = self._recorder.mark(name, BEGIN)
+        self._recorder.mark(name, BEGIN)
+        self.began = True
 
     def end(self, name: str) -> None:
         """It has ended."""
         self._recorder.mark(name, END)
+        self.ended = True
 
     def show(self, folder: Path) -> None:
         """Let the file, which still grows, lie in this folder too. A file system with one name for each has it there at the end."""
@@ -93,12 +95,26 @@ class PowerAround:
 
     def _move(self, path: Path) -> None:
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-            self.path.rename(path)
+            self._rename(path)
             self._beside = path
         except OSError as error:
             self.notes.append(unwritable(path, error).message)
+        except CaptureError as error:
+            self.notes.append(error.message)
+
+    def _rename(self, path: Path) -> None:
+        """Rename the recording, or copy it where the session's folder is on another file system."""
+        try:
+            self.path.rename(path)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with self.path.open("rb") as source, complete_file(path) as copy:
+                shutil.copyfileobj(source, copy)
+            self.path.unlink()
 
 
 def _second_name(path: Path, folder: Path) -> Path:

@@ -58,6 +58,7 @@ class WhileRecording:
         self._looked_s = 0.0
         self._steps = StepClock()
         self._until: int | None = None  # the last step that is wanted
+        self._slow = False  # the profile is late, which was said
         self.taken: Taken | None = None
 
     def __enter__(self) -> WhileRecording:
@@ -147,7 +148,10 @@ class WhileRecording:
         self._say(f"{why} Capturing {length:g} s now.")
         return replace(plan, asked=replace(plan.asked, seconds=length))
 
-    def _enough(self, _stage: Stage) -> bool:
+    def _enough(self, stage: Stage) -> bool:
+        if stage.sentence() and not self._slow:
+            self._slow = True
+            self._say(f"Waiting for the profile from {' and '.join(stage.slow)}, at most {stage.deadline_s:.0f} s in all.")
         if self._over.is_set():
             return True
         if self._until is None:

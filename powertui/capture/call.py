@@ -25,7 +25,7 @@ from powertui.errors import CaptureError
 __all__ = ["Call"]
 
 PATIENCE_S = 5.0  # for a connection, and for the first bytes of a server
-_MOST = 1 << 30  # bytes of an answer: old servers send their results in it
+MAX_ANSWER = 256 << 20  # bytes: old servers send their results in it, which were packed and of a million events at most
 _PIECE = 1 << 16
 _WINDOW = 1 << 24
 
@@ -38,7 +38,6 @@ class Call:
         self.socket: socket.socket | None = None
         self.failure: CaptureError | None = None
         self.sent = False  # it was asked, or that was begun
-        self.left = False  # nobody waited for the answer
         self.path = ""  # of the file that is to be written: named where that fails
         self._h2: Any = None
         self._stream = 0
@@ -67,7 +66,12 @@ class Call:
     def leave(self) -> None:
         """Wait no more. The server goes on by itself."""
         if not self.done:
-            self.left, self.failure = True, problems.not_waited_for(str(self.address), self.path)
+            self.failure = problems.not_waited_for(str(self.address), self.path)
+
+    def give_up(self, waited_s: float) -> None:
+        """Its time is over."""
+        if not self.done:
+            self.failure = problems.did_not_answer(str(self.address), waited_s, self.path)
 
     def close(self) -> None:
         if self.socket is not None:
@@ -83,7 +87,7 @@ class Call:
         from h2.settings import SettingCodes
 
         try:
-            self.socket = socket.create_connection((self.address.host, self.address.port), timeout=PATIENCE_S)
+            self.socket = _connection(self.address, PATIENCE_S)
         except OSError as error:
             raise problems.unreachable(str(self.address), error) from None
         _probe(self.socket)
@@ -167,8 +171,9 @@ class Call:
         elif isinstance(event, events.DataReceived):
             self._body += event.data
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            if len(self._body) > _MOST:
-                self.failure = problems.closed(str(self.address), "its answer is larger than 1 GiB")
+            if len(self._body) > MAX_ANSWER:
+                size = f"{MAX_ANSWER >> 20} MiB"
+                self.failure = problems.closed(str(self.address), f"its answer is larger than {size}")
         elif isinstance(event, events.StreamEnded):
             self._judge()
         elif isinstance(event, (events.StreamReset, events.ConnectionTerminated)) and not self._answered:
@@ -200,6 +205,33 @@ class Call:
         waiting = self._h2.data_to_send()
         if waiting and self.socket is not None:
             self.socket.sendall(waiting)
+
+
+def _connection(address: ServerAddress, limit_s: float) -> socket.socket:
+    """Connect to the first of the host's addresses that answers, within one time for all of them."""
+    until = time.monotonic() + limit_s
+    failure: OSError = TimeoutError()
+    for family, kind, protocol, _, place in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+        left_s = until - time.monotonic()
+        if left_s <= 0:
+            break
+        try:
+            connection = socket.socket(family, kind, protocol)
+        except OSError as error:  # a family that this machine has not
+            failure = error
+            continue
+        try:
+            connection.settimeout(left_s)
+            connection.connect(place)
+            connection.settimeout(PATIENCE_S)
+        except BaseException as error:
+            connection.close()
+            if not isinstance(error, OSError):
+                raise
+            failure = error
+        else:
+            return connection
+    raise failure
 
 
 def _text(value: str | bytes) -> str:

@@ -9,15 +9,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from powertui.capture import dynolog
+from powertui.capture import dynolog, profile_file
 from powertui.capture.dynolog import Daemon
 from powertui.capture.others import TOLD
+from powertui.capture.problems import ProfileLost
 from powertui.errors import CaptureError, UsageError
 
 __all__ = ["ready", "stopped", "take"]
 
 ASKS_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
 PATIENCE_S = 120.0  # it warms up for 5 s, and writes what may be a large file
+USUAL_S = 25.0  # beyond the asked time: it looks every 5 s, waits for a daemon for up to 10, warms up for 5, and writes
 _TELL_S = 0.25
 _QUIET_S = 1.0  # without change, after which a file that ends like JSON is whole
 
@@ -38,8 +40,8 @@ def ready(pid: int) -> bytes:
     return dynolog.socket_of(environ)
 
 
-def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] = lambda _: False) -> Path:
-    """Ask for a profile, and wait for its file. `told` hears how long we have waited, and may end that with True."""
+def take(pid: int, seconds: float, folder: Path, on_wait: Callable[[float, float], bool] = lambda _past_s, _limit_s: False) -> Path:
+    """Ask for a profile, and wait for its file. `on_wait(past_s, limit_s)` returns True to stop waiting."""
     name = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in socket.gethostname())
     path = folder / f"{name}_{pid}.{time.time_ns() // 10**6}.pt.trace.json"
     where = ready(pid)
@@ -48,20 +50,20 @@ def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] =
     begun = time.monotonic()
     size, since, last = -1, begun, begun - _TELL_S
     with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:
-        while time.monotonic() - begun < (seconds + PATIENCE_S if daemon.ordered else ASKS_S):
+        while time.monotonic() - begun < (limit_s := seconds + PATIENCE_S if daemon.ordered else ASKS_S):
             daemon.look(_TELL_S)
             now = time.monotonic()
             if now - last >= _TELL_S:
                 last = now
-                if told(now - begun):
-                    raise stopped()
+                if on_wait(now - begun, limit_s):
+                    raise stopped(folder)
                 written = _written(path)
                 there = written.stat().st_size if written is not None else -1
                 size, since = there, since if there == size else now
                 if written is not None and now - since >= _QUIET_S and _whole(written):
                     return written
-                if not Path(f"/proc/{pid}").exists() and now - since >= _QUIET_S:
-                    raise CaptureError(f"Process {pid} ended before its profile was written.")
+                if not _runs(pid) and now - since >= _QUIET_S:
+                    raise ProfileLost(f"Process {pid} ended before its profile was written.", hint=_put_away(written))
     if not daemon.asked:
         raise CaptureError(
             f"Process {pid} did not ask for anything to profile within {ASKS_S:g} s.",
@@ -72,21 +74,47 @@ def take(pid: int, seconds: float, folder: Path, told: Callable[[float], bool] =
         raise CaptureError(
             f"Process {pid} is taking another profile already.", hint="Wait until the program's own profiling is over."
         )
-    raise CaptureError(
-        f"Process {pid} wrote no profile to {folder}.",
-        hint="Kineto writes where the program may write, and only while it runs ops. Its messages are on the program's terminal.",
-    )  # fmt: skip
+    raise ProfileLost(
+        f"Process {pid} wrote no whole profile to {folder} within {limit_s:.3g} s.",
+        hint=_put_away(_written(path))
+        or "Kineto writes where the program may write, and only while it runs ops. Its messages are on the program's terminal.",
+    )
 
 
-def stopped() -> CaptureError:
+def stopped(folder: Path) -> CaptureError:
     """Somebody did not want to wait any longer."""
-    return CaptureError("Stopped before Kineto had written its profile, which cannot be ended early.")
+    return ProfileLost(
+        "Stopped before Kineto had written its profile, which cannot be ended early.",
+        hint=f"It may still write it, to {folder}.",
+    )
+
+
+def _put_away(path: Path | None) -> str:
+    """Take a trace that ends in the middle from its final name, and report what became of it; "" where there is none."""
+    if path is None:
+        return ""
+    aside = profile_file.set_aside(path)
+    if aside is None:
+        return f"{path} ends in the middle and is no whole profile. You may not rename it."
+    return f"What was written of the profile ends in the middle. It is kept in {aside}."
+
+
+def _runs(pid: int) -> bool:
+    """A program that was killed stays listed until its parent has heard of it."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b")")[2].split()[:1] not in ([b"Z"], [b"X"])
 
 
 def _written(path: Path) -> Path | None:
     """The file: under its name, or with the pid that Kineto puts into it."""
     stem = path.name.removesuffix(".pt.trace.json")
-    return next((one for one in path.parent.iterdir() if one.name.startswith(stem) and one.name.endswith(".json")), None)
+    for candidate in path.parent.iterdir():
+        if candidate.name.startswith(stem) and candidate.name.endswith(".json") and candidate.is_file():
+            return candidate
+    return None
 
 
 def _whole(path: Path) -> bool:

@@ -33,6 +33,12 @@ class ProfileRequest:
     device_level: int = 1
     python_level: int = 0
     hlo: bool = True  # the compiled programs too: names and shapes of ops come from there
+    patience_s: float = 30.0  # beyond `seconds`, for the server's answer: writing a profile of 100 MB takes a few seconds
+
+    @property
+    def limit_s(self) -> float:
+        """How long an answer is waited for, from when the server was asked."""
+        return self.seconds + self.patience_s
 
 
 class ServerAnswer(NamedTuple):

@@ -10,7 +10,11 @@ from powertui.errors import CaptureError
 from powertui.plain import plain
 
 __all__ = [
+    "NotWritten",
+    "ProfileLost",
     "closed",
+    "cut_file",
+    "did_not_answer",
     "empty",
     "no_answer",
     "not_a_profiler",
@@ -33,6 +37,14 @@ _ROOM = "Make room there, or choose another --logdir."
 
 # grpc-status of an answer
 _OK, _CANCELLED, _DEADLINE, _EXISTS, _DENIED, _FULL, _PRECONDITION, _UNIMPLEMENTED = 0, 1, 4, 6, 7, 8, 9, 12
+
+
+class ProfileLost(CaptureError):
+    """The profiler had begun, and its profile did not come: what was recorded beside it is worth keeping."""
+
+
+class NotWritten(ProfileLost):
+    """The server reports that it could not write the profile."""
 
 
 def unreachable(where: str, error: OSError) -> CaptureError:
@@ -73,7 +85,7 @@ def no_answer(where: str) -> CaptureError:
 def closed(where: str, why: str = "") -> CaptureError:
     """It went away in the middle of a capture."""
     because = f" ({plain(why, 120)})" if why else ""
-    return CaptureError(
+    return ProfileLost(
         f"{where} closed the connection before the profile was written{because}.", hint="Check whether the program still runs."
     )
 
@@ -90,7 +102,20 @@ def not_asked(where: str) -> CaptureError:
 
 def not_waited_for(where: str, path: str) -> CaptureError:
     """Ctrl+C, twice."""
-    return CaptureError(f"Stopped before {where} had written its profile.", hint=f"It may still write it, to {path}.")
+    return ProfileLost(f"Stopped before {where} had written its profile.", hint=f"It may still write it, to {path}.")
+
+
+def did_not_answer(where: str, waited_s: float, path: str) -> CaptureError:
+    """The deadline for its answer is over."""
+    return ProfileLost(
+        f"{where} did not answer within {waited_s:.3g} s.",
+        hint=f"It may still write the profile, to {path}. To wait longer, use --patience 5min.",
+    )
+
+
+def cut_file(where: str, path: str) -> CaptureError:
+    """The server answered that all is well, and its file ends in the middle."""
+    return ProfileLost(f"{path} ends in the middle, although {where} answered that it is written.", hint=_ROOM)
 
 
 def refused(where: str, status: int, said: str, path: str) -> CaptureError:
@@ -100,9 +125,9 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
     if status == _UNIMPLEMENTED:
         return CaptureError(f"{where} is a gRPC server, but not a profiler server.", hint="Name the port of the profiler's server.")
     if "no space left" in low or "disk quota" in low or "disk full" in low:
-        return CaptureError(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
+        return NotWritten(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
     if status == _DENIED or "permission denied" in low or "read-only file system" in low:
-        return CaptureError(
+        return NotWritten(
             f"The server may not write {path}.",
             hint="Choose a --logdir that the program may write to: it writes the profile itself.",
         )
@@ -112,7 +137,7 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
             hint="Wait until that one ends, or until the program's own profiling (a TensorBoard callback, say) is over.",
         )
     text = words.rstrip(".") or "no reason was given"
-    return CaptureError(f"{where} could not take the profile: {text} (grpc status {status}).")
+    return NotWritten(f"{where} could not take the profile: {text} (grpc status {status}).")
 
 
 def empty(where: str, seconds: float) -> CaptureError:

@@ -14,7 +14,7 @@ from powertui.capture.call import PATIENCE_S, Call
 from powertui.capture.messages import ProfileRequest, ServerAnswer
 from powertui.errors import CaptureError
 
-__all__ = ["Outcome", "Server", "check", "empty", "named", "take"]
+__all__ = ["AnswerWait", "Outcome", "Server", "check", "empty", "named", "take"]
 
 _LOOK_S = 0.25  # between two looks at the clock and at whoever may want to stop
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -33,7 +33,20 @@ class Outcome(NamedTuple):
     server: Server
     answer: ServerAnswer | None  # None where there is a problem instead
     problem: CaptureError | None
-    unfinished: bool = False  # nobody waited until it had answered
+
+    @property
+    def lost(self) -> bool:
+        """Its profiler had begun, and no profile came."""
+        return isinstance(self.problem, problems.ProfileLost)
+
+
+class AnswerWait(NamedTuple):
+    """How long the servers have been waited for, and which ones still are."""
+
+    past_s: float  # since they were asked
+    limit_s: float  # when they are given up
+    servers: tuple[str, ...]  # that have not answered
+    ending: bool  # they were told to end now
 
 
 def named(addresses: Sequence[ServerAddress]) -> tuple[Server, ...]:
@@ -56,14 +69,19 @@ def check(addresses: Sequence[ServerAddress]) -> None:
 
 
 def take(
-    servers: Sequence[Server], asked: ProfileRequest, root: str, session: str, *, told: Callable[[float], bool] = lambda _: False,
+    servers: Sequence[Server],
+    asked: ProfileRequest,
+    root: str,
+    session: str,
+    *,
+    on_wait: Callable[[AnswerWait], bool] = lambda _: False,
     started: Callable[[], None] = lambda: None,
-) -> tuple[tuple[Outcome, ...], bool]:  # fmt: skip
-    """Ask all of them and wait for every answer.
+) -> tuple[tuple[Outcome, ...], bool]:
+    """Ask all of them and wait for every answer, each until its deadline.
 
-    `started` is called once all were asked, `told` a few times a second with the seconds since then; when it answers True, or at
-    Ctrl+C, the sessions are ended, and what they have by then is written: the second value says so. After a second Ctrl+C nothing
-    is waited for.
+    `started` is called once all were asked, `on_wait` a few times a second from then on; when it answers True, or at Ctrl+C, the
+    sessions are ended, and what they have by then is written: the second value says so. After a second Ctrl+C nothing is waited
+    for.
     """
     calls = [Call(server.address) for server in servers]
     stop = False
@@ -76,7 +94,7 @@ def take(
             for call in calls:
                 if not call.sent and call.failure is None:
                     call.failure = problems.not_asked(str(call.address))
-        early = _wait(calls, session, asked.seconds, told, stop)
+        early = _Waiter(calls, session, asked, on_wait).wait(stop)
         return tuple(_outcome(call, server) for call, server in zip(calls, servers, strict=True)), early
     finally:
         for call in calls:
@@ -99,51 +117,90 @@ def _ask(calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest
                 call.failure = error
 
 
-def _wait(calls: Sequence[Call], session: str, seconds: float, told: Callable[[float], bool], stop: bool) -> bool:
-    begun, ended, looked = time.monotonic(), stop and all(call.done for call in calls), -_LOOK_S
-    while open_ := [call for call in calls if not call.done]:
-        try:
-            if stop and not ended:
-                ended = True
-                _terminate([call.address for call in open_], session)
-            past = time.monotonic() - begun
-            until_end = seconds - past if past < seconds else _LOOK_S
-            for call in select.select(open_, [], [], min(_LOOK_S, until_end))[0]:
-                call.receive()
-            now = time.monotonic() - begun
-            if now - looked >= _LOOK_S or now >= seconds > past:  # a server that talks all the time is no reason to look more often
-                looked, stop = now, told(now) or stop
-        except KeyboardInterrupt:
-            if ended:
-                for call in open_:
-                    call.leave()
-                return True
-            stop = True
-    return ended
+class _Waiter:
+    """Takes the answers as they come."""
+
+    def __init__(self, calls: Sequence[Call], session: str, asked: ProfileRequest, on_wait: Callable[[AnswerWait], bool]) -> None:
+        self._calls, self._session, self._asked, self._on_wait = calls, session, asked, on_wait
+        self._begun = time.monotonic()
+        self._limit_s = asked.limit_s
+        self._looked_s = -_LOOK_S
+        self._ending = False  # the servers were told to end
+
+    def wait(self, stop: bool) -> bool:
+        """Until all have answered or their time is over. True when they were ended early."""
+        if stop and not self._open():
+            return True
+        while self._open():
+            try:
+                if stop and not self._ending:
+                    self._end_early()
+                self._receive()
+                stop = self._look() or stop
+            except KeyboardInterrupt:
+                if self._ending:
+                    for call in self._open():
+                        call.leave()
+                    return True
+                stop = True
+            if self._past_s() >= self._limit_s:
+                for call in self._open():
+                    call.give_up(self._limit_s)
+        return self._ending
+
+    def _open(self) -> list[Call]:
+        return [call for call in self._calls if not call.done]
+
+    def _past_s(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _end_early(self) -> None:
+        """From here on the servers have only to write what they have."""
+        self._ending = True
+        self._limit_s = min(self._limit_s, self._past_s() + self._asked.patience_s)
+        _terminate([call.address for call in self._open()], self._session)
+
+    def _receive(self) -> None:
+        past_s = self._past_s()
+        until_end_s = self._asked.seconds - past_s if past_s < self._asked.seconds else _LOOK_S
+        for call in select.select(self._open(), [], [], min(_LOOK_S, until_end_s))[0]:
+            call.receive()
+
+    def _look(self) -> bool:
+        """Report a few times a second, however much a server talks, and once when the asked time is over."""
+        past_s = self._past_s()
+        at_end = past_s >= self._asked.seconds > self._looked_s
+        if past_s - self._looked_s < _LOOK_S and not at_end:
+            return False
+        self._looked_s = past_s
+        waiting = tuple(str(call.address) for call in self._open())
+        return self._on_wait(AnswerWait(past_s, self._limit_s, waiting, self._ending))
 
 
 def _terminate(addresses: Sequence[ServerAddress], session: str) -> None:
     """End its session now, at all of them. A server that knows no such call ends when the time is up."""
     calls = [Call(address) for address in addresses]
-    for call in calls:
-        try:
-            call.connect()
-            call.send(messages.TERMINATE, messages.terminate(session))
-        except CaptureError as error:
-            call.failure = error
-    until = time.monotonic() + PATIENCE_S
-    while (open_ := [call for call in calls if not call.done]) and (left := until - time.monotonic()) > 0:
-        for call in select.select(open_, [], [], left)[0]:
-            call.receive()
-    for call in calls:
-        call.close()
+    try:
+        for call in calls:
+            try:
+                call.connect()
+                call.send(messages.TERMINATE, messages.terminate(session))
+            except CaptureError as error:
+                call.failure = error
+        until = time.monotonic() + PATIENCE_S
+        while (open_ := [call for call in calls if not call.done]) and (left := until - time.monotonic()) > 0:
+            for call in select.select(open_, [], [], left)[0]:
+                call.receive()
+    finally:
+        for call in calls:
+            call.close()
 
 
 def _outcome(call: Call, server: Server) -> Outcome:
     try:
         answer = messages.answer(call.answer)
     except CaptureError as error:
-        return Outcome(server, None, error, call.left)
+        return Outcome(server, None, error)
     return Outcome(server, answer, None)
 
 

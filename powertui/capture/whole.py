@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from powertui.capture import around, kineto, problems, servers, where
+from powertui import units
+from powertui.capture import around, fetching, kineto, problems, profile_file, servers, where
 from powertui.capture.address import ServerAddress
 from powertui.capture.around import PowerAround
+from powertui.capture.fetching import FetchProgress
 from powertui.capture.messages import ProfileRequest
-from powertui.capture.servers import Server
+from powertui.capture.problems import NotWritten, ProfileLost
+from powertui.capture.servers import AnswerWait, Outcome
 from powertui.capture.where import SessionPlace
 from powertui.errors import Cancelled, CaptureError, PowertuiError
 from powertui.sampler.targets import Target
@@ -23,6 +26,8 @@ __all__ = ["BEFORE", "SESSIONS", "WRITING", "Plan", "Stage", "Taken", "Waiting",
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
 BEFORE, _PROFILING, WRITING, _AFTER = "power before", "profiling", "waiting for the server to write the profile", "power after"
 _LOOK_S = 0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
+_SLOW_S = 3.0  # beyond the asked time: profiles of the programs in docs/capture.md were written within 1 s
+_QUIET_S = 0.5  # without a byte more, after which a file that ends in the middle is taken for abandoned
 
 
 class Stage(NamedTuple):
@@ -31,6 +36,22 @@ class Stage(NamedTuple):
     what: str
     past_s: float
     of_s: float | None  # None: as long as it takes
+    deadline_s: float | None = None  # when it is given up, which is of interest once somebody is slow
+    slow: tuple[str, ...] = ()  # who should have answered by now
+    ending: bool = False  # they were told to end already
+    keeps_power: bool = False  # when it is ended now
+    detail: str = ""  # how far it is, where that is not a time
+
+    def sentence(self, key: str = "Ctrl+C", *, short: bool = False) -> str:
+        """For somebody who may ask whether it hangs; "" while everything goes as usual."""
+        if not self.slow or self.deadline_s is None:
+            return ""
+        does = "stops waiting" if self.ending else "ends the capture"
+        power = " and keeps the power" if self.keeps_power else ""
+        names = " and ".join(self.slow)
+        if short:
+            return f"Waiting for {names}: {self.past_s:.0f} of {self.deadline_s:.0f} s. {key} {does}."
+        return f"Waiting for {names}: {self.past_s:.0f} s of at most {self.deadline_s:.0f} s. {key} {does}{power}."
 
 
 @dataclass(frozen=True)
@@ -66,7 +87,7 @@ class Taken:
     ended_ns: int = 0
     ended_s: float = 0.0  # the same moment on the clock that nobody sets
     stopped: bool = False  # before its time, by a person
-    unfinished: bool = False  # somebody did not wait until the servers had written
+    lost: bool = False  # a profiler had begun, and its profile did not come
 
     @property
     def good(self) -> bool:
@@ -81,15 +102,15 @@ class Waiting:
         self._told = told
         self.stopped = False
 
-    def look(self, what: str, past: float, of: float | None) -> bool:
-        self.stopped = self._told(Stage(what, past, of)) or self.stopped
+    def look(self, stage: Stage) -> bool:
+        self.stopped = self._told(stage) or self.stopped
         return self.stopped
 
     def wait(self, what: str, seconds: float, past: float = 0.0) -> None:
         """So long, of which some may be past, unless somebody stops it: Ctrl+C ends the wait, not the capture."""
         begun = time.monotonic() - past
         try:
-            while (past := time.monotonic() - begun) < seconds and not self.look(what, past, seconds):
+            while (past := time.monotonic() - begun) < seconds and not self.look(Stage(what, past, seconds)):
                 time.sleep(min(_LOOK_S, seconds - past))
         except KeyboardInterrupt:
             self.stopped = True
@@ -118,13 +139,22 @@ def take(
         waiting.wait(BEFORE, before if not waiting.stopped else 0.0)
         if waiting.stopped:
             raise Cancelled("Stopped before the profile began: nothing was captured.")
-        taken = _profile(plan, power, waiting) if plan.pid is None else _of_process(plan, plan.pid, power, waiting)
+        taken = _begun(plan)
+        if plan.pid is None:
+            _profile(plan, taken, power, waiting)
+        else:
+            _of_process(plan, plan.pid, taken, power, waiting)
         _after(plan, taken, power, waiting, meanwhile)
     finally:
         if power is not None:
             _end(power, taken, waiting)
     taken.stopped = waiting.stopped
     return taken
+
+
+def _begun(plan: Plan) -> Taken:
+    session = _session(plan)
+    return Taken(session, _folder(plan, session))
 
 
 def _after(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting, meanwhile: Callable[[Taken], bool]) -> None:
@@ -145,8 +175,9 @@ def _since(taken: Taken) -> float:
 
 
 def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
-    """What was recorded is kept where there is a profile, or where one may still come."""
-    keeps = taken.good or taken.unfinished if taken is not None else power.begun is not None
+    """Keep what was recorded where there is a profile, and where one had begun: nobody can record that power again."""
+    raised_inside = power.began and not power.ended
+    keeps = taken is not None and (taken.good or taken.lost or raised_inside)
     folder = taken.folder if taken is not None and keeps else None
     try:
         path = power.stop(folder)
@@ -159,92 +190,156 @@ def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
         path = ""
     if taken is not None:
         taken.power, taken.notes = path, [*taken.notes, *power.notes]
+        if path and not taken.good:
+            taken.notes.append(f"The power that was recorded is kept in {path}.")
 
 
-def _session(logdir: str) -> str:
+def _session(plan: Plan) -> str:
     """Named as TensorBoard names them: the local time. Two within a second get one each: the later one waits for its second."""
     while True:
         name = time.strftime("%Y_%m_%d_%H_%M_%S")
-        if not (Path(logdir) / SESSIONS / name).exists():
+        if not _folder(plan, name).exists():
             return name
         time.sleep(1.0 - time.time() % 1.0)
 
 
-def _profile(plan: Plan, power: PowerAround | None, waiting: Waiting) -> Taken:
-    session = _session(plan.logdir)
+def _folder(plan: Plan, session: str) -> Path:
+    return Path(plan.logdir) / session if plan.pid is not None else Path(plan.logdir) / SESSIONS / session
+
+
+def _profile(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting) -> None:
+    session = taken.session
     theirs = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
-    place = SessionPlace(Path(plan.logdir) / SESSIONS / session, f"{theirs}/{session}")
-    taken = Taken(session, place.here)
+    place = SessionPlace(taken.folder, f"{theirs}/{session}")
     seconds = plan.asked.seconds
 
-    def look(past: float) -> bool:
-        if past < seconds:
-            return waiting.look(_PROFILING, past, seconds)
-        return waiting.look(WRITING, past - seconds, None)
+    def on_wait(wait: AnswerWait) -> bool:
+        past_s = wait.past_s
+        if past_s < seconds and not wait.ending:
+            return waiting.look(Stage(_PROFILING, past_s, seconds))
+        slow = wait.servers if past_s >= seconds + _SLOW_S or wait.ending else ()
+        return waiting.look(Stage(WRITING, past_s, None, wait.limit_s, slow, wait.ending, power is not None))
 
     def started() -> None:
         taken.begun_ns = time.time_ns()
         if power is not None:
             power.begin(f"profile {session}")
 
-    outcomes, early = servers.take(servers.named(plan.addresses), plan.asked, theirs, session, told=look, started=started)
+    named = servers.named(plan.addresses)
+    outcomes, early = servers.take(named, plan.asked, theirs, session, on_wait=on_wait, started=started)
     taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
     waiting.stopped = waiting.stopped or early
     if power is not None:
         power.end(f"profile {session}")
     for index, outcome in enumerate(outcomes):
         if outcome.answer is None:
-            taken.problems += [outcome.problem] if outcome.problem else []
-            taken.unfinished = taken.unfinished or outcome.unfinished
+            _without_answer(taken, place, outcome)
             continue
         hop = plan.via[min(index, len(plan.via) - 1)] if plan.via else ""
         try:
-            _locate(taken, place, outcome.server, outcome.answer.results, hop)
+            _locate(taken, place, outcome, hop, waiting)
         except CaptureError as error:
             taken.problems.append(error)
+            taken.lost = True
         except KeyboardInterrupt:  # it is written: fetching it is what was not waited for
             waiting.stopped = True
             taken.elsewhere.append(where.command(place, outcome.server))
         nothing = servers.empty(outcome, plan.asked)
         if nothing is not None:
             taken.problems.append(nothing)
-    return taken
 
 
-def _of_process(plan: Plan, pid: int, power: PowerAround | None, waiting: Waiting) -> Taken:
+def _fetch_report(hop: str, waiting: Waiting) -> Callable[[FetchProgress], bool]:
+    def on_wait(progress: FetchProgress) -> bool:
+        size = units.size(progress.size) if progress.size is not None else "an unknown size"
+        detail = f"{units.size(progress.received)} of {size}"
+        return waiting.look(Stage(f"fetching the profile through {hop}", progress.past_s, None, detail=detail))
+
+    return on_wait
+
+
+def _without_answer(taken: Taken, place: SessionPlace, outcome: Outcome) -> None:
+    """A server that refused or went away may have left a file: complete, or one that ends in the middle."""
+    problem = outcome.problem
+    if problem is None:
+        return
+    taken.problems.append(problem)
+    taken.lost = taken.lost or outcome.lost
+    path = place.file(outcome.server)
+    state = profile_file.settled_state(path, _QUIET_S) if outcome.lost else "absent"
+    if state == "complete":
+        taken.files.append(str(path))
+        taken.notes.append(f"The profile is complete all the same: {path}.")
+    elif state == "incomplete" and isinstance(problem, NotWritten):
+        taken.notes.append(_removed(path))
+    elif state == "incomplete":
+        taken.notes.append(_put_away(path))
+    if not taken.lost:
+        with contextlib.suppress(OSError):
+            taken.folder.rmdir()  # a folder in which nothing is
+
+
+def _removed(path: Path) -> str:
+    """The server reported that it failed: what it left only takes room on a disk that is full."""
+    if profile_file.remove(path):
+        return f"The server left a file that ends in the middle. It was removed: {path}."
+    return f"The server left a file that ends in the middle, which you may not remove: {path}."
+
+
+def _put_away(path: Path) -> str:
+    """Take an incomplete file from its final name, and report what became of it."""
+    aside = profile_file.set_aside(path)
+    if aside is None:
+        return f"{path} ends in the middle and is no whole profile. You may not rename it."
+    return f"What was written of the profile ends in the middle. It is kept in {aside}."
+
+
+def _of_process(plan: Plan, pid: int, taken: Taken, power: PowerAround | None, waiting: Waiting) -> None:
     """Kineto begins by itself, some seconds after it was asked: the window in the recording is from asking to the file."""
-    session = _session(plan.logdir)
-    taken = Taken(session, Path(plan.logdir) / session)
+    name = f"profile {taken.session}"
 
-    def look(past: float) -> bool:
-        return waiting.look(f"waiting for Kineto to profile process {pid}", past, None)
+    def on_wait(past_s: float, limit_s: float) -> bool:
+        slow = (f"process {pid}",) if past_s >= plan.asked.seconds + kineto.USUAL_S else ()
+        stage = Stage(f"waiting for Kineto to profile process {pid}", past_s, None, limit_s, slow, keeps_power=power is not None)
+        return waiting.look(stage)
 
     taken.begun_ns = time.time_ns()
     if power is not None:
-        power.begin(f"profile {session}")
+        power.begin(name)
     try:
-        taken.files.append(str(kineto.take(pid, plan.asked.seconds, taken.folder, look)))
-    except (CaptureError, KeyboardInterrupt) as error:
-        waiting.stopped = waiting.stopped or not isinstance(error, CaptureError)
-        taken.problems += [error] if isinstance(error, CaptureError) else [kineto.stopped()]
+        taken.files.append(str(kineto.take(pid, plan.asked.seconds, taken.folder, on_wait)))
+    except CaptureError as error:
+        taken.problems.append(error)
+        taken.lost = isinstance(error, ProfileLost)
+    except KeyboardInterrupt:
+        waiting.stopped = taken.lost = True
+        taken.problems.append(kineto.stopped(taken.folder))
+    if not taken.files:
         with contextlib.suppress(OSError):
-            taken.folder.rmdir()
+            taken.folder.rmdir()  # nothing is in it
     taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
     if power is not None:
-        power.end(f"profile {session}")
-    return taken
+        power.end(name)
 
 
-def _locate(taken: Taken, place: SessionPlace, server: Server, results: tuple[tuple[str, bytes], ...], hop: str) -> None:
+def _locate(taken: Taken, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting) -> None:
+    server = outcome.server
+    path = place.file(server)
+    results = outcome.answer.results if outcome.answer is not None else ()
     if results:
-        taken.results += where.results(place, server, results)
+        for written in where.results(place, server, results):
+            taken.results.append(written)  # each as soon as it is there: the next may not fit
         taken.notes.append(problems.too_old(str(server.address)))
-        if not (place.file(server)).exists():
+        if not path.exists():
             return
     if hop:
-        where.fetch(place, server, hop)
-        taken.files.append(str(place.file(server)))
-    elif where.found(place, server):
-        taken.files.append(str(place.file(server)))
+        taken.files.append(str(fetching.fetch(place, server, hop, _fetch_report(hop, waiting))))
+        return
+    state = where.state(place, server)
+    if state == "complete":
+        taken.files.append(str(path))
+    elif state == "incomplete":
+        taken.notes.append(_put_away(path))
+        raise problems.cut_file(str(server.address), str(path))
     else:
         taken.elsewhere.append(where.command(place, server))

@@ -120,7 +120,7 @@ class LiveCapture:
 
     def _told(self, stage: Stage) -> bool:
         length = f"{stage.past_s:.0f} of {stage.of_s:g} s" if stage.of_s is not None else f"{stage.past_s:.0f} s"
-        words = f"{stage.what[:1].upper()}{stage.what[1:]}, {length}. P ends it."
+        words = stage.sentence("P") or f"{stage.what[:1].upper()}{stage.what[1:]}, {length}. P ends it."
         if words != self._said:
             self._said = words
             self._page.shell.from_thread(self._page.say, words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -24,6 +25,9 @@ EXAMPLES = (
 _LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
 _SIGNALLED = 128  # exit codes above it: ended by a signal
 _SOON_S = 1.0  # a repetition more often than this is none
+_USUAL_COLUMNS = 80  # of a terminal that does not say
+_LEAST_PATIENCE_S = 0.1  # a server needs some time to write, even where it has little
+_SELDOM_S = 10.0  # between two lines about one wait, where they are not written over each other
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +37,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pid", type=int, metavar="PID", help="a PyTorch program of this machine instead (see --other pytorch)")
     parser.add_argument("--logdir", metavar="DIR", help="logdir to write to; the server writes the profile, so it must be able to")
     _profiling(parser)
+    parser.add_argument("--patience", metavar="TIME", default="30s",
+                        help="how long to wait for the server's answer beyond -t (default: 30s)")  # fmt: skip
     parser.add_argument("--delay", metavar="TIME", default="0s", help="wait this long first")
     parser.add_argument("--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing")
     parser.add_argument("--keep", type=int, metavar="N", help="of those, keep the last N")
@@ -152,7 +158,8 @@ def _asked_of(args: argparse.Namespace) -> ProfileRequest:
     from powertui.capture.messages import ProfileRequest
 
     length = common.seconds(args.time, "-t", 0.001, 3600.0)
-    return ProfileRequest(length, args.host_level, args.device_level, args.python_level, not args.no_hlo)
+    patience = common.seconds(args.patience, "--patience", _LEAST_PATIENCE_S, 86400.0)
+    return ProfileRequest(length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience)
 
 
 def _power_of(args: argparse.Namespace) -> tuple[Target, ...]:
@@ -183,23 +190,49 @@ def _say(text: str) -> None:
     print(f"powertui: {plain(text)}", file=sys.stderr, flush=True)
 
 
+def _columns(terminal: int) -> int:
+    try:
+        return os.get_terminal_size(terminal).columns or _USUAL_COLUMNS
+    except OSError:
+        return _USUAL_COLUMNS
+
+
 class _Progress:
-    """What is waited for: one line that is written over on a terminal, else one line for each thing."""
+    """What is waited for: one line that is written over on a terminal, else one line for each thing and seldom one more."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
         self._what = ""
+        self._slow_since: float | None = None  # how long was waited when it was last reported
 
     def told(self, stage: Stage) -> bool:
         """Say it; never asks to stop."""
         if self._live:
-            length = f" of {stage.of_s:g} s" if stage.of_s is not None else " s"
-            sys.stderr.write(f"\r\x1b[Kpowertui: {stage.what}, {stage.past_s:.1f}{length}")
-            sys.stderr.flush()
+            self._rewrite(stage)
         elif stage.what != self._what:
+            self._slow_since = None
             _say(stage.what + (f", {stage.of_s:.3g} s" if stage.of_s is not None else ""))
+        elif stage.sentence() and (self._slow_since is None or stage.past_s - self._slow_since >= _SELDOM_S):
+            self._slow_since = stage.past_s
+            _say(stage.sentence())
         self._what = stage.what
         return False
+
+    def _rewrite(self, stage: Stage) -> None:
+        """A line that is longer than the terminal cannot be written over: it is cut."""
+        from powertui.plain import plain
+
+        sentence = stage.sentence()
+        length = f" of {stage.of_s:g} s" if stage.of_s is not None else " s"
+        text = sentence or f"{stage.what}, {stage.detail or f'{stage.past_s:.1f}{length}'}"
+        columns = _columns(sys.stderr.fileno()) - 1
+        line = plain(f"powertui: {text}")
+        if len(line) > columns:
+            line = plain(text)
+        if len(line) > columns:
+            line = plain(stage.sentence(short=True) or text)[:columns]
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
 
     def clear(self) -> None:
         """Before anything else is said."""

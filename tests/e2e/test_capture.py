@@ -18,7 +18,8 @@ import pytest
 from tests.bmc.rmcpplus import Bmc
 from tests.e2e.terminal import Terminal, environment
 from tests.profiled_programs import PROGRAMS, TORCH, Program, clock_errors_s, interpreter, why_not
-from tests.profiler_server import ProfilerServer
+from tests.profiler_server import ProfilerServer, server_process
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]
@@ -110,10 +111,76 @@ def test_the_real_server_on_a_full_disk(name: str, tmp_path: Path) -> None:
                 pass
         with Program(name) as program:
             said = refused(program, small)
+        assert not list(small.rglob("*.xplane.pb*")), "the server left a file that ends in the middle"
     finally:
         subprocess.run(["umount", str(small)], check=True)
     assert f"The server's disk is full: it could not write {small}/plugins/profile/" in said
     assert "Make room there, or choose another --logdir." in said
+
+
+def test_a_server_that_is_killed_leaves_the_power_and_a_sentence(tmp_path: Path) -> None:
+    """Real processes, as a person runs them: the power is there to the end, and the exit code is no 0."""
+    with server_process(hold=True) as (process, where), Bmc() as bmc:
+        words = [*POWERTUI, "capture", where, "--logdir", str(tmp_path), "-t", "600s", "--before", "300ms", "--interval", "0.1"]
+        words += ["--host", f"127.0.0.1:{bmc.port}", "--user", "viewer"]
+        capture = subprocess.Popen(words, env=env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "began\n"
+        until(lambda: any(path.read_text().count(",ok,") >= 10 for path in tmp_path.glob("power-*.csv")))
+        process.kill()
+        out, said = capture.communicate(timeout=300)
+    assert capture.returncode == 1
+    log = session(tmp_path) / "power.csv"
+    assert out == f"{log}\n"
+    assert f"powertui: The power that was recorded is kept in {log}.\n" in said
+    assert "closed the connection before the profile was written" in said
+    assert "Traceback" not in said
+    assert log.read_text().count(",ok,") >= 10
+    assert "# ended" in log.read_text()
+
+
+def test_a_server_that_never_answers_is_given_up_and_ctrl_c_is_offered(tmp_path: Path) -> None:
+    with ProfilerServer(mute=True, writes=False) as server, Bmc() as bmc:
+        words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--before", "300ms"]
+        words += ["--host", f"127.0.0.1:{bmc.port}", "--user", "viewer", "--patience"]
+        done = subprocess.run([*words, "4s"], env=env(), capture_output=True, text=True, check=False, timeout=300)
+        waits = [line for line in done.stderr.splitlines() if "Waiting for" in line]
+        assert len(waits) == 1, "seldom where lines are not written over"
+        assert re.fullmatch(
+            rf"powertui: Waiting for {server.address}: \d s of at most 4 s. Ctrl\+C ends the capture and keeps the power.", waits[0]
+        )
+        assert f"{server.address} did not answer within 4.2 s." in done.stderr
+        assert done.returncode == 1
+        assert Path(done.stdout.strip()).name == "power.csv"
+
+        again = tmp_path / "again"
+        words[words.index(str(tmp_path))] = str(again)
+        ended = subprocess.Popen([*words, "600s"], env=env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert ended.stderr is not None
+        while "Waiting for" not in (line := ended.stderr.readline()):
+            assert line, "the capture ended without it"
+        ended.send_signal(signal.SIGINT)
+        assert server.terminated.wait(300)
+        while "stops waiting" not in (line := ended.stderr.readline()):
+            assert line
+        ended.send_signal(signal.SIGINT)
+        out, _ = ended.communicate(timeout=300)
+        assert ended.returncode == 130
+        assert Path(out.strip()).name == "power.csv"
+
+
+def test_the_wait_is_one_line_that_is_written_over_in_a_terminal(tmp_path: Path) -> None:
+    with ProfilerServer(mute=True, writes=False) as server:
+        words = [*POWERTUI, "capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--no-power", "--patience", "600s"]
+        with Terminal(words, size=(70, 12), env=environment(extra=env()), cwd=tmp_path) as terminal:
+            terminal.wait_for("ends the capture")
+            assert terminal.text().count("Waiting for") == 1
+            terminal.write(b"\x03")
+            terminal.wait_for("stops waiting")
+            assert terminal.text().count("Waiting for") == 1
+            terminal.write(b"\x03")
+            assert terminal.wait_exit() == 130
+        assert "Waiting for" not in terminal.text()
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

@@ -73,9 +73,15 @@ def server(hello: bytes, then: Callable[[], Iterator[bytes]]) -> Iterator[str]:
         listener.close()
 
 
-def said(where: str, folder: Path, told: Callable[[float], bool] = lambda _: False) -> CaptureError:
+def said(
+    where: str,
+    folder: Path,
+    on_wait: Callable[[servers.AnswerWait], bool] = lambda _: False,
+    patience_s: float = 30.0,
+) -> CaptureError:
     """What is said of a capture that comes to nothing."""
-    ((outcome,), _) = servers.take(servers.named((address.parse(where),)), ProfileRequest(0.1), str(folder), "s", told=told)
+    asked = ProfileRequest(0.1, patience_s=patience_s)
+    ((outcome,), _) = servers.take(servers.named((address.parse(where),)), asked, str(folder), "s", on_wait=on_wait)
     assert outcome.problem is not None
     return outcome.problem
 
@@ -119,7 +125,7 @@ def test_one_that_answers_nonsense(then: Callable[[], Iterator[bytes]], tmp_path
     assert "\n" not in problem.message
 
 
-@pytest.mark.parametrize(
+TALKS = pytest.mark.parametrize(
     "piece",
     [
         pytest.param(frame(PING, 0, 0, b"12345678") * 20, id="pings"),
@@ -128,21 +134,24 @@ def test_one_that_answers_nonsense(then: Callable[[], Iterator[bytes]], tmp_path
         pytest.param(BEGUN + frame(DATA, 0, 1, b"") * 500, id="nothing, again and again"),
     ],
 )
+
+
+@TALKS
 def test_one_that_talks_for_ever_can_be_left(piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl+C is heard between its frames, and a second one waits no more; who is told, is told a few times a second."""
     monkeypatch.setattr(servers, "PATIENCE_S", 0.2)
     monkeypatch.setattr(call, "PATIENCE_S", 2.0)
     times: list[float] = []
 
-    def told(past: float) -> bool:
-        times.append(past)
-        if past > 1:
+    def on_wait(wait: servers.AnswerWait) -> bool:
+        times.append(wait.past_s)
+        if wait.past_s > 1:
             raise KeyboardInterrupt
         return False
 
     first, rest = (piece[: len(BEGUN)], piece[len(BEGUN) :]) if piece.startswith(BEGUN) else (b"", piece)
     with server(HELLO, lambda: iter(chain_of(first, rest))) as where:
-        problem = said(where, tmp_path, told)
+        problem = said(where, tmp_path, on_wait)
     assert problem.message.startswith("Stopped before") or "closed the connection" in problem.message
     assert len(times) < 4 * times[-1] + 4
 

@@ -60,7 +60,7 @@ def test_several_are_started_together_with_one_session(tmp_path: Path) -> None:
 
 def test_what_is_there_is_kept_when_it_is_ended_early(tmp_path: Path) -> None:
     with ProfilerServer(hold=True) as server:
-        (outcome,) = take(tmp_path, server, asked=ProfileRequest(60), told=lambda _past: server.began.is_set())
+        (outcome,) = take(tmp_path, server, asked=ProfileRequest(60), on_wait=lambda _wait: server.began.is_set())
         assert server.asked[-1] == ("/tensorflow.ProfilerService/Terminate", {1: [b"session"]})
     assert outcome.problem is None
     assert (tmp_path / "session" / f"{outcome.server.host}.xplane.pb").exists()
@@ -70,14 +70,14 @@ def test_ctrl_c_ends_it_early(tmp_path: Path) -> None:
     with ProfilerServer(hold=True) as server:
         pressed = []
 
-        def told(_past: float) -> bool:
+        def on_wait(_wait: servers.AnswerWait) -> bool:
             if server.began.is_set() and not pressed:
                 pressed.append(1)
                 raise KeyboardInterrupt
             return False
 
         named = servers.named([address.parse(server.address)])
-        (outcome,), early = servers.take(named, ProfileRequest(60), str(tmp_path), "session", told=told)
+        (outcome,), early = servers.take(named, ProfileRequest(60), str(tmp_path), "session", on_wait=on_wait)
     assert early
     assert outcome.problem is None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from powertui import cli
-from powertui.capture import address, again, around, where, whole
+from powertui.capture import address, again, around, fetching, where, whole
 from powertui.capture.around import PowerAround
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.servers import Server
@@ -28,7 +28,7 @@ from powertui.sampler.credentials import Secret
 from powertui.sampler.source import Options
 from powertui.sampler.targets import Target
 from tests.bmc.rmcpplus import Bmc
-from tests.profiler_server import ProfilerServer
+from tests.profiler_server import EXISTS, ProfilerServer
 from tests.waiting import text_of, until
 
 
@@ -185,7 +185,7 @@ def test_where_the_fetched_file_cannot_be_written_is_one_sentence(tmp_path: Path
     (tmp_path / "logs").write_text("a file where the folder has to be")
     place = where.SessionPlace(tmp_path / "logs" / "session", "/far/session")
     with pytest.raises(CaptureError, match="cannot be written"):
-        where.fetch(place, Server(address.parse("far:9012"), "far"), "far")
+        fetching.fetch(place, Server(address.parse("far:9012"), "far"), "far")
 
 
 def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_are_kept(
@@ -194,7 +194,7 @@ def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_ar
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(where, "fetch", interrupted)
+    monkeypatch.setattr(fetching, "fetch", interrupted)
     with ProfilerServer(root=str(tmp_path / "far")) as server, Bmc() as bmc:
         taken = whole.take(plan(server, tmp_path / "logs", via=("far",), power=power_of(bmc)))
     assert taken.stopped
@@ -206,7 +206,7 @@ def test_a_second_ctrl_c_leaves_the_power(tmp_path: Path) -> None:
     """The server was told to end, and may write its file after we have gone."""
 
     def told(stage: whole.Stage) -> bool:
-        if stage.what == "profiling":
+        if stage.what in ("profiling", whole.WRITING):
             raise KeyboardInterrupt
         return False
 
@@ -306,11 +306,21 @@ def test_stopped_before_the_profile_nothing_is_left(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_failed_profile_leaves_no_power(tmp_path: Path) -> None:
+def test_a_profile_that_never_began_leaves_no_power(tmp_path: Path) -> None:
+    with ProfilerServer(status=13, said=EXISTS) as server, Bmc() as bmc:
+        taken = whole.take(plan(server, tmp_path, power=power_of(bmc)))
+    assert "is taking another profile already" in str(taken.problems[0])
+    assert not taken.power
+    assert not list(tmp_path.rglob("*.csv"))
+
+
+def test_a_profile_that_could_not_be_written_leaves_its_power(tmp_path: Path) -> None:
     with ProfilerServer(status=13, said="x; Permission denied") as server, Bmc() as bmc:
         taken = whole.take(plan(server, tmp_path, power=power_of(bmc)))
     assert "may not write" in str(taken.problems[0])
-    assert not list(tmp_path.rglob("*.csv"))
+    assert taken.power == str(taken.folder / "power.csv")
+    assert taken.notes == [f"The power that was recorded is kept in {taken.power}."]
+    assert ",ok," in Path(taken.power).read_text()
 
 
 def test_again_and_again_keeps_the_last_ones_and_what_others_put_there(tmp_path: Path) -> None:
