@@ -70,6 +70,10 @@ class EnclosingTraining(Protocol):
         """Its scalars and power, read once for all of its sessions."""
         ...
 
+    def around_ns(self, profile: Profile) -> tuple[int, int] | None:
+        """When it ran (Unix ns), for what has to meet it; None where the profile's own clock puts it elsewhere."""
+        ...
+
     def placed(self, profile: Profile, found: Any, aligning: Aligning) -> Any:
         """Power on one of its profiles, where the whole training places it surer than the profile alone."""
         ...

@@ -43,7 +43,7 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
 def _energy(profile: Profile, aligning: Aligning) -> list[str]:
     found = account.of(profile, aligning)
     if not found.counted:
-        return []
+        return [plain(found.apart)] if found.elsewhere else []
     out = [_joules(found.per_step(None), "a step"), _joules(found.energy(*found.trace.span), "in all")]
     return [line for line in out if line]
 

@@ -16,8 +16,10 @@ import numpy as np
 
 from powertui import plugins, units
 from powertui.data import elsewhere, wire
+from powertui.data.energy import log_zone, meeting
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import NS_PER_S, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
+from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
+from powertui.data.power import times
 from powertui.report import facts, runs, text, ways_on
 
 CheckState = Literal["ok", "note", "missing", "problem"]
@@ -164,8 +166,8 @@ def _level(entry: RunEntry) -> Iterator[Check]:
 # ── one run, as read ─────────────────────────────────────────────────────────────────────────────
 
 
-def of_run(entry: RunEntry, run: Run) -> Iterator[Check]:
-    """What reading it told."""
+def of_run(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None = None) -> Iterator[Check]:
+    """What reading it told. `around_ns`: when the training around it ran."""
     for warning in run.warnings:
         if warning not in entry.problems:
             yield Check("files", "problem", str(warning))
@@ -176,7 +178,7 @@ def of_run(entry: RunEntry, run: Run) -> Iterator[Check]:
         elif len(steps):
             do = "log epoch scalars (the TensorBoard callback does), or restart step_num each epoch"
             yield Check("epochs", "note", f"none: {epochs.source}", do)
-    yield from _of_power(entry, run)
+    yield from _of_power(entry, run, around_ns)
 
 
 def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
@@ -277,7 +279,7 @@ def _clock(clock: Clock, *, tensorboard: bool) -> Check:
 # ── power ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
+def _of_power(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None) -> Iterator[Check]:
     """Whether there is power, and whether it belongs to this time."""
     if not run.power:
         path = _typed(entry)
@@ -292,10 +294,10 @@ def _of_power(entry: RunEntry, run: Run) -> Iterator[Check]:
         yield Check("power", "missing", what, do)
         return
     for series in run.power:
-        yield _overlap(series, run.traces)
+        yield _overlap(series, run.traces, around_ns)
 
 
-def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
+def _overlap(series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int, int] | None) -> Check:
     name = f"{series.sensor.label} ({series.sensor.source}, {facts.short_path(series.path)})"
     watts = series.watts[np.isfinite(series.watts)]
     if not len(watts):
@@ -306,17 +308,27 @@ def _overlap(series: PowerSeries, traces: Sequence[Trace]) -> Check:
     if not series.clock.known:
         what += "; its times are relative, so it is aligned by evidence or by signal"
         return Check("power", "ok", what, "to see how: powertui energy PATH")
-    timed = [trace for trace in traces if trace.clock.known and trace.event_count]
-    if not timed:
+    profiled = [_span_ns(trace) for trace in traces if trace.clock.known and trace.event_count]
+    bounds = [moment for span in (*profiled, *([around_ns] if around_ns is not None else [])) for moment in span]
+    if not bounds:
         return Check("power", "ok", what)
-    first = series.clock.lo_ns or 0
-    last = (series.clock.hi_ns or 0) + int(series.times[-1])
-    for trace in timed:
-        lo = (trace.clock.lo_ns or 0) + trace.span[0] // 1000
-        hi = (trace.clock.hi_ns or 0) + trace.span[1] // 1000
-        if first <= hi and lo <= last:
-            return Check("power", "ok", f"{what}, at the time of the profile")
-    away = min(abs(first - ((t.clock.hi_ns or 0) + t.span[1] // 1000)) for t in timed) / NS_PER_S
-    far = f"{away:,.0f} s" if away < 7200 else f"{away / 3600:,.1f} h"
-    do = "the time zone is probably wrong: --tz ZONE; or align by signal: --align signal"
-    return Check("power", "problem", f"{what}, but not at the time of the profile ({far} away)", do)
+    run = min(bounds), max(bounds)
+    zone_s = next((trace.clock.utc_offset_s for trace in traces if trace.clock.utc_offset_s is not None), None)
+    clock = log_zone.of(series, run, zone_s) if times.is_local(series.clock) else series.clock
+    away = log_zone.gap(series, clock, run)
+    if away is not None:
+        do = "if it is this run's: give its time zone with --tz ZONE, or align it by signal with --align signal"
+        return Check("power", "problem", f"{what}. {meeting.not_used(series.path, away)}", do)
+    if clock is None:
+        return Check("power", "note", f"{what}; its times are local, and their zone is not known", "give it: --tz ZONE")
+    gaps = [log_zone.gap(series, clock, span) for span in profiled]
+    if gaps and None not in gaps:
+        nearest = meeting.nearest(*(gap or 0 for gap in gaps))
+        beside = meeting.sentence(series.path, nearest, "the profile")
+        return Check("power", "note", f"{what}, at the time of the training. {beside}")
+    return Check("power", "ok", f"{what}, at the time of the {'profile' if profiled else 'training'}")
+
+
+def _span_ns(trace: Trace) -> tuple[int, int]:
+    """When a profile ran (Unix ns), with the ± of its clock."""
+    return (trace.clock.lo_ns or 0) + trace.span[0] // PS_PER_NS, (trace.clock.hi_ns or 0) + trace.span[1] // PS_PER_NS

@@ -12,6 +12,7 @@ from powertui.data.asked import ReadOptions
 from powertui.data.logdir import Logdir, PowerFile, RunEntry
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, text_column
+from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
 from powertui.report import checks, facts, many, text
 from powertui.report import runs as listing
@@ -31,7 +32,8 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
     """Print what was found; without a path, of the power logs that were named. Exit code 3 when nothing readable was."""
     found = logdir.scan(path) if path is not None else _alone(reading.power)
     largest = max((entry.size for entry in found.runs), default=0)
-    examined = list(many.each(lambda entry: _examine(entry, reading), found.runs, largest))
+    trainings = Trainings(found, reading)
+    examined = list(many.each(lambda entry: _examine(entry, trainings), found.runs, largest))
     if path is None:  # that no profile is there was asked for
         examined = [(entry, [check for check in said if check.topic != "timeline"], known) for entry, said, known in examined]
     whole = [*checks.of_program(), *checks.of_logdir(found)]
@@ -79,19 +81,32 @@ def _as_result(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Che
     return Result("doctor", f"Doctor: {found.path}", (checked, runs))
 
 
-def _examine(entry: RunEntry, reading: ReadOptions) -> _Examined:
+def _examine(entry: RunEntry, trainings: Trainings) -> _Examined:
     """(the run, its findings, what is known of it now)."""
     said = list(checks.of_entry(entry))
-    opened = Opened(entry, reading)
+    training = trainings.of(entry)
+    opened = trainings.opened(entry)
     loaded, problem = load(opened)
     if loaded is None:
         if problem:
             said = [check for check in said if check.topic != "level"]  # where it lies does not matter: it is no profile
             said.append(Check("profile", "problem", problem))
         return entry, said, listing.unreadable(entry, problem)
-    said += checks.of_run(entry, loaded)
+    said += checks.of_run(entry, loaded, _around_ns(opened, training))
     readable = bool(loaded.traces or loaded.scalars or loaded.power)
-    return entry, said, listing.read(opened) if readable else listing.unreadable(entry, "")
+    known = listing.read(opened) if readable else listing.unreadable(entry, "")
+    if training is not None:
+        training.let_go(entry)
+    return entry, said, known
+
+
+def _around_ns(opened: Opened, training: Training | None) -> tuple[int, int] | None:
+    """When the training around a run ran, as far as its profiles' clocks agree with that. Without power nobody asks."""
+    if training is None or not opened.run.power:
+        return None
+    if not opened.profiles:
+        return training.extent_ns
+    return next((around for profile in opened.profiles if (around := training.around_ns(profile)) is not None), None)
 
 
 def _json(check: Check) -> dict[str, str]:

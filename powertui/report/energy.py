@@ -203,7 +203,9 @@ def _page(one: TraceEnergy, style: training.Style) -> list[str]:
         rows = [[s.sensor.host, s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.power]
         lines += style.table(("host", "sensor", "resolves", *_HEAD), rows, (3, 4, 5, 6))
     elif found.placed:
-        lines += _alignment(found, style) + _sensors(found, style) + _energies(found, style) + _devices(one, found, style)
+        lines += _alignment(found, style) + _sensors(found, style)
+        if found.counted or not found.elsewhere:  # else there is nothing but the sentence above
+            lines += _energies(found, style) + _devices(one, found, style)
     if one.windows:
         lines += _windows(one, style)
     if one.symmetry is not None:
@@ -225,6 +227,8 @@ def _total(name: str, found: RunEnergy, style: training.Style) -> list[str]:
 def _alignment(found: Account, style: training.Style) -> list[str]:
     alignment = found.alignment
     lines = style.head(2, "Alignment")
+    if alignment is not None and alignment.elsewhere:  # that stands above all else
+        return lines + [style.line(words) for words in ("none", *alignment.evidence[1:])]
     if alignment is None:
         return [*lines, style.line("no channel has a reading")]
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
@@ -240,7 +244,17 @@ def _alignment(found: Account, style: training.Style) -> list[str]:
 
 def _sensors(found: Account, style: training.Style) -> list[str]:
     series = [(p.power.series, p.alignment) for p in found.placed]
-    rows = [[s.sensor.host, s.sensor.name, s.sensor.scope.value, s.sensor.source, sensors.sentence(s), a.status] for s, a in series]
+    rows = [
+        [
+            s.sensor.host,
+            s.sensor.name,
+            s.sensor.scope.value,
+            s.sensor.source,
+            sensors.sentence(s),
+            "not used" if a.elsewhere else a.status,
+        ]
+        for s, a in series
+    ]
     lines = style.head(2, "Sensors") + style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
     if found.text:
         lines.append(style.line(f"counted: {found.text}"))

@@ -213,7 +213,8 @@ def _energy_of(run: Run | None, entry: RunEntry, profiles: Sequence[Profile]) ->
     alone = [account.alone(one) for one in profiles] or [account.of_run(run, index, entry) for index in range(len(run.traces))]
     found = host_energy.of_accounts(alone, idle=False)
     hosts = [{"host": host, **_joules(one)} for host, one in zip(found.hosts, found.energies, strict=True)]
-    return {"hosts": hosts, **_joules(found.total)}
+    not_used = list(dict.fromkeys(sentence for one in alone for sentence in one.elsewhere))
+    return {"hosts": hosts, **_joules(found.total), "not_used": not_used}
 
 
 def _joules(one: Energy | None) -> Facts:

@@ -130,6 +130,8 @@ def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -
         return known
     accounts = [account.of(profile, aligning) for profile in opened.profiles]
     placed = [power for one in accounts if (power := one.power) is not None]
+    if not placed and any(one.elsewhere for one in accounts):
+        return replace(known, power="of another time")
     if not placed:
         return replace(known, power="of no host")
     if all(power.status == "none" for power in placed):

@@ -154,6 +154,7 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
         rest.append(("host" if not several else "hosts", _host(profile)))
     rest.append(("devices", _devices(one)))
     rest += [("power", _power(series)) for series in one["power"]]
+    rest += [("power", plain(sentence)) for sentence in (one["energy"] or {}).get("not_used", ())]
     rest += [("energy", line) for line in _energy(one["energy"])]
     rest += [("found", plain(found["text"])) for found in (one.get("findings") or ())[:_FOUND_SHOWN]]
     rest += [("windows", _window(window)) for window in one["windows"][:_WINDOWS_SHOWN]]

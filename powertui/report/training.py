@@ -71,9 +71,13 @@ def page(
 
 def _not_placed(seen: Seen) -> Iterator[str]:
     """The power logs that nothing places on the training: why, and what would."""
-    why = {one.power.series.path: one.alignment.evidence for one in seen.placements if one.power.status == "none"}
-    for path, evidence in why.items():
-        yield f"power: {plain(PurePath(path).name, 80)} has no place here: {'; '.join(plain(words, 200) for words in evidence)}"
+    why = {one.power.series.path: one.alignment for one in seen.placements if one.power.status == "none"}
+    for path, found in why.items():
+        if found.elsewhere:
+            yield plain(found.elsewhere)
+        else:
+            reasons = "; ".join(plain(words, 200) for words in found.evidence)
+            yield f"power: {plain(PurePath(path).name, 80)} has no place here: {reasons}"
 
 
 def _said(training: Training, seen: Seen) -> Iterator[str]:
@@ -282,4 +286,5 @@ def several(found: Sequence[Training]) -> list[str]:
                     f"  epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, {units.duration(epoch.end - epoch.start)}{many}"
                 )
         lines += [f"  power {plain(power.series.sensor.label)}: {power.status}, {plain(power.source)}" for power in seen.power]
+        lines += [f"  {words}" for words in _not_placed(seen)]
     return lines

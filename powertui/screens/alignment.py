@@ -84,13 +84,15 @@ class AlignmentScreen(BaseScreen):
         self._whose = belongs.share(run, index).notes
         self._say_only("Comparing the evidence …")
         entry, window_s = session.entry, nudging.refresh_s(session)
+        training, profile = session.training, session.profile
+        around_ns = training.around_ns(profile) if training is not None and profile is not None else None
 
         def work() -> None:
             ways = []
             for mode, title in _WAYS:
                 how = _options(mode, chosen)
                 if how is not None:
-                    placed = align.place_all(run, index, entry, how)
+                    placed = align.place_all(run, index, entry, how, around_ns)
                     order = leading.order([p.power for p in placed], run.traces[index].span)
                     ways.append(_Way(mode, title, how, tuple(placed[row] for row in order)))
             self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
@@ -142,7 +144,9 @@ class AlignmentScreen(BaseScreen):
             chart.show(None, "No power log names this host. Press o to use one that names no host.")
             return
         if shown is None or trace is None:
-            chart.show(None, "The power log cannot be placed on this trace. Shift or pin it by hand, or start with --offset.")
+            elsewhere = next((one.alignment.elsewhere for one in self._ways[self._chosen].placed if one.alignment.elsewhere), "")
+            said = elsewhere or "The power log cannot be placed on this trace."
+            chart.show(None, f"{plain(said, 400)} Shift or pin it by hand, or start with --offset.")
             return
         power = shown.power
         sensor = power.series.sensor
@@ -249,7 +253,7 @@ def _summary(placed: tuple[Placed, ...]) -> str:
     """Where a way puts the first channel that it can place."""
     found = next((p for p in placed if p.power.status != "none"), None)
     if found is None:
-        return "no place found"
+        return next((plain(one.alignment.elsewhere, 400) for one in placed if one.alignment.elsewhere), "no place found")
     alignment = found.alignment
     assert alignment.offset_s is not None
     half = (found.power.offset_hi_ps - found.power.offset_lo_ps) // 2

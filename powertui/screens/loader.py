@@ -214,7 +214,9 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
 
 
 def _not_placed(found: Account) -> str:
-    """What to do where a log has no place on the profile: most have relative times."""
+    """What to do where a log has no place on the profile: most have relative times. Those of another time are told of first."""
+    if found.elsewhere:
+        return found.apart
     lost = [one.power.series.path for one in found.placed if one.power.status == "none"]
     if not lost:
         return ""

@@ -300,12 +300,12 @@ class OpenRuns:
     def _read_beside(self, opened: Opened, training: Training) -> None:
         """Read a profile and index it; its power waits until it is in front."""
         from powertui.data.opened import Profile
-        from powertui.data.training import seen
+        from powertui.data.training import islands
 
         guest, problem = None, ""
         try:
             run = opened.run
-            if run.traces and run.traces[0].clock.known and seen.believed(training, Profile(opened, 0)):
+            if run.traces and run.traces[0].clock.known and islands.believed(Profile(opened, 0), training.scalar_span):
                 model = opened.cached(("model", 0), lambda: TimelineModel.of(run, 0))
                 guest = Guest(plain(opened.name, 200), model, run.traces[0].clock.mid_ns)
                 opened.keep(("guest", 0), guest)

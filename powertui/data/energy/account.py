@@ -17,7 +17,20 @@ import numpy as np
 from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
-from powertui.data.energy import added_up, align, belongs, devices, idle, integrate, leading, mixture, placing, predict, scopes
+from powertui.data.energy import (
+    added_up,
+    align,
+    belongs,
+    devices,
+    idle,
+    integrate,
+    leading,
+    meeting,
+    mixture,
+    placing,
+    predict,
+    scopes,
+)
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
@@ -101,8 +114,10 @@ class Account:
 
     @property
     def alignment(self) -> Alignment | None:
-        """Of the first counted channel: what the whole account stands on."""
-        return self.placed[self.counted[0]].alignment if self.counted else None
+        """Of the first counted channel: what the whole account stands on. Where none is counted, why the first is not."""
+        if self.counted:
+            return self.placed[self.counted[0]].alignment
+        return self.placed[0].alignment if self.elsewhere else None
 
     @functools.cached_property
     def power(self) -> PowerOnTrace | None:
@@ -116,6 +131,8 @@ class Account:
 
     def drew(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window, for those who do not ask what an idle machine would have drawn."""
+        if not self.counted:
+            return integrate.unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
         every = [powers for _, powers in self._worlds] or [self.channels]
         # All channels at all places at once: one place after the other costs as much again for each.
         told = iter(integrate.across([power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps))
@@ -136,9 +153,11 @@ class Account:
     @functools.cached_property
     def step_energies(self) -> tuple[Energy, ...]:
         """Every step, from its start to the next one's."""
+        lo, hi = self.steps.start, self.steps.ends()
+        if not self.counted and self.elsewhere:
+            return tuple(integrate.unresolved(*bounds, self.apart) for bounds in zip(lo.tolist(), hi.tolist(), strict=True))
         if not self.counted or not len(self.steps):
             return ()
-        lo, hi = self.steps.start, self.steps.ends()
         if len(self.channels) == 1:
             return tuple(mixture.energies(self.channels[0], lo, hi))
         every = [[integrate.energies(p, lo, hi) for p in powers] for _, powers in self._worlds or [(1.0, self.channels)]]
@@ -206,25 +225,28 @@ class Account:
         epoch = next((one for one in self.epoch_energies if (one.lo, one.hi) == (lo, hi)), None)
         return epoch.energy if epoch is not None else self.energy(lo, hi)
 
-    @property
+    @functools.cached_property
+    def elsewhere(self) -> tuple[str, ...]:
+        """The sentence of each log that does not meet the run: it is another run's, and is not used."""
+        return tuple(dict.fromkeys(one.alignment.elsewhere for one in self.placed if one.alignment.elsewhere))
+
+    @functools.cached_property
     def apart(self) -> str:
-        """A sentence when the power lies on the profile's clock, but wholly before or after the profile; else ""."""
-        lo, hi = self.trace.span
-        gaps = []
+        """Sentences on the logs that do not meet the run, and, where none meets the profile itself, how far the nearest lies."""
+        said = [*self.elsewhere]
+        beside: dict[int, str] = {}  # by their distance (ps): logs of the training around the profile
         for one in self.placed:
-            power = one.power
-            if power.status == "none" or not len(power.series):
+            if one.power.status == "none" or not len(one.power.series):
                 continue
-            # Not `power.times`: a log of another year is farther away than its ps can tell.
-            first, last = (power.offset_ps + int(power.series.times[row]) * PS_PER_NS for row in (0, -1))
-            if first < hi and last > lo:
-                return ""
-            gaps.append(first - hi if first >= hi else last - lo)
-        if not gaps:
-            return ""
-        gap = min(gaps, key=abs)
-        where = "begins {} after the profile ends" if gap >= 0 else "ends {} before the profile begins"
-        return f"The power log does not overlap this run: it {where.format(_long(abs(gap)))}."
+            gap = meeting.gap_on_trace(one.power, self.trace.span)
+            if gap is None:
+                beside = {}
+                break
+            beside[gap] = one.power.series.path
+        if beside:
+            gap = meeting.nearest(*beside)
+            said.append(meeting.sentence(beside[gap], gap // PS_PER_NS, "this profile"))
+        return " ".join(said)
 
     def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False) -> Findings:
         """What stands out. `scalars` tell where training went on beside the profile; `around`: somebody else looks at what lies
@@ -257,15 +279,6 @@ class EpochEnergy:
     told_by: Account  # whose channels these are, and where they lie
 
 
-def _long(ps: int) -> str:
-    """A length that may be days."""
-    seconds = ps / PS_PER_S
-    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:.1f} seconds"
-
-
 def of(profile: Profile, aligning: Aligning | None = None) -> Account:
     """The account of one profile of an opened run: worked out once for each way of aligning."""
     how = aligning or Aligning()
@@ -292,7 +305,8 @@ def placed_alone(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
     opened = profile.opened
 
     def make() -> tuple[Placed, ...]:
-        return align.place_all(opened.run, profile.index, opened.entry, aligning)
+        around = opened.around.around_ns(profile) if opened.around is not None and opened.run.power else None
+        return align.place_all(opened.run, profile.index, opened.entry, aligning, around)
 
     return opened.cached(("placed alone", profile.index, aligning), make)
 
@@ -351,14 +365,15 @@ def _of_run(run: Run, index: int, placed: Sequence[Placed], how: Aligning) -> Ac
 def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Placed], *, idle_w: float | None = None) -> Account:
     """The account of channels that lie on the trace already."""
     power = [p.power for p in placed]
-    usable = _usable(power, leading.order(power, trace.span), trace.span)
+    here = [row for row in leading.order(power, trace.span) if not placed[row].alignment.elsewhere]
+    usable = _usable(power, here, trace.span)
     total = scopes.of_one([placed[i].power.series for i in usable])
     counted = tuple(usable[i] for i in total.indices)
     text = total.text
-    left = len(placed) - len(usable)
+    left = len(here) - len(usable)
     if left and text:
         text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less certainly, or at another time"
-    led = leading.why(power, trace.span)
+    led = leading.why([power[row] for row in here], trace.span)
     if led and text:
         text += f"; {led}"
     idle_of = functools.cache(lambda: _idle([placed[i].power for i in counted], trace, epochs, idle_w))
@@ -394,7 +409,7 @@ def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int,
     """Of these channels, in this order, those placed as surely as any that meets the trace; of these the ones that cover it; of
     these the ones that more than their own power places."""
     rows = [*rows]
-    known = [row for row in rows if span is None or (power[row].status != "none" and leading.meets(power[row], span))] or rows
+    known = [row for row in rows if span is None or meeting.meets(power[row], span)] or rows
     best = min((leading.RANK[power[row].status] for row in known), default=2)
     known = [row for row in known if leading.RANK[power[row].status] == best]
     if span is None or len(known) < 2:

@@ -18,7 +18,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import anchor, belongs, cross_check, log_zone, pins, placing, predict, samples, sensor, signal
+from powertui.data.energy import anchor, belongs, cross_check, log_zone, meeting, pins, placing, predict, samples, sensor, signal
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
@@ -31,6 +31,7 @@ CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
     "wall clocks of both", "powerboard marker", "local time, zone found", "by signal", "wall clocks, refined by signal",
 )  # fmt: skip
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
+BY_HAND = "give --offset, or --pins, to place it by hand"
 _OWN = in_trace.SOURCE
 _SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
 _FAR = 1 << 62  # ps
@@ -65,6 +66,7 @@ class Alignment:
     ppm: float = 0.0
     fit: signal.Fit | None = None
     places: tuple[signal.Where, ...] = ()  # where it is not sure: every place in question, the likeliest (`offset_s`) first
+    elsewhere: str = ""  # the sentence of a log that does not meet the run: it is another run's, and nothing places it here
 
     def moved(self, by_s: float) -> Alignment:
         """The same for a log whose zero lies `by_s` later."""
@@ -105,6 +107,7 @@ class AlignmentContext:
     steps: Steps
     epochs: Epochs
     logs: Callable[[], Sequence[EventLog]] = tuple  # read only when a marker is asked for
+    around_ns: tuple[int, int] | None = None  # first and last moment of the training around the profile (Unix ns)
 
     @functools.cached_property
     def training(self) -> tuple[int, int] | None:
@@ -130,8 +133,13 @@ class AlignmentContext:
         return predict.shares(self.activities, self.trace.span, self.training, least_s=least_s)
 
 
-def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Aligning | None = None) -> tuple[Placed, ...]:
-    """Every channel of a trace's own host on that trace. Channels of one file have one clock, so they are placed together."""
+def place_all(
+    run: Run, index: int, entry: RunEntry | None = None, options: Aligning | None = None, around_ns: tuple[int, int] | None = None
+) -> tuple[Placed, ...]:
+    """Every channel of a trace's own host on that trace. Channels of one file have one clock, so they are placed together.
+
+    `around_ns` is when the training around the profile ran: a log may meet that and not the profile.
+    """
     options = options or Aligning()
     if not run.power or index >= len(run.traces):
         return ()
@@ -143,7 +151,7 @@ def place_all(run: Run, index: int, entry: RunEntry | None = None, options: Alig
     def logs() -> Sequence[EventLog]:
         return anchor.near(entry, paths)
 
-    context = AlignmentContext(run.traces[index], run.steps[index], run.epochs[index], logs)
+    context = AlignmentContext(run.traces[index], run.steps[index], run.epochs[index], logs, around_ns)
     groups: dict[str, list[int]] = {}
     for number, series in enumerate(every):
         groups.setdefault(series.path or str(number), []).append(number)
@@ -208,7 +216,7 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
     if found is None and options.mode in ("auto", "signal"):
         found = _by_signal(series, context, said, asked=options.mode == "signal")
     if found is None:
-        said.append("give --offset, or --pins, to place it by hand")
+        said.append(BY_HAND)
         return Alignment(None, None, None, "none", NOTHING, tuple(said))
     return moved(Placed(put_on_trace(series, found), found), options.pins.nudge_s).alignment
 
@@ -242,8 +250,11 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
     if times.is_local(clock) and (clock.known or resolved is not None):
         if resolved is None:
             if log_zone.nowhere(series, _run_ns(context)):
-                words = "the log's times are local, and in no time zone do log and profile overlap: is this another run's log?"
-                return Alignment(None, None, None, "none", NOTHING, (words, "--align signal sets its times aside"))
+                run = _meeting_ns(context)
+                zones = ("its times are local, and in no time zone do they overlap", "--align signal sets its times aside")
+                if log_zone.nowhere(series, run):
+                    return elsewhere(series, log_zone.nearest_gap(series, run), *zones)
+                return Alignment(None, None, None, "none", NOTHING, zones)  # the training around the profile may place it
             said.append("the log's times are local and their time zone is not known: give --tz")
             return None
         bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
@@ -263,10 +274,12 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
         f"the profile's zero lies at Unix {trace.mid_ns / NS_PER_S:.3f} s ± {trace.half_ns / NS_PER_S:.3g} s ({about})",
     ]
     found = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
-    if not _overlaps(series, context.trace, found):
-        evidence.append("log and profile do not overlap in time; is this another run's log?")
-        found = replace(found, evidence=tuple(evidence))
-        return _spread(series, _refined(series, context, found) if options.mode == "auto" else found)
+    away = _gap_ns(series, context, found.moved(options.pins.nudge_s))
+    if away is not None:
+        zone = "in another time zone it might: give --tz" if source == LOCAL else ""
+        return elsewhere(series, away, *evidence, *filter(None, (zone, BY_HAND)))
+    if not _overlaps(series, context.trace, found):  # it meets the training around the profile: samples cannot say more
+        return _spread(series, found)
     return _spread(series, _doubted(series, context, _refined(series, context, found)) if options.mode == "auto" else found)
 
 
@@ -280,10 +293,46 @@ def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
 
 
 def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
-    if not len(series) or found.lo_s is None or found.hi_s is None:
-        return False
-    first, last = series.times[0] / NS_PER_S + found.lo_s, series.times[-1] / NS_PER_S + found.hi_s
-    return bool(first < trace.span[1] / PS_PER_S and last > trace.span[0] / PS_PER_S)
+    return len(series) > 0 and meeting.gap(*_reach_ns(series, found), _span_ns(trace.span)) is None
+
+
+def _span_ns(span: tuple[int, int]) -> tuple[int, int]:
+    """A span in ps as whole ns that hold all of it."""
+    return span[0] // PS_PER_NS, -(-span[1] // PS_PER_NS)
+
+
+def _reach_ns(series: PowerSeries, found: Alignment) -> tuple[int, int]:
+    """From when to when the readings may lie (ns on the trace), wherever in its interval the log lies."""
+    assert found.lo_s is not None
+    assert found.hi_s is not None
+    return int(series.times[0]) + round(found.lo_s * NS_PER_S), int(series.times[-1]) + round(found.hi_s * NS_PER_S)
+
+
+def _gap_ns(series: PowerSeries, context: AlignmentContext, found: Alignment) -> int | None:
+    """How far a log lies from the run: from the profile, or from the training around it. None where they meet."""
+    if not len(series):
+        return 0
+    zero = context.trace.clock.mid_ns
+    first, last = _reach_ns(series, found)
+    return meeting.gap(first + zero, last + zero, _meeting_ns(context))
+
+
+def _meeting_ns(context: AlignmentContext) -> tuple[int, int]:
+    """First and last moment of the run that a log has to meet (Unix ns). The ± of its clock is in the log's interval already."""
+    zero = context.trace.clock.mid_ns
+    lo, hi = context.trace.span
+    if context.training is not None:
+        lo, hi = min(lo, context.training[0]), max(hi, context.training[1])
+    first, last = _span_ns((lo, hi))
+    first, last = zero + first, zero + last
+    around = context.around_ns
+    return (first, last) if around is None else (min(first, around[0]), max(last, around[1]))
+
+
+def elsewhere(series: PowerSeries, gap_ns: int, *evidence: str) -> Alignment:
+    """No place, for the log does not meet the run: the sentence that says so, and what else is known of it."""
+    said = meeting.not_used(series.path, gap_ns)
+    return Alignment(None, None, None, "none", NOTHING, (said, *evidence), elsewhere=said)
 
 
 def _zone(series: PowerSeries, context: AlignmentContext) -> Clock | None:

@@ -83,7 +83,7 @@ def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:
     """The hosts' joules, added up; not resolved, with the hosts that are missing, where one has none."""
     known = [part for part in parts if part is not None and part.resolved]
     if not known:
-        return None
+        return next((part for part in parts if part is not None), None)  # which says why
     lacking = [host or "a host" for host, part in zip(hosts, parts, strict=True) if part is None or not part.resolved]
     both = combined(known)
     if not lacking or both is None:

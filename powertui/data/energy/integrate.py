@@ -512,6 +512,32 @@ def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0,
     return above_idle(found, idle)
 
 
+def unresolved(lo_ps: int, hi_ps: int, reason: str) -> Energy:
+    """The energy of a window of which no channel tells anything, and why."""
+    return Energy(
+        lo_ps=lo_ps,
+        hi_ps=hi_ps,
+        joules=None,
+        lo=None,
+        hi=None,
+        gain_j=None,
+        mean_w=None,
+        max_w=None,
+        covered_joules=0.0,
+        coverage=0.0,
+        extrapolated=False,
+        badge=Badge.MEASURED,
+        resolved=False,
+        reason=f"not resolved: {reason}",
+        method="trapezoid",
+        other_joules=None,
+        sigma_quantum=0.0,
+        sigma_sampling=0.0,
+        sigma_edges=0.0,
+        sigma_timing=0.0,
+    )
+
+
 def above_idle(found: Energy, idle: Figure | None) -> Energy:
     """The same energy, split into what an idle machine would have drawn and what came on top."""
     if idle is None or found.joules is None:

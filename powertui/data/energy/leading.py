@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from powertui.data.energy import align
+from powertui.data.energy import align, meeting
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PowerOnTrace, Scope
 
@@ -21,6 +21,7 @@ RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 ENOUGH = 0.9  # of the trace: then coverage does not tell two logs apart
 _SCOPES = {Scope.NODE: 0, Scope.PLUG: 0, Scope.GPU: 1, Scope.PACKAGE: 1, Scope.DRAM: 1, Scope.UNKNOWN: 2}
 _OTHER = 3
+_FARTHEST = (1 << 63) - 1  # ps: what int64 holds
 
 Span = tuple[int, int]
 _Key = tuple[bool, int, bool, bool, int, float, float]
@@ -47,16 +48,11 @@ class Log:
         return (not self.meets, self.rank, not enough, self.by_signal, self.scope, covers, self.resolves_s)
 
 
-def meets(power: PowerOnTrace, span: Span) -> bool:
-    """Whether some reading lies on the trace."""
-    return bool(len(power.times)) and bool(power.times[0] < span[1]) and bool(power.times[-1] > span[0])
-
-
 def coverage(power: PowerOnTrace, span: Span) -> float:
     """The share of the trace between readings; holes are not covered."""
     if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
         return 0.0
-    at = np.clip(power.times, *span)
+    at = np.clip(power.times, max(span[0], -_FARTHEST), min(span[1], _FARTHEST))
     known = ~sensors.holes(power.times // 1000, power.watts, power.series.sensor, power.series.kind)
     return float(np.diff(at)[known].sum()) / (span[1] - span[0])
 
@@ -71,7 +67,7 @@ def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
         mine = [power[row] for row in rows]
         resolves = [r.value for one in mine if (r := one.series.sensor.refresh_s or one.series.sensor.poll_s) is not None]
         found.append(Log(
-            path, tuple(rows), any(meets(one, span) and one.status != "none" for one in mine),
+            path, tuple(rows), any(meeting.meets(one, span) for one in mine),
             min(RANK[one.status] for one in mine), max(coverage(one, span) for one in mine),
             all(one.source == align.SIGNAL for one in mine),
             min(_SCOPES.get(one.series.sensor.scope, _OTHER) for one in mine), min(resolves, default=float("inf")),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from powertui.data.energy import meeting
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
 
@@ -15,6 +16,7 @@ _HALF_HOURS = range(-24, 29)  # UTC-12 to UTC+14
 _QUARTERS = range(2 * -24, 2 * 29)  # some zones lie a quarter of an hour beside those
 _BY_CHANCE = 0.1  # that log and run overlap in one zone of these, though neither belongs to the other
 _STEP_S = 1800
+SAME_MACHINE_NS = 10_000_000  # two programs on one machine read one clock, but not at one moment
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
 
 
@@ -49,6 +51,28 @@ def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
     return not any(_overlap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run) for at in _QUARTERS)
 
 
+def gap(series: PowerSeries, clock: Clock | None, run: tuple[int, int]) -> int | None:
+    """How far a log lies from a run (ns) by the clock that was found for it; None where they meet, or where no clock tells.
+
+    `clock` is None for local times whose zone is not known: they are elsewhere only where they meet the run in no zone.
+    """
+    if not len(series):
+        return None
+    if clock is None:
+        unknown = times.is_local(series.clock) and series.clock.known
+        return nearest_gap(series, run) if unknown and nowhere(series, run) else None
+    if not clock.known:
+        return None
+    spare = times.BMC_SLACK if "BMC" in series.clock.detail else SAME_MACHINE_NS  # a BMC's clock is one that nobody sets
+    return _gap(series, clock, (run[0] - spare, run[1] + spare))
+
+
+def nearest_gap(series: PowerSeries, run: tuple[int, int]) -> int:
+    """How far local times lie from a run that they meet in no zone (ns): in the zone that brings them nearest."""
+    gaps = [_gap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run) for at in _QUARTERS]
+    return meeting.nearest(*(one or 0 for one in gaps))
+
+
 def unplaced(series: PowerSeries) -> str:
     """Why no clock places a log without dates, or without any time but its own."""
     if series.clock.of_day_ns is not None:
@@ -73,6 +97,12 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
 
 
 def _overlap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> bool:
-    if not len(series) or clock.lo_ns is None or clock.hi_ns is None:
+    if not len(series) or not clock.known:
         return False
-    return clock.lo_ns + int(series.times[0]) < run[1] and clock.hi_ns + int(series.times[-1]) > run[0]
+    return _gap(series, clock, run) is None
+
+
+def _gap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> int | None:
+    assert clock.lo_ns is not None
+    assert clock.hi_ns is not None
+    return meeting.gap(clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1]), run)

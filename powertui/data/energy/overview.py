@@ -216,7 +216,7 @@ def _precision(parts: Shares | None) -> list[Fact]:
 def _joules(question: Question, found: Account) -> list[Fact]:
     """Joules of a step, of a sample, of each epoch, and a sentence for each thing that was found; nothing without power."""
     if not found.counted:
-        return []
+        return [Fact("energy", "energy of the profile", None, "number", "J", why=found.apart)] if found.elsewhere else []
     facts = []
     if question.lo is not None or question.hi is not None:
         facts.append(_energy("energy", "energy of the window", found.of_window(*question.window)))

@@ -13,6 +13,7 @@ import numpy as np
 from powertui.data.energy import account, badges, device_energy, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
+from powertui.data.energy.align import Placed
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings import told as words
 from powertui.data.energy.findings.finding import Findings
@@ -279,7 +280,12 @@ def _channels(question: Question) -> list[_Channel]:
         return [_Channel(series, "no profile", None) for series in described]
     found = account.of(question.profile, question.aligning)
     return [
-        _Channel(one.power.series, "unknown" if one.power.status == "none" else f"{one.power.status}, {one.power.source}",
-                 at in found.counted)
-        for at, one in enumerate(found.placed)
+        _Channel(one.power.series, _placed(one), at in found.counted) for at, one in enumerate(found.placed)
     ]  # fmt: skip
+
+
+def _placed(one: Placed) -> str:
+    """How a channel lies on the trace, or why it does not."""
+    if one.alignment.elsewhere:
+        return one.alignment.elsewhere
+    return "unknown" if one.power.status == "none" else f"{one.power.status}, {one.power.source}"

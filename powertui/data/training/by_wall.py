@@ -10,8 +10,8 @@ from powertui.data.energy import added_up
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Placed
 from powertui.data.opened import Profile
-from powertui.data.training import placing
-from powertui.data.training.seen import believed, epochs_of
+from powertui.data.training import islands, placing
+from powertui.data.training.seen import epochs_of
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def account(training: Training, profile: Profile, found: Account, aligning: Aligning) -> Account | None:
     """The account of a profile as wall time alone knows power and epochs; None where it does not."""
-    if not training.epochs or not believed(training, profile):
+    if not training.epochs or not islands.believed(profile, training.scalar_span):
         return None
     placed = placing.by_wall(training, profile.clock, found.placed, aligning)
     if placed is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.captured import Captured, when
 from powertui.data.model import NS_PER_S, PS_PER_NS, Trace
+from powertui.data.opened import Profile
 from powertui.data.training.parts import NO_PLACE, NOT_BELIEVED, TRUSTED, Island, Moment
 
 _HALF_HOUR = 1800 * NS_PER_S
@@ -37,6 +38,12 @@ def read(entry: RunEntry, index: int, trace: Trace) -> Island:
         )
     start, end = (Moment(clock.mid_ns + ps // PS_PER_NS, clock.half_ns) for ps in trace.span)
     return Island(entry, trace.host, index, start, end, f"{clock.source}: {clock.detail}" if clock.detail else clock.source)
+
+
+def believed(profile: Profile, training: tuple[int, int] | None) -> bool:
+    """Whether a profile lies where its clock says, by the clock that was read of it: what its file's name or time told before may
+    be wrong. `training` is from the first to the last record of its scalars."""
+    return judged(read(profile.opened.entry, profile.index, profile.trace), training).said is None
 
 
 def judged(island: Island, training: tuple[int, int] | None) -> Island:
@@ -93,4 +100,4 @@ def _long(ns: int) -> str:
     return "an hour" if abs(seconds - 3600) < 120 else f"{seconds / 60:.0f} minutes"
 
 
-__all__ = ["TRUSTED", "judged", "read", "unread"]
+__all__ = ["TRUSTED", "believed", "judged", "read", "unread"]

@@ -16,7 +16,7 @@ from powertui.data.energy.signal import Where
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
-from powertui.data.training import folded
+from powertui.data.training import folded, islands
 from powertui.data.training.parts import Moment
 from powertui.data.training.stretches import KINDS, TRAINING
 
@@ -84,7 +84,7 @@ def all_of(training: Training) -> tuple[PlacedChannel, ...]:
 def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], aligning: Aligning) -> tuple[Placed, ...]:
     """Placed power, each log where the training places it when that is surer than what the profile alone tells."""
     clock = profile.clock
-    if aligning.mode == "none" or not clock.known or not found:
+    if aligning.mode == "none" or not clock.known or not found or not islands.believed(profile, training.scalar_span):
         return found
     length = profile.trace.span[1] - profile.trace.span[0]
     span = training.scalar_span
@@ -148,6 +148,8 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         return base, _wider(by_hand, half_ns / NS_PER_S)
     if options.mode in ("auto", "clock"):
         clock = _clock(training, series, said)
+        if (away := _gap_ns(training, series, clock)) is not None:
+            return base, align.elsewhere(series, away, *said, align.BY_HAND)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
             half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _SAME_MACHINE_S
@@ -269,6 +271,15 @@ def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | 
         return replace(marked.clock, source=align.MARKER, detail="; ".join(marked.evidence))
     said.append(log_zone.unplaced(series))
     return None
+
+
+def _gap_ns(training: Training, series: PowerSeries, clock: Clock | None) -> int | None:
+    """How far a log with wall time lies from the training; None where they meet, or where wall time tells nothing of that."""
+    run = training.extent_ns
+    if run is None:
+        return None
+    nudge_ns = round(training.aligning.pins.nudge_s * NS_PER_S)
+    return log_zone.gap(series, clock, (run[0] - nudge_ns, run[1] - nudge_ns))
 
 
 def _zone(training: Training, series: PowerSeries) -> Clock | None:

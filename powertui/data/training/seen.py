@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, leading
+from powertui.data.energy import account, leading, meeting
 from powertui.data.energy.align import Placed
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
@@ -80,8 +80,8 @@ class Seen:
         return self.half_ns * PS_PER_NS
 
     def at(self, unix_ns: int) -> int:
-        """A moment of Unix time on the axis."""
-        return (unix_ns - self.zero_ns) * PS_PER_NS
+        """A moment of Unix time on the axis; what int64 ps cannot hold lies at its ends."""
+        return min(max(unix_ns - self.zero_ns, -_ROOM_NS), _ROOM_NS) * PS_PER_NS
 
     def unix_ns(self, ps: int) -> int:
         """A moment of the axis in Unix time."""
@@ -110,7 +110,7 @@ class Seen:
 def of(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
     """The training as seen from a profile, or on its own axis."""
     clock = profile.clock if profile is not None else None
-    if profile is not None and not believed(training, profile):
+    if profile is not None and not islands.believed(profile, training.scalar_span):
         return _alone(training, profile, aligning)
     if clock is not None and clock.known:
         zero, half, wall = clock.mid_ns, clock.half_ns, True
@@ -141,11 +141,14 @@ def span(training: Training) -> tuple[int, int]:
     for epoch in training.epochs:
         los += [epoch.start.ns] if epoch.start is not None else []
         his += [epoch.end.ns] if epoch.end is not None else []
+    run = (min(los), max(his)) if los and his else None
     for channel in training.power:
         zero = channel.zero
         if zero is not None and len(channel.series):
-            los.append(zero.ns + int(channel.series.times[0]))
-            his.append(zero.ns + int(channel.series.times[-1]))
+            first, last = zero.ns + int(channel.series.times[0]), zero.ns + int(channel.series.times[-1])
+            if run is None or meeting.gap(first, last, run) is None:  # a person may have placed it beside the run
+                los.append(first)
+                his.append(last)
     return (min(los), max(his)) if los and his else (0, 0)
 
 
@@ -161,17 +164,9 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
     mine = next((one for one in training.islands if _is(one, profile)), None)
     lo, hi = profile.trace.span
     lying = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
-    for one in power:
-        if len(one.times):
-            lo, hi = min(lo, int(one.times[0])), max(hi, int(one.times[-1]))
+    lo, hi = _with_power((lo, hi), power)
     marks = marks_on_trace(power)
     return Seen(training, profile, 0, 0, False, lo, hi, lying, profile.epochs, placements, None, marks, aligning.idle_w)
-
-
-def believed(training: Training, profile: Profile) -> bool:
-    """By the clock that was read of it: what its file's name or time told before may be wrong."""
-    own = islands.read(profile.opened.entry, profile.index, profile.trace)
-    return islands.judged(own, training.scalar_span).said is None
 
 
 def _is(island: Island, profile: Profile) -> bool:
@@ -234,11 +229,16 @@ def _around(training: Training, zero: int, lying: tuple[IslandSeen, ...], power:
         known += [Moment(ns) for ns in training.scalar_span]
     ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
     los, his = los + ps, his + ps
-    for one in power:
-        if len(one.times):
-            los.append(int(one.times[0]))
-            his.append(int(one.times[-1]))
-    return (min(los), max(his)) if los else (0, 0)
+    if los:
+        return _with_power((min(los), max(his)), power)
+    every = [moment for one in power if len(one.times) for moment in (int(one.times[0]), int(one.times[-1]))]
+    return (min(every), max(every)) if every else (0, 0)
+
+
+def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[int, int]:
+    """A span made longer by the logs that meet it: one that a person placed beside the run does not stretch the axis."""
+    near = [one for one in power if meeting.meets(one, run)]
+    return min([run[0], *(int(one.times[0]) for one in near)]), max([run[1], *(int(one.times[-1]) for one in near)])
 
 
 __all__ = ["IslandSeen", "Seen", "of", "replace", "span"]

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import marks as recorded_marks
+from powertui.data.energy import meeting
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
-from powertui.data.model import Mark, PowerSeries, Warn
+from powertui.data.model import NS_PER_S, Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
 from powertui.data.training import by_wall, epochs, islands, placing, rate, seen, stretches
 from powertui.data.training.parts import NO_RATE, Island, Moment, Rate, ScalarStrip, TrainedEpoch
@@ -38,6 +39,7 @@ _WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretche
 
 _MANY = 1 << 20  # readings, or records: what reading them took is worth handing back
 _WITHIN = 3  # records of an epoch that tell how its steps ran
+_UNREAD_NS = 120 * NS_PER_S  # a session that nobody has read may take so long: most captures are of seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,7 @@ class Training:
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
         self._telling: frozenset[str] = frozenset()  # the sessions that were read when its power was placed, and place it
+        self._lasted: tuple[int, int] | None = None  # when it ran, as far as that was known when its power was placed
         self._otherwise: Training | None = None  # the last that was asked for with its power placed otherwise
         self._looked: tuple[Aligning, Seen] | None = None  # the last that was seen from a profile
 
@@ -218,6 +221,25 @@ class Training:
         last = [log.last_ns for log in self.logs.events if log.last_ns is not None and log.group != "demo_logs"]
         return (min(first), max(last)) if first and last else None
 
+    @property
+    def extent_ns(self) -> tuple[int, int] | None:
+        """From when to when it ran (Unix ns), by scalars and sessions: what its power has to meet. None where neither tells."""
+        bounds = list(self.scalar_span or ())
+        for one in self.islands:
+            if one.start is not None and one.end is not None:
+                spare = 0 if self._is_read(one.entry) else _UNREAD_NS  # how long it is, is not known yet
+                bounds += [one.start.ns - one.start.half_ns - spare, one.end.ns + one.end.half_ns + spare]
+        return (min(bounds), max(bounds)) if bounds else None
+
+    def around_ns(self, profile: Profile) -> tuple[int, int] | None:
+        """The same for one of its profiles; None where the profile's own clock puts it elsewhere."""
+        return self.extent_ns if islands.believed(profile, self.scalar_span) else None
+
+    def _is_read(self, entry: RunEntry) -> bool:
+        key = f"{entry.path}\0{entry.name}"
+        opened = self._opened.get(key)
+        return key in self._lay or (opened is not None and opened.is_read)
+
     @functools.cached_property
     def epochs(self) -> tuple[TrainedEpoch, ...]:
         """Its epochs, with validation."""
@@ -230,8 +252,9 @@ class Training:
 
     def _clock_marks(self) -> Iterator[Mark]:
         """Marks and windows of recordings whose log has a clock of its own, in Unix ns."""
+        run = self.extent_ns
         for series in self.logs.power:
-            if series.clock.known:
+            if series.clock.known and (run is None or _meets(series, run)):
                 zero = series.clock.mid_ns
                 for mark in series.marks:
                     end = None if mark.end_ns is None else zero + mark.end_ns
@@ -242,8 +265,11 @@ class Training:
         """Its power channels, and where each lies."""
         telling = placing.telling(self)
         with self._lock:
-            if not telling <= self._telling:  # one that was read since may place them surer than the records do
+            lasted = self.extent_ns
+            # One that was read since may place them surer than the records do, and a log has to meet all of it.
+            if not telling <= self._telling or lasted != self._lasted:
                 self._telling |= telling
+                self._lasted = lasted
                 self.__dict__.pop("_power", None)
                 self.__dict__.pop("marks", None)
         return self._power
@@ -332,6 +358,14 @@ class Training:
             if self._otherwise is None or self._otherwise.aligning != aligning:
                 self._otherwise = self._with(aligning)
             return self._otherwise
+
+
+def _meets(series: PowerSeries, run: tuple[int, int]) -> bool:
+    """Whether a recording with a clock of its own was made while a program ran: its marks are that program's."""
+    clock = series.clock
+    if clock.lo_ns is None or clock.hi_ns is None or not len(series):
+        return False
+    return meeting.gap(clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1]), run) is None
 
 
 class Trainings:

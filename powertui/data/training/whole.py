@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data import packed
-from powertui.data.energy import added_up, idle, integrate, leading, scopes
+from powertui.data.energy import added_up, idle, integrate, leading, meeting, scopes
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
@@ -176,7 +176,7 @@ def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
     reach = _reach(seen)
     power = [one.power for one in seen.by_wall or seen.placements if one.power.status != "none"]
     order = leading.order(power, reach)
-    usable = [row for row in order if power[row].status != "none" and leading.meets(power[row], reach)] or order
+    usable = [row for row in order if meeting.meets(power[row], reach)] or order
     best = min((leading.RANK[power[row].status] for row in usable), default=2)
     usable = [row for row in usable if leading.RANK[power[row].status] == best]
     enough = [row for row in usable if leading.coverage(power[row], reach) >= leading.ENOUGH]

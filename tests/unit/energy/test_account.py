@@ -59,7 +59,8 @@ def training(first_s: int) -> tuple[account.Account, Steps]:
     trace = traces.trace({("/host:CPU", "a"): [(lo, length, "train") for lo, length in bounds]})
     epochs = Epochs((Epoch(0, 0, at // 2, "steps", slack=2 * S), Epoch(1, at // 2, at, "steps", slack=S)))
     power = traces.power(np.arange(-10, at // S + 10, dtype=np.int64) * S, [200.0 + i % 2 * 1e-3 for i in range(at // S + 20)])
-    return account.of_placed(trace, steps, epochs, [account.Placed(power, None)]), steps  # type: ignore[arg-type]
+    clocked = account.Alignment(0.0, 0.0, 0.0, "aligned", "wall clocks of both", ())
+    return account.of_placed(trace, steps, epochs, [account.Placed(power, clocked)]), steps
 
 
 def test_a_step_that_traced_is_no_usual_step() -> None:

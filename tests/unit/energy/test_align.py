@@ -195,12 +195,13 @@ def test_a_short_log_of_another_zone_than_the_machines_is_taken_for_one(made, lo
     assert "only in time zone UTC+01:00 (assumed; the profiled machine's is UTC+00:00)" in found.evidence[0]
 
 
-def test_a_log_that_meets_the_run_in_no_zone_stays_where_the_machines_zone_puts_it(made, logged) -> None:
+def test_a_log_that_meets_the_run_in_no_zone_is_not_placed(made, logged) -> None:
     series, offset = logged
     naive, asked = _naive(series, made, offset, 3600 + 900)  # a quarter of an hour beside: another run's
     found = align.place(naive, asked).alignment
-    assert found.offset_s == pytest.approx(offset + 4500, abs=1e-6)
-    assert "do not overlap" in " ".join(found.evidence)
+    assert (found.offset_s, found.status) == (None, "none")
+    assert "begins 74 minutes after this run. It is not used." in found.elsewhere
+    assert "in another time zone it might: give --tz" in found.evidence
 
 
 def test_a_log_that_meets_the_run_in_no_zone_is_not_put_on_it_by_its_signal(made, logged) -> None:
@@ -211,7 +212,8 @@ def test_a_log_that_meets_the_run_in_no_zone_is_not_put_on_it_by_its_signal(made
     found = align.place(naive, zoneless).alignment
     assert found.offset_s is None
     assert found.status == "none"
-    assert "in no time zone" in found.evidence[0]
+    assert "It is not used." in found.elsewhere
+    assert "in no time zone" in found.evidence[1]
     quarter, _ = _naive(series, made, offset, 3600 + 900)  # as in Kathmandu: it may be this run's
     assert "in no time zone" not in " ".join(align.place(quarter, zoneless).alignment.evidence)
     assert align.place(naive, zoneless, Aligning("signal")).alignment.source == align.SIGNAL
@@ -222,8 +224,8 @@ def test_a_long_log_would_meet_any_run_in_some_zone_and_is_not_moved(made, logge
     long = replace(series, times=series.times * 20)  # ten minutes and more, over before the run began
     naive, asked = _naive(long, made, offset - 1200, 0)
     found = align.place(naive, asked, Aligning("clock")).alignment
-    assert found.offset_s == pytest.approx(offset - 1200, abs=1e-6)
-    assert "do not overlap" in " ".join(found.evidence)
+    assert (found.offset_s, found.status) == (None, "none")
+    assert "before this run. It is not used." in found.elsewhere
 
 
 @pytest.mark.parametrize(("zone_s", "told_s"), [(-3 * 3600, None), (9 * 3600, None), (0, -3 * 3600)])
@@ -264,8 +266,9 @@ def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
 
 def test_a_log_of_another_day_is_said_to_be_one(made, logged) -> None:
     series, offset = logged
-    found = align.place(clocked(series, made, offset + 86_400), context(made)).alignment
-    assert "do not overlap" in " ".join(found.evidence)
+    placed = align.place(clocked(series, made, offset + 86_400), context(made))
+    assert (placed.power.status, placed.alignment.offset_s) == ("none", None)
+    assert placed.alignment.elsewhere.endswith("begins 24 hours after this run. It is not used.")
 
 
 def test_channels_of_one_file_share_one_offset(made, logged) -> None:

@@ -73,11 +73,12 @@ def shifted(rows: Rows, by: float) -> Rows:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_log_of_another_time_is_one_sentence(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], by: float, sign: int) -> None:
     said = told(tmp_path, recorded, shifted(recorded[2], sign * by))
-    apart = [line.strip() for line in said.splitlines() if line.startswith("  The power log does not overlap this run")]
-    assert len(apart) == (abs(by) >= 3600)
+    apart = [line.strip() for line in said.splitlines() if line.strip("- ").startswith("power.csv ") and "this run" in line]
+    assert len(apart) == 3 * (abs(by) >= 3600), "by energy as text and as Markdown, and by report"
     if apart:
-        assert ("before the profile begins" in apart[0]) is (sign < 0)
-        assert ("after the profile ends" in apart[0]) is (sign > 0)
+        assert (" before this run. It is not used." in apart[0]) is (sign < 0)
+        assert (" after this run. It is not used." in apart[0]) is (sign > 0)
+        assert "epoch 0" not in [line.split("  ")[0] for line in said.splitlines()], "no table of energies that are not known"
 
 
 def one_sample_inside(rows: Rows) -> Rows:

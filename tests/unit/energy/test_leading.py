@@ -11,12 +11,13 @@ import pytest
 import powertui
 from benchmarks.power_world import SENSORS, Fault, make, plan, record, write, write_log
 from powertui.data.energy import account, leading
-from powertui.data.energy.align import Placed
+from powertui.data.energy.align import Alignment, Placed
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, PowerOnTrace, Scope, Steps
 from tests.synthetic import traces
 
 S = PS_PER_S
 SPAN = (0, 60 * S)
+CLOCKED = Alignment(0.0, 0.0, 0.0, "aligned", "wall clocks of both", ())
 
 
 def log(
@@ -60,7 +61,7 @@ def test_the_better_log_leads_in_any_order(better, worse, because: str) -> None:
 
 def of(power) -> account.Account:
     trace = traces.trace({("/host:CPU", "a"): [(0, 60 * S, "train")]})
-    return account.of_placed(trace, Steps.none(), Epochs(), [Placed(one, None) for one in power])  # type: ignore[arg-type]
+    return account.of_placed(trace, Steps.none(), Epochs(), [Placed(one, CLOCKED) for one in power])
 
 
 def test_one_log_needs_no_words() -> None:
@@ -70,7 +71,7 @@ def test_one_log_needs_no_words() -> None:
 
 def test_a_log_of_another_time_alone_is_still_told_of() -> None:
     found = of([log("a", 100, 200)])
-    assert "does not overlap" in found.apart
+    assert found.apart == "a.csv begins 40 seconds after this profile."
 
 
 def test_parts_of_a_machine_from_two_logs_are_still_added_up() -> None:

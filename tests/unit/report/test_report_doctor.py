@@ -249,7 +249,7 @@ def test_power_at_the_time_and_at_another(doctor: Doctor, tmp_path: Path) -> Non
     later = [rows[0], *(f"{float(row.split(',')[0]) + 3600:.5f},{row.split(',')[1]}" for row in rows[1:])]
     (tmp_path / "run/power.csv").write_text("\n".join(later))
     (said,) = doctor(tmp_path / "run")["power", "problem"]
-    assert "not at the time of the profile" in said
+    assert "power.csv begins 59 minutes after this run. It is not used." in said
     assert "--tz" in said
 
 
