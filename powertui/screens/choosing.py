@@ -9,6 +9,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from powertui.screens.base import Dialog
+from powertui.widgets.lists import Choices
 
 
 class ChoosingDialog(Dialog):
@@ -42,9 +43,9 @@ class ChoosingDialog(Dialog):
 
     def action_move(self, by: int) -> None:
         """The arrow keys move in the list while the cursor stays in the box."""
-        listed = self.query_one(OptionList)
-        if listed.option_count and listed.highlighted is not None:
-            listed.highlighted = min(max(0, listed.highlighted + by), listed.option_count - 1)
+        listed = self.query_one(Choices)
+        if listed.highlighted is not None:
+            listed.move_highlight(by)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter."""

@@ -20,6 +20,7 @@ from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
 from powertui.screens.session import Session
+from powertui.widgets.lists import Choices
 
 if TYPE_CHECKING:
     from powertui.screens.shell import Shell
@@ -76,7 +77,7 @@ class ExportDialog(Dialog):
                 f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}", id="export-title", markup=False
             )
             options = [Option(Text.assemble((f"{what:<10}", "bold"), _MEANINGS.get(what, "")), id=what) for what in self._offered]
-            yield OptionList(*options, markup=False, compact=True)
+            yield Choices(*options, markup=False, compact=True)
             yield Static("File (.csv, .json or .parquet); Enter writes, Esc cancels", classes="label", markup=False)
             yield Input(compact=True)
             yield Static("", id="export-message", markup=False)
@@ -97,8 +98,7 @@ class ExportDialog(Dialog):
 
     def action_choose(self, by: int) -> None:
         """Up and down choose what is written."""
-        listed = self.query_one(OptionList)
-        listed.highlighted = min(max(0, (listed.highlighted or 0) + by), len(self._offered) - 1)
+        self.query_one(Choices).move_highlight(by)
 
     @on(OptionList.OptionHighlighted)
     def _suggest(self) -> None:

@@ -52,7 +52,7 @@ class PartsDialog(Dialog):
             yield Static(
                 Text(f"{plain(self._entry.name, 200)} is put together from", no_wrap=True, overflow="ellipsis"), id="markers-title"
             )
-            yield OptionList(*(Option(self._line(number)) for number in range(len(self._parts))), markup=False, compact=True)
+            yield Choices(*(Option(self._line(number)) for number in range(len(self._parts))), markup=False, compact=True)
             yield Static(
                 Text(f"{grouped.why(self._entry)}\nSpace marks, Enter says where it belongs, Esc leaves everything as it is."),
                 id="markers-note",

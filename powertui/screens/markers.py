@@ -12,6 +12,7 @@ from powertui import units
 from powertui.data.model import Marker, Steps
 from powertui.plain import plain
 from powertui.screens.base import Dialog
+from powertui.widgets.lists import Choices
 
 
 class MarkerDialog(Dialog):
@@ -24,7 +25,7 @@ class MarkerDialog(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
             yield Static("What marks the steps. Enter uses a marker, Esc keeps the one in use", id="markers-title", markup=False)
-            yield OptionList(*(Option(_line(one)) for one in self._steps.markers), markup=False, compact=True)
+            yield Choices(*(Option(_line(one)) for one in self._steps.markers), markup=False, compact=True)
             yield Static("", id="markers-note", markup=False)
 
     def on_mount(self) -> None:

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from powertui.plain import plain
 from powertui.screens.base import Dialog
+from powertui.widgets.lists import Choices
 
 _TITLE = "Strips above the timeline. Enter shows or hides one, Esc closes"
 
@@ -32,7 +33,7 @@ class StripsDialog(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
             yield Static(_TITLE, id="markers-title", markup=False)
-            yield OptionList(*(Option(self._line(name)) for name in self._names), markup=False, compact=True)
+            yield Choices(*(Option(self._line(name)) for name in self._names), markup=False, compact=True)
 
     def on_mount(self) -> None:
         listed = self.query_one(OptionList)
