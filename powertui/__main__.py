@@ -12,6 +12,13 @@ def main() -> int:
     if said:
         print(said, file=sys.stderr)
         return 1
+    from powertui import standard_streams
+
+    standard_streams.guard()  # before anything is opened
+    return standard_streams.run(_answer)
+
+
+def _answer() -> int:
     if sys.argv[1:] == ["--version"]:
         print(f"powertui {__version__}")
         return 0
@@ -39,7 +46,7 @@ def run() -> None:
         if threading.active_count() > 1:
             atexit._run_exitfuncs()
             for stream in (sys.stdout, sys.stderr):
-                with contextlib.suppress(OSError, ValueError, AttributeError):
+                with contextlib.suppress(Exception):  # it has been said
                     stream.flush()
             os._exit(code)
     raise SystemExit(code)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from powertui import __version__, verbs
 from powertui.errors import PowertuiError, UsageError
+from powertui.standard_streams import ReaderLeft
 from powertui.terminal import signals
 from powertui.verbs.parser import Parser
 
@@ -158,7 +159,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader of a pipe (head, less) has left. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReaderLeft:  # of a pipe: head, less
         return 0

@@ -10,17 +10,14 @@ import csv
 import io
 import json
 import math
-import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from powertui.data.model import NS_PER_S
-from powertui.errors import PowertuiError
 from powertui.plain import cell, plain, width
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
@@ -41,24 +38,8 @@ def write(stream: Any, text: str) -> None:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
         text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
-    with _full_disks(stream):
-        stream.write(text if text.endswith("\n") else text + "\n")
-        stream.flush()
-
-
-@contextmanager
-def _full_disks(stream: Any) -> Iterator[None]:
-    """An output that takes no more is one sentence. A pipe whose reader has left is for the command line to know."""
-    if stream is None:
-        raise PowertuiError("Nothing can be printed: standard output is closed.")
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        # What is left in the buffer would be tried again at exit, and complained about.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        raise PowertuiError(f"The output could not be written: {error.strerror or error}") from None
+    stream.write(text if text.endswith("\n") else text + "\n")
+    stream.flush()
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
@@ -212,14 +193,13 @@ def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def emit_csv(text: str) -> None:
     """To standard output without its own translation of line ends."""
-    with _full_disks(sys.stdout):
-        buffer = getattr(sys.stdout, "buffer", None)
-        if buffer is None:
-            sys.stdout.write(text)
-            return
-        sys.stdout.flush()
-        buffer.write(text.encode("utf-8", "backslashreplace"))
-        buffer.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    buffer.write(text.encode("utf-8", "backslashreplace"))
+    buffer.flush()
 
 
 # ── facts in words ───────────────────────────────────────────────────────────────────────────────

@@ -62,10 +62,12 @@ def let_go() -> None:
     """
     import contextlib
 
+    from powertui.errors import PowertuiError
+
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, PowertuiError):
             stream.flush()
         with contextlib.suppress(OSError, ValueError):
             os.dup2(nowhere, stream.fileno())
