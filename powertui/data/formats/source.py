@@ -207,7 +207,7 @@ class _Inflater:
 def _why_unpacked_empty(problem: str) -> tuple[str, str]:
     """Why a gzip file unpacks to nothing, and what to do."""
     if problem == TOO_MANY_EMPTY:
-        return f"is empty: its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing", _NOTHING_WRITTEN
+        return f"is empty as far as it was read: its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing", _NOTHING_WRITTEN
     if problem:
         return problem.removesuffix("; what came before it was read").removesuffix("; what is there was read"), "Copy it again."
     return "is empty: it unpacks to 0 bytes", _NOTHING_WRITTEN

@@ -108,8 +108,10 @@ class LogFile:
             damaged = True  # what was unpacked before the damage is still good
         self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
         if not size and not damaged and not packed.cut:
-            begin = f"its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing" if packed.problem else "it unpacks to 0 bytes"
-            raise UnreadableFile(self.path, f"is empty: {begin}", hint=_EMPTY_HINT)
+            why = "is empty: it unpacks to 0 bytes"
+            if packed.problem:
+                why = f"is empty as far as it was read: its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing"
+            raise UnreadableFile(self.path, why, hint=_EMPTY_HINT)
         if not size:
             raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
 
