@@ -1,4 +1,4 @@
-"""Write README's key table from the keymap; with --check only say whether it is up to date."""
+"""Write the table of docs/keys.md from the keymap; with --check only say whether it is up to date."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def with_table(text: str) -> str:
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise SystemExit(f"README.md has no {BEGIN} … {END}")
+        raise SystemExit(f"docs/keys.md has no {BEGIN} … {END}")
     return f"{head}{BEGIN}\n{keymap.markdown()}\n{END}{tail}"
 
 
 def main() -> int:
     """Exit code 1 when --check finds another table."""
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    page = ROOT / "docs" / "keys.md"
+    text = page.read_text(encoding="utf-8")
     wanted = with_table(text)
     if "--check" in sys.argv[1:]:
         if text != wanted:
-            print("README.md: the key table differs from the keymap; run scripts/keymap_table.py", file=sys.stderr)
+            print("docs/keys.md: the key table differs from the keymap; run scripts/keymap_table.py", file=sys.stderr)
             return 1
         return 0
-    readme.write_text(wanted, encoding="utf-8")
+    page.write_text(wanted, encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""ONE table of what a person can do: key bindings, help screen, palette and README's key table are all made from it.
+"""ONE table of what a person can do: key bindings, help screen, palette and docs/keys.md are all made from it.
 
 `screens` names the screens on which an action exists; "*" means everywhere. An action that is one call carries it (`do`); what
 takes more is the screen's own `action_<id>` (dashes become underscores). Keys are written as Textual names them; `shown` is what a
@@ -306,7 +306,7 @@ def clashes() -> list[str]:
 
 
 def markdown() -> str:
-    """The key table for README."""
+    """The key table of docs/keys.md."""
     lines = ["| key | what it does |", "| --- | --- |"]
     for group in (*_GROUPS, *sorted({a.group for a in ACTIONS} - set(_GROUPS))):
         rows = [action for action in ACTIONS if action.group == group]
