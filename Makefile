@@ -40,7 +40,7 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/mypy --platform darwin
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/keymap_table.py --check
+	$(BIN)/python scripts/doc_tables.py --check
 	$(BIN)/python scripts/completions.py --check
 
 # KEYS="--keys 1000000 --seed 1" for a long night; KEYS="--pty --keys 2000" for the real program in a terminal.

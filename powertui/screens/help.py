@@ -1,4 +1,4 @@
-"""The keys of the page that asked for help, first and alone; behind Tab those of the other pages, terminal and connection."""
+"""The keys and words of the page that asked for help; behind Tab the keys of the other pages, terminal and connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from powertui import __version__
-from powertui.data.energy import badges
 from powertui.plain import width
 from powertui.screens import SCREENS, spec
 from powertui.screens.base import BaseScreen, bindings_for
@@ -23,7 +22,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.keymap import Action
 from powertui.terminal.pacing import PaintGate
 from powertui.terminal.theme import Theme
-from powertui.view import cut
+from powertui.view import cut, glossary
 
 _MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
 _NARROWEST = 36  # cells of one column of keys
@@ -145,6 +144,16 @@ def _colors(color: str) -> str:
     return {"none": "no colors", "true": "24-bit color"}.get(color, f"{color} colors")
 
 
+def _terms_table(page: str, look: Theme) -> Table:
+    """The words of the page that asked for help, each with its meaning."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, min_width=12)
+    table.add_column()
+    for term in glossary.terms_of(page if page in glossary.PAGES else spec(page).acts_as):
+        table.add_row(Text(term.word, look.style("key")), Text(term.meaning))
+    return table
+
+
 class HelpScreen(BaseScreen):
     """One page of keys; Tab turns to the others."""
 
@@ -193,16 +202,12 @@ class HelpScreen(BaseScreen):
             whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
             whole.add_row(facts)
             whole.add_row("")
-            whole.add_row(Text("What a figure is based on", look.style("title")))
-            meanings = Table.grid(padding=(0, 2, 0, 0))
-            meanings.add_column(no_wrap=True, min_width=12)
-            meanings.add_column()
-            for badge, meaning in (*badges.MEANING.items(), ("not resolved", badges.NOT_RESOLVED)):
-                meanings.add_row(Text(getattr(badge, "value", badge), look.style("key")), Text(meaning))
-            whole.add_row(meanings)
-            whole.add_row("")
         groups = _of_others(name) if self._others else of_page(name)
         whole.add_row(_drawn(groups, max(_NARROWEST, self.size.width - 3), room, look))
+        if not self._others:
+            whole.add_row("")
+            whole.add_row(Text("Words on this page", look.style("title")))
+            whole.add_row(_terms_table(name, look))
         self.query_one("#keys", Static).update(whole)
 
     def on_resize(self, event: object) -> None:

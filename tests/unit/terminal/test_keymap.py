@@ -47,4 +47,4 @@ def test_the_table_names_every_action_once() -> None:
 
 def test_the_page_of_keys_holds_the_table() -> None:
     page = Path(__file__).parents[3] / "docs" / "keys.md"
-    assert keymap.markdown() in page.read_text(encoding="utf-8"), "run scripts/keymap_table.py"
+    assert keymap.markdown() in page.read_text(encoding="utf-8"), "run scripts/doc_tables.py"
