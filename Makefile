@@ -23,6 +23,9 @@ PROGRAM := $(VENV)/.program
 TESTS   := $(VENV)/.tests
 READY   := $(VENV)/.ready
 
+# Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist bundle power-test clean
 
 demo: $(PROGRAM)
