@@ -128,11 +128,23 @@ def write_csv(folders: Sequence[Path], sensor: str, constants: dict[str, str], s
     for folder in dict.fromkeys(f.resolve() for f in folders):
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / CSV_NAME
-        part = target.with_name(CSV_NAME + f".{os.getpid()}.part")
-        part.write_bytes(text.encode())
-        part.replace(target)
+        _write_complete(target, text.encode())
         written.append(target)
     return written
+
+
+def _write_complete(path: Path, data: bytes) -> None:
+    """A file that gets its name when all of it is on the disk. After an error nothing is there."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 # the mark
@@ -175,5 +187,5 @@ def write_marker(folder: Path, value: str) -> Path:
     logs = folder / _MARKER_FOLDER
     logs.mkdir(parents=True, exist_ok=True)
     path = logs / f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns() % 10**6}.v2"
-    path.write_bytes(_record(_event(_field(3, b"brain.Event:2"))) + _record(_event(b"\x10\x00", summary)))
+    _write_complete(path, _record(_event(_field(3, b"brain.Event:2"))) + _record(_event(b"\x10\x00", summary)))
     return path

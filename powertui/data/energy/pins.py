@@ -87,9 +87,15 @@ def write(pins: Pins) -> None:
     place = Path(pins.path)
     try:
         handle, name = tempfile.mkstemp(prefix=".pins-", dir=place.parent or Path())
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.writelines(lines)
-        Path(name).replace(place)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(place)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise UsageError(
             f"{pins.path}: cannot be written ({error.strerror or error})", hint="Name another file with --pins."

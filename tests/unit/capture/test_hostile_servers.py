@@ -156,6 +156,15 @@ def test_one_that_talks_for_ever_can_be_left(piece: bytes, tmp_path: Path, monke
     assert len(times) < 4 * times[-1] + 4
 
 
+@TALKS
+def test_one_that_talks_for_ever_has_a_deadline(piece: bytes, tmp_path: Path) -> None:
+    """However much it says, its answer is late: nobody has to press a key."""
+    first, rest = (piece[: len(BEGUN)], piece[len(BEGUN) :]) if piece.startswith(BEGUN) else (b"", piece)
+    with server(HELLO, lambda: iter(chain_of(first, rest))) as where:
+        problem = said(where, tmp_path, patience_s=0.4)
+    assert problem.message == f"{where} did not answer within 0.5 s." or "closed the connection" in problem.message
+
+
 def chain_of(first: bytes, rest: bytes) -> Iterator[bytes]:
     yield first
     yield from repeat(rest)

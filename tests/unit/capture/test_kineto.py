@@ -18,6 +18,8 @@ from powertui.capture.dynolog import Daemon, User
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.whole import Plan
 from powertui.errors import CaptureError, UsageError
+from tests.bmc.rmcpplus import Bmc
+from tests.unit.capture.test_whole import power_of
 
 # What Kineto does, as far as it concerns us: it asks its daemon again and again, and writes a trace where that says.
 STAND_IN = """
@@ -83,6 +85,29 @@ def test_it_is_asked_and_its_file_waited_for(program: subprocess.Popen[str], pla
     from powertui.report import captured
 
     assert any("3: median" in line for line in captured.lines(taken.folder))
+
+
+def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_that_is_cut(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dead program stays listed, since nobody has asked for its exit code: that is no reason to wait for it."""
+    killed = []
+
+    def told(_stage: whole.Stage) -> bool:
+        if not killed and any(path.stat().st_size for path in tmp_path.rglob("*.json")):
+            killed.append(process.kill())
+        return False
+
+    monkeypatch.setattr(sys.modules[__name__], "STAND_IN", STAND_IN.replace("time.sleep(0.6)", "time.sleep(3600)"))
+    with start(place) as process, Bmc() as bmc:
+        asked = Plan((), str(tmp_path / "logs"), ProfileRequest(0.2), power_of(bmc), before_s=0.2, pid=process.pid)
+        taken = whole.take(asked, told)
+    (problem,) = taken.problems
+    assert problem.message == f"Process {process.pid} ended before its profile was written."
+    (trace,) = taken.folder.glob("*.part")
+    assert problem.hint == f"What was written of the profile ends in the middle. It is kept in {trace}."
+    assert sorted(entry.name for entry in taken.folder.iterdir()) == sorted([trace.name, "power.csv"])
+    assert taken.power == str(taken.folder / "power.csv")
 
 
 def test_a_process_that_was_not_started_for_it(place: Path, tmp_path: Path) -> None:
