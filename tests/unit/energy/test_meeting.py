@@ -307,14 +307,19 @@ def test_a_training_of_scalars_or_of_a_profile_alone(folder: Path, said: Callabl
     assert seen.end - seen.start < 7200 * 10**12, "an hour at most, as far as a folder's name tells; not half a year"
 
 
-def test_marks_of_a_recording_of_another_day_are_no_epochs_of_this_training(folder: Path) -> None:
+@pytest.mark.parametrize(("by_s", "epochs"), [(0.0, [0, 1]), (-HALF_A_YEAR, [])])
+def test_windows_of_a_recording_are_epochs_of_its_own_training_alone(folder: Path, by_s: float, epochs: list[int]) -> None:
     for file in folder.rglob("*tfevents*"):
         file.unlink()
-    lines = ["# powertui recording 1", "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark"]
+    about = {"name": "node", "source": "toy", "url": "toy:", "host": "", "channels": [{"name": "power", "scope": "node"}]}
+    lines = ["# powertui recording 1", "# interval_s: 0.25", f"# source: {json.dumps(about)}"]
+    lines.append("time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark")
     for number, (t, watts) in enumerate(rows()):
-        mark = f"epoch {number // 100} begin" if number % 100 == 0 else ""
-        lines.append(f"{t - HALF_A_YEAR:.6f},{number + 1.0:.6f},node,power,{watts},,0.001,ok,,{mark}")
+        clocks = f"{t + by_s:.6f},{100 + t - rows()[0][0]:.6f}"
+        if number % 80 in (5, 75):
+            lines.append(f"{clocks},,,,,,{'begin' if number % 80 == 5 else 'end'},,epoch {number // 80}")
+        lines.append(f"{clocks},node,power,{watts},,0.001,ok,,")
     (folder / "power.csv").write_text("\n".join(lines) + "\n")
     training = training_of(folder)
     profile_of(training)
-    assert training.epochs == ()
+    assert [one.number for one in training.epochs] == epochs
