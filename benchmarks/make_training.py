@@ -109,7 +109,7 @@ def _sums(data: memoryview, starts: list[int], length: int) -> npt.NDArray[np.ui
 
 def _power(path: Path, channels: int, seconds: int) -> None:
     rng = np.random.default_rng(1)
-    names = ",".join(f"node{i:02} watts" for i in range(channels))
+    names = ",".join(f"node watts {i:02}" for i in range(channels))
     with path.open("w") as file:
         file.write(f"time_unix_s,{names}\n")
         for first in range(0, seconds, 10_000):

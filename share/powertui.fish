@@ -51,6 +51,7 @@ complete -c powertui -n '__fish_use_subcommand' -a doctor -d 'show what was foun
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -s h -l help -d 'show this help message and exit'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l max-memory -x -d 'memory one file may take: 24G, or none for no limit (default: half of the free memory)'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l power -r -d 'a power log, or a folder of them, beside the run or alone (repeatable)'
+complete -c powertui -n '__fish_seen_subcommand_from doctor' -l power-host -x -d 'whose power it is: a name in the log, a host of the run: bmc-17=host-a (repeatable)'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l json -d 'one JSON object (a stable interface)'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l csv -d 'one row per check'
 complete -c powertui -n '__fish_seen_subcommand_from doctor' -l markdown -d 'tables for a document'

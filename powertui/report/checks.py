@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui import plugins, units
 from powertui.data import elsewhere, wire
-from powertui.data.energy import log_zone, meeting
+from powertui.data.energy import belongs, log_zone, meeting
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
 from powertui.data.power import times
@@ -295,6 +295,17 @@ def _of_power(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None) -> I
         return
     for series in run.power:
         yield _overlap(series, run.traces, around_ns)
+    yield from _of_owners(run)
+
+
+def _of_owners(run: Run) -> Iterator[Check]:
+    """The power that belongs to no host of the run, and what would give it one."""
+    if not run.traces:
+        return
+    owners = belongs.of_run(run)
+    state: CheckState = "note" if any(owner.machine is not None for owner in owners.owners) else "problem"
+    for what, remedy in belongs.strangers_and_remedies(run.power, owners):
+        yield Check("power", state, what, remedy)
 
 
 def _overlap(series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int, int] | None) -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -89,17 +90,25 @@ def _gather(
             told += of_run(opened, aligning)
     belongs.check([one.run for one in told if one.account is not None], reading.power_hosts)
     if not told:
-        told = [*_logs_alone([*reading.power, *(file.path for file in found_there.power if reading.find_power)], reading)]
+        found_logs = [file.path for file in found_there.power if reading.find_power]
+        told = [*_logs_alone([*reading.power, *found_logs], reading, problems)]
     if not told:
         why = next((p for p in problems if p), f"{plain(path)}: holds neither a profile nor a power log that can be read")
         raise UnreadableFile(path, why.removeprefix(f"{path}: "), hint=f"See what is there: powertui doctor {path}")
     return told
 
 
-def _logs_alone(paths: Sequence[str], options: ReadOptions) -> Iterator[TraceEnergy]:
-    """Power logs without any run: each is told on its own clock."""
+def _logs_alone(paths: Sequence[str], options: ReadOptions, problems: list[str]) -> Iterator[TraceEnergy]:
+    """Power logs without any run: each is told on its own clock. One that was only found and cannot be read hides no other."""
     for path in dict.fromkeys(paths):
-        log = registry.load(path, options.columns or LogColumns(tz=options.tz, limit=options.limit))
+        try:
+            log = registry.load(path, options.columns or LogColumns(tz=options.tz, limit=options.limit))
+        except UnreadableFile as error:
+            if path in options.power:
+                raise
+            problems.append(str(error))
+            text.write(sys.stderr, f"powertui: {plain(str(error))}")
+            continue
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
         yield TraceEnergy(run, "", None, None, "there is no profile here: the power is shown on its own clock")
 

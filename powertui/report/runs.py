@@ -21,6 +21,7 @@ from powertui.data.table import Column, Place, Table, optional, text_column
 from powertui.plain import plain
 
 _UNDATED = "undated"
+_NO_DATE = "no date"  # of a power log whose times count from its own start
 _FRESH_S = 10.0  # a writer that rests for longer has ended; clocks of file servers differ by less
 _WRITTEN = "being written"
 # The profiler names its folders after the local time of the machine that was profiled.
@@ -88,8 +89,10 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
         what = "power log" + "s" * (len(run.power) > 1)
     lo, hi = training.first_ns, training.last_ns
     if lo is None or hi is None:
-        return replace(known, when=known.when or _by(known), device=what, readable=True)
+        when = _by(known) if run.tfevents or count else _NO_DATE  # copying a log gives its file another time
+        return replace(known, when=known.when or when, device=what, readable=True)
     when = _when(Clock(lo, lo, "scalars"))
+    when = when.replace(" UTC", " local") if training.is_local else when
     return replace(known, when=when, placed=lo / NS_PER_S, took_ps=(hi - lo) * PS_PER_NS, device=what, readable=True)
 
 

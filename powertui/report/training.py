@@ -65,8 +65,30 @@ def page(
         if len(rows) > _ROWS:
             lines.append(style.line(f"… and {len(rows) - _ROWS} more (--json lists them)"))
         lines += finds(whole.findings, style)
+    lines += [style.line(plain(words)) for words in whole.strangers]
     lines += [style.line(words) for words in _not_placed(seen)]
     return [*lines, ""]
+
+
+def _is_power_alone(entry: TrainingEntry) -> bool:
+    """Whether nothing but power logs is there."""
+    return not entry.sessions and not entry.tfevents
+
+
+def _heading(entry: TrainingEntry) -> str:
+    """What a page on a training is called."""
+    if _is_power_alone(entry):
+        return f"Power log{'s' if len(entry.power) > 1 else ''} {plain(entry.name)}"
+    return f"The whole training {plain(entry.name)}"
+
+
+def _begins(training: Training, seen: Seen) -> str:
+    """When power without a profile begins."""
+    if seen.wall:
+        return f"from {_clock(seen.unix_ns(seen.start))}"
+    if training.entry.is_local and training.entry.first_ns is not None:
+        return f"from {_clock(training.entry.first_ns).removesuffix(' UTC')} local time of a zone that is not known"
+    return "no date: its times count from its own start"
 
 
 def _not_placed(seen: Seen) -> Iterator[str]:
@@ -83,8 +105,11 @@ def _not_placed(seen: Seen) -> Iterator[str]:
 def _said(training: Training, seen: Seen) -> Iterator[str]:
     """Its length, its sessions, its steps, and why all this is one training."""
     length = units.duration(seen.end - seen.start)
-    begins = f", from {_clock(seen.unix_ns(seen.start))}" if seen.wall else ""
-    yield f"{length}{begins}; times count from the first thing that is placed"
+    if _is_power_alone(training.entry):
+        yield f"{length}, {_begins(training, seen)}; times count from the first reading"
+    else:
+        begins = f", from {_clock(seen.unix_ns(seen.start))}" if seen.wall else ""
+        yield f"{length}{begins}; times count from the first thing that is placed"
     for one in seen.islands:
         yield _session(one)
     if len(training.rate):
@@ -183,7 +208,7 @@ def energy_json(
         "could_find_smaller": [{"watts": limit.watts, "seconds": limit.seconds} for limit in whole.findings.seen],
         "could_find_except": [{"start_s": start, "end_s": end} for start, end in whole.findings.apart],
         "could_find_text": whole.findings.could,
-        "notes": [*whole.findings.notes, *([whole.findings.reason] if whole.findings.reason else [])],
+        "notes": [*whole.strangers, *whole.findings.notes, *([whole.findings.reason] if whole.findings.reason else [])],
     }  # fmt: skip
 
 
@@ -275,7 +300,7 @@ def several(found: Sequence[Training]) -> list[str]:
     lines: list[str] = []
     for one in [one for one in found if worth_a_page(one) or not one.entry.sessions][:FEW]:
         seen = one.seen_from()
-        lines += ["", f"The whole training {plain(one.name)}", *("  " + plain(words) for words in _said(one, seen))]
+        lines += ["", _heading(one.entry), *("  " + plain(words) for words in _said(one, seen))]
         for index, epoch in enumerate(seen.epochs):
             if epoch.start is None or epoch.end is None:
                 continue

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from powertui.data.energy import belongs
-from powertui.data.energy.belongs import Belongings, HostEvidence
+from powertui.data.energy.belongs import Belongings
+from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import Run
 from powertui.plain import plain
 from powertui.screens import nudging
@@ -22,7 +22,7 @@ def _on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
     """The names under which power is nobody's, or was given to this host: as `--power-host` would name them."""
     machine = found.of_trace[trace]
     names = [
-        one.sensor.host or PurePath(one.path).name
+        belongs.called(one, run.power)
         for one, owner in zip(run.power, found.owners, strict=True)
         if owner.machine is None or (owner.machine == machine and owner.how is HostEvidence.SAID)
     ]

@@ -124,9 +124,19 @@ def reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
     group.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
     group.add_argument("--pins", metavar="FILE", help="file of pins set by hand, read and written")
+    power_host(group)
+    group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
+
+
+def power_host(group: argparse._ActionsContainer) -> None:
+    """Whose power it is, for every verb that reads power beside a run."""
     group.add_argument("--power-host", action="append", default=[], metavar="LOGGED=HOST",
                        help="whose power it is: a name in the log, a host of the run: bmc-17=host-a (repeatable)")  # fmt: skip
-    group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
+
+
+def power_hosts_of(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
+    """(a name in the power log, a host of the run), from the argument of `power_host`."""
+    return tuple(_power_host(text) for text in args.power_host)
 
 
 def reading_of(args: argparse.Namespace) -> ReadOptions:
@@ -139,7 +149,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions(
         step_marker=args.step_marker, tz=args.tz, power=power_files(args.power), find_power=not (args.no_power or args.power),
         columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
-        power_hosts=tuple(_power_host(text) for text in args.power_host), usual_hosts=config.load().power_hosts,
+        power_hosts=power_hosts_of(args), usual_hosts=config.load().power_hosts,
     )  # fmt: skip
 
 

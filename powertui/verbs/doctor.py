@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.path(parser, optional=True)
     parser.add_argument("--power", action="append", default=[], metavar="PATH",
                         help="a power log, or a folder of them, beside the run or alone (repeatable)")  # fmt: skip
+    common.power_host(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
     group.add_argument("--csv", action="store_true", help="one row per check")
@@ -28,11 +29,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing readable was found."""
+    from powertui import config
     from powertui.data.asked import ReadOptions
     from powertui.report import doctor
 
     if args.path is None and not args.power:
         raise UsageError("Name a path, or a power log with --power.", hint="For the current folder: powertui doctor .")
     power = common.power_files(args.power)
-    reading = ReadOptions(power=power, find_power=not power, limit=common.limit_of(args))
+    reading = ReadOptions(
+        power=power, find_power=not power, limit=common.limit_of(args), power_hosts=common.power_hosts_of(args),
+        usual_hosts=config.load().power_hosts,
+    )  # fmt: skip
     return doctor.tell(args.path, reading, common.form_of(args))

@@ -32,11 +32,12 @@ def why(entry: TrainingEntry) -> str:
 
 
 def _when(entry: TrainingEntry) -> str:
-    """When its scalars began; "" where it has none."""
+    """When its scalars began, or its power where that is all; "" where nothing says it."""
     if entry.first_ns is None:
         return ""
     try:
-        return f"{datetime.fromtimestamp(entry.first_ns // NS_PER_S, timezone.utc):%Y-%m-%d %H:%M} UTC"
+        moment = datetime.fromtimestamp(entry.first_ns // NS_PER_S, timezone.utc)
+        return f"{moment:%Y-%m-%d %H:%M} {'local' if entry.is_local else 'UTC'}"
     except (OverflowError, OSError, ValueError):
         return ""  # no year of ours
 

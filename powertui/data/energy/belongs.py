@@ -8,39 +8,21 @@ to a host: a watt under the wrong name is worse than none.
 
 from __future__ import annotations
 
-import enum
-import re
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from powertui.data.energy import hostnames
+from powertui.data.energy import host_columns, hostnames
 from powertui.data.energy.hostnames import HostName
-from powertui.data.model import Badge, PowerSeries, Run, Trace
+from powertui.data.energy.profiled_machines import HostEvidence, Machines, Profiled, inside_names, machine_names, machines_of
+from powertui.data.model import Badge, PowerSeries, Run, Scope
 from powertui.errors import UsageError
 from powertui.plain import plain
 
 _SHOWN = 4  # names in a sentence
 _NO_SUCH = "no host of this run has that name"
-# What a column may say beside a host's name without naming anything else.
-_GENERIC = r"(?:total|power|system|node|host|server|watts?|psu|input|draw|consumption|dcmi|reading|bmc|ipmi|ac|w)"
-_GENERIC_WORD = re.compile(_GENERIC)
-_GENERIC_END = re.compile(rf"^{_GENERIC}_|_{_GENERIC}$")
-
-
-class HostEvidence(str, enum.Enum):
-    """On what evidence a channel is taken for a host's."""
-
-    SAID = "said"  # by a person
-    EQUAL = "equal"  # one name
-    ALIKE = "alike"  # one name but for its domain or a controller's marks
-    INSIDE = "inside"  # the name that stands inside the profile
-    COLUMN = "column"  # the column is named like the host
-    FILE = "file"  # the file, or its folder, is named like the host
-    ALONE = "alone"  # it names nobody, and there is one host
-    HERE = "recorded here"  # its controller's name tells nothing, but the only host of the run recorded it itself
-    NOBODY = "unmatched"
+_OTHER_COLUMN = "its column names another host"
 
 
 _ASSUMED = (HostEvidence.ALONE, HostEvidence.HERE)
@@ -96,32 +78,32 @@ def of_run(run: Run) -> Belongings:
     return found
 
 
-def of(power: Sequence[PowerSeries], traces: Sequence[Trace], said: Iterable[tuple[str, str]] = ()) -> Belongings:
+def of(power: Sequence[PowerSeries], traces: Sequence[Profiled], said: Iterable[tuple[str, str]] = ()) -> Belongings:
     """Whose power these channels are: of the machines that these traces were made on, or nobody's."""
-    machines, of_trace = _machines(traces)
-    words = _words(machines, traces, of_trace)
-    told = [(label, _machine_named(name, machines)) for label, name in said]
+    machines, of_trace = machines_of(traces)
+    words = machine_names(machines, traces, of_trace)
+    told = [(label, machines.named(name)) for label, name in said]
     labels = _labels(power, machines)
-    named = _by_name([label for label in dict.fromkeys(labels) if label is not None], machines, _inside(traces, of_trace))
+    named = _by_name([label for label in dict.fromkeys(labels) if label is not None], machines, inside_names(traces, of_trace))
     named.update(_recorded_here(power, named, machines))
     owners = []
     for series, label in zip(power, labels, strict=True):
         owner = _as_said(series, label, told)
         if owner is None:
-            owner = _unlabelled(series, machines, words) if label is None else _by_source(series, label, named[label], machines)
+            owner = _unlabelled(series, machines) if label is None else _by_source(series, label, named[label], machines)
         owners.append(owner)
     owners = _behind_one_address(power, owners)
     return Belongings(words, of_trace, tuple(_not_all(power, owners)))
 
 
-def _labels(power: Sequence[PowerSeries], machines: Sequence[HostName | None]) -> list[HostName | None]:
+def _labels(power: Sequence[PowerSeries], machines: Machines) -> list[HostName | None]:
     """The host that each channel names. Where a recording has one BMC alone, and what the config file calls it is no host here,
     its address counts: that says no more than that somebody asked it."""
     labels = [hostnames.parse(one.sensor.host) for one in power]
     asked = {one.sensor.asked_at for one in power}
     alone = len(asked) == 1 and len(set(labels)) == 1 and asked != {""}
     label = labels[0] if alone else None
-    if label is None or any(machine is not None and hostnames.means(label, machine) for machine in machines):
+    if label is None or machines.called(label)[1]:
         return labels
     return [hostnames.parse(address) for address in asked] * len(labels)
 
@@ -142,81 +124,10 @@ def _behind_one_address(power: Sequence[PowerSeries], owners: Sequence[Owner]) -
     return judged
 
 
-# ── the machines ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _machines(traces: Sequence[Trace]) -> tuple[tuple[HostName | None, ...], tuple[int, ...]]:
-    """The machines behind some traces. Workers on different ports of one machine share it; traces without a name do not."""
-    found: dict[str, int] = {}
-    names: list[HostName | None] = []
-    of_trace = []
-    for trace in traces:
-        name = _machine_of(trace)
-        key = name.full if name is not None else f"\0{len(names)}"
-        if key not in found:
-            found[key] = len(names)
-            names.append(name)
-        of_trace.append(found[key])
-    return tuple(names), tuple(of_trace)
-
-
-def _machine_of(trace: Trace) -> HostName | None:
-    """By the name of its file: without a port where the profile itself says so (vm_9012, which says vm)."""
-    name = hostnames.parse(trace.host, controller=False)
-    bare = hostnames.without_port(name) if name is not None else None
-    inside = (hostnames.parse(text, controller=False) for text in trace.hostnames) if bare is not name else ()
-    return bare if any(one is not None and bare is not None and hostnames.alike(bare, one) for one in inside) else name
-
-
-def _words(machines: Sequence[HostName | None], traces: Sequence[Trace], of_trace: Sequence[int]) -> tuple[str, ...]:
-    """What each machine is called: as the profile's file says; where two workers share it, without their ports."""
-    words = []
-    for machine, name in enumerate(machines):
-        mine = [trace for trace, owner in zip(traces, of_trace, strict=True) if owner == machine]
-        shared = len({trace.host for trace in mine}) > 1 and name is not None
-        inside = next((host for host in mine[0].hostnames), "")
-        words.append(name.full if shared and name is not None else mine[0].host or inside)
-    return tuple(words)
-
-
-def _inside(traces: Sequence[Trace], of_trace: Sequence[int]) -> dict[int, list[HostName]]:
-    """What the profiles themselves call their machines: asked last, because copies and containers make it wrong."""
-    found: dict[int, list[HostName]] = {}
-    for trace, machine in zip(traces, of_trace, strict=True):
-        names = [name for text in trace.hostnames if (name := hostnames.parse(text, controller=False)) is not None]
-        found.setdefault(machine, []).extend(names)
-    return found
-
-
-def _machine_named(text: str, machines: Sequence[HostName | None]) -> int | None:
-    """The one machine that a person means by a name; None for none, or several."""
-    name = hostnames.parse(text, controller=False)
-    if name is None:
-        return None
-    for fits in _TIERS:
-        found = [i for i, machine in enumerate(machines) if machine is not None and fits(name, machine)]
-        if found:
-            return found[0] if len(found) == 1 else None
-    return None
-
-
 # ── by name ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _equal(label: HostName, machine: HostName) -> bool:
-    return label.full == machine.full
-
-
-def _alike_but_for_a_port(label: HostName, machine: HostName) -> bool:
-    return hostnames.means(label, hostnames.without_port(machine))
-
-
-_TIERS: tuple[Callable[[HostName, HostName], bool], ...] = (_equal, hostnames.alike, hostnames.means, _alike_but_for_a_port)
-
-
-def _by_name(
-    labels: Sequence[HostName], machines: Sequence[HostName | None], inside: dict[int, list[HostName]]
-) -> dict[HostName, Owner]:
+def _by_name(labels: Sequence[HostName], machines: Machines, inside: dict[int, list[HostName]]) -> dict[HostName, Owner]:
     """The owner of every name in the logs. What could be two machines, or two names that cannot both be one, is nobody's."""
     found: dict[HostName, Owner] = {}
     for label in labels:
@@ -237,12 +148,10 @@ def _by_name(
     return found
 
 
-def _recorded_here(
-    power: Sequence[PowerSeries], named: dict[HostName, Owner], machines: Sequence[HostName | None]
-) -> dict[HostName, Owner]:
+def _recorded_here(power: Sequence[PowerSeries], named: dict[HostName, Owner], machines: Machines) -> dict[HostName, Owner]:
     """The one controller (10.0.0.7, bmc-17) that the only host of a run recorded itself: its own, as far as anyone can tell."""
     nobodys = [label for label, owner in named.items() if owner.machine is None]
-    host = machines[0] if len(machines) == 1 else None
+    host = machines[0].name if len(machines) == 1 else None
     if host is None or len(named) != 1 or not nobodys or not nobodys[0].is_no_host:
         return {}
     by = {hostnames.parse(one.sensor.logged_on, controller=False) for one in power if hostnames.parse(one.sensor.host) is not None}
@@ -251,20 +160,19 @@ def _recorded_here(
     return {}
 
 
-def _candidates(label: HostName, machines: Sequence[HostName | None]) -> Owner:
-    for how, fits in zip((HostEvidence.EQUAL, HostEvidence.ALIKE, HostEvidence.ALIKE, HostEvidence.ALIKE), _TIERS, strict=True):
-        own = [i for i, machine in enumerate(machines) if machine is not None and fits(label, machine)]
-        if len(own) == 1:
-            return Owner(own[0], how, f"the log says {label.full}")
-        if own:
-            return Owner(
-                None, HostEvidence.NOBODY, f"{label.full} could be {' or '.join(_name(machines, i) for i in own[:_SHOWN])}"
-            )
-    return Owner(None, HostEvidence.NOBODY, "")
+def _candidates(label: HostName, machines: Machines) -> Owner:
+    how, fitting = machines.called(label)
+    if len(fitting) == 1:
+        return Owner(fitting[0], how, f"the log says {label.full}")
+    return Owner(None, HostEvidence.NOBODY, _several(label, machines, fitting) if fitting else "")
 
 
-def _name(machines: Sequence[HostName | None], machine: int | None) -> str:
-    name = machines[machine] if machine is not None else None
+def _several(label: HostName, machines: Machines, fitting: Sequence[int]) -> str:
+    return f"{label.full} could be {' or '.join(_name(machines, i) for i in fitting[:_SHOWN])}"
+
+
+def _name(machines: Machines, machine: int | None) -> str:
+    name = machines[machine].name if machine is not None else None
     return name.full if name is not None else "a host without a name"
 
 
@@ -308,48 +216,71 @@ def _can_be(left: str, _series: PowerSeries, label: HostName | None) -> bool:
     return label is not None and name is not None and (name.full == label.full or hostnames.means(name, label))
 
 
-def _unlabelled(series: PowerSeries, machines: Sequence[HostName | None], words: Sequence[str]) -> Owner:
-    column = _column(series.sensor.name)
-    if column is not None:
-        own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.means(column, machine)]
-        if len(own) == 1:
-            return Owner(own[0], HostEvidence.COLUMN, "its column is named like this host")
-    owner = _by_file(series.path, machines)
+def _unlabelled(series: PowerSeries, machines: Machines) -> Owner:
+    """The owner of a channel whose log says no host beside it: by its column, its file, or because there is only one host."""
+    owner = _by_column(series.sensor.name, machines) or _by_file(series.path, machines)
     if owner is not None:
         return owner
     if len(machines) == 1:
         return Owner(0, HostEvidence.ALONE, "it names no host, and this run has one")
-    return Owner(None, HostEvidence.NOBODY, f"it names no host, and this run has {len(words)}")
+    return Owner(None, HostEvidence.NOBODY, f"it names no host, and this run has {len(machines)}")
 
 
-def _by_source(series: PowerSeries, label: HostName, owner: Owner, machines: Sequence[HostName | None]) -> Owner:
+def _by_column(column: str, machines: Machines) -> Owner | None:
+    """By the name of a column; None where that names no host."""
+    named = host_columns.host_in(column)
+    if not named:
+        alike = [host for host in host_columns.sensor_hosts(column)[:1] if machines.called(host)[1]]
+        if alike or machines.are_named_like(column):
+            return Owner(None, HostEvidence.NOBODY, "its column may be named after a host or after a part of a machine")
+        return None
+    owner = _by_words(column, machines)
+    if owner is not None:
+        return owner
+    if host_columns.looks_like_a_host(named) or machines.are_named_like(named):
+        return Owner(None, HostEvidence.NOBODY, _OTHER_COLUMN)
+    return None
+
+
+def _by_words(text: str, machines: Machines) -> Owner | None:
+    """The machine that a name of a column or source holds beside quantities and parts, by its longest reading."""
+    for host in host_columns.sensor_hosts(text):
+        how, fitting = machines.called(host)
+        if len(fitting) == 1:
+            how = how if how is HostEvidence.PROFILE_FILE else HostEvidence.COLUMN
+            return Owner(fitting[0], how, "its column is named like this host")
+        if fitting:
+            return Owner(None, HostEvidence.NOBODY, _several(host, machines, fitting))
+    return None
+
+
+def _by_source(series: PowerSeries, label: HostName, owner: Owner, machines: Machines) -> Owner:
     """For a controller's address: the host that its source is named after ("node17 DCMI power" of `--host node17`, at 10.0.0.7)."""
-    name = _column(series.sensor.channel) if owner.machine is None and label.is_no_host else None
-    own = [i for i, machine in enumerate(machines) if machine is not None and name is not None and hostnames.means(name, machine)]
-    return Owner(own[0], HostEvidence.COLUMN, "its source is named like this host") if len(own) == 1 else owner
+    if owner.machine is not None or not label.is_no_host:
+        return owner
+    named = _by_words(series.sensor.channel, machines)
+    if named is None or named.machine is None:
+        return owner
+    return Owner(named.machine, HostEvidence.COLUMN, "its source is named like this host")
 
 
-def _column(name: str) -> HostName | None:
-    """The name that a column holds beside general words: "host-a Total Power", "node17_watts"."""
-    words = [word.strip(":") for word in name.casefold().split()]
-    for _ in range(3):  # host-a_total_power_watts
-        words = [_GENERIC_END.sub("", word) for word in words]
-    words = [word for word in words if word and not _GENERIC_WORD.fullmatch(word)]
-    return hostnames.parse(words[0]) if len(words) == 1 else None
-
-
-def _by_file(path: str, machines: Sequence[HostName | None]) -> Owner | None:
+def _by_file(path: str, machines: Machines) -> Owner | None:
     """By the name of the file, else of the folder it lies in. Of names that hold one another the longest is meant."""
     place = PurePath(path)
-    own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.within(place.name, machine)]
-    own = [i for i in own if not any(_holds(machines[j], machines[i]) for j in own if j != i)]
-    if len(own) == 1:
-        return Owner(own[0], HostEvidence.FILE, f"its file is {place.name}")
-    folder = hostnames.parse(place.parent.name)
-    if own or folder is None:
+    fitting = [i for i, machine in enumerate(machines) if any(hostnames.within(place.name, name) for name in machine.names)]
+    fitting = [i for i in fitting if not any(_holds(machines[j].name, machines[i].name) for j in fitting if j != i)]
+    if len(fitting) == 1:
+        return Owner(fitting[0], HostEvidence.FILE, f"its file is {place.name}")
+    if fitting:
         return None
-    own = [i for i, machine in enumerate(machines) if machine is not None and hostnames.means(folder, machine)]
-    return Owner(own[0], HostEvidence.FILE, f"its file lies in {place.parent.name}") if len(own) == 1 else None
+    folder = hostnames.parse(place.parent.name)
+    fitting = [i for i, one in enumerate(machines) if folder and any(hostnames.means(folder, name) for name in one.names)]
+    if len(fitting) == 1:
+        return Owner(fitting[0], HostEvidence.FILE, f"its file lies in {place.parent.name}")
+    words = {*host_columns.words_in(place.stem), place.parent.name}
+    if any(machines.are_named_like(word) for word in words):
+        return Owner(None, HostEvidence.NOBODY, "its file is named after another host")
+    return None
 
 
 def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
@@ -357,11 +288,37 @@ def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
 
 
 def _not_all(power: Sequence[PowerSeries], owners: Sequence[Owner]) -> Iterable[Owner]:
-    """In a file whose columns are named like hosts, a column that is named like none of them is another machine's."""
-    by_column = {one.path for one, owner in zip(power, owners, strict=True) if owner.how is HostEvidence.COLUMN}
+    """The same without assumptions that the columns beside a channel contradict.
+
+    In a file whose columns are named after hosts, a column that names none of them may be another host's, or their sum.
+    """
+    owners = [*_not_by_two_names(owners)]
+    by_column: set[str] = set()
+    names: dict[str, set[str]] = {}
     for series, owner in zip(power, owners, strict=True):
-        if owner.how is HostEvidence.ALONE and series.path in by_column and _column(series.sensor.name) is not None:
+        named = owner.how in (HostEvidence.SAID, HostEvidence.PROFILE_FILE) and host_columns.host_in(series.sensor.name)
+        if owner.how is HostEvidence.COLUMN or owner.why == _OTHER_COLUMN or named:
+            by_column.add(series.path)
+        elif owner.how is HostEvidence.ALONE and series.sensor.scope in (Scope.NODE, Scope.UNKNOWN):
+            names.setdefault(series.path, set()).add(host_columns.host_in(series.sensor.name).casefold())
+    for series, owner in zip(power, owners, strict=True):
+        if owner.how is not HostEvidence.ALONE:
+            yield owner
+        elif series.path in by_column:
             yield Owner(None, HostEvidence.NOBODY, "the columns beside it are named like hosts")
+        elif len(names.get(series.path, set()) - {""}) > 1:
+            yield Owner(None, HostEvidence.NOBODY, "its columns may be named after several hosts, and none is this run's")
+        else:
+            yield owner
+
+
+def _not_by_two_names(owners: Sequence[Owner]) -> Iterable[Owner]:
+    """The same, where a log names a machine as its process does, without what has only the name of the profile's file."""
+    by_name = (HostEvidence.EQUAL, HostEvidence.ALIKE, HostEvidence.COLUMN)
+    certain = {owner.machine for owner in owners if owner.how in by_name}
+    for owner in owners:
+        if owner.how is HostEvidence.PROFILE_FILE and owner.machine in certain:
+            yield Owner(None, HostEvidence.NOBODY, "the profile's file has that name, but the process itself says another")
         else:
             yield owner
 
@@ -399,24 +356,42 @@ def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     workers = found.of_trace.count(found.of_trace[trace])
     if workers > 1 and found.mine(trace):
         out.append(f"{host} ran {workers} of the profiled workers: its power is that of all of them.")
-    return (*out, *_strangers(run, found))
+    return (*out, *strangers(run.power, found))
 
 
-def _strangers(run: Run, found: Belongings) -> tuple[str, ...]:
+def strangers(power: Sequence[PowerSeries], found: Belongings) -> tuple[str, ...]:
     """Sentences on the power that belongs to no host of a run, and what would give it one."""
+    told = strangers_and_remedies(power, found)
+    return tuple(
+        f"Not counted: {what}. To say whose it is: {remedy}." if remedy else f"Not counted: {what}." for what, remedy in told
+    )
+
+
+def strangers_and_remedies(power: Sequence[PowerSeries], found: Belongings) -> list[tuple[str, str]]:
+    """The power that belongs to no host of a run, and the option that would give it one."""
     reasons: dict[str, list[PowerSeries]] = {}
     for i in found.nobodys:
-        reasons.setdefault(found.owners[i].why, []).append(run.power[i])
+        reasons.setdefault(found.owners[i].why, []).append(power[i])
     out = []
     hosts = [word for word in found.machines if word]
     for why, channels in list(reasons.items())[:_SHOWN]:
-        left = channels[0].sensor.host or _file_apart(channels[0].path, run.power)
-        names = _listed([one.sensor.host or _label_apart(one, run.power) for one in channels])
+        names = _listed([one.sensor.host or _label_apart(one, power) for one in channels])
+        left = called(channels[0], power)
         whose = f"{left}={hosts[0]}" if len(hosts) == 1 else f"{left}=HOST, one of {_listed(hosts)}"
-        out.append(f"Not counted: power of {names} ({why}). To say whose it is: --power-host {whose}.")
+        out.append((f"power of {names} ({why})", f"--power-host {whose}"))
     if len(reasons) > _SHOWN:
-        out.append(f"Not counted: power under {len(reasons) - _SHOWN} more names, which belong to no host of this run.")
-    return tuple(out)
+        out.append((f"power under {len(reasons) - _SHOWN} more names, which belong to no host of this run", ""))
+    return out
+
+
+def called(series: PowerSeries, power: Sequence[PowerSeries]) -> str:
+    """What `--power-host` calls a channel: its host as the log says it, its column where that may name a host, else its file."""
+    if series.sensor.host:
+        return series.sensor.host
+    beside = any(one.path == series.path and one.sensor.name != series.sensor.name for one in power)
+    if beside and host_columns.host_in(series.sensor.name):
+        return series.sensor.name
+    return _file_apart(series.path, power)
 
 
 def _file_apart(path: str, power: Sequence[PowerSeries]) -> str:
@@ -459,12 +434,12 @@ def check(runs: Sequence[Run], said: Iterable[tuple[str, str]]) -> None:
 
 def _unknown(run: Run, said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Of what was said, that which fits nothing: (sentence, what there is). For words that a person just typed."""
-    machines, of_trace = _machines(run.traces)
-    hosts = _listed([word for word in _words(machines, run.traces, of_trace) if word])
+    machines, of_trace = machines_of(run.traces)
+    hosts = _listed([word for word in machine_names(machines, run.traces, of_trace) if word])
     logged = _listed([one.sensor.host or _label_apart(one, run.power) for one in run.power])
     out = []
     for left, right in said:
-        if _machine_named(right, machines) is None:
+        if machines.named(right) is None:
             wrong, there = f"this run has no host {right}", f"Its hosts are: {hosts or 'none with a name'}."
         elif any(fits(left, one, hostnames.parse(one.sensor.host)) for one in run.power for fits in (_is_called, _can_be)):
             continue

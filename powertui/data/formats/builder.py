@@ -325,6 +325,7 @@ class TraceBuilder:
         self.clock = Clock()
         self.stop_ns: int | None = None
         self.hostnames: tuple[str, ...] = ()
+        self.machine = ""
         self.told: tuple[Steps, Epochs] | None = None
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
@@ -385,6 +386,7 @@ class TraceBuilder:
             stop_ns=self.stop_ns,
             size=self.size,
             hostnames=self.hostnames,
+            machine=self.machine,
             counters=tuple(sorted(self._counters, key=lambda one: (_natural(one.process), _natural(one.name)))),
             told=self.told,
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from powertui.data.formats import registry
 
@@ -114,6 +115,29 @@ def split_tool(name: str) -> tuple[str, str] | None:
         if bare.endswith("." + suffix):
             return bare[: -len(suffix) - 1], suffix
     return None
+
+
+class TraceWriter(NamedTuple):
+    """The process whose PyTorch trace a file is, as its name says."""
+
+    host: str
+    pid: int
+    timed: bool  # the name ends in a time, as `tensorboard_trace_handler` writes it
+
+
+# <host>_<process id>[.<ns>].pt.trace.json[.gz]. A process id has at most 7 digits (Linux: 4,194,304).
+_WRITER = re.compile(
+    r"(?P<host>.*[^\W_].*)_(?P<pid>\d{1,7})(?P<time>\.\d{10,20})?(?:\.pt\.trace)?\.json(?:\.gz)?", re.IGNORECASE | re.DOTALL
+)
+
+
+def trace_writer(name: str) -> TraceWriter | None:
+    """(host, process id) of `nodeB_1568.1760000000000000000.pt.trace.json.gz`; None for names without a process id.
+
+    A host's own name may end in digits (`node_12.json`): only the process ids inside the trace show which of both it is.
+    """
+    match = _WRITER.fullmatch(name)
+    return TraceWriter(match["host"], int(match["pid"]), match["time"] is not None) if match is not None else None
 
 
 _EVENTS = re.compile(r"^(?P<sec>\d+)\.(?P<rest>.*)$", re.DOTALL)

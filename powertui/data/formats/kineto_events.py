@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import flow_ends, json_flows, stat_columns
+from powertui.data.formats import filenames, flow_ends, json_flows, stat_columns
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
@@ -26,6 +27,7 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
 
 _DIGITS = 3  # decimals of a µs
+_LONGEST_NAME = 255  # characters of a host name, as DNS allows
 
 # By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
 DEVICE_WORK = frozenset(
@@ -129,6 +131,7 @@ class _Collector:
         self.processes: dict[Any, str] = {}
         self.labels: dict[tuple[Any, Any], str] = {}
         self.devices: dict[int, tuple[Stat, ...]] = {}  # what is said of each
+        self.host_name = ""  # the machine's, which may stand behind all events
         self.about: tuple[Stat, ...] = ()  # what is said of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.readings = CounterReadings()
@@ -305,12 +308,27 @@ class _Collector:
                         stat(_PROPERTIES.get(key, clean(key)), said) for key, said in one.items()
                         if key != "id" and isinstance(said, (str, int, float))
                     )  # fmt: skip
+        elif key == "host_name" and isinstance(value, str):
+            self.host_name = clean(value[:_LONGEST_NAME])
         elif key == "distributedInfo" and isinstance(value, dict):
+            if isinstance(named := value.get("host_name"), str):
+                self.host_name = self.host_name or clean(named[:_LONGEST_NAME])
             self.about += tuple(stat(clean(name), said) for name, said in value.items() if isinstance(said, (str, int, float)))
         elif key.endswith("_version") and isinstance(value, (str, int)):
             self.about += (stat(clean(key), value),)
 
     # ── what it comes to ──
+
+    def machine(self, path: str) -> str:
+        """The host that the process ran on: as the trace says, else HOST of a file named HOST_PID whose process this is."""
+        if self.host_name and not self.host_name.casefold().startswith("localhost"):
+            return self.host_name
+        writer = filenames.trace_writer(PurePath(path).name)
+        if writer is None:
+            return ""
+        # Python's frames may carry the number of a GPU as their process id.
+        pids = {str(pid) for pid, _, frames in self.host if not frames}
+        return writer.host if str(writer.pid) in pids or (writer.timed and not pids) else ""
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
@@ -318,6 +336,7 @@ class _Collector:
         builder.findings = self.builder.findings if complete else builder.findings
         base = float(math.floor(self.first_us)) if math.isfinite(self.first_us) else float(self.origin.us or 0)
         builder.clock = clock_of(base, self.counts_from)
+        builder.machine = self.machine(source.path)
 
         shift = (int(base) - (int(base) if self.origin.us is None else self.origin.us)) * PS_PER_US
 

@@ -187,7 +187,8 @@ class _Changing:
         beside = {file.path: file for file in was.tfevents if not _is_scalars(file)}
         for run in sessions:
             beside |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
-        span = _span(one.scalars.values()) if {*one.scalars} != {*before.scalars} else (was.first_ns, was.last_ns)
+        same = {*one.scalars} == {*before.scalars} and (one.scalars or {*one.power} == {*before.power})
+        span = (was.first_ns, was.last_ns) if same else _span(one.scalars.values())
         said = [f"{what} by hand: {', '.join(some)}" for what, some in (("taken out", gone), ("put in", come)) if some]
         return replace(
             was, name=name, path=path, sessions=tuple(sessions), tfevents=(*one.scalars.values(), *beside.values()),

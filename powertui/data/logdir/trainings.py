@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.tfevents import run_of
-from powertui.data.logdir import captured, pytorch
+from powertui.data.logdir import captured, log_groups, pytorch
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 
 _PAUSE_NS = (
@@ -43,8 +43,9 @@ class TrainingEntry:
     power: tuple[PowerFile, ...] = ()
     above: tuple[PowerFile, ...] = ()  # logs above what was asked for: told of, read when they are named
     results: tuple[OtherFile, ...] = ()
-    first_ns: int | None = None  # of its scalars: first and last record (Unix)
+    first_ns: int | None = None  # of its scalars, else of its power where that is all: first and last record (Unix)
     last_ns: int | None = None
+    is_local: bool = False  # the two are local times of a zone that is not known
     reasons: tuple[str, ...] = ()  # why these belong together, a clause each
     by_hand: bool = False  # a person put it together otherwise
 
@@ -229,7 +230,7 @@ class _Grouping:
     # ── power ────────────────────────────────────────────────────────────────────────────────────
 
     def _with_power(self, trainings: list[TrainingEntry]) -> list[TrainingEntry]:
-        """Logs go to the trainings below their folder; those that no training has are trainings of their own."""
+        """Logs go to the trainings below their folder; those that no training has are measurements of their own."""
         left = {log.path: log for log in self.power}
         out = []
         for one in trainings:
@@ -244,9 +245,16 @@ class _Grouping:
         for log in left.values():
             folders.setdefault(str(Path(log.path).parent), []).append(log)
         for folder, logs in folders.items():
-            why = "power logs in one folder, without a profile or scalars" if len(logs) > 1 else "a power log alone"
-            named = self._name(logs[0].path) if len(logs) == 1 else self._name(folder)
-            out.append(TrainingEntry(named, folder, power=tuple(logs), reasons=(why,)))
+            measured = log_groups.groups(logs)
+            for group in measured:
+                first = group.logs[0].path
+                named = self._name(first) if len(measured) > 1 or len(logs) == 1 else self._name(folder)
+                named += f" and {len(group.logs) - 1} more" if len(group.logs) > 1 and len(measured) > 1 else ""
+                path = first if len(measured) > 1 else folder
+                out.append(TrainingEntry(
+                    named, path, power=group.logs, first_ns=group.first_ns, last_ns=group.last_ns,
+                    is_local=group.is_local, reasons=(group.reason,),
+                ))  # fmt: skip
         return out
 
 

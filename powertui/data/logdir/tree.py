@@ -7,6 +7,7 @@ exception. Names are kept as the system gives them, odd ones too.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ MAX_DEPTH = 40
 MAX_LINKED_ENTRIES = 20_000
 
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
+
+_ROTATED = re.compile(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
 
 # Trees that hold no logs and are large.
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache"})
@@ -200,8 +203,9 @@ def may_matter(name: str) -> bool:
 
 
 def may_be_power(name: str) -> bool:
-    """Whether a power log could be called so."""
-    return name.lower().endswith(filenames.POWER_ENDINGS) and not filenames.is_events(name)
+    """Whether a power log could be called so, or a part of one that was rotated (power.csv.1)."""
+    bare = _ROTATED.sub("", name.lower())
+    return bare.endswith(filenames.POWER_ENDINGS) and not filenames.is_events(name)
 
 
 def head_of(path: str, count: int = 4096) -> bytes:

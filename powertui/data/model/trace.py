@@ -236,6 +236,7 @@ class Trace:
     size: int = 0  # bytes of the file
     stamp: FileState | None = None  # the state of the file that was read; None for a pipe
     hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
+    machine: str = ""  # the host on which the profiled process says it ran; "" where its profiler does not write that down
     counters: tuple[Counter, ...] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
     told: tuple[Steps, Epochs] | None = None  # as an earlier reading had them: in a trace that powertui itself exported

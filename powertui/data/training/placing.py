@@ -23,6 +23,7 @@ from powertui.data.training.stretches import KINDS, TRAINING
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
+OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 _BINS = 1 << 16
 _PART = 0.5  # of a training: a profile that covers less of it tells less of where a log lies than the whole
 _SAME_MACHINE_S = 0.010
@@ -163,7 +164,9 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         if by_edges is not None or own:
             return base, surest(own, by_edges)
     if span is None and not any(one.start is not None for one in training.islands):
-        return 0, Alignment(0.0, 0.0, 0.0, "aligned", "its own clock", ("nothing else lies on this axis",))
+        if series.clock.known or not any(one.clock.known for one in training.logs.power):
+            return 0, Alignment(0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else lies on this axis",))
+        said.append("its times count from its own start, and the logs beside it have wall time")
     if span is not None and len(training.records) <= 2:
         said.append("a log with wall time, or scalars every few batches (update_freq), would place it")
     said.append("give --offset, or --pins, to place it by hand")

@@ -154,7 +154,7 @@ def span(training: Training) -> tuple[int, int]:
 
 def _has_wall(training: Training) -> bool:
     placed = any(one.start is not None for one in training.islands) or training.scalar_span is not None
-    return placed or any(one.series.clock.known and one.zero is not None for one in training.power)
+    return placed or any(one.zero is not None and one.alignment.source != placing.OWN_CLOCK for one in training.power)
 
 
 def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:

@@ -28,7 +28,7 @@ from powertui.data.model import (
 )
 from powertui.data.run.logged import LOGGED_NS
 from powertui.data.texts import NoNames
-from powertui.data.training import checkpoints, findings
+from powertui.data.training import checkpoints, findings, machines
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Whole:
     seen: Seen
     account: Account
     findings: Findings
+
+    @functools.cached_property
+    def strangers(self) -> tuple[str, ...]:
+        """Sentences on the power in its logs that belongs to no machine of the training."""
+        return machines.power_of(self.seen.training).strangers
 
     def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
         """Any window of the axis (ps)."""
@@ -175,6 +180,10 @@ def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
     """The account of a training's power: the same arithmetic as for one profile, over all of its axis."""
     reach = _reach(seen)
     power = [one.power for one in seen.by_wall or seen.placements if one.power.status != "none"]
+    # A profile's own account has decided already whose power each channel is.
+    owned = machines.power_of(seen.training) if seen.profile is None else None
+    if owned is not None:
+        power = [one for one in power if owned.is_owned(one.series)]
     order = leading.order(power, reach)
     usable = [row for row in order if meeting.meets(power[row], reach)] or order
     best = min((leading.RANK[power[row].status] for row in usable), default=2)
@@ -184,7 +193,8 @@ def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
     # As in a profile: what its own power alone places tells of a host of which no other log does.
     sure = {power[row].series.sensor.host for row in usable if power[row].source != SIGNAL}
     usable = [row for row in usable if power[row].source != SIGNAL or power[row].series.sensor.host not in sure]
-    total = scopes.total([power[row].series for row in usable])
+    series = [power[row].series for row in usable]
+    total = owned.total(series) if owned is not None else scopes.total(series)
     counted = tuple(usable[i] for i in total.indices)
     if (one := added_up.where_many([power[i] for i in counted])) is not None:
         power.append(one)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import belongs, hostnames
-from powertui.data.energy.belongs import HostEvidence
+from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import Badge, PowerSeries, Run, Scope, Sensor, Trace
 from powertui.errors import UsageError
 from tests.synthetic import traces

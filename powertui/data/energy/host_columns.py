@@ -1,0 +1,127 @@
+"""Host names in the names of columns: "nodeA_watts", "nodeA_gpu0_power", "GPU 0 nodeA", "watts:node_12".
+
+A column names a quantity, a part of a machine, a machine, or several of these at once. What remains without the words for
+quantities and parts may be a host's name. `sensor_hosts` gives every way to read it, the longest first: "node_12" is a host's name,
+and "12" is what would remain if "node" were a general word. `host_in` gives the one name to show to a person.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+
+from powertui.data.energy import hostnames
+from powertui.data.energy.hostnames import HostName
+
+_MOST_WORDS = 16  # a longer name is a sentence, in which no word is a host's name for sure
+_WORD = re.compile(r"[^\s_/:.,;()\[\]{}|=\-]+")
+_QUANTITY = re.compile(
+    r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
+    r"used|ac|dc|dcmi|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the)"
+)
+_MACHINE = re.compile(
+    r"(?:system|sys|node|nodes|host|server|machine|chassis|blade|board|platform|bmc|ipmi|redfish|hmc|computer|whole|wall|meter|"
+    r"motherboard|rack|pdu|plug|outlet|sensor|channel|probe|supply)s?"
+)
+_PART = re.compile(
+    r"(?:gpus?|cpus?|cuda|rocm|hip|nvidia|amd|intel|nvml|dcgm|rapl|dram|ram|mem|memory|hbm|package|pkg|psys|socket|cores?|uncore|soc|"
+    r"vdd|vcs|device|dev|card|accelerator|aiu|tpu|npu|xpu|gcd|gfx|die|chip|module|psu|ps|phase|rail|fans?|disks?|ssd|nic|pcie|io|"
+    r"storage|cache|proc|processor|l)(\d*)"
+)
+_NUMBER = re.compile(r"\d+")
+_TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
+_LOOKS_LIKE_A_HOST = re.compile(
+    r"(?:(?:node|host|server|worker|gpunode)[-_.]?[a-z]"
+    r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance)[-_.]?[a-z]?\d+[a-z0-9-]*)"
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def sensor_hosts(name: str) -> tuple[HostName, ...]:
+    """Every host that a column's name may stand for, the longest name first."""
+    text = name.casefold()
+    words = list(_WORD.finditer(text))
+    if not words or len(words) > _MOST_WORDS:
+        return ()
+    found = []
+    for first, last in _ranges([word[0] for word in words]):
+        candidate = text[words[first].start() : words[last].end()]
+        host = hostnames.parse(candidate)
+        alone = last - first + 1 < len(words) and not re.search(r"[a-z]", candidate)
+        if host is not None and not (alone and not host.address):
+            found.append((candidate, host))
+    found.sort(key=lambda pair: -len(pair[0]))
+    return tuple(host for _, host in found)
+
+
+@functools.lru_cache(maxsize=4096)
+def host_in(name: str) -> str:
+    """What a column's name holds beside quantities and parts of a machine, as it is written; "" for nothing.
+
+    It is a host's name only where something else says so: "lamp" of "lamp_watts" is no machine.
+    """
+    words = list(_WORD.finditer(name))
+    if not words or len(words) > _MOST_WORDS:
+        return ""
+    texts = [word[0].casefold() for word in words]
+    first, last = 0, len(words) - 1
+    while first <= last and (_general(texts, first) or _MACHINE.fullmatch(texts[first])):
+        first += 1
+    while last >= first and (_general(texts, last) or _MACHINE.fullmatch(texts[last])):
+        last -= 1
+    if first > last:
+        return ""
+    if first == last and first and _TAIL.fullmatch(texts[first]) and _MACHINE.fullmatch(texts[first - 1]):
+        first -= 1
+    rest = name[words[first].start() : words[last].end()]
+    return rest if re.search(r"[^\W\d_]", rest) or (hostnames.parse(rest.strip("[]")) is not None and "." in rest) else ""
+
+
+def looks_like_a_host(text: str) -> bool:
+    """Whether a name has the form of a machine's: node17, host-a, dgx-04, node17.cluster.example.org, 10.0.0.7."""
+    name = hostnames.parse(text)
+    if name is None:
+        return False
+    return name.address or len(name.full.split(".")) > 2 or _LOOKS_LIKE_A_HOST.fullmatch(name.short) is not None
+
+
+@functools.lru_cache(maxsize=65536)
+def likenesses(short: str) -> frozenset[str]:
+    """The forms that hosts named in one way share: rank-0 and rank-12 differ in a number, nodeA and nodeB in the last letter."""
+    forms = []
+    if re.search(r"\d", short) and re.match(r"[a-z]{2}", short):
+        forms.append(re.sub(r"\d+", "0", short))
+    if re.fullmatch(r"[a-z].*[a-z0-9-][a-z]", short) and len(short) > 3:
+        forms.append(f"{short[:-1]}?")
+    return frozenset(forms)
+
+
+def words_in(text: str) -> Iterator[str]:
+    """The parts of a file's name that may be a host's, each alone and with its neighbors: nodeA and power_nodeA of power_nodeA."""
+    words = list(_WORD.finditer(text.casefold()))[:_MOST_WORDS]
+    for first in range(len(words)):
+        for last in range(first, len(words)):
+            yield text.casefold()[words[first].start() : words[last].end()]
+
+
+def _general(texts: list[str], at: int) -> bool:
+    """A quantity or a part of a machine; a number counts as a part's where it follows one (gpu_0)."""
+    if _QUANTITY.fullmatch(texts[at]) or _PART.fullmatch(texts[at]):
+        return True
+    if at == 0 or not _NUMBER.fullmatch(texts[at]):
+        return False
+    part = _PART.fullmatch(texts[at - 1])
+    return part is not None and not part[1]
+
+
+def _ranges(texts: list[str]) -> Iterator[tuple[int, int]]:
+    """(first, last) of every run of words with nothing but general words around it."""
+    removable = [_general(texts, at) or _MACHINE.fullmatch(texts[at]) is not None for at in range(len(texts))]
+    for first in range(len(texts)):
+        if not all(removable[:first]):
+            return
+        for last in range(len(texts) - 1, first - 1, -1):
+            if not all(removable[last + 1 :]):
+                break
+            yield first, last
