@@ -39,6 +39,7 @@ _WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretche
 
 _MANY = 1 << 20  # readings, or records: what reading them took is worth handing back
 _WITHIN = 3  # records of an epoch that tell how its steps ran
+_RECORDED_NS = NS_PER_S // 100  # what a profile's head says of its start is known to a millisecond
 _UNREAD_NS = 120 * NS_PER_S  # a session that nobody has read may take so long: most captures are of seconds
 
 
@@ -224,12 +225,18 @@ class Training:
     @property
     def extent_ns(self) -> tuple[int, int] | None:
         """From when to when it ran (Unix ns), by scalars and sessions: what its power has to meet. None where neither tells."""
-        bounds = list(self.scalar_span or ())
+        firm: list[int] = list(self.scalar_span or ())
+        vague: list[int] = []
         for one in self.islands:
-            if one.start is not None and one.end is not None:
-                spare = 0 if self._is_read(one.entry) else _UNREAD_NS  # how long it is, is not known yet
-                bounds += [one.start.ns - one.start.half_ns - spare, one.end.ns + one.end.half_ns + spare]
-        return (min(bounds), max(bounds)) if bounds else None
+            if one.start is None or one.end is None:
+                continue
+            read = self._is_read(one.entry)
+            spare = 0 if read else _UNREAD_NS  # how long it is, is not known yet
+            bounds = (one.start.ns - one.start.half_ns - spare, one.end.ns + one.end.half_ns + spare)
+            # A folder's or a file's time is that of a copy as often as not: it counts where nothing else tells.
+            (firm if read or one.start.half_ns <= _RECORDED_NS else vague).extend(bounds)
+        known = firm or vague
+        return (min(known), max(known)) if known else None
 
     def around_ns(self, profile: Profile) -> tuple[int, int] | None:
         """The same for one of its profiles; None where the profile's own clock puts it elsewhere."""

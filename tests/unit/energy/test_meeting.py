@@ -323,3 +323,12 @@ def test_windows_of_a_recording_are_epochs_of_its_own_training_alone(folder: Pat
     training = training_of(folder)
     profile_of(training)
     assert [one.number for one in training.epochs] == epochs
+
+
+def test_the_time_of_a_copied_file_makes_no_run_longer(tmp_path: Path, data: Path) -> None:
+    """A session whose head tells when it ran beside one of which only the file's time is known, until somebody reads it."""
+    shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path, dirs_exist_ok=True)
+    alone = training_of(tmp_path).extent_ns
+    shutil.copy(data / "foreign" / "torch_1_8.pt.trace.json", tmp_path)
+    assert alone is not None
+    assert training_of(tmp_path).extent_ns == alone
