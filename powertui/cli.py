@@ -46,12 +46,16 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"powertui {__version__}")
     tree = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, verb in loaded.items():
-        text = verb.HELP
-        # Without abbreviations: `--password x` must not be taken for `--password-file x`.
-        verb.arguments(tree.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + ".", allow_abbrev=False, epilog=_examples({name: verb}),
+        arguments = tree.add_parser(
+            name,
+            usage=f"powertui {name} {verb.USAGE}",  # argparse would list every option here, in 14 lines
+            help=verb.HELP,
+            description=f"{verb.HELP[0].upper()}{verb.HELP[1:]}.\n\n{verb.ABOUT}",
+            epilog=_examples({name: verb}),
             formatter_class=argparse.RawDescriptionHelpFormatter,
-        ))  # fmt: skip
+            allow_abbrev=False,  # `--password x` must not be taken for `--password-file x`
+        )
+        verb.arguments(arguments)
     return parser
 
 

@@ -25,7 +25,7 @@ from powertui.errors import CaptureError
 __all__ = ["Call"]
 
 PATIENCE_S = 5.0  # for a connection, and for the first bytes of a server
-MAX_ANSWER = 256 << 20  # bytes: old servers send their results in it, which were packed and of a million events at most
+_MAX_ANSWER = 256 << 20  # bytes: old servers send their results in it, which were packed and of a million events at most
 _PIECE = 1 << 16
 _WINDOW = 1 << 24
 
@@ -171,8 +171,8 @@ class Call:
         elif isinstance(event, events.DataReceived):
             self._body += event.data
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            if len(self._body) > MAX_ANSWER:
-                size = f"{MAX_ANSWER >> 20} MiB"
+            if len(self._body) > _MAX_ANSWER:
+                size = f"{_MAX_ANSWER >> 20} MiB"
                 self.failure = problems.closed(str(self.address), f"its answer is larger than {size}")
         elif isinstance(event, events.StreamEnded):
             self._judge()

@@ -48,7 +48,7 @@ class FetchLimits:
     slowest_rate: float = 65_536.0  # bytes/s, over the whole fetch
 
 
-USUAL_LIMITS = FetchLimits()
+_USUAL_LIMITS = FetchLimits()
 
 
 class FetchProgress(NamedTuple):
@@ -64,7 +64,7 @@ def fetch(
     server: Server,
     hop: str,
     on_wait: Callable[[FetchProgress], bool] = lambda _: False,
-    limits: FetchLimits = USUAL_LIMITS,
+    limits: FetchLimits = _USUAL_LIMITS,
 ) -> Path:
     """Fetch the profile of a server through a host that ssh knows. What arrives is complete or not there at all.
 

@@ -3,6 +3,8 @@
 A verb is a module here with
 
     HELP = "one line"                          # in `powertui --help`
+    USAGE = "[OPTIONS] PATH ..."               # what follows the verb
+    ABOUT = "which question it answers, ..."   # a few lines of `powertui VERB --help`
     EXAMPLES = (("powertui …", "what it does"), …)
     def arguments(parser) -> None              # its arguments
     def run(args) -> int                       # makes typed options of them, asks, prints; answers with the exit code
@@ -27,6 +29,8 @@ class Verb(Protocol):
     """What a module of this folder offers."""
 
     HELP: str
+    USAGE: str
+    ABOUT: str
     EXAMPLES: tuple[tuple[str, str], ...]
 
     def arguments(self, parser: argparse.ArgumentParser) -> None: ...

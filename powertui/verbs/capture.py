@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from powertui.sampler.targets import Target
 
 HELP = "take a profile from a TensorFlow or JAX program that runs, with power around it"
+USAGE = "[OPTIONS] HOST:PORT [HOST:PORT ...]"
+ABOUT = """\
+Asks the program's profiler server for a profile, records power before, during and after
+it, and opens the timeline. Ctrl+C ends the profile early and keeps what is there."""
 EXAMPLES = (
     ("powertui capture localhost:9012 --logdir ~/logs", "2 s of a running program, then its timeline"),
     ("powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b", "two hosts, and the power of both"),

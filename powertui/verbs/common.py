@@ -15,18 +15,34 @@ if TYPE_CHECKING:
     from powertui.terminal.launch import Display
 
 _FORMS = ("json", "csv", "markdown")
+WHAT_TO_READ = "what to read"  # a title that several groups of options share
 UNITS = ("W", "mW", "uW", "kW", "dW", "J", "mJ", "uJ", "kJ", "Wh", "mWh", "kWh")  # as data/power/units.py knows them
 
 
 # ── what to read ─────────────────────────────────────────────────────────────────────────────────
 
 
+def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """The options below this title; one group, whoever asks for it."""
+    for existing in parser._action_groups:
+        if existing.title == title:
+            return existing
+    return parser.add_argument_group(title)
+
+
 def path(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Where the runs lie."""
-    parser.add_argument("path", metavar="PATH", nargs="?" if optional else None,
-                        help="logdir, run folder or profile, or ssh://host/folder; - reads a profile from stdin")  # fmt: skip
-    parser.add_argument("--max-memory", metavar="SIZE",
-                        help="memory one file may take: 24G, or none for no limit (default: half of the free memory)")  # fmt: skip
+    """Where the runs are stored."""
+    parser.add_argument(
+        "path",
+        metavar="PATH",
+        nargs="?" if optional else None,
+        help="logdir, run folder or profile, or ssh://host/folder; - reads a profile from stdin",
+    )
+    group(parser, WHAT_TO_READ).add_argument(
+        "--max-memory",
+        metavar="SIZE",
+        help="memory one file may take: 24G, or none for no limit (default: half of the free memory)",
+    )
 
 
 def more_paths(parser: argparse.ArgumentParser, others: str) -> None:
@@ -110,27 +126,27 @@ def limit_of(args: argparse.Namespace) -> MemoryLimit:
 
 def reading(parser: argparse.ArgumentParser) -> None:
     """Which run, and how to read it."""
-    group = parser.add_argument_group("what to read")
-    group.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part of it that no other has")
-    group.add_argument("--step-marker", metavar="REGEX", help="events whose name matches start a step")
-    group = parser.add_argument_group("power")
-    group.add_argument("--power", action="append", default=[], metavar="PATH",
+    runs = group(parser, WHAT_TO_READ)
+    runs.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part that no other name has")
+    runs.add_argument("--step-marker", metavar="REGEX", help="events whose name matches start a step")
+    power = group(parser, "power logs")
+    power.add_argument("--power", action="append", default=[], metavar="PATH",
                        help="a power log, or a folder of them, beside the run (repeatable)")  # fmt: skip
-    group.add_argument("--no-power", action="store_true", help="do not look for power logs")
-    group.add_argument("--time-col", metavar="NAME", help="column with the time")
-    group.add_argument("--watts-col", metavar="NAME", help="column with the power")
-    group.add_argument("--unit", choices=UNITS, help="its unit")
-    group.add_argument("--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00")
-    group.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
-    group.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
-    group.add_argument("--pins", metavar="FILE", help="file of pins set by hand, read and written")
-    power_host(group)
-    group.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
+    power.add_argument("--no-power", action="store_true", help="do not look for power logs")
+    power.add_argument("--time-col", metavar="NAME", help="column with the time")
+    power.add_argument("--watts-col", metavar="NAME", help="column with the power")
+    power.add_argument("--unit", choices=UNITS, help="unit of that column")
+    power.add_argument("--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00")
+    power.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
+    power.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
+    power.add_argument("--pins", metavar="FILE", help="file of pins set by hand, read and written")
+    power_host(power)
+    power.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
 
 
-def power_host(group: argparse._ActionsContainer) -> None:
+def power_host(options: argparse._ActionsContainer) -> None:
     """Whose power it is, for every verb that reads power beside a run."""
-    group.add_argument("--power-host", action="append", default=[], metavar="LOGGED=HOST",
+    options.add_argument("--power-host", action="append", default=[], metavar="LOGGED=HOST",
                        help="whose power it is: a name in the log, a host of the run: bmc-17=host-a (repeatable)")  # fmt: skip
 
 
@@ -215,12 +231,12 @@ def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) ->
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────
 
 
-def output(parser: argparse.ArgumentParser) -> None:
-    """Which form the answer takes."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
-    group.add_argument("--csv", action="store_true", help="one row per step (with --tool: the tool's table)")
-    group.add_argument("--markdown", "--md", action="store_true", help="tables for a document")
+def output(parser: argparse.ArgumentParser, csv: str) -> None:
+    """Which form the answer takes; `csv` describes the rows of that form."""
+    forms = group(parser, "output").add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
+    forms.add_argument("--csv", action="store_true", help=csv)
+    forms.add_argument("--markdown", "--md", action="store_true", help="tables for a document")
 
 
 def form_of(args: argparse.Namespace) -> str:
@@ -288,9 +304,10 @@ def targets_of(args: argparse.Namespace) -> list[Target]:
 
 def recording(parser: argparse.ArgumentParser) -> None:
     """How often to sample, and where to."""
-    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)")
-    parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
-    parser.add_argument("--sync", type=float, metavar="S",
+    options = group(parser, "recording")
+    options.add_argument("-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)")
+    options.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
+    options.add_argument("--sync", type=float, metavar="S",
                         help="fsync every S seconds, not only at gaps and at the end")  # fmt: skip
 
 

@@ -7,6 +7,9 @@ import argparse
 from powertui.verbs import common
 
 HELP = "open the recorded run that ships with powertui"
+USAGE = "[OPTIONS]"
+ABOUT = """\
+Two epochs of a small training with power beside them and a foreign load in the second."""
 EXAMPLES = (
     ("powertui demo", "a recorded run; nothing to download"),
     ("powertui demo --report", "the same run as text"),

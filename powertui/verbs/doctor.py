@@ -8,6 +8,10 @@ from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "show what was found, what is missing, why, and what to do"
+USAGE = "[OPTIONS] [PATH]"
+ABOUT = """\
+Why is a run, a step or a power log not there? Checks files, clocks, steps, power logs and
+this installation, and names the next command for each problem."""
 EXAMPLES = (
     ("powertui doctor ~/logs", "what is there, what is missing, what to do"),
     ("powertui doctor ~/logs --power power.csv", "also whether this power log fits"),
@@ -18,13 +22,19 @@ EXAMPLES = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser, optional=True)
-    parser.add_argument("--power", action="append", default=[], metavar="PATH",
-                        help="a power log, or a folder of them, beside the run or alone (repeatable)")  # fmt: skip
-    common.power_host(parser)
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
-    group.add_argument("--csv", action="store_true", help="one row per check")
-    group.add_argument("--markdown", action="store_true", help="tables for a document")
+    power = common.group(parser, "power logs")
+    power.add_argument(
+        "--power",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a power log, or a folder of them, beside the run or alone (repeatable)",
+    )
+    common.power_host(power)
+    forms = common.group(parser, "output").add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
+    forms.add_argument("--csv", action="store_true", help="one row per check")
+    forms.add_argument("--markdown", action="store_true", help="tables for a document")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,7 +6,11 @@ import argparse
 
 from powertui.verbs import common
 
-HELP = "print joules per epoch and step, the sensors, the alignment and what stands out"
+HELP = "print joules per epoch and step, with intervals"
+USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
+ABOUT = """\
+How many joules did the run, its epochs and its steps take, and how sure is that? Also
+lists findings (power that the trace does not explain), the sensors and the alignment."""
 EXAMPLES = (
     ("powertui energy ~/logs --power power.csv", "joules per epoch and step"),
     ("powertui energy ~/logs --from 19:52:50 --to 19:53:10", "joules between two times of the training"),
@@ -19,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.more_paths(parser, "power logs, as with --power")
     common.reading(parser)
     common.window(parser)
-    common.output(parser)
+    common.output(parser, csv="one row per step")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,6 +7,10 @@ import argparse
 from powertui.verbs import common
 
 HELP = "write a window of a run as CSV, Parquet or Perfetto JSON"
+USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
+ABOUT = """\
+Writes power samples, steps, ops or events of exactly one window. Without options for the
+window, of the whole run."""
 EXAMPLES = (
     ("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),
     ("powertui export ~/logs --marked -o window", "the window marked last in the timeline"),
@@ -18,23 +22,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.path(parser)
     common.more_paths(parser, "power logs, as with --power")
     common.reading(parser)
-    parser.add_argument("--what", choices=("samples", "steps", "ops", "events", "perfetto"), default="samples",
+    output = common.group(parser, "output")
+    window = common.group(parser, "the window")
+    output.add_argument("--what", choices=("samples", "steps", "ops", "events", "perfetto"), default="samples",
                         help="what the file holds (default: samples)")  # fmt: skip
-    parser.add_argument(
+    window.add_argument(
         "--from", dest="from_", metavar="TIME", help="start of the window: trace time like 27.31s, or wall time like 19:52:50"
     )
-    parser.add_argument("--to", metavar="TIME", help="end of the window")
-    parser.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
-    parser.add_argument("--steps", metavar="A-B", help="the window is these steps (of --epoch when given), e.g. 185-258")
-    parser.add_argument("--batches", metavar="A-B", help="the window is these batches of --epoch, as the training logged them")
-    parser.add_argument("--session", metavar="NAME", help="the window is this profile session of the training")
-    parser.add_argument("--marked", action="store_true", help="the window marked in the timeline")
-    parser.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
-    parser.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
-    parser.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
-    parser.add_argument("--comments", action="store_true",
+    window.add_argument("--to", metavar="TIME", help="end of the window")
+    window.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
+    window.add_argument("--steps", metavar="A-B", help="the window is these steps (of --epoch when given), e.g. 185-258")
+    window.add_argument("--batches", metavar="A-B", help="the window is these batches of --epoch, as the training logged them")
+    window.add_argument("--session", metavar="NAME", help="the window is this profile session of the training")
+    window.add_argument("--marked", action="store_true", help="the window marked in the timeline")
+    window.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
+    output.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
+    output.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
+    output.add_argument("--comments", action="store_true",
                         help="CSV: write what it is based on in # lines above the table, not in a file beside it")  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    output.add_argument("--force", action="store_true", help="replace an existing file")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from powertui.feed import Feed
 
 HELP = "watch power while a run trains, and record it"
+USAGE = "[OPTIONS]"
+ABOUT = """\
+Draws what `powertui record` records, with the epochs and losses of --logdir below it."""
 EXAMPLES = (
     ("powertui live --host bmc", "watch the power while a run trains"),
     ("powertui live --replay power.csv", "a recording, played again"),
@@ -26,12 +29,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.sources(parser)
     common.recording(parser)
-    parser.add_argument("--no-record", action="store_true", help="watch without recording")
-    parser.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
-    parser.add_argument("--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from")
-    parser.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)")
-    parser.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
+    recording = common.group(parser, "recording")
+    training = common.group(parser, "the training beside it")
+    replay = common.group(parser, "replay")
+    recording.add_argument("--no-record", action="store_true", help="watch without recording")
+    training.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
+    training.add_argument("--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from")
+    replay.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
+    replay.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)")
+    replay.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
     common.screen(parser)
 
 

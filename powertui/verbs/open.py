@@ -8,6 +8,10 @@ import dataclasses
 from powertui.verbs import common
 
 HELP = "browse a logdir, a run or one profile (the verb may be left out)"
+USAGE = "[OPTIONS] PATH [PATH ...]"
+ABOUT = """\
+Opens the list of runs, or the run itself where PATH holds only one. Power logs beside a
+run are found and aligned. Press ? on any page for its keys."""
 EXAMPLES = (
     ("powertui ~/logs", "browse the runs of a logdir"),
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),

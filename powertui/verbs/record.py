@@ -12,6 +12,11 @@ from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "sample power into a CSV file, alone or around a command"
+USAGE = "[OPTIONS] [-- COMMAND]"
+ABOUT = """\
+Records until the command ends, until --duration has passed, or until Ctrl+C. Without
+--host and --source it reads the sensors of this machine. Readings are on the disk at once;
+what could not be read is a gap with its reason."""
 _MOST_S = 60.0  # of a profile by steps: longer ones are too large to read
 EXAMPLES = (
     ("powertui record --host bmc -o power.csv -- python train.py", "power of this command, from start to end"),
@@ -27,8 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.sources(parser)
     common.recording(parser)
-    parser.add_argument("--duration", type=float, metavar="S", help="stop after this many seconds")
-    parser.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first, as a marker to align by")
+    recording = common.group(parser, "recording")
+    recording.add_argument("--duration", type=float, metavar="S", help="stop after this many seconds")
+    recording.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first, as a marker to align by")
     group = parser.add_argument_group("a profile of the command")
     group.add_argument(
         "--profile-server", metavar="PORT", help="capture a profile from the command's profiler server, once it is there"
@@ -39,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--profile-after", metavar="TIME", default="10s", help="without --steps: how long after the server is there (default: 10s)"
     )
     group.add_argument("--profile-time", metavar="TIME", default="2s", help="how long (default: 2s); with --steps at most 60s")
-    parser.add_argument("--quiet", action="store_true", help="print only errors")
+    recording.add_argument("--quiet", action="store_true", help="print only errors")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this command runs")
 
 

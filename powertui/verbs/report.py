@@ -7,6 +7,11 @@ import argparse
 from powertui.verbs import common
 
 HELP = "print the facts of each run, or one tool's table"
+USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
+ABOUT = """\
+What is in these runs: length, steps, epochs, power, findings. With --tool NAME, one table
+as TensorBoard's Profile plugin has it, for the whole run or a window. `--tool list` names
+all tools."""
 EXAMPLES = (
     ("powertui report ~/logs --json", "the same facts, for a script"),
     ("powertui report ~/logs --brief", "what matters, in 4 kB of JSON"),
@@ -18,21 +23,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     common.path(parser)
     common.more_paths(parser, "power logs, as with --power")
-    parser.add_argument("--tool", metavar="NAME", help="print this tool's table instead, e.g. kernel_stats; `list` names all tools")
-    parser.add_argument(
+    tool = common.group(parser, "one tool")
+    tool.add_argument("--tool", metavar="NAME", help="print this tool's table, e.g. kernel_stats; `list` names all tools")
+    tool.add_argument(
         "--compat",
         choices=("corrected", "tf2", "xprof"),
         default="corrected",
         help="by whose rules: TensorFlow's with copies counted as copies (default), TensorFlow's as they were, today's converter's",
     )
-    parser.add_argument("--brief", action="store_true",
+    common.group(parser, "output").add_argument("--brief", action="store_true",
                         help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command")  # fmt: skip
-    parser.add_argument("--from", dest="from_", metavar="TIME", help="with --tool: start of the window in trace time, e.g. 27.31s")
-    parser.add_argument("--to", metavar="TIME", help="with --tool: end of the window")
-    parser.add_argument("--host", metavar="NAME", help="with --tool: this host of the run; all: all of them as one answer")
-    parser.add_argument("--match", metavar="REGEX", default="", help="with --tool event_sets: only events with such names")
+    tool.add_argument("--from", dest="from_", metavar="TIME", help="start of the window in trace time, e.g. 27.31s")
+    tool.add_argument("--to", metavar="TIME", help="end of the window")
+    tool.add_argument("--host", metavar="NAME", help="this host of the run; all: all of them as one answer")
+    tool.add_argument("--match", metavar="REGEX", default="", help="with event_sets: only events with such names")
     common.reading(parser)
-    common.output(parser)
+    common.output(parser, csv="one row per step, or the table of --tool")
 
 
 def run(args: argparse.Namespace) -> int:

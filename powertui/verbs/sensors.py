@@ -8,6 +8,10 @@ import sys
 from powertui.verbs import common
 
 HELP = "list the power sensors here or on a BMC, and why others cannot be read"
+USAGE = "[OPTIONS]"
+ABOUT = """\
+Lists what can be recorded, finest first, with its current value, and what to ask the
+administrator for where a sensor is closed to you."""
 EXAMPLES = (
     ("powertui sensors", "what this machine can read, and why not the rest"),
     ("powertui sensors --host bmc", "the power sensors there"),

@@ -16,7 +16,7 @@ _HALF_HOURS = range(-24, 29)  # UTC-12 to UTC+14
 _QUARTERS = range(2 * -24, 2 * 29)  # some zones lie a quarter of an hour beside those
 _BY_CHANCE = 0.1  # that log and run overlap in one zone of these, though neither belongs to the other
 _STEP_S = 1800
-SAME_MACHINE_NS = 10_000_000  # two programs on one machine read one clock, but not at one moment
+_SAME_MACHINE_NS = 10_000_000  # two programs on one machine read one clock, but not at one moment
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
 
 
@@ -63,7 +63,7 @@ def gap(series: PowerSeries, clock: Clock | None, run: tuple[int, int]) -> int |
         return nearest_gap(series, run) if unknown and nowhere(series, run) else None
     if not clock.known:
         return None
-    spare = times.BMC_SLACK if "BMC" in series.clock.detail else SAME_MACHINE_NS  # a BMC's clock is one that nobody sets
+    spare = times.BMC_SLACK if "BMC" in series.clock.detail else _SAME_MACHINE_NS  # a BMC's clock is one that nobody sets
     return _gap(series, clock, (run[0] - spare, run[1] + spare))
 
 
