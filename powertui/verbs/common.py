@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from powertui.terminal.launch import Display
 
 _FORMS = ("json", "csv", "markdown")
-WHAT_TO_READ = "what to read"  # a title that several groups of options share
+_WHAT_TO_READ = "what to read"  # a title that several groups of options share
 UNITS = ("W", "mW", "uW", "kW", "dW", "J", "mJ", "uJ", "kJ", "Wh", "mWh", "kWh")  # as data/power/units.py knows them
 
 
@@ -38,7 +38,7 @@ def path(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
         nargs="?" if optional else None,
         help="logdir, run folder or profile, or ssh://host/folder; - reads a profile from stdin",
     )
-    group(parser, WHAT_TO_READ).add_argument(
+    group(parser, _WHAT_TO_READ).add_argument(
         "--max-memory",
         metavar="SIZE",
         help="memory one file may take: 24G, or none for no limit (default: half of the free memory)",
@@ -126,7 +126,7 @@ def limit_of(args: argparse.Namespace) -> MemoryLimit:
 
 def reading(parser: argparse.ArgumentParser) -> None:
     """Which run, and how to read it."""
-    runs = group(parser, WHAT_TO_READ)
+    runs = group(parser, _WHAT_TO_READ)
     runs.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part that no other name has")
     runs.add_argument("--step-marker", metavar="REGEX", help="events whose name matches start a step")
     power = group(parser, "power logs")

@@ -16,6 +16,8 @@ from powertui.errors import PowertuiError, UnreadableFile
 TABLE = Path(__file__).parents[1] / "data" / "known_profiles.tsv"
 KNOWN = {path: told for path, *told in (line.split("\t") for line in TABLE.read_text().splitlines()[1:])}
 FILES = dict(line.split("\t") for line in (TABLE.parent / "known_files.tsv").read_text(encoding="utf-8").splitlines()[1:])
+# Profiles that were recorded because their steps or first sentence are wrong today: a row here would hold the wrong answer.
+ANSWERS_ARE_WRONG = "own/sentences/"
 RUNS = {  # folder → how many runs it lists
     "public/e4040_hd2551": 1, "public/e4040_yg2820": 2, "public/ibm_aiu": 3, "public/kineto_hta_diff": 2,
     "public/kineto_hta_ranks": 1, "public/kineto_two_ranks": 1, "public/tf_gpu_multiworker": 1, "public/tb_profile_demo": 2,
@@ -60,7 +62,8 @@ def test_no_file_is_left_out(shared_data: Path) -> None:
         for path in (shared_data / top).rglob("*")
         if path.is_file()
     }
-    assert not found - set(KNOWN) - set(FILES)
+    unknown = {name for name in found - set(KNOWN) - set(FILES) if not name.startswith(ANSWERS_ARE_WRONG)}
+    assert not unknown
     assert not set(KNOWN) & set(FILES)
 
 

@@ -15,7 +15,19 @@ ASKING = ("powertui", "tests", "benchmarks", "scripts")
 OF_A_TABLE = {"sniff", "load", "answer", "make", "arguments", "run", "main"}
 
 # The same of constants.
-OF_A_TABLE_TOO = {"NAME", "SUFFIXES", "CERTAIN", "CLOCK", "UNITS_WRITTEN", "PERIOD_S", "TAKES_OPTIONS", "HELP", "EXAMPLES"}
+OF_A_TABLE_TOO = {
+    "NAME",
+    "SUFFIXES",
+    "CERTAIN",
+    "CLOCK",
+    "UNITS_WRITTEN",
+    "PERIOD_S",
+    "TAKES_OPTIONS",
+    "HELP",
+    "USAGE",
+    "ABOUT",
+    "EXAMPLES",
+}
 # Public for whoever reads the file, though nobody else asks for them: an idiom that linters know.
 KEPT = {"TYPE_CHECKING"}
 
