@@ -15,9 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
+from powertui.opening import within
 from powertui.sampler import csv_columns
 from powertui.sampler.csv_format import COLUMNS, MAGIC, sources_in
-from powertui.sampler.growing_file import LONGEST, GrowingFile
+from powertui.sampler.growing_file import LONGEST, GrowingFile, NotAFileError
 from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Options, Reading, Stamp, none, suspect
 from powertui.sampler.urls import Address
 
@@ -49,7 +50,11 @@ class CsvTail:
 
     def open(self) -> Info:
         try:
-            last = self._file.open()
+            last = within(self._options.timeout, self._file.open)
+        except NotAFileError:
+            raise NotSupported(
+                f"{self._path} is not a regular file: only a file can be followed.", hint="Let the logger write to a file."
+            ) from None
         except PermissionError:
             raise AuthenticationFailed(
                 f"You may not read {self._path}.", hint=f"Ask its owner to make it readable: chmod a+r {self._path}"

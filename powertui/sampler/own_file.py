@@ -47,6 +47,9 @@ def _behind(link: Path) -> Path:
 
 
 def _check_owner(fd: int, path: Path) -> None:
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        raise UsageError(f"{path} is a pipe: a recording needs a file that keeps its rows.", hint=_HINT)
     about, folder = os.fstat(fd), path.parent.stat()
     shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
     if stat.S_ISREG(about.st_mode) and shared and about.st_uid not in (os.geteuid(), folder.st_uid):

@@ -23,6 +23,7 @@ from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Warn
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged, UnreadableFile
+from powertui.opening import open_for_reading
 
 HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin with much HLO text
 CHUNK = 1 << 20
@@ -115,7 +116,7 @@ def open_file(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> Ope
                 raise UnreadableFile("-", "is a terminal, or closed", hint=_PIPE_HINT)
             return _open(name, sys.stdin.buffer, limit)
         elsewhere.at_hand(name)
-        with Path(name).open("rb") as file:
+        with open_for_reading(name) as file:
             elsewhere.hold(file.fileno(), name)
             return _open(name, file, limit)
     except OSError as error:

@@ -20,6 +20,7 @@ from powertui.data import elsewhere
 from powertui.data.formats import filenames
 from powertui.data.gzip_stream import GZIP, GzipStream
 from powertui.data.model import Warn
+from powertui.opening import open_for_reading
 
 # How much of a tree is looked at. A home folder given by mistake must not take minutes.
 MAX_ENTRIES = 200_000
@@ -213,7 +214,7 @@ def head_of(path: str, count: int = 4096) -> bytes:
     if (known := elsewhere.head(path, elsewhere.HEAD)) is not None:
         return _unpacked(known, count)
     try:
-        with Path(path).open("rb") as stream:
+        with open_for_reading(path) as stream:
             head = stream.read(count)
             if not head.startswith(GZIP):
                 return head

@@ -14,6 +14,7 @@ from powertui.data import elsewhere, limits
 from powertui.data.gzip_stream import MAX_EMPTY_MEMBERS, GzipStream
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.errors import UnreadableFile
+from powertui.opening import open_for_reading
 
 _HEAD = 65536  # what sniffing may look at
 _MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
@@ -50,7 +51,7 @@ class LogFile:
                 return self._raw[:_HEAD]
             if (known := elsewhere.head(self.path, _HEAD)) is not None:
                 return known
-            with Path(self.path).open("rb") as stream:
+            with open_for_reading(self.path) as stream:
                 return stream.read(_HEAD)
         except OSError as error:
             raise _unreadable(self.path, error) from None
@@ -69,7 +70,7 @@ class LogFile:
             if self.path == "-":
                 return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=_MADE_OF_BYTE)
             elsewhere.at_hand(self.path)
-            with Path(self.path).open("rb") as stream:
+            with open_for_reading(self.path) as stream:
                 return stream.read() if self._size else limits.read_all(stream, self.path, self.limit, times=_MADE_OF_BYTE)
         except OSError as error:
             raise _unreadable(self.path, error) from None
@@ -147,7 +148,7 @@ class LogFile:
             self.check()
             elsewhere.at_hand(self.path)
             try:
-                with Path(self.path).open("rb") as stream:
+                with open_for_reading(self.path) as stream:
                     while piece := stream.read(size):
                         yield piece
             except OSError as error:
