@@ -312,9 +312,9 @@ def _overlap(series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int,
     name = f"{series.sensor.label} ({series.sensor.source}, {facts.short_path(series.path)})"
     watts = series.watts[np.isfinite(series.watts)]
     if not len(watts):
-        return Check(
-            "power", "problem", f"{name} has no watts in it", "name the columns: --time-col NAME --watts-col NAME --unit W"
-        )
+        rows = text.plural(len(series), "row")
+        remedy = "check that the source answers: powertui sensors; if the watts are in another column, name it: --watts-col NAME"
+        return Check("power", "problem", f"{name} has {rows} and not one reading", remedy)
     what = f"{name}: {text.plural(len(series), 'reading')}"
     if not series.clock.known:
         what += "; its times are relative, so it is aligned by evidence or by signal"

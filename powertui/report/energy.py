@@ -91,14 +91,22 @@ def _gather(
     belongs.check([one.run for one in told if one.account is not None], reading.power_hosts)
     if not told:
         found_logs = [file.path for file in found_there.power if reading.find_power]
-        told = [*_logs_alone([*reading.power, *found_logs], reading, problems)]
+        unread: list[UnreadableFile] = []
+        told = [*_logs_alone([*reading.power, *found_logs], reading, unread)]
+        if not told and len(unread) == 1:
+            raise unread[0]
+        for error in unread:
+            text.write(sys.stderr, f"powertui: {plain(error.message)}")
+            if error.hint:
+                text.write(sys.stderr, f"  {plain(error.hint)}")
+        problems += [error.message for error in unread]
     if not told:
         why = next((p for p in problems if p), f"{plain(path)}: holds neither a profile nor a power log that can be read")
         raise UnreadableFile(path, why.removeprefix(f"{path}: "), hint=f"See what is there: powertui doctor {path}")
     return told
 
 
-def _logs_alone(paths: Sequence[str], options: ReadOptions, problems: list[str]) -> Iterator[TraceEnergy]:
+def _logs_alone(paths: Sequence[str], options: ReadOptions, unread: list[UnreadableFile]) -> Iterator[TraceEnergy]:
     """Power logs without any run: each is told on its own clock. One that was only found and cannot be read hides no other."""
     for path in dict.fromkeys(paths):
         try:
@@ -106,8 +114,7 @@ def _logs_alone(paths: Sequence[str], options: ReadOptions, problems: list[str])
         except UnreadableFile as error:
             if path in options.power:
                 raise
-            problems.append(str(error))
-            text.write(sys.stderr, f"powertui: {plain(str(error))}")
+            unread.append(error)
             continue
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
         yield TraceEnergy(run, "", None, None, "there is no profile here: the power is shown on its own clock")

@@ -63,6 +63,14 @@ def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 
+# What libipmi and PowerBoard write where a sensor did not answer.
+_NO_VALUE = frozenset({"", "na", "n/a", "nan", "none", "null"})
+
+
+def _without_readings(path: str) -> UnreadableFile:
+    return UnreadableFile(path, "is a recording without readings", hint="Check that the source answers: powertui sensors")
+
+
 def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
@@ -78,19 +86,24 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     else:
         rows = table.read(source, layout, notes)
     reading, elapsed, epoch = rows.find(_READING), rows.find(_ELAPSED), rows.find("Time_epoch")
+    if not len(rows) and not notes.first_reason():
+        raise _without_readings(source.path)
     if reading is None or (elapsed is None and epoch is None) or not len(rows):
-        why = notes.first_reason() or "no row at all"
         raise UnreadableFile(
-            source.path, f"has PowerBoard's header, but its rows do not fit it ({why})",
+            source.path,
+            f"has PowerBoard's header, but its rows do not fit it ({notes.first_reason() or 'a column is missing'})",
             hint="Its columns are shifted. Record it again, or name the columns with --time-col and --watts-col.",
-        )  # fmt: skip
+        )
     watts, bad = rows.floats(reading)
-    if bad.all():
-        seen = rows.texts(reading)[0]
+    if not np.isfinite(watts).any():
+        texts = [text for text in rows.texts(reading) if text.strip().lower() not in _NO_VALUE]
+        if not texts:
+            raise _without_readings(source.path)
         raise UnreadableFile(
-            source.path, f"has {seen!r} as every reading: its columns are shifted, or the sensor never answered",
+            source.path,
+            f"has {texts[0]!r} as every reading: its columns are shifted",
             hint="Check the column Sensor_Reading, or name other columns with --time-col and --watts-col.",
-        )  # fmt: skip
+        )
     notes.drop_all(rows.lines[bad], "the reading is not a number")
     use_epoch = epoch is not None
     which = epoch if epoch is not None else elapsed
@@ -101,6 +114,10 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
         column = times.from_numbers(rows.floats(elapsed)[0], _ELAPSED)
     notes.drop_all(rows.lines[~column.ok & ~bad], "the time is not a number")
     good = ~bad & column.ok & np.isfinite(watts)
+    if not good.any():
+        raise UnreadableFile(
+            source.path, "has no row with both a time and a reading", hint="Name the columns: --time-col NAME --watts-col NAME"
+        )
     if use_epoch and elapsed is not None:
         ns, clock = _both(column, rows.floats(elapsed)[0], good)
     else:
