@@ -22,6 +22,9 @@ _EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 not
 # Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
 _IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
+# Verbs that print, and read what may come from another machine. (The screens show its progress themselves.)
+_FETCHING = ("report", "doctor", "energy", "export")
+
 # What stands in the place of a verb.
 _OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")
 
@@ -155,7 +158,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         run = verbs.load(args.verb).run
         if argv is None and args.verb in _IN_ORDER:
             signals.by_exception()
-        return run(args)
+        if args.verb not in _FETCHING:
+            return run(args)
+        from powertui.terminal.transfer_line import transfers_shown
+
+        with transfers_shown():
+            return run(args)
     except PowertuiError as error:
         from powertui.plain import plain  # a path in a message can hold anything
 

@@ -15,6 +15,7 @@ import numpy as np
 from powertui import units
 from powertui.data import logdir, packed, watch
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.elsewhere import TransferProgress, listening
 from powertui.data.loading import stream_run
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PowerOnTrace, Run
@@ -92,7 +93,7 @@ class Loader:
         entry: RunEntry,
         options: ReadOptions,
         *,
-        on_progress: Callable[[LoadingProgress], None],
+        on_progress: Callable[[LoadingProgress | TransferProgress], None],
         on_part: Callable[[LoadedPart], None],
         on_failed: Callable[[Exception], None],
         training: Callable[[], Training | None],
@@ -138,7 +139,20 @@ class Loader:
             self._told = now
             self._on_progress(LoadingProgress(done, total, events))
 
+    def _transferred(self, progress: TransferProgress | None) -> None:
+        """Something of it comes from another machine, or is waited for."""
+        if self._cancelled.is_set():
+            raise Cancelled("reading was stopped")
+        now = time.monotonic()
+        if progress is not None and now - self._told >= _TELL_EVERY_S:
+            self._told = now
+            self._on_progress(progress)
+
     def _read(self) -> None:
+        with listening(self._transferred):
+            self._read_run()
+
+    def _read_run(self) -> None:
         try:
             latest: Run | None = None
             if self._look_in:

@@ -233,11 +233,12 @@ class OpenScreen(BaseScreen):
         def work(check: background.CancelCheck) -> Logdir | PowertuiError | None:
             last: Logdir | None = None
             try:
-                for found in stages:
-                    check()
-                    if last is not None:
-                        self.shell.from_thread(self._found, last)
-                    last = found
+                with elsewhere.listening(lambda _progress: check()):
+                    for found in stages:
+                        check()
+                        if last is not None:
+                            self.shell.from_thread(self._found, last)
+                        last = found
             except PowertuiError as error:
                 if isinstance(error, Cancelled):
                     raise

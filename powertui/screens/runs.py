@@ -22,6 +22,7 @@ from powertui.view.guests import Guest
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
+    from powertui.data.elsewhere import TransferProgress
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
     from powertui.screens.shell import Shell
@@ -428,7 +429,7 @@ class OpenRuns:
         if page is not None and page.is_mounted:
             page.show_progress(words)
 
-    def _progressed(self, loader: Loader, progress: LoadingProgress) -> None:
+    def _progressed(self, loader: Loader, progress: LoadingProgress | TransferProgress) -> None:
         if loader in (self._loader, self._reaching):
             self._show_progress(str(progress))
 

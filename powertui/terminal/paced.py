@@ -7,7 +7,6 @@ are paced and reduced without knowing it. In tests that run without a terminal T
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -26,7 +25,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.driver import ASK_POSITION, TerminalDriver
 from powertui.terminal.pacing import PaintGate, Quality
 from powertui.terminal.painter import Painter
-from powertui.terminal.signals import HANGUP, PATIENCE_S, no_later_than
+from powertui.terminal.signals import HANGUP, PATIENCE_S, leave, no_later_than
 from powertui.terminal.theme import hex_of
 
 ReturnType = TypeVar("ReturnType")
@@ -118,7 +117,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
     def _drop(self) -> None:
         if isinstance(self._driver, TerminalDriver):
             self._driver.give_back()
-        os._exit(self.ended_with or 1)
+        leave(self.ended_with or 1)
 
     def on_ready(self) -> None:
         """Textual has built everything."""

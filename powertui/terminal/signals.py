@@ -25,7 +25,19 @@ PATIENCE_S = 5.0  # leaving in order takes a moment; whatever takes longer is st
 
 def at_once() -> None:
     """End without another step, whatever is going on."""
-    hand_to(os._exit)
+    hand_to(leave)
+
+
+def leave(code: int) -> None:
+    """End the process, and each ssh that it started: one that waits for a silent host would outlive it.
+
+    Nothing is imported here: a signal may come in the middle of any import.
+    """
+    ssh = sys.modules.get("powertui.data.elsewhere.ssh_process")
+    end_all = getattr(ssh, "end_all", None)
+    if end_all is not None:
+        end_all()
+    os._exit(code)
 
 
 def by_exception() -> None:

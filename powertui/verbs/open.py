@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from powertui.terminal.transfer_line import transfers_shown
 from powertui.verbs import common
 
 HELP = "browse a logdir, a run or one profile (the verb may be left out)"
@@ -30,14 +31,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, notice: str = "") -> int:
     """Open the screens. Textual reads its settings while it is imported: the terminal is looked at before."""
-    paths = common.sort_out(args)  # a path that is not there is told as that, with or without a terminal
+    with transfers_shown():
+        paths = common.sort_out(args)  # a path that is not there is told as that, with or without a terminal
     display = common.display_of(args, f"`powertui report {args.path}` prints the same facts as text.")
     from powertui.data import logdir
 
     stages = logdir.stream_all(paths, _FIRST_S)  # thousands of runs: the list stands with the first of them
-    found = next(stages)
+    with transfers_shown():
+        found = next(stages)
+        if args.run is not None and not found.complete:
+            found = list(stages)[-1]
     if args.run is not None:
-        found = found if found.complete else list(stages)[-1]
         found = dataclasses.replace(found, runs=found.chosen(args.run), parts=())
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell

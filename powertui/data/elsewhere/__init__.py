@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from powertui.data.elsewhere import keeping
 from powertui.data.elsewhere.address import RemoteAddress, is_address, parse
 from powertui.data.elsewhere.mirror import HEAD, BytesProgress, LocalCopy, Mirror, cache
+from powertui.data.elsewhere.progress import TransferListener, TransferProgress, listening, report
 
 __all__ = [
-    "HEAD", "NotedFiles", "at_hand", "away", "gathered", "head", "hold", "is_address", "listed", "look", "parse", "shown", "sum_of",
+    "HEAD", "NotedFiles", "TransferListener", "TransferProgress", "at_hand", "away", "gathered", "head", "hold", "is_address",
+    "listed", "listening", "look", "parse", "report", "shown", "sum_of",
 ]  # fmt: skip
 
 
@@ -45,7 +47,7 @@ def away(path: str) -> bool:
     if _mirror(path) is None:
         return False
     try:
-        return not Path(path).lstat().st_mode & 0o400
+        return not os.lstat(path).st_mode & 0o400
     except OSError:
         return False
 
@@ -126,4 +128,10 @@ def _mirror(path: str) -> Mirror | None:
     if not path.startswith(top):
         return None
     parts = path[len(top) :].split(os.sep, 3)
-    return Mirror(RemoteAddress(parts[0], parts[1], "/")) if len(parts) > 3 and parts[2] == "files" else None
+    return _mirror_of(top, parts[0], parts[1]) if len(parts) > 3 and parts[2] == "files" else None
+
+
+@functools.lru_cache(maxsize=16)
+def _mirror_of(_top: str, scheme: str, place: str) -> Mirror:
+    """Kept: it is asked for three times with each of 200,000 names."""
+    return Mirror(RemoteAddress(scheme, place, "/"))

@@ -1,20 +1,44 @@
-"""Buckets, gs:// and s3://, through fsspec: with the packages of the extra `cloud`, and the credentials that those find."""
+"""Buckets, gs:// and s3://, through fsspec: with the packages of the extra `cloud`, and the credentials that those find.
+
+A driver waits as long as it likes. Each call goes on in a thread of its own, so that it can be left when its time is over.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import importlib
-from collections.abc import Iterator, Sequence
+import math
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from powertui.data.elsewhere.address import RemoteAddress
-from powertui.data.elsewhere.store import MOST, ConnectionDropped, FileMoved, RemoteEntry, RemoteListing, RemoteState
+from powertui.data.elsewhere.deadlines import SILENCE_VARIABLE, WaitingTime, deadlines
+from powertui.data.elsewhere.progress import TransferProgress, report
+from powertui.data.elsewhere.store import (
+    MOST,
+    ConnectionDropped,
+    FileMoved,
+    HostStalled,
+    RemoteEntry,
+    RemoteListing,
+    RemoteState,
+)
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
-PIECE = 4 << 20
+PIECE = 1 << 20
+_TICK_S = 0.1  # between two looks at whether anybody wants to stop
+_LISTING_BYTES = MOST * 64  # what a listing may be expected to take on the line; a driver reports nothing before it has all names
+_AT_ONCE = 100  # files in one question
+_MAX_SIZE = (1 << 63) - 1
 _DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
 _TIMES = ("mtime", "LastModified", "updated", "last_modified", "created")  # as the drivers call it
+
+_Answer = TypeVar("_Answer")
 
 
 class Bucket:
@@ -29,22 +53,30 @@ class Bucket:
         top = f"{self._address.place}{path}".rstrip("/")
         try:
             system.invalidate_cache()
-            found = system.find(top, detail=True)
+            found = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
+        except HostStalled:
+            raise
         except Exception as error:
             raise self._failed(path, error) from None
-        entries = []
-        for name, said in found.items():
+        entries, impossible = [], 0
+        for name, facts in found.items():
             below = str(name).lstrip("/")
             if below != self._address.place and not below.startswith(self._address.place + "/"):
                 continue
-            if said.get("type", "file") == "file":
-                entries.append(RemoteEntry(below[len(self._address.place) :], "f", _state(said)))
-        if not entries:
+            if facts.get("type", "file") != "file":
+                continue
+            state = _state(facts)
+            if state is None:
+                impossible += 1
+            else:
+                entries.append(RemoteEntry(below[len(self._address.place) :], "f", state))
+        if not entries and not impossible:
             hint = "Check the bucket and the path; a folder there is only a common start of names."
             raise UnreadableFile(self._named(path), "there is nothing there", hint=hint)
         file = path if len(entries) == 1 and entries[0].path == path else None
         root = path.rstrip("/").rpartition("/")[0] or "/" if file is not None else path
-        return RemoteListing(root, file, tuple(entries[:MOST]), complete=len(entries) <= MOST)
+        shortfall = f"there are more than {MOST:,} names. Name a folder further down" if len(entries) > MOST else ""
+        return RemoteListing(root, file, tuple(entries[:MOST]), shortfall, impossible)
 
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
         """The bytes of a file from a place on, as long as it is in this state."""
@@ -52,44 +84,100 @@ class Bucket:
         name = f"{self._address.place}{path}"
         try:
             system.invalidate_cache()
-            now = _state(system.info(name))
+            now = _state(self._call(path, lambda: system.info(name)))
+        except HostStalled:
+            raise
         except Exception as error:
             raise self._failed(path, error) from None
-        if now != state:
+        if now is not None and now != state:
             raise FileMoved(now)
         while start < state.size:
+            progress = TransferProgress(self._address.place, "bytes", start, state.size)
+            end = min(start + PIECE, state.size)
             try:
-                piece = system.cat_file(name, start=start, end=min(start + PIECE, state.size))
+                piece = self._call(path, lambda: system.cat_file(name, start=start, end=end), end - start, progress)  # noqa: B023
+            except HostStalled:
+                raise
             except Exception as error:
                 raise self._failed(path, error) from None
             if not piece:
                 raise ConnectionDropped(self._named(path), f"ended {state.size - start:,} bytes early", hint="Open it again.")
+            piece = bytes(piece[: end - start])
             start += len(piece)
-            yield bytes(piece)
+            yield piece
 
-    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> dict[str, bytes]:
+    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]:
         """The first bytes of files, asked for together."""
         system = self._system()
-        names = {f"{self._address.place}{path}": path for path, _ in paths}
-        try:
-            got = system.cat_ranges(list(names), [0] * len(names), [min(size, count) for _, size in paths], on_error="return")
-        except Exception as error:
-            raise self._failed(paths[0][0], error) from None
-        return {path: bytes(data) for path, data in zip(names.values(), got, strict=True) if isinstance(data, (bytes, bytearray))}
+        place = self._address.place
+        for low in range(0, len(paths), _AT_ONCE):
+            batch = paths[low : low + _AT_ONCE]
+            names = [f"{place}{path}" for path, _ in batch]
+            ends = [min(size, count) for _, size in batch]
+            progress = TransferProgress(place, "files", low, len(paths))
 
-    def sums(self, paths: Sequence[str]) -> dict[str, bytes]:
+            def fetch(names: list[str] = names, ends: list[int] = ends) -> list[Any]:
+                return list(system.cat_ranges(names, [0] * len(names), ends, on_error="return"))
+
+            try:
+                answers = self._call(batch[0][0], fetch, sum(ends), progress)
+            except HostStalled:
+                raise
+            except Exception as error:
+                raise self._failed(batch[0][0], error) from None
+            for (path, _), data in zip(batch, answers, strict=False):
+                if isinstance(data, (bytes, bytearray)):
+                    yield path, bytes(data[:count])
+
+    def sums(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """What the store says of their contents; nothing where it does not."""
         system = self._system()
-        out: dict[str, bytes] = {}
-        for path in paths:
+        for done, path in enumerate(paths):
+            name = f"{self._address.place}{path}"
+            progress = TransferProgress(self._address.place, "files", done, len(paths))
             try:
-                said = system.info(f"{self._address.place}{path}")
-            except Exception:  # gone meanwhile: the scan tells
+                facts = self._call(path, lambda name=name: system.info(name), 0, progress)  # type: ignore[misc]
+            except HostStalled:
+                raise
+            except Exception:  # gone meanwhile: the scan says so
                 continue
-            told = said.get("ETag") or said.get("md5Hash") or said.get("etag")
-            if told:
-                out[path] = str(told).encode()
-        return out
+            checksum = facts.get("ETag") or facts.get("md5Hash") or facts.get("etag")
+            if checksum:
+                yield path, str(checksum).encode()
+
+    def _call(
+        self, path: str, call: Callable[[], _Answer], whole: int = 0, progress: TransferProgress | None = None
+    ) -> _Answer:  # fmt: skip
+        """What a call of the driver answers, within the deadlines. `whole`: bytes that it may be expected to move."""
+        limits = deadlines()
+        waiting = WaitingTime(replace(limits, silence_s=limits.whole_s(whole)), whole)
+        progress = progress or TransferProgress(self._address.place, "names", 0)
+        answers: queue.SimpleQueue[tuple[_Answer | None, BaseException | None]] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put((call(), None))
+            except BaseException as error:  # handed over to the thread that waits
+                answers.put((None, error))
+
+        threading.Thread(target=contextvars.copy_context().run, args=(work,), name="powertui-bucket", daemon=True).start()
+        try:
+            while True:
+                report(progress._replace(quiet_s=waiting.quiet_s))
+                try:
+                    answer, error = answers.get(timeout=_TICK_S)
+                except queue.Empty:
+                    waiting.waited(_TICK_S)
+                    problem = waiting.problem(self._address.place)
+                    if problem:
+                        hint = f"Check the network. To wait longer, set {SILENCE_VARIABLE}=300 (seconds)."
+                        raise HostStalled(self._named(path), problem, hint=hint) from None
+                    continue
+                if error is not None:
+                    raise error
+                return answer  # type: ignore[return-value]
+        finally:
+            report(None)
 
     def _named(self, path: str) -> str:
         return str(self._address._replace(path=path))
@@ -117,8 +205,12 @@ class Bucket:
         )
 
 
-def _state(said: dict[str, Any]) -> RemoteState:
-    when = next((said[key] for key in _TIMES if said.get(key) is not None), None)
+def _state(facts: dict[str, Any]) -> RemoteState | None:
+    """Size and time, as the drivers call them; None for a size that cannot be. A time that cannot be is taken for none."""
+    size = _whole(facts.get("size") or 0)
+    if size is None or not 0 <= size <= _MAX_SIZE:
+        return None
+    when = next((facts[key] for key in _TIMES if facts.get(key) is not None), None)
     if isinstance(when, str):
         try:
             when = datetime.fromisoformat(when.replace("Z", "+00:00"))
@@ -127,7 +219,15 @@ def _state(said: dict[str, Any]) -> RemoteState:
     if isinstance(when, datetime):
         utc = when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)
         since = utc - datetime(1970, 1, 1, tzinfo=timezone.utc)
-        return RemoteState(
-            int(said.get("size") or 0), (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
-        )
-    return RemoteState(int(said.get("size") or 0), int(when * 1e9) if isinstance(when, (int, float)) else 0)
+        nanoseconds = (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+    else:
+        nanoseconds = _whole(when * 1e9) or 0 if isinstance(when, (int, float)) else 0
+    return RemoteState(size, max(-_MAX_SIZE, min(nanoseconds, _MAX_SIZE)))
+
+
+def _whole(number: Any) -> int | None:
+    """As an integer; None for what is none."""
+    try:
+        return int(number) if math.isfinite(float(number)) else None
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -18,17 +18,30 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from powertui import units
 from powertui.data.elsewhere.address import SSH, RemoteAddress
-from powertui.data.elsewhere.store import ConnectionDropped, FileMoved, RemoteEntry, RemoteListing, RemoteState, RemoteStore
+from powertui.data.elsewhere.progress import listening
+from powertui.data.elsewhere.store import (
+    ConnectionDropped,
+    FileMoved,
+    HostStalled,
+    RemoteEntry,
+    RemoteListing,
+    RemoteState,
+    RemoteStore,
+)
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
 HEAD = 8192  # bytes by which a file's kind is told
 _TRIES = 3
+_MAX_LEVELS = 45  # of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may lie above
+_MAX_ROOT_LEVELS = 200  # of folders above it; the deepest that people have are a tenth of that
+_MAX_PROBLEMS = 200  # names with problems that are shown one by one
 _AWAY, _HERE = 0o200, 0o400  # how a file is marked: it may be read once it is here
 
 BytesProgress = Callable[[int, int, int], None]
@@ -75,53 +88,63 @@ class Mirror:
         self._top = cache() / address.scheme / address.place
         self.files = self._top / "files"
         self._files = str(self.files)
+        self._heads = str(self._top / "heads")
 
     # ── names ──
 
     def listed(self, matters: Callable[[str], bool]) -> LocalCopy:
         """Ask what lies there, and make it so here. `matters`: whether a file of this name can be of use."""
-        found = _store_of(self.address).listing(self.address.path)
-        root = _clean(found.root)
-        if root is None:
-            raise UnreadableFile(str(self.address), "its path cannot be kept here", hint="Copy it, and name the copy.")
+        listing = _store_of(self.address).listing(self.address.path)
+        entries = iter(listing.entries)
         try:
-            problems = self._make(found, root, matters)
+            root = _clean(listing.root)
+            if root is None or root.count("/") > _MAX_ROOT_LEVELS:
+                raise UnreadableFile(str(self.address), "its path cannot be kept here", hint="Copy it, and name the copy.")
+            problems = self._make(listing, entries, root, matters)
         except OSError as error:
-            hint = "Set XDG_CACHE_HOME to a folder with room."
-            raise UnreadableFile(str(self._top), f"cannot be written: {error.strerror or error}", hint=hint) from None
-        return LocalCopy(self._of(found.file if found.file is not None else root), tuple(problems))
+            raise _unwritable(self._top, error) from None
+        finally:
+            if isinstance(entries, Generator):
+                entries.close()  # ends the question
+        return LocalCopy(self._of(listing.file if listing.file is not None else root), tuple(problems))
 
-    def _make(self, found: RemoteListing, root: str, matters: Callable[[str], bool]) -> list[Warn]:
+    def _make(
+        self, listing: RemoteListing, entries: Iterator[RemoteEntry], root: str, matters: Callable[[str], bool]
+    ) -> list[Warn]:  # fmt: skip
+        """Make each name as it comes; what is wrong with them."""
         self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
         Path(self._of(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
-        problems: list[Warn] = []
+        problems = _Problems(str(self.address))
         names: set[str] = set()
-        for entry in found.entries:
+        strange = 0
+        top = _around(root)
+        for entry in entries:
             path = _clean(entry.path)
-            if path is None or path != entry.path:
+            if path is None or not (path == root or path.startswith(top)) or path.count("/") > top.count("/") + _MAX_LEVELS:
+                strange += 1
                 continue
-            why = _TROUBLE.get(entry.kind)
-            if entry.kind == "d":
+            cause = _TROUBLE.get(entry.kind)
+            matters_here = entry.kind == "d" or matters(path.rpartition("/")[2])
+            if cause is not None:
+                if entry.kind == "u" or matters_here:
+                    problems.add(self.shown(self._of(path)), cause)
+            elif entry.kind in "df" and matters_here and path not in names:
                 names.add(path)
-            elif why is not None:
-                if entry.kind == "u" or matters(path.rpartition("/")[2]):
-                    problems.append(Warn(self.shown(self._of(path)), "", why))
-            elif entry.kind == "f" and matters(path.rpartition("/")[2]):
-                names.add(path)
-        for entry in found.entries:
-            if entry.path in names:
                 try:
                     self._place(entry)
                 except (OSError, ValueError) as error:
                     reason = getattr(error, "strerror", None) or str(error)
-                    problems.append(
-                        Warn(f"{self.address.scheme}://{self.address.place}{entry.path}", "", f"cannot be kept here: {reason}")
-                    )
-        if not found.complete:
-            problems.append(Warn(str(self.address), "", "there is more than could be listed. Name a folder further down"))
-        elif found.file is None:
+                    address = f"{self.address.scheme}://{self.address.place}{entry.path}"
+                    problems.add(address, f"cannot be kept here: {reason}")
+        if strange or listing.impossible:
+            count = strange + listing.impossible
+            what = "1 name that cannot be was" if count == 1 else f"{count:,} names that cannot be were"
+            problems.add(str(self.address), f"{what} left out (outside the folder, too deep, or without a size)")
+        if listing.shortfall:
+            problems.add(str(self.address), listing.shortfall)
+        elif listing.file is None:
             self._without_others(self._of(root), {self._of(name) for name in names})
-        return problems
+        return problems.all()
 
     def _place(self, entry: RemoteEntry) -> None:
         here = self._of(entry.path)
@@ -145,6 +168,9 @@ class Mirror:
         try:
             os.ftruncate(file, entry.state.size)
             os.utime(file, ns=(entry.state.mtime_ns, entry.state.mtime_ns))
+        except BaseException:
+            os.unlink(here)  # noqa: PTH108 - with another size it would be another file
+            raise
         finally:
             os.close(file)
 
@@ -173,54 +199,85 @@ class Mirror:
 
     def bring(self, here: str, progress: BytesProgress = _silent) -> None:
         """Have a whole file here. What came of it before is kept, and only the rest moves."""
-        path, store = self._there(here), _store_of(self.address)
-        moved = 0
+        failures = 0
         while True:
             status = Path(here).lstat()
             if status.st_mode & _HERE:
                 return
             state = RemoteState(status.st_size, status.st_mtime_ns)
-            with self._part(path, state) as (part, file):
+            with self._part(here, state) as (part, file):
                 before = os.fstat(file).st_size
                 try:
-                    self._pour(store.read(path, state, before), file, state, progress)
+                    self._fill(here, file, state, progress)
                 except FileMoved as change:
-                    moved += 1
-                    if moved >= _TRIES:
+                    failures += 1
+                    if failures >= _TRIES:
                         problem = "it changes faster than it can be copied"
                         raise UnreadableFile(self.shown(here), problem, hint="Wait until it is written.") from None
                     part.unlink()
-                    self._place(RemoteEntry(path, "f", change.state))
+                    self._replace(here, change.state)
                     continue
                 except ConnectionDropped as error:
-                    moved += 1
-                    if moved < _TRIES and os.fstat(file).st_size > before:
+                    failures += 1
+                    if failures < _TRIES and os.fstat(file).st_size > before:
                         continue
                     raise ConnectionDropped(self.shown(here), error.problem, hint=error.hint) from None
+                except HostStalled as error:
+                    came = f"; {units.size(os.fstat(file).st_size)} of {units.size(state.size)} have come"
+                    raise HostStalled(self.shown(here), error.problem + came, hint=error.hint) from None
                 except OSError as error:
-                    hint = "Set XDG_CACHE_HOME to a folder with room."
-                    raise UnreadableFile(str(part), f"cannot be written: {error.strerror or error}", hint=hint) from None
+                    raise _unwritable(part, error) from None
                 os.utime(file, ns=(state.mtime_ns, state.mtime_ns))
                 os.fchmod(file, _HERE)
                 part.replace(here)
+
+    def _replace(self, here: str, state: RemoteState) -> None:
+        """The file is another there: its new size and time."""
+        try:
+            self._place(RemoteEntry(self._there(here), "f", state))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            problem = f"it has {units.size(state.size)} now, which cannot be kept here: {reason}"
+            raise UnreadableFile(self.shown(here), problem, hint="Look at it there: ls -l.") from None
+
+    def _fill(self, here: str, file: int, state: RemoteState, progress: BytesProgress) -> None:
+        """Fetch what is missing of a file."""
+        before = os.fstat(file).st_size
+        free = shutil.disk_usage(self._top).free
+        if state.size - before > free:
+            problem = f"is {units.size(state.size)}, and the disk of the cache has {units.size(free)} free"
+            raise UnreadableFile(self.shown(here), problem, hint="Set XDG_CACHE_HOME to a folder with room.")
+        pieces = _store_of(self.address).read(self._there(here), state, before)
+        try:
+            with listening(lambda _transfer: progress(os.fstat(file).st_size, state.size, 0)):
+                self._pour(pieces, file, state, progress)
+        finally:
+            if isinstance(pieces, Generator):
+                pieces.close()  # ends the question
+        if os.fstat(file).st_size != state.size:
+            problem = f"it ended after {os.fstat(file).st_size:,} of {state.size:,} bytes"
+            raise ConnectionDropped(self.shown(here), problem, hint="Open it again: it continues from there.")
 
     def _pour(self, pieces: Iterator[bytes], file: int, state: RemoteState, progress: BytesProgress) -> None:
         done = os.fstat(file).st_size
         progress(done, state.size, 0)
         for piece in pieces:
-            rest = memoryview(piece)
+            rest = memoryview(piece)[: state.size - done]
             while rest:
                 rest = rest[os.write(file, rest) :]
             done += len(piece)
             progress(done, state.size, 0)
 
     @contextlib.contextmanager
-    def _part(self, path: str, state: RemoteState) -> Iterator[tuple[Path, int]]:
+    def _part(self, here: str, state: RemoteState) -> Iterator[tuple[Path, int]]:
         """The file into which it comes; one of its own where another process is at it already."""
         folder = self._top / "parts"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        name = folder / _key(path, state)
-        file = os.open(name, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        name = folder / _key(self._there(here), state)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            file = os.open(name, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise _unwritable(name, error) from None
         own = False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -250,22 +307,31 @@ class Mirror:
     def look(self, heads: Iterable[str], sums: Iterable[str]) -> None:
         """Ask for the heads of these files, and the checksums of those."""
         store = _store_of(self.address)
-        folder = self._top / "heads"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        first = [(self._there(here), Path(here).lstat().st_size) for here in heads]
-        found = store.heads(first, HEAD) if first else {}
-        for path, _ in first:
-            self._keep(path, "", found.get(path, b""))
-        second = [self._there(here) for here in sums]
-        told = store.sums(second) if second else {}
-        for path in second:
-            self._keep(path, ".sum", told.get(path, os.fsencode(path)))
+        sizes = [(self._there(here), Path(here).lstat().st_size) for here in heads]
+        paths = [self._there(here) for here in sums]
+        try:
+            (self._top / "heads").mkdir(mode=0o700, exist_ok=True)
+            if sizes:
+                self._keep_all(store.heads(sizes, HEAD), {path: b"" for path, _ in sizes}, "")
+            if paths:
+                self._keep_all(store.sums(paths), {path: os.fsencode(path) for path in paths}, ".sum")
+        except OSError as error:
+            raise _unwritable(self._top, error) from None
+
+    def _keep_all(self, answers: Iterable[tuple[str, bytes]], instead: dict[str, bytes], ending: str) -> None:
+        """Keep each answer as it comes; `instead` is kept for files of which none came."""
+        for path, data in answers:
+            if instead.pop(path, None) is not None:
+                self._keep(path, ending, data)
+        for path, data in instead.items():
+            self._keep(path, ending, data)
 
     def _kept(self, here: str, ending: str) -> bytes | None:
-        status = Path(here).lstat()
+        status = os.lstat(here)
         key = _key(self._there(here), RemoteState(status.st_size, status.st_mtime_ns))
         try:
-            return (self._top / "heads" / f"{key}{ending}").read_bytes()
+            with open(f"{self._heads}/{key}{ending}", "rb") as file:  # noqa: PTH123 - a path a name costs seconds
+                return file.read()
         except OSError:
             return None
 
@@ -273,14 +339,50 @@ class Mirror:
         status = os.lstat(self._of(path))
         key = _key(path, RemoteState(status.st_size, status.st_mtime_ns))
         fresh = self._top / "heads" / f"{key}{ending}.{os.getpid()}"
-        fresh.write_bytes(data)
-        fresh.replace(self._top / "heads" / f"{key}{ending}")
+        try:
+            fresh.write_bytes(data)
+            fresh.replace(self._top / "heads" / f"{key}{ending}")
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise
 
 
 _TROUBLE = {
     "u": "cannot be listed: permission denied", "l": "cannot be examined: a link to nothing",
     **dict.fromkeys("psbcD", "is not a plain file, so it was not opened"),
 }  # fmt: skip
+
+
+class _Problems:
+    """What is wrong with names, the first of them by name: a hostile host could make a page of each."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._first: list[Warn] = []
+        self._others = 0
+
+    def add(self, path: str, cause: str) -> None:
+        """One more."""
+        if len(self._first) < _MAX_PROBLEMS:
+            self._first.append(Warn(path, "", cause))
+        else:
+            self._others += 1
+
+    def all(self) -> list[Warn]:
+        """Those that have names, and how many more there were."""
+        more = [Warn(self._address, "", f"{self._others:,} more names have problems like these")] if self._others else []
+        return [*self._first, *more]
+
+
+def _around(root: str) -> str:
+    """The folder that everything of a listing lies in: a run's scalars lie above its plugins/."""
+    above, plugins, _ = (root + "/").partition("/plugins/")
+    return (above if plugins else root).rstrip("/") + "/"
+
+
+def _unwritable(path: Path, error: OSError) -> UnreadableFile:
+    hint = "Set XDG_CACHE_HOME to a folder with room."
+    return UnreadableFile(str(path), f"cannot be written: {error.strerror or error}", hint=hint)
 
 
 def _clean(path: str) -> str | None:

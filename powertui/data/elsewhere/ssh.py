@@ -12,26 +12,43 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import subprocess
 import tempfile
 import threading
-import zlib
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from powertui.data.elsewhere import script
+from powertui.data.elsewhere import records, script
 from powertui.data.elsewhere.address import RemoteAddress
-from powertui.data.elsewhere.store import MOST, ConnectionDropped, FileMoved, RemoteEntry, RemoteListing, RemoteState
+from powertui.data.elsewhere.deadlines import SILENCE_VARIABLE, Deadlines, WaitingTime, deadlines
+from powertui.data.elsewhere.progress import TransferProgress, report
+from powertui.data.elsewhere.records import EndlessListing
+from powertui.data.elsewhere.ssh_process import PIECE, SshProcess, Stalled
+from powertui.data.elsewhere.store import (
+    MOST,
+    ConnectionDropped,
+    FileMoved,
+    HostStalled,
+    RemoteEntry,
+    RemoteListing,
+    RemoteState,
+)
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
 _KEPT_S = 300  # an idle connection stays for so long
 _NOISE = 1 << 16  # bytes that a start-up file may print before our first word
-PIECE = 1 << 18
 _LONGEST_SOCKET = 100  # bytes of a socket's path, with what ssh appends while it makes it
 _AT_ONCE = 100  # files in one command
+_NAME_BYTES = 64  # what a name of a listing takes on the line: paths pack to a fifth
+_SUM_BYTES = 64  # a line of cksum
+_LOGIN_S = 150.0  # while ssh may be asking a person: sshd itself ends a login after 120 s (LoginGraceTime)
+_LEAVE_S = 5.0  # for the end of a kept connection
+_REMEMBERED_S = 300.0  # a host that was silent is waited for less long, for so long
 
 
 class SshHost:
@@ -44,79 +61,101 @@ class SshHost:
 
     def listing(self, path: str) -> RemoteListing:
         """What lies in a folder or around a file. Raises `UnreadableFile` with what is wrong."""
-        with self._ask(script.LIST, p=path) as answer:
-            said = answer.word(path)
-            data = answer.rest(packed=said == "ok z")
-            return _listing(data, answer)
+        answer = self._ask(script.LIST, MOST * _NAME_BYTES, p=path)
+        try:
+            packed = answer.word(path) == "ok z"
+            pieces = answer.pieces()
+            stream = records.records(records.unpacked(pieces) if packed else pieces)
+            file = None
+            for record in stream:
+                if record is not None and record.kind == "@file":
+                    file = record.path
+                elif record is not None and record.kind == "@root" and record.path.startswith("/"):
+                    listing = RemoteListing(record.path, file, ())
+                    listing.entries = _entries(listing, stream, answer)
+                    return listing
+                elif record is None:
+                    raise self._not_understood(path)
+            raise answer.failure()
+        except EndlessListing:
+            answer.end()
+            raise self._not_understood(path) from None
+        except BaseException:
+            answer.end()
+            raise
 
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
         """The bytes of a file from a place on, as long as it is in this state. Raises `FileMoved` when it is in another."""
-        with self._ask(script.READ, p=path, a=str(start + 1)) as answer:
+        left = state.size - start
+        with self._ask(script.READ, left, p=path, a=str(start + 1)) as answer:
             now = _state(answer.word(path).split()[1:])
             if now is not None and now != state:
                 raise FileMoved(now)
-            left = state.size - start
             while left:
-                piece = answer.read(min(PIECE, left))
+                piece = answer.read(min(PIECE, left), TransferProgress(self._host, "bytes", state.size - left, state.size))
                 if not piece:
                     problem = f"the connection ended {left:,} bytes before the end"
                     raise ConnectionDropped(self._named(path), problem, hint="Open it again: it continues from there.")
                 left -= len(piece)
                 yield piece
+            answer.complete()
 
-    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> dict[str, bytes]:
-        """The first bytes of files (path, size as listed), all in one question."""
-        out: dict[str, bytes] = {}
-        many = [paths[lo : lo + _AT_ONCE] for lo in range(0, len(paths), _AT_ONCE)]
-        words = "w ok\n" + "".join(
-            f"head -c {count} {' '.join(shlex.quote(path) for path, _ in some)} /dev/null 2>/dev/null\n" for some in many
-        )
-        with self._ask(words) as answer:
+    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]:
+        """The first bytes of files (path, size as listed), all in one question. Those that cannot be read are left out."""
+        batches = [paths[low : low + _AT_ONCE] for low in range(0, len(paths), _AT_ONCE)]
+        words = ["w ok\n"]
+        for batch in batches:
+            names = " ".join(shlex.quote(path) for path, _ in batch)
+            words.append(f"head -c {count} {names} /dev/null 2>/dev/null\nw next\n")
+        promised = sum(min(size, count) for _, size in paths)
+        done = 0
+        with self._ask("".join(words), promised) as answer:
             answer.word(paths[0][0])
-            data = answer.rest(packed=False)
-        at = 0
-        for some in many:
-            names = [path for path, _ in some] + ["/dev/null"]
-            for index, (path, size) in enumerate(some):
-                title = b"==> " + os.fsencode(path) + b" <==\n"
-                found = data.find(title, at)
-                if found < 0:
-                    continue  # gone, or not to be read
-                begin = found + len(title)
-                end = begin + min(size, count)
-                behind = b"\n==> " + os.fsencode(names[index + 1]) + b" <==\n"
-                if data[end : end + len(behind)] != behind:  # it is shorter now, or the next one is gone
-                    after = data.find(b"\n==> ", begin)
-                    end = min(begin + count, after if after >= 0 else len(data))
-                out[path] = data[begin:end]
-                at = end
-        return out
+            for batch in batches:
+                longest = sum(count + len(os.fsencode(path)) + 16 for path, _ in batch) + 4096
+                progress = TransferProgress(self._host, "files", done, len(paths))
+                data, complete = answer.until_word("next", longest, progress)
+                yield from _heads(data, batch, count)
+                if not complete:
+                    raise answer.failure()
+                done += len(batch)
 
-    def sums(self, paths: Sequence[str]) -> dict[str, bytes]:
+    def sums(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """A checksum of each file: what tells copies of one file from two files of one size."""
         words = "w ok\n" + "".join(f"cksum < {shlex.quote(path)} 2>/dev/null || echo -\n" for path in paths)
-        with self._ask(words) as answer:
+        with self._ask(words, len(paths) * _SUM_BYTES) as answer:
             answer.word(paths[0])
-            lines = answer.rest(packed=False).splitlines()
-        return {path: line for path, line in zip(paths, lines, strict=False) if line != b"-"}
+            for done, path in enumerate(paths):
+                line = answer.line(_SUM_BYTES, TransferProgress(self._host, "files", done, len(paths)))
+                if not line.endswith(b"\n"):
+                    raise answer.failure()
+                if line != b"-\n":
+                    yield path, line[:-1]
 
     # ── how they are asked ──
+
+    @property
+    def _host(self) -> str:
+        return self._address.login[1]
 
     def _named(self, path: str) -> str:
         return str(self._address._replace(path=path))
 
-    def _ask(self, words: str, **values: str) -> _Answer:
+    def _not_understood(self, path: str) -> UnreadableFile:
+        return UnreadableFile(self._named(path), _NOT_UNDERSTOOD, hint=_try(self._address))
+
+    def _ask(self, words: str, promised: int, **values: str) -> _Answer:
+        """Ask; `promised`: bytes that the answer may be expected to hold."""
         number = secrets.token_hex(12)
         settings = "".join(f"{name}={shlex.quote(value)}\n" for name, value in {"n": number, **values}.items())
-        return _Answer(
-            self._address, self._command(), (settings + script.COMMON + words).encode("utf-8", "surrogateescape"), number
-        )
+        question = (settings + script.COMMON + words).encode("utf-8", "surrogateescape")
+        return _Answer(self._address, self._command(), question, number, promised)
 
     def _command(self) -> list[str]:
         user, host, port = self._address.login
-        batch = threading.current_thread() is not threading.main_thread()  # before a screen stands ssh may ask for a password
         options = {
-            "BatchMode": "yes" if batch else "no", "ConnectTimeout": "20", "ServerAliveInterval": "15", "ServerAliveCountMax": "4",
+            "BatchMode": "no" if _may_ask() else "yes",
+            "ConnectTimeout": "20", "ServerAliveInterval": "15", "ServerAliveCountMax": "4",
             "ClearAllForwardings": "yes", "PermitLocalCommand": "no", "RemoteCommand": "none", "RequestTTY": "no",
             "LogLevel": "ERROR",
         }  # fmt: skip
@@ -136,100 +175,160 @@ class SshHost:
             program = client()
             login = [*(("-l", user) if user else ()), *(("-p", port) if port else ())]
             command = [*program, "-O", "exit", "-o", f"ControlPath={socket}", *login, "--", host]
-            with contextlib.suppress(OSError):
-                subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            nowhere = subprocess.DEVNULL
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, check=False, timeout=_LEAVE_S)
+
+
+def _may_ask() -> bool:
+    """Whether ssh may ask for a password: only before a screen stands, which has the terminal for itself."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def _try(address: RemoteAddress) -> str:
+    user, host, port = address.login
+    words = ["ssh", *(["-p", port] if port else []), f"{user}@{host}" if user else host, "true"]
+    return f"Try {shlex.join(words)}: powertui uses the same keys and settings."
+
+
+class _SilentHosts:
+    """Hosts that were waited for in vain, and when. Each file of theirs would take as long again."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def limits(self, place: str) -> Deadlines:
+        """How long to wait for this one now."""
+        since = self._since.get(place)
+        usual = deadlines()
+        return usual.impatient() if since is not None and time.monotonic() - since < _REMEMBERED_S else usual
+
+    def was_silent(self, place: str) -> None:
+        """It was waited for in vain."""
+        self._since[place] = time.monotonic()
+
+    def answered(self, place: str) -> None:
+        """A whole answer came."""
+        self._since.pop(place, None)
+
+
+_silent_hosts = _SilentHosts()
 
 
 class _Answer:
     """What a host says to one question. Leaving it ends the question."""
 
-    def __init__(self, address: RemoteAddress, command: Sequence[str], words: bytes, number: str) -> None:
+    def __init__(self, address: RemoteAddress, command: Sequence[str], question: bytes, number: str, promised: int) -> None:
+        self.names = 0  # of a listing, so far
+        self.host = address.login[1]
         self._address, self._mark = address, f"{number} ".encode()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - a pipe would stay open with the connection
-        with tempfile.TemporaryFile() as question:
-            question.write(words)
-            question.seek(0)
-            try:
-                self._process = subprocess.Popen(command, stdin=question, stdout=subprocess.PIPE, stderr=self._errors)
-            except OSError as error:
-                self._errors.close()
-                hint = "Install an ssh client (openssh-client), or mount the folder: sshfs."
-                raise UnreadableFile(str(address), f"ssh cannot be run ({error.strerror or error})", hint=hint) from None
-        assert self._process.stdout is not None
-        self._stream = self._process.stdout
+        self._limits = _silent_hosts.limits(address.place)
+        self._waiting = WaitingTime(self._limits, promised)
+        try:
+            self._process = SshProcess(command, question, self.host)
+        except OSError as error:
+            hint = "Install an ssh client (openssh-client), or mount the folder: sshfs."
+            raise UnreadableFile(str(address), f"ssh cannot be run ({error.strerror or error})", hint=hint) from None
 
     def __enter__(self) -> _Answer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stream.close()
-        if self._process.poll() is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.2)
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(5)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        self._errors.close()
+        self.end()
+
+    def end(self) -> None:
+        """End the question, whatever is left of its answer."""
+        self._process.end()
+        report(None)
 
     def word(self, path: str) -> str:
         """The first thing that it says to us. Raises `UnreadableFile` for all that is not "ok …"."""
-        seen = 0
-        while seen <= _NOISE:
-            line = self._stream.readline(_NOISE)
+        noise = 0
+        first = self._limits
+        if _may_ask() and _has_terminal():
+            first = Deadlines(max(first.silence_s, _LOGIN_S), first.min_rate, first.min_progress)
+        login = WaitingTime(first, 0)
+        progress = TransferProgress(self.host, "login", 0)
+        while noise <= _NOISE:
+            line = self._line(_NOISE, login, progress)
             if not line:
-                raise self._failed()
+                raise self.failure()
             at = line.find(self._mark)
             if at >= 0:
-                said = line[at + len(self._mark) :].decode("ascii", "replace").strip()
-                if said.startswith("ok"):
-                    return said
-                raise _refused(str(self._address._replace(path=path)), said)
-            seen += len(line)
-        raise UnreadableFile(str(self._address), "the host prints something else before its answer", hint=self._try())
+                answer = line[at + len(self._mark) :].decode("ascii", "replace").strip()
+                if answer.startswith("ok"):
+                    self._waiting.answered = True
+                    return answer
+                raise _refused(str(self._address._replace(path=path)), answer)
+            noise += len(line)
+        raise UnreadableFile(str(self._address), "the host prints something else before its answer", hint=_try(self._address))
 
-    def read(self, count: int) -> bytes:
-        """So many bytes, or fewer at the end."""
-        return self._stream.read(count)
+    def read(self, count: int, progress: TransferProgress) -> bytes:
+        """So many bytes, or fewer; none at the end."""
+        try:
+            return self._process.read(count, self._waiting, lambda: self._report(progress))
+        except Stalled as problem:
+            raise self._stalled(problem) from None
 
-    def rest(self, *, packed: bool) -> bytes:
-        """Everything else, unpacked; no more than a listing may hold."""
-        engine = zlib.decompressobj(31) if packed else None
-        out = bytearray()
-        while piece := self._stream.read(PIECE):
-            try:
-                out += engine.decompress(piece) if engine is not None else piece
-            except zlib.error:
-                break
-            if len(out) > MOST * 1024:
-                break
-        return bytes(out)
+    def line(self, longest: int, progress: TransferProgress) -> bytes:
+        """A line with its end, if it has one."""
+        return self._line(longest, self._waiting, progress)
 
-    def ended(self) -> UnreadableFile:
-        """Why an answer was cut short."""
-        return self._failed()
+    def pieces(self) -> Iterator[bytes]:
+        """Everything else of a listing, as it comes."""
+        while piece := self.read(PIECE, TransferProgress(self.host, "names", self.names)):
+            yield piece
+        self.complete()
 
-    def _try(self) -> str:
-        user, host, port = self._address.login
-        words = ["ssh", *(["-p", port] if port else []), f"{user}@{host}" if user else host, "true"]
-        return f"Try {shlex.join(words)}: powertui uses the same keys and settings."
+    def until_word(self, word: str, longest: int, progress: TransferProgress) -> tuple[bytes, bool]:
+        """What comes before this word of ours, and whether it came within so many bytes."""
+        mark = self._mark + f"{word}\n".encode()
+        try:
+            return self._process.until(mark, longest, self._waiting, lambda: self._report(progress))
+        except Stalled as problem:
+            raise self._stalled(problem) from None
 
-    def _failed(self) -> UnreadableFile:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
-        self._errors.seek(0)
-        lines = [line.strip() for line in self._errors.read(1 << 16).decode("utf-8", "replace").splitlines() if line.strip()]
+    def complete(self) -> None:
+        """All of it came: the host is no silent one."""
+        _silent_hosts.answered(self._address.place)
+
+    def failure(self) -> UnreadableFile:
+        """Why an answer was cut short, or is none."""
+        if self._process.has_more:
+            return UnreadableFile(str(self._address), _NOT_UNDERSTOOD, hint=_try(self._address))
+        lines = self._process.last_words()
         text = "\n".join(lines)
-        host = self._address.login[1]
         for words, problem in _FAILURES:
             if any(word in text for word in words):
-                return ConnectionDropped(str(self._address), problem.format(host=host), hint=self._try())
-        said = plain(lines[-1], 160) if lines else "it says nothing"
-        return ConnectionDropped(str(self._address), f"ssh failed: {said}", hint=self._try())
+                return ConnectionDropped(str(self._address), problem.format(host=self.host), hint=_try(self._address))
+        reason = plain(_SECRET.sub(r"\1…", lines[-1]), 160) if lines else "it says nothing"
+        return ConnectionDropped(str(self._address), f"ssh failed: {reason}", hint=_try(self._address))
 
+    def _line(self, longest: int, waiting: WaitingTime, progress: TransferProgress) -> bytes:
+        try:
+            return self._process.line(longest, waiting, lambda: report(progress._replace(quiet_s=waiting.quiet_s)))
+        except Stalled as problem:
+            raise self._stalled(problem) from None
+
+    def _report(self, progress: TransferProgress) -> None:
+        report(progress._replace(quiet_s=self._waiting.quiet_s))
+
+    def _stalled(self, problem: Stalled) -> HostStalled:
+        _silent_hosts.was_silent(self._address.place)
+        hint = f"{_try(self._address)} To wait longer, set {SILENCE_VARIABLE}=300 (seconds)."
+        return HostStalled(str(self._address), str(problem), hint=hint)
+
+
+def _has_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    with contextlib.suppress(OSError):
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+        return True
+    return False
+
+
+# What ssh prints is the far side's words: a password or a token in it is nobody's business.
+_SECRET = re.compile(r"((?:pass(?:word|phrase|wd)?|secret|token)\s*[=:]\s*|://[^/@\s]*:(?=[^/@\s]*@))[^\s@]+", re.IGNORECASE)
 
 _FAILURES = (
     (("Could not resolve hostname", "Name or service not known", "nodename nor servname"), "there is no host named {host}"),
@@ -247,40 +346,72 @@ _REFUSALS = {
 }
 
 
-def _refused(named: str, said: str) -> UnreadableFile:
-    problem, hint = _REFUSALS.get(said, ("powertui does not understand the host's answer", ""))
+_NOT_UNDERSTOOD = "powertui does not understand the host's answer"
+
+
+def _refused(named: str, answer: str) -> UnreadableFile:
+    problem, hint = _REFUSALS.get(answer, (_NOT_UNDERSTOOD, ""))
     return UnreadableFile(named, problem, hint=hint)
 
 
-def _listing(data: bytes, answer: _Answer) -> RemoteListing:
-    root, file, ended = "", None, False
-    entries: dict[str, RemoteEntry] = {}
-    for record in data.split(b"\0"):
-        parts = record.split(b" ", 3)
-        if len(parts) != 4:
-            continue
-        kind, path = parts[0].decode("ascii", "replace"), os.fsdecode(parts[3])
-        if kind == "@root":
-            root = path
-        elif kind == "@file":
-            file = path
-        elif kind == "@end":
-            ended = True
-        elif len(entries) < MOST and (state := _state([word.decode("ascii", "replace") for word in parts[1:3]])) is not None:
-            entries.setdefault(path, RemoteEntry(path, kind, state))
-    if not root.startswith("/"):
-        raise answer.ended()
-    return RemoteListing(root, file, tuple(entries.values()), complete=ended and len(entries) < MOST)
+def _entries(listing: RemoteListing, stream: Iterator[records.Record | None], answer: _Answer) -> Iterator[RemoteEntry]:
+    """The entries of a listing as they come, and at the end what is missing of it. Raises only where nothing came at all."""
+    count, ended = 0, False
+    host = answer.host
+    with answer:
+        try:
+            for record in stream:
+                if record is not None and record.kind == "@end":
+                    ended = True
+                    break
+                if record is None or record.state is None or record.kind.startswith("@"):
+                    listing.impossible += 1
+                    if listing.impossible > MOST:
+                        raise EndlessListing
+                    continue
+                count += 1
+                if count > MOST:
+                    listing.shortfall = f"there are more than {MOST:,} names. Name a folder further down"
+                    return
+                yield RemoteEntry(record.path, record.kind, record.state)
+                answer.names = count
+        except EndlessListing:
+            listing.shortfall = f"{host} sends more than the names of {MOST:,} files. Name a folder further down"
+            return
+        except HostStalled as error:
+            if not count:
+                raise
+            listing.shortfall = f"{error.problem}. Names that came before: {count:,}"
+            return
+        if not ended:
+            failure = answer.failure()
+            if not count:
+                raise failure
+            listing.shortfall = f"the connection ended while the names came. Names that came before: {count:,}"
+
+
+def _heads(data: bytes, batch: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]:
+    """What `head` prints of several files, taken apart."""
+    names = [path for path, _ in batch] + ["/dev/null"]
+    at = 0
+    for index, (path, size) in enumerate(batch):
+        title = b"==> " + os.fsencode(path) + b" <==\n"
+        title_at = data.find(title, at)
+        if title_at < 0:
+            continue  # gone, or not to be read
+        begin = title_at + len(title)
+        end = begin + min(size, count)
+        behind = b"\n==> " + os.fsencode(names[index + 1]) + b" <==\n"
+        if data[end : end + len(behind)] != behind:  # it is shorter now, or the next one is gone
+            after = data.find(b"\n==> ", begin)
+            end = min(begin + count, after if after >= 0 else len(data))
+        yield path, data[begin:end]
+        at = end
 
 
 def _state(words: Sequence[str]) -> RemoteState | None:
-    """From "size seconds", the seconds with as many digits as there are."""
-    if len(words) < 2 or not words[0].isdecimal():
-        return None
-    seconds, _, digits = words[1].partition(".")
-    if not seconds.lstrip("-").isdecimal() or len(words[0]) > 18 or len(seconds) > 12:
-        return None
-    return RemoteState(int(words[0]), int(seconds) * 1_000_000_000 + int((digits + "0" * 9)[:9] or 0))
+    """From "size seconds", as `st` prints them."""
+    return records.state_from(words[0].encode(), words[1].encode()) if len(words) > 1 else None
 
 
 def client() -> list[str]:

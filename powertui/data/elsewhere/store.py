@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from powertui.errors import UnreadableFile
@@ -25,13 +26,18 @@ class RemoteEntry(NamedTuple):
     state: RemoteState
 
 
-class RemoteListing(NamedTuple):
-    """What lies under one address. `root` is absolute; a file stands in its own folder."""
+@dataclass
+class RemoteListing:
+    """What lies under one address. `root` is absolute; a file stands in its own folder.
+
+    The entries come while they are gone through; the other two are known when the last of them has come.
+    """
 
     root: str
     file: str | None  # the file that the address names, if it names one
-    entries: tuple[RemoteEntry, ...]
-    complete: bool = True  # all of the folder: what is not here is not there
+    entries: Iterable[RemoteEntry]
+    shortfall: str = ""  # why names are missing; empty where all have come: what is not here is not there
+    impossible: int = 0  # entries that no file system holds
 
 
 class FileMoved(Exception):
@@ -40,6 +46,10 @@ class FileMoved(Exception):
     def __init__(self, state: RemoteState) -> None:
         super().__init__("the file changed")
         self.state = state
+
+
+class HostStalled(UnreadableFile):
+    """It was waited for as long as `deadlines` allow. What came stays; nobody asks again by himself."""
 
 
 class ConnectionDropped(UnreadableFile):
@@ -51,5 +61,5 @@ class RemoteStore(Protocol):
 
     def listing(self, path: str) -> RemoteListing: ...
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]: ...
-    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> dict[str, bytes]: ...
-    def sums(self, paths: Sequence[str]) -> dict[str, bytes]: ...
+    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]: ...
+    def sums(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]: ...

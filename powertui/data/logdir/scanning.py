@@ -28,6 +28,7 @@ from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, ma
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 
+_PROGRESS_S = 0.25  # between two reports of how many names were gone through
 _SAMPLE = 1 << 16  # bytes in each of the stretches by which two captures are told apart
 
 
@@ -81,8 +82,10 @@ def _stream(path: str | os.PathLike[str], every_s: float) -> Iterator[Logdir]:
 def _from_elsewhere(address: str, every_s: float) -> Iterator[Logdir]:
     """The same of a folder on another machine. A scan notes which heads it would need; they come in one question for all."""
     local = elsewhere.listed(address, may_matter)
+    place = elsewhere.parse(address).place
     with elsewhere.gathered() as asked:
-        (*_, found) = _here(local.path, address, 1e9)
+        for found in _here(local.path, address, _PROGRESS_S):
+            elsewhere.report(elsewhere.TransferProgress(place, "names", found.entries))
     if asked.heads or asked.sums:
         elsewhere.look(asked)
         stages = _here(local.path, address, every_s)
@@ -91,6 +94,7 @@ def _from_elsewhere(address: str, every_s: float) -> Iterator[Logdir]:
     for stage in stages:
         own = tuple(replace(problem, file=elsewhere.shown(problem.file)) for problem in stage.problems)
         yield replace(stage, problems=(*local.problems, *own) if stage.complete else own)
+    elsewhere.report(None)
 
 
 def _here(text: str, shown: str, every_s: float) -> Iterator[Logdir]:

@@ -1,0 +1,65 @@
+"""What is reported of a transfer while it goes on, to whoever listens in this thread.
+
+A listener is asked several times a second, also while nothing comes: it may end the transfer by raising an exception.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from powertui import units
+
+_QUIET_S = 3.0  # silence that is worth a word: a round trip to the far side of the world takes a tenth of that
+
+
+class TransferProgress(NamedTuple):
+    """How far one transfer has come."""
+
+    place: str  # the host or the bucket
+    phase: str  # "login": nothing was answered yet, and ssh may be asking the person; "names", "bytes" or "files"
+    done: int
+    total: int = 0  # 0 where nobody knows
+    quiet_s: float = 0.0  # since something came
+
+    def __str__(self) -> str:
+        quiet = f", nothing for {self.quiet_s:.0f} s" if self.quiet_s >= _QUIET_S else ""
+        if self.phase == "login" or not self.done:
+            return f"waiting for {self.place}{f', {self.quiet_s:.0f} s' if self.quiet_s >= 1 else ''}"
+        if self.phase == "bytes":
+            whole = f" of {units.size(self.total)}" if self.total else ""
+            return f"{units.size(self.done)}{whole} from {self.place}{quiet}"
+        whole = f" of {self.total:,}" if self.total else ""
+        return f"{self.done:,}{whole} {self.phase} from {self.place}{quiet}"
+
+
+TransferListener = Callable[[TransferProgress | None], None]
+"""Gets None when a transfer is over."""
+
+_listener: contextvars.ContextVar[TransferListener | None] = contextvars.ContextVar("transfer listener", default=None)
+
+
+@contextlib.contextmanager
+def listening(listener: TransferListener) -> Iterator[None]:
+    """Whoever listens already goes on listening."""
+    outer = _listener.get()
+
+    def both(progress: TransferProgress | None) -> None:
+        if outer is not None:
+            outer(progress)
+        listener(progress)
+
+    token = _listener.set(both)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report(progress: TransferProgress | None) -> None:
+    """Report how far a transfer has come; None when it is over."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(progress)
