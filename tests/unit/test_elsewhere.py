@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -410,6 +411,65 @@ def test_a_bucket_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnreadableFile, match="gs:// is read through the package gcsfs") as caught:
         logdir.scan("gs://bucket/logs")
     assert "pip install 'powertui[cloud]'" in caught.value.hint
+
+
+ODD_SIZES = (float("nan"), float("inf"), -1, 10**30, "many", [3])
+
+
+def test_a_bucket_with_sizes_and_times_that_cannot_be(bucket: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are left out and counted; a time that cannot be costs nobody the file."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    entries = {f"logs/{number}.xplane.pb": {"type": "file", "size": size} for number, size in enumerate(ODD_SIZES)}
+    entries["logs/good.xplane.pb"] = {"type": "file", "size": 5, "mtime": float("inf")}
+    entries["logs/late.xplane.pb"] = {"type": "file", "size": 5, "mtime": 1e30}
+    monkeypatch.setattr(MemoryFileSystem, "find", lambda *_args, **_words: entries)
+    copy = elsewhere.listed("s3://logs", lambda _name: True)
+    assert sorted(path.name for path in Path(copy.path).rglob("*.pb")) == ["good.xplane.pb", "late.xplane.pb"]
+    (problem,) = copy.problems
+    assert problem.cause.startswith("6 names that cannot be were left out")
+
+
+def test_a_bucket_that_never_answers_is_left(bucket: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a sentence, and with somebody told while it is waited for, who may stop it."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    never = threading.Event()
+    monkeypatch.setattr(MemoryFileSystem, "find", lambda *_args, **_words: never.wait())
+    monkeypatch.setenv("POWERTUI_REMOTE_TIMEOUT", "0.5")
+    monkeypatch.setenv("POWERTUI_REMOTE_RATE", "1e9")
+    reports: list[elsewhere.TransferProgress | None] = []
+    try:
+        with elsewhere.listening(reports.append), pytest.raises(UnreadableFile, match="logs has not answered for"):
+            elsewhere.listed("s3://logs", lambda _name: True)
+        assert any(report is not None and report.quiet_s > 0 for report in reports)
+        assert reports[-1] is None
+
+        def stop(_progress: elsewhere.TransferProgress | None) -> None:
+            raise Cancelled("enough")
+
+        monkeypatch.setenv("POWERTUI_REMOTE_TIMEOUT", "1e6")
+        with elsewhere.listening(stop), pytest.raises(Cancelled):
+            elsewhere.listed("s3://logs", lambda _name: True)
+    finally:
+        never.set()
+
+
+def test_a_bucket_that_sends_more_than_was_asked_for(
+    bucket: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is too much is cut off: the file has the size that was listed."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "vm.xplane.pb").write_bytes(profile())
+    bucket(there)
+    ask = MemoryFileSystem.cat_file
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", lambda *args, **words: ask(*args, **words) + bytes(100_000))
+    (run,) = logdir.scan("s3://logs").runs
+    elsewhere.at_hand(run.profiles[0].path)
+    assert Path(run.profiles[0].path).read_bytes() == profile()
 
 
 # ── what is kept ─────────────────────────────────────────────────────────────────────────────────

@@ -51,13 +51,8 @@ class Bucket:
         """Everything below a path: a bucket knows no folders, only names with / in them."""
         system = self._system()
         top = f"{self._address.place}{path}".rstrip("/")
-        try:
-            system.invalidate_cache()
-            found = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
-        except HostStalled:
-            raise
-        except Exception as error:
-            raise self._failed(path, error) from None
+        system.invalidate_cache()
+        found = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
         entries, impossible = [], 0
         for name, facts in found.items():
             below = str(name).lstrip("/")
@@ -82,24 +77,14 @@ class Bucket:
         """The bytes of a file from a place on, as long as it is in this state."""
         system = self._system()
         name = f"{self._address.place}{path}"
-        try:
-            system.invalidate_cache()
-            now = _state(self._call(path, lambda: system.info(name)))
-        except HostStalled:
-            raise
-        except Exception as error:
-            raise self._failed(path, error) from None
+        system.invalidate_cache()
+        now = _state(self._call(path, lambda: system.info(name)))
         if now is not None and now != state:
             raise FileMoved(now)
         while start < state.size:
             progress = TransferProgress(self._address.place, "bytes", start, state.size)
             end = min(start + PIECE, state.size)
-            try:
-                piece = self._call(path, lambda: system.cat_file(name, start=start, end=end), end - start, progress)  # noqa: B023
-            except HostStalled:
-                raise
-            except Exception as error:
-                raise self._failed(path, error) from None
+            piece = self._call(path, lambda: system.cat_file(name, start=start, end=end), end - start, progress)  # noqa: B023
             if not piece:
                 raise ConnectionDropped(self._named(path), f"ended {state.size - start:,} bytes early", hint="Open it again.")
             piece = bytes(piece[: end - start])
@@ -119,12 +104,7 @@ class Bucket:
             def fetch(names: list[str] = names, ends: list[int] = ends) -> list[Any]:
                 return list(system.cat_ranges(names, [0] * len(names), ends, on_error="return"))
 
-            try:
-                answers = self._call(batch[0][0], fetch, sum(ends), progress)
-            except HostStalled:
-                raise
-            except Exception as error:
-                raise self._failed(batch[0][0], error) from None
+            answers = self._call(batch[0][0], fetch, sum(ends), progress)
             for (path, _), data in zip(batch, answers, strict=False):
                 if isinstance(data, (bytes, bytearray)):
                     yield path, bytes(data[:count])
@@ -139,7 +119,7 @@ class Bucket:
                 facts = self._call(path, lambda name=name: system.info(name), 0, progress)  # type: ignore[misc]
             except HostStalled:
                 raise
-            except Exception:  # gone meanwhile: the scan says so
+            except UnreadableFile:  # gone meanwhile: the scan says so
                 continue
             checksum = facts.get("ETag") or facts.get("md5Hash") or facts.get("etag")
             if checksum:
@@ -148,16 +128,19 @@ class Bucket:
     def _call(
         self, path: str, call: Callable[[], _Answer], whole: int = 0, progress: TransferProgress | None = None
     ) -> _Answer:  # fmt: skip
-        """What a call of the driver answers, within the deadlines. `whole`: bytes that it may be expected to move."""
+        """What a call of the driver answers, within the deadlines. `whole`: bytes that it may be expected to move.
+
+        Raises `UnreadableFile` for whatever the driver raises; what a listener raises goes through as it is.
+        """
         limits = deadlines()
         waiting = WaitingTime(replace(limits, silence_s=limits.whole_s(whole)), whole)
         progress = progress or TransferProgress(self._address.place, "names", 0)
-        answers: queue.SimpleQueue[tuple[_Answer | None, BaseException | None]] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[tuple[_Answer | None, Exception | None]] = queue.SimpleQueue()
 
         def work() -> None:
             try:
                 answers.put((call(), None))
-            except BaseException as error:  # handed over to the thread that waits
+            except Exception as error:  # handed over to the thread that waits
                 answers.put((None, error))
 
         threading.Thread(target=contextvars.copy_context().run, args=(work,), name="powertui-bucket", daemon=True).start()
@@ -174,7 +157,7 @@ class Bucket:
                         raise HostStalled(self._named(path), problem, hint=hint) from None
                     continue
                 if error is not None:
-                    raise error
+                    raise self._failed(path, error) from None
                 return answer  # type: ignore[return-value]
         finally:
             report(None)
