@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from powertui.data import elsewhere
 from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.tfevents import run_of
 from powertui.data.logdir import captured, log_groups, pytorch
@@ -81,7 +82,11 @@ class _Grouping:
     def __init__(self, path: str, runs: Sequence[RunEntry], tfevents: Sequence[EventFile], power: Sequence[PowerFile]) -> None:
         self.runs, self.tfevents, self.power = runs, tfevents, power
         place = Path(path)
-        self.root = place.resolve() if ".." in place.parts else place.absolute()
+        self.is_remote = elsewhere.is_address(path)
+        if self.is_remote:
+            self.root = place
+        else:
+            self.root = place.resolve() if ".." in place.parts else place.absolute()
         self.markers = [file for file in tfevents if file.group == "demo_logs"]  # PowerBoard's
 
     def all(self) -> list[TrainingEntry]:
@@ -221,6 +226,8 @@ class _Grouping:
         )  # fmt: skip
 
     def _name(self, path: str) -> str:
+        if self.is_remote:  # its files are in a copy here; they are named by where they are there
+            path = elsewhere.shown(path)
         try:
             name = Path(path).relative_to(self.root).as_posix()
         except ValueError:
