@@ -99,6 +99,11 @@ class AlignmentScreen(BaseScreen):
 
         self.run_worker(work, thread=True, exclusive=True, group="alignment")
 
+    def awaits(self, action: str) -> str:
+        if self._of and not self._ways:
+            return "the comparison"
+        return self.shell.runs.awaited or ("the power" if self.shell.is_placing else "")
+
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""
         super().on_resize(event)

@@ -205,6 +205,13 @@ class BaseScreen(_Paced):
         """Show a stretch of time (ps) in the timeline; `mark` makes it the window."""
         self.shell.goto(lo, hi, mark=mark)
 
+    def awaits(self, action: str) -> str:
+        """What an action of this page has to wait for, in words: an answer that is under way. "" where it can be done now.
+
+        The action is named by its id; Enter in a box is "submit"; a key that the focused widget binds itself is "".
+        """
+        return ""
+
     def leaving(self) -> bool:
         """Whether the program may end now. A page that says False has asked the person first."""
         return True
@@ -227,6 +234,10 @@ class Dialog(ModalScreen[Any], _Paced):
     ]
 
     _answered = False
+
+    def awaits(self, action: str) -> str:
+        """As of a page: what this key has to wait for, in words."""
+        return ""
 
     def on_screen_resume(self) -> None:
         """In front: keys that came in meanwhile are for this dialog."""

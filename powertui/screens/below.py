@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from powertui.screens import heading
 from powertui.view import cut
@@ -30,6 +30,14 @@ class PaneBelow:
         self.open: Below = ""
         self._ops_timer: Any = None
         self._table_of: object = None  # the trace that the table was counted in
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the table is still to come, or is about what was in sight before."""
+        if self.open not in ("ops", "hits"):
+            return False
+        counting = background.is_under_way(self.page, self.open) or (self.open == "ops" and self._ops_timer is not None)
+        return counting or self.table.is_arranging
 
     @property
     def table(self) -> OpsTable:
@@ -80,6 +88,9 @@ class PaneBelow:
         self._ops_timer = self.page.set_timer(OPS_AFTER_S, self._show_ops)
 
     def _show_ops(self) -> None:
+        if self._ops_timer is not None:
+            self._ops_timer.stop()
+            self._ops_timer = None
         page, session = self.page, self.page.session
         window = page.timeline.window or page.in_sight()
         if self.open != "ops" or session.trace is None or window is None:
@@ -129,6 +140,8 @@ class PaneBelow:
         if self.page.is_mounted and self.open == which and trace is self.page.session.trace:
             self._table_of = trace
             self.table.show(table)
+            if self.page.asks_for == "filter":  # typed before the table was there
+                self.table.filter(self.page.query_one("#box", Input).value)
 
     def chosen(self, event: TableView.Chosen) -> None:
         """Enter in the table: to the longest occurrence."""

@@ -91,6 +91,9 @@ class ExportDialog(Dialog):
         self.set_focus(box)
         self._suggest()
 
+    def awaits(self, action: str) -> str:
+        return "the file" if self._busy else ""
+
     @property
     def what(self) -> str:
         """What is chosen in the list."""

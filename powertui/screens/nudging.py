@@ -32,12 +32,17 @@ def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
     if run is None or opened is None or not run.traces:
         return
 
+    request = shell.placing = object()
+
     def work() -> None:
         from powertui.data.energy import account
 
         shell.from_thread(done, account.of(Profile(opened, index), chosen).drawn)
 
     def done(power: tuple[PowerOnTrace, ...]) -> None:
+        if shell.placing is not request:
+            return  # it was asked to lie otherwise meanwhile
+        shell.placing = None
         if run is session.run and index == session.trace_index:
             session.power = power
             shell.tell()

@@ -40,6 +40,15 @@ _WEIGH = 30_000_000
 ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
 _LISTED_S = 0.25  # what was learnt of the runs so often while they are read
 WATCHED_S = 1.5  # and folders are asked so often whether something came
+# What depends on how runs are grouped.
+_OF_TRAININGS = (
+    "run-open",
+    "run-mark",
+    "run-fold",
+    "run-inside",
+    "run-outside",
+    "run-belongs",
+)
 
 
 class OpenScreen(BaseScreen):
@@ -124,6 +133,18 @@ class OpenScreen(BaseScreen):
     def on_screen_suspend(self) -> None:
         """A run is being read: it needs the machine."""
         self._stop.set()
+
+    def awaits(self, action: str) -> str:
+        folder = self.session.logdir
+        searching = background.is_under_way(self, "scan") and (folder is None or not folder.complete)
+        if action in ("reload", "filter-runs", "submit"):
+            return ""
+        if searching and (action == "run-belongs" or not len(self.table.lines)):
+            return "the list of runs"
+        if self.table.is_arranging or any(background.is_under_way(self, group) for group in ("regroup", "lay")):
+            return "the list of runs"
+        grouping = folder is not None and folder is self._grouped and background.is_under_way(self, "group")
+        return "the trainings" if action in _OF_TRAININGS and grouping else ""
 
     def _fill(self) -> None:
         folder = self.session.logdir

@@ -106,6 +106,24 @@ class Palette(ChoosingDialog):
         except PowertuiError as error:
             return None, str(error)
 
+    def awaits(self, action: str) -> str:
+        """Enter is for a command of the page, or for a place in a run that may still be read."""
+        if action != "submit":
+            return ""
+        listed = self.query_one(OptionList)
+        chosen = listed.get_option_at_index(listed.highlighted).id or "" if listed.highlighted is not None else ""
+        kind, _, command = chosen.partition(":")
+        if kind == "do":
+            return self._page.shell.awaits(command) or self._page.awaits(command)
+        names_place = any(char.isdigit() for char in self.query_one(Input).value)
+        return self._page.shell.runs.awaits_training if names_place and kind in ("", "goto") else ""
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter: what named no place may name one by now."""
+        if self._place is None and any(char.isdigit() for char in event.value):
+            self.fill(event.value)
+        super().on_input_submitted(event)
+
     def choose(self, option: Option) -> None:
         self.answer(option.id)
 

@@ -47,6 +47,8 @@ class OpenRuns:
         self._inside = False  # a session was asked for, not its training
         self._changed_run: Run | None = None  # the run whose files are known to have changed
         self._looking = False
+        self._working_out: object = None  # the last request for the index of a profile that was read before
+        self._looking_further: object = None  # the last request for what a training drew and what was found in it
         self._whole = True  # how runs were asked for last
         self._also: deque[RunEntry] = deque()  # runs that were marked with the one in front, still to be read
 
@@ -373,13 +375,17 @@ class OpenRuns:
     def _look_further(self, opened: Opened, part: LoadedPart) -> None:
         """What the training drew and what was found in it, in a thread: the picture is there before."""
         aligning, drawn = self.session.aligning, part.model
+        self._looking_further = None
         if part.seen is None or drawn is None:
             return
+        request = self._looking_further = object()
 
         def work() -> None:
             self.shell.from_thread(done, further(part, opened, aligning))
 
         def done(found: Around | None) -> None:
+            if self._looking_further is request:
+                self._looking_further = None
             session = self.session
             if found is None or session.model is not drawn or session.aligning != aligning:
                 return
@@ -405,15 +411,18 @@ class OpenRuns:
     def _work_out(self, opened: Opened, index: int) -> None:
         """The index of a profile that was read before, and its power, in a thread: at once where they are known already."""
         aligning = self.session.aligning
+        request = self._working_out = object()
 
         def build() -> None:
             run = opened.run
             model = opened.cached(("model", index), lambda: TimelineModel.of(run, index)) if run.traces else None
-            self.shell.from_thread(self._indexed, whole(opened, index, model, aligning))
+            self.shell.from_thread(self._indexed, request, whole(opened, index, model, aligning))
 
         self.shell.run_worker(build, thread=True, exclusive=True, group="trace")
 
-    def _indexed(self, part: LoadedPart) -> None:
+    def _indexed(self, request: object, part: LoadedPart) -> None:
+        if request is self._working_out:
+            self._working_out = None
         run, model, found = part.run, part.model, part.account
         if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
             return
@@ -499,6 +508,7 @@ class OpenRuns:
             return
         self.session.give_up(loader.entry)
         self.shell.show("open")
+        self.shell.drop_keys()
         shorter: tuple[str, ...] = ()
         if isinstance(error, UnreadableFile):
             name = PurePath(error.path).name
@@ -509,6 +519,21 @@ class OpenRuns:
     def is_loading(self) -> bool:
         """Whether a run is being read."""
         return self._loader is not None and self._loader.running and not self.session.complete
+
+    @property
+    def awaited(self) -> str:
+        """What a page of the run in front waits for, in words: "" where it is read and indexed."""
+        return "the run" if self.is_loading or self._working_out is not None else ""
+
+    @property
+    def awaits_training(self) -> str:
+        """The same of what the training drew and of what was found in it, which comes after the picture."""
+        return self.awaited or ("the training" if self._looking_further is not None else "")
+
+    @property
+    def is_reaching(self) -> bool:
+        """Whether another profile of the training is being read, to be shown in front."""
+        return self._reaching is not None and self._reaching.running
 
     def stop(self) -> None:
         """Stop reading; what was read stays."""

@@ -9,7 +9,7 @@ from powertui.data.texts import CancelCheck
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
 from powertui.view import around
-from powertui.view.timeline_model import Selected
+from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets import background
 from powertui.widgets.timeline import Timeline
 
@@ -56,6 +56,7 @@ class Seeking:
             self.page.say(str(hits))
             return
         if model is not self._timeline.model:
+            self.look_for(text)  # more of the run is known by now, or another host's profile is shown
             return
         self._timeline.set_hits(hits if len(hits) else None)
         self.page.footer()
@@ -132,10 +133,10 @@ class Seeking:
 
         background.begin(self.page, "jump", look, lambda there: self._jumped(model, there))
 
-    def _jumped(self, model: object, there: tuple[int, int] | PowertuiError | None) -> None:
+    def _jumped(self, model: TimelineModel, there: tuple[int, int] | PowertuiError | None) -> None:
         if isinstance(there, PowertuiError):
             self.page.say(str(there), warn=True)
-        elif model is not self._timeline.model:
+        elif self._timeline.model is None or self._timeline.model.trace is not model.trace:
             return
         elif there is None:
             self.page.say("Nothing in this profile ties this event to another: no correlation id, and no arrow.")

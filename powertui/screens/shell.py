@@ -60,6 +60,7 @@ class Shell(TypeAhead[int]):
         self._screens: dict[str, BaseScreen] = {}
         self._crash: BaseException | None = None
         self._compress_said = False
+        self.placing: object = None  # the request whose answer is where the power lies
         self.unsaid: tuple[tuple[str, ...], bool] | None = None
         self._changes: deque[Callable[[], None]] = deque()  # of the screen in front, while one is coming up
         for entry in SCREENS:
@@ -216,6 +217,18 @@ class Shell(TypeAhead[int]):
         self.session.view = (lo - margin, hi + margin)
         self.show("timeline", how="into")
         self.tell()
+
+    @property
+    def is_placing(self) -> bool:
+        """Whether the power is being placed anew."""
+        return self.placing is not None
+
+    def awaits(self, action: str) -> str:
+        """What an action of everywhere has to wait for, in words."""
+        return "the power" if action == "undo" and self.is_placing else ""
+
+    def tell_waiting(self, words: str) -> None:
+        self.say(words)
 
     def from_thread(self, function: Callable[..., None], *args: Any) -> None:
         loop = self._loop

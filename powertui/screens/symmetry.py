@@ -38,6 +38,7 @@ class SymmetryScreen(BaseScreen):
         self._line = 0
         self._chosen = 0
         self._times = False
+        self._unfolding = False  # they are being looked up
         self._unfolded = False  # whether the smaller differences are listed, too
         self._begins: list[int] = []  # the line at which each finding begins
 
@@ -71,6 +72,10 @@ class SymmetryScreen(BaseScreen):
 
         self.run_worker(work, thread=True, exclusive=True, group="symmetry")
 
+    def awaits(self, action: str) -> str:
+        looking = (bool(self._of) and self._found is None) or self._unfolding
+        return "the findings" if looking else self.shell.runs.awaited
+
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""
         super().on_resize(event)
@@ -80,7 +85,7 @@ class SymmetryScreen(BaseScreen):
     def _computed(self, of: tuple[object, ...], found: Findings) -> None:
         if of != self._of:
             return
-        self._found = found
+        self._found, self._unfolding = found, False
         self._chosen = 0
         self._unfolded = self._times = False
         self._line = len(found.folded.epochs) - 1 if found.folded is not None else 0
@@ -93,9 +98,12 @@ class SymmetryScreen(BaseScreen):
         """List the smaller differences, too: why each of them is one is looked up in a thread."""
 
         def listed() -> None:
+            self._unfolding = False
             if self._found is found:
                 self._unfolded = True
                 self._draw()
+
+        self._unfolding = True
 
         def work() -> None:
             found.smaller.open()

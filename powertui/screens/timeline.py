@@ -41,6 +41,15 @@ _BELOW_FROM = 20  # rows from which there is room for a pane below
 _WARNINGS = 6  # that fit on a page
 _REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
 
+# What an action needs of a run that is still being read. Moving along the axis needs no event.
+_ALONG_THE_AXIS = (
+    "zoom-in", "zoom-out", "pan-left", "pan-right", "whole", "profile-next", "profile-out", "go-start", "go-end", "time-left",
+    "time-right", "context", "search", "filter",
+)  # fmt: skip
+_OF_TRAINING = ("found-previous", "found-next", "epoch-previous", "epoch-next", "strips")
+_OF_WHOLE_RUN = ("step-previous", "step-next", "step-marker", "host", "export", "reread", "submit", "copy")
+_OF_POWER = ("power-left", "power-right", "power-pin", "copy", "export")
+
 
 class TimelineScreen(Moving):
     """Walk through one run."""
@@ -187,14 +196,49 @@ class TimelineScreen(Moving):
         self._reach_timer = self.set_timer(_REACH_AFTER_S, self._reach)
 
     def _reach(self) -> None:
-        model, state = self.timeline.model, self.timeline.state
-        if model is None or state is None or model.around is None or not self.is_mounted:
+        self._reach_timer = None
+        model = self.timeline.model
+        if model is None or model.around is None or not self.is_mounted:
             return
-        found = around.wanted(model.around, state.viewport, state.cursor_ps)
-        if found is not None and self.shell.runs.can_reach(model.around.islands[found].key[0]):
-            self.shell.runs.reach(*model.around.islands[found].key)
+        wanted = self._wanted_profile()
+        if wanted is not None:
+            self.shell.runs.reach(*wanted)
         else:
             self._accompany()
+
+    def _wanted_profile(self) -> tuple[str, str] | None:
+        """Another profile of the training that the view came to."""
+        model, state = self.timeline.model, self.timeline.state
+        if model is None or state is None or model.around is None:
+            return None
+        found = around.wanted(model.around, state.viewport, state.cursor_ps)
+        if found is None:
+            return None
+        key = model.around.islands[found].key
+        return key if self.shell.runs.can_reach(key[0]) else None
+
+    def awaits(self, action: str) -> str:
+        if self.timeline.model is None or self.session.model is None:
+            return self.shell.runs.awaited
+        if any(background.is_under_way(self, group) for group in ("search", "jump")):
+            return "the search"  # it moves the cursor
+        if action in _ALONG_THE_AXIS:
+            return ""
+        if self.shell.runs.is_reaching or (self._reach_timer is not None and self._wanted_profile() is not None):
+            return "the profile"
+        if self.below.is_behind and self._is_of_table(action):
+            return "the table"
+        if action in _OF_POWER and self.shell.is_placing:
+            return "the power"
+        if action in _OF_TRAINING:
+            return self.shell.runs.awaits_training
+        return self.shell.runs.awaited if action in _OF_WHOLE_RUN else ""
+
+    def _is_of_table(self, action: str) -> bool:
+        """Whether a key is for the table below: its own keys while it has the focus, and Enter in its filter."""
+        if action == "submit":
+            return self.asks_for == "filter"
+        return action == "sort" or (action == "" and self.focused is self.below.table)
 
     def _accompany(self) -> None:
         """Other profiles of the training that are in sight, drawn where they lie."""

@@ -25,6 +25,7 @@ from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 
 _OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
+_NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")  # what is typed into the filter is applied to what comes
 _COPIED = 200  # rows that the clipboard takes
 _LEAST_HEADING = 40  # cells that the window of a table keeps beside its title
 
@@ -107,6 +108,11 @@ class ToolScreen(BaseScreen):
         """Whether the answer that was asked for is still to come."""
         return self._asking
 
+    def awaits(self, action: str) -> str:
+        if action in _NEED_NO_TABLE:
+            return ""
+        return "the table" if self._asking or self.table.is_arranging else self.shell.runs.awaited
+
     def ask(self, tool: Tool, question: Question) -> Result:
         """What this page shows, worked out in a thread."""
         return tool.answer(question)
@@ -117,6 +123,7 @@ class ToolScreen(BaseScreen):
         self._asking = False
         if isinstance(found, str):
             self._show(None, found)
+            self.shell.drop_keys("There is no table for the keys you typed: they were dropped.")
         else:
             self._show(found)
 
@@ -146,6 +153,9 @@ class ToolScreen(BaseScreen):
         result = self._result
         tables = result.tables if result is not None else ()
         self.table.show(tables[self._table % len(tables)] if tables else None)
+        box = self.query_one("#filter", Input)
+        if box.display and box.value:  # typed before the table was there, or kept for the next one
+            self.table.filter(box.value)
         self.query_one("#title", Static).update(self._title())
 
     def _title(self) -> str:

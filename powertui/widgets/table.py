@@ -198,6 +198,11 @@ class TableView(Widget, can_focus=True):
         self.post_message(self.Moved(self, self.row))
 
     @property
+    def is_arranging(self) -> bool:
+        """Whether the lines are still being put in order."""
+        return background.is_under_way(self, "arrange")
+
+    @property
     def _listed(self) -> Table | None:
         """What the lines are of."""
         return self._stands.table if self._stands is not None else None

@@ -75,6 +75,8 @@ async def settled(pilot: Pilot[Any]) -> None:
     def stands() -> bool:
         """A page comes up with all its widgets; what is told of a view is counted once it stands still."""
         screen = pilot.app.screen
+        if getattr(pilot.app, "holds_keys", False):
+            return False
         return getattr(screen, "is_there", True) and not getattr(screen, "is_behind", False)
 
     quiet = 0

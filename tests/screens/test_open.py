@@ -460,12 +460,15 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
 
         to("alone/power.csv")
         await pilot.press("space")
+        await settled(pilot)
         to("alone/power.csv")
         await pilot.press("enter")
+        await settled(pilot)
         assert page.query_one("#status", StatusLine).message == "None of the marked runs has a profile."
         for name in ("one", "two"):
             to(name)
             await pilot.press("space")
+            await settled(pilot)
         to("two")
         await pilot.press("enter")
         await loaded(pilot)
