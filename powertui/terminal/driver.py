@@ -104,12 +104,26 @@ class TerminalDriver(LinuxDriver):
             return  # the call that this one interrupts looks again
         self._coming_back = True
         try:
+            if self._settled and not self._away and self._was_taken():
+                self.suspend_application_mode()
+                self._away = self._must_signal_resume = True
             while self._away and self._wanted_back:
                 self._wanted_back = False
                 self.resume_application_mode()
                 self._away = self._key_thread is None  # in the background the terminal cannot be taken: `fg` comes later
         finally:
             self._coming_back = False
+
+    def _was_taken(self) -> bool:
+        """Whether a shell had the terminal, and gave it back, without asking: SIGSTOP and `fg`, or a debugger.
+
+        A shell that takes the terminal has it echo, and hand over whole lines.
+        """
+        try:
+            in_front = os.tcgetpgrp(self.fileno) == os.getpgrp()
+            return in_front and bool(termios.tcgetattr(self.fileno)[3] & (termios.ICANON | termios.ECHO))
+        except (OSError, termios.error):
+            return False
 
     def write(self, data: str) -> None:
         """Queue something for the terminal. The shape of a mouse pointer (OSC 22) is not worth bytes: few terminals know it."""

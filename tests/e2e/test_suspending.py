@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import termios
 from pathlib import Path
 
 from .conftest import Opener
@@ -67,3 +68,23 @@ def test_being_continued_without_having_stopped_changes_nothing(start: Opener, p
     terminal.press("q")
     assert terminal.wait_exit() == 0
     assert terminal.left_on() == []
+
+
+def test_a_program_that_was_stopped_from_outside_takes_its_terminal_back(start: Opener, profile: Path) -> None:
+    """`kill -STOP` asks nobody: the shell takes the terminal, has it echo whole lines, and `fg` hands it back like that."""
+    terminal = start(profile)
+    terminal.wait_for(READY)
+    for _ in range(3):
+        terminal.signal(signal.SIGSTOP)
+        terminal.wait_until(lambda: state(terminal.pid) == "T", "stopped")
+        termios.tcsetattr(terminal.fd, termios.TCSANOW, terminal._settings)
+        terminal.signal(signal.SIGCONT)
+        terminal.wait_until(lambda: not terminal.as_before(), "the line is the program's again")
+        terminal.press("?")
+        terminal.wait_for(HELP)
+        terminal.press("Esc")
+        terminal.wait_for(READY)
+    terminal.press("q")
+    assert terminal.wait_exit() == 0
+    assert terminal.left_on() == []
+    assert terminal.as_before()
