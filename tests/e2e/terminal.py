@@ -75,6 +75,15 @@ def environment(term: str = "xterm-256color", extra: Mapping[str, str] | None = 
     return env
 
 
+def modes_in(output: bytes) -> dict[int, bool]:
+    """The private modes that this output switches, each as it was switched last."""
+    modes: dict[int, bool] = {}
+    for match in _MODE.finditer(output):
+        for number in match[1].split(b";"):
+            modes[int(number)] = match[2] == b"h"
+    return modes
+
+
 class Terminal:
     """One process in one terminal."""
 
@@ -158,11 +167,9 @@ class Terminal:
         self._held = b""
         if partial:
             self._held, data = data[partial.start() :], data[: partial.start()]
-        for match in _MODE.finditer(data):
-            for number in match[1].split(b";"):
-                if number == b"25":
-                    self.cursor_shown = match[2] == b"h"
-                self.modes[int(number)] = match[2] == b"h"
+        switched = modes_in(data)
+        self.modes.update(switched)
+        self.cursor_shown = switched.get(25, self.cursor_shown)
         self.clipboard += [match[1] for match in _OSC52.finditer(data)]
         self._stream.feed(_PRIVATE.sub(b"", data))
         asked = data.count(b"\x1b[6n")

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from . import play, script
+from . import outside, play, script
 from .many import Told, episode, prepare
 from .shrink import shrink
 from .worlds import worlds
@@ -35,6 +35,13 @@ def main() -> int:
     parser.add_argument("--script", help="one episode: these words")
     parser.add_argument("--shrink", action="store_true", help="with --script: look for fewer words that break it too")
     parser.add_argument("--pty", action="store_true", help="the real program in a terminal")
+    parser.add_argument(
+        "--outside",
+        nargs="?",
+        const="any",
+        choices=("any", *outside.KINDS),
+        help="the real program as a job of a shell",
+    )
     parser.add_argument("--stop", action="store_true", help="at the first trouble")
     parser.add_argument("--folder", type=Path, help="where everything is made (default: a temporary folder)")
     args = parser.parse_args()
@@ -57,7 +64,8 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
     most = 3 * count + 10 if count > 1 else 1  # a key that ends the program ends the episode
     began = time.monotonic()
     print(f"seeds from {first}, {args.episode_keys} keys each, {args.jobs} processes", flush=True)
-    work = [(seed, folder, args.episode_keys, args.world, args.pty) for seed in range(first, first + most)]
+    how = args.outside or ("pty" if args.pty else "")
+    work = [(seed, folder, args.episode_keys, args.world, how) for seed in range(first, first + most)]
     context = multiprocessing.get_context("fork")
     enough = context.Event()  # the application takes SIGTERM for itself: processes are asked to end, not told
     with context.Pool(args.jobs, initializer=prepare, initargs=(folder, enough), maxtasksperchild=200) as pool:
@@ -68,7 +76,10 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
                 continue
             told.append(one)
             if one.trouble:
-                print(f"\nseed {one.seed}, {one.world}, after {one.keys} keys:\n{one.trouble}\nAgain: {one.command}", flush=True)
+                print(
+                    f"\nseed {one.seed}, {one.world} {one.kind}, after {one.keys} keys:\n{one.trouble}\nAgain: {one.command}",
+                    flush=True,
+                )
             if (args.stop and one.trouble) or sum(one.keys for one in told) >= args.keys:
                 enough.set()
             if time.monotonic() >= next_word:
@@ -78,6 +89,10 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
         pool.join()
     _progress(told, began)
     print("keys by world: " + ", ".join(f"{name} {keys:,}" for name, keys in sorted(_by_world(told).items())))
+    for kind in sorted({one.kind for one in told if one.kind}):
+        those = [one for one in told if one.kind == kind]
+        bad = sum(bool(one.trouble) for one in those)
+        print(f"{kind}: {len(those):,} episodes, {sum(one.keys for one in those):,} keys, {bad} with trouble")
     return int(any(one.trouble for one in told))
 
 
@@ -105,11 +120,13 @@ def _one(args: argparse.Namespace, folder: Path) -> int:
     width, _, height = size.partition("x")
     world = worlds(folder)[args.world or "demo"]
     made = play.Episode(
-        world, script.parse(args.script), (int(width), int(height)), args.busy, args.color, args.glyphs, late=args.late
-    )
-    played = play.play(made)
+        world, script.parse(args.script), (int(width), int(height)), args.busy, args.color, args.glyphs, late=args.late,
+        outside=outside.KINDS[0] if args.outside == "any" else args.outside or "",
+    )  # fmt: skip
+    player = (lambda episode: outside.play(episode, folder)) if made.outside else play.play
+    played = player(made)
     if played.trouble and args.shrink:
-        played = shrink(played, play.play)
+        played = shrink(played, player)
         print(f"Again: {played.command()}")
     print("\n".join(played.trouble) or f"nothing broke in {played.keys} keys")
     return int(bool(played.trouble))

@@ -10,7 +10,11 @@ import os
 import runpy
 import signal
 import sys
+import threading
+import traceback
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 FREE = ("/dev/", "/proc/self/")
@@ -39,6 +43,30 @@ def install(folder: Path) -> None:
     sys.addaudithook(check)
 
 
+def keep_traces(path: Path) -> None:
+    """Exceptions that nobody caught, in threads and destructors too, also go to a file: a screen may have no room for them."""
+
+    def write(where: str, error: BaseException | None) -> None:
+        with path.open("a", encoding="utf-8", errors="replace") as out:
+            out.write(f"{where}\n{''.join(traceback.format_exception(error)) if error is not None else ''}\n")
+
+    raised, in_thread, unraisable = sys.excepthook, threading.excepthook, sys.unraisablehook
+
+    def from_thread(args: threading.ExceptHookArgs) -> None:
+        write(f"in thread {args.thread.name if args.thread else '?'}", args.exc_value)
+        in_thread(args)
+
+    def from_destructor(args: Any) -> None:
+        write(f"unraisable: {args.err_msg} {args.object!r}", args.exc_value)
+        unraisable(args)
+
+    def from_main(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        write("raised", error)
+        raised(kind, error, trace)
+
+    sys.excepthook, threading.excepthook, sys.unraisablehook = from_main, from_thread, from_destructor
+
+
 def main() -> None:
     """The program itself."""
     from powertui.terminal import signals
@@ -46,6 +74,9 @@ def main() -> None:
     signals.at_once()  # as the program's own first line does
     folder, sys.argv = sys.argv[1], ["powertui", *sys.argv[2:]]
     install(Path(folder))
+    traces = os.environ.get("MONKEY_TRACES")
+    if traces:
+        keep_traces(Path(traces))
     faulthandler.register(signal.SIGUSR2, all_threads=True)
     runpy.run_module("powertui", run_name="__main__")
 

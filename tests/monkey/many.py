@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
-from . import fence, play, pty
+from . import fence, outside, play, pty
 from .shrink import shrink
 from .worlds import worlds
 
@@ -24,6 +25,7 @@ class Told:
     left: bool
     trouble: str = ""
     command: str = ""
+    kind: str = ""  # the surroundings of the real program
 
 
 _enough: Event | None = None
@@ -41,15 +43,17 @@ def prepare(folder: Path, enough: Event | None = None) -> None:
     fence.install(folder)
 
 
-def episode(work: tuple[int, Path, int, str | None, bool]) -> Told | None:
+def episode(work: tuple[int, Path, int, str | None, str]) -> Told | None:
     if _enough is not None and _enough.is_set():
         return None
-    seed, folder, keys, world, in_pty = work
+    seed, folder, keys, world, how = work
     known = worlds(folder)
     if world:
         known = {world: known[world]}
     made = play.episode(seed, known, keys)
-    if in_pty:
+    if how in ("any", *outside.KINDS):
+        return _outside(made, seed, folder, keys, how)
+    if how == "pty":
         played = pty.play(made, folder)
         command = f"python -m tests.monkey --pty --seed {seed} --keys 1 --episode-keys {keys}" + (
             f" --world {world}" if world else ""
@@ -61,3 +65,15 @@ def episode(work: tuple[int, Path, int, str | None, bool]) -> Told | None:
         return told
     small = shrink(played, play.play)
     return Told(seed, told.world, told.keys, told.words, told.left, "\n".join(small.trouble)[:6000], small.command())
+
+
+def _outside(made: play.Episode, seed: int, folder: Path, keys: int, how: str) -> Told:
+    """The real program as a job of a shell. Trouble is shrunk; the whole script is in the command where that fails."""
+    kind = outside.kind_of(seed) if how == "any" else how
+    words = outside.generate(random.Random(seed), keys, made.size)
+    played = outside.play(replace(made, words=words, outside=kind, busy=False, late=False), folder)
+    told = Told(seed, made.world.name, played.keys, len(words), played.left, kind=kind)
+    if not played.trouble:
+        return told
+    small = shrink(played, lambda episode: outside.play(episode, folder), seconds=300.0)
+    return replace(told, trouble="\n".join(small.trouble)[:6000], command=small.command())

@@ -43,13 +43,14 @@ class Episode:
     color: str = "256"
     glyphs: str = "unicode"
     late: bool = False
+    outside: str = ""  # "plain", "tmux" or "screen": the real program there, and not in this process
     trouble: list[str] = field(default_factory=list)
     keys: int = 0  # that the program was sent before it ended
     left: bool = False  # the program ended by a key
 
     def command(self) -> str:
         """The command line that plays it again."""
-        extra = " --busy" * self.busy + " --late" * self.late
+        extra = " --busy" * self.busy + " --late" * self.late + (f" --outside {self.outside}" if self.outside else "")
         look = f" --color {self.color} --glyphs {self.glyphs}"
         words = script.text(self.words).replace("'", "'\\''")
         return (
