@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from powertui.errors import UsageError
+from powertui.opening import open_for_reading
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ _HOST: dict[str, type | tuple[type, ...]] = {
     "host": str, "source": str, "user": str, "level": str, "password_file": str, "kg_file": str,
     "sensors": list, "insecure": bool, "timeout": (int, float),
 }  # fmt: skip
+_MAX_BYTES = 1 << 20  # a hundred machines take 10 kB
 _SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
 
 
@@ -132,7 +134,11 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
     """Read the config file. No file is an empty one, unless POWERTUI_CONFIG names it."""
     path = default_path(environ)
     try:
-        text = path.read_bytes().decode()
+        with open_for_reading(path) as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise UsageError(f"{path}: is too large for a config file", hint="Name another file in POWERTUI_CONFIG.")
+        text = data.decode()
     except FileNotFoundError:
         if environ.get("POWERTUI_CONFIG"):
             raise UsageError(f"{path}: no such config file", hint="POWERTUI_CONFIG names it.") from None

@@ -120,7 +120,7 @@ def _summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[s
             for name, state in recorder.states.items()
             if state.failed or state.info is None
         },
-        "path": str(file.place) if file else None,
+        "path": str(file.place) if file and not file.removed else None,
         "rows": file.held if file else 0,
         "rows_before": file.earlier if file else 0,
         "lost": (file.lost if file else 0) + recorder.dropped,

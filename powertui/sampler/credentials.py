@@ -17,7 +17,9 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
+from powertui import opening
 from powertui.errors import UsageError
+from powertui.opening import open_for_reading
 from powertui.plain import plain
 
 __all__ = ["KG_VARIABLES", "PASSWORD_VARIABLES", "Secret", "find_password", "read_secret_file", "scrub"]
@@ -59,8 +61,10 @@ class Secret:
 
 def read_secret_file(path: str, what: str = "password") -> Secret:
     """The first line of a file that nobody else may read. The mode is checked on the opened file, not on its name."""
+    # A person may have to unlock the password store behind a pipe first: eight times 15 s are two minutes.
+    silence_s = 8 * opening.SILENCE_S
     try:
-        with Path(path).expanduser().open("rb") as file:
+        with open_for_reading(Path(path).expanduser(), silence_s) as file:
             mode = os.fstat(file.fileno()).st_mode
             if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
                 raise UsageError(f"{path} is not a file.")

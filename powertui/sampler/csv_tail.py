@@ -15,10 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
-from powertui.opening import within
+from powertui.opening import NotAFileError, within
 from powertui.sampler import csv_columns
 from powertui.sampler.csv_format import COLUMNS, MAGIC, sources_in
-from powertui.sampler.growing_file import LONGEST, GrowingFile, NotAFileError
+from powertui.sampler.growing_file import LONGEST, GrowingFile
 from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Options, Reading, Stamp, none, suspect
 from powertui.sampler.urls import Address
 

@@ -6,21 +6,17 @@ What one look takes from the file is limited: the rest is there the next time.
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["LONGEST", "GrowingFile", "NotAFileError"]
+from powertui.opening import open_regular
+
+__all__ = ["LONGEST", "GrowingFile"]
 
 LONGEST = 1 << 16  # bytes of one line
 _HEAD = 1 << 16
 _MOST = 1 << 19  # bytes in one look: 10,000 rows and more
-
-
-class NotAFileError(OSError):
-    """A pipe, a device or a socket: it has no end that could be followed."""
 
 
 class GrowingFile:
@@ -48,11 +44,7 @@ class GrowingFile:
 
     def _begin(self) -> BinaryIO:
         self.close()
-        fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer blocks in open()
-        self._file = os.fdopen(fd, "rb")
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            self.close()
-            raise NotAFileError(errno.EINVAL, "it is not a regular file")
+        self._file = open_regular(self._path)
         self.head, self._rest, self._skipping = b"", b"", False
         return self._file
 

@@ -169,6 +169,7 @@ class Recorder:
         A source that is only away is tried again while recording, as long as another one answers, or if we are patient.
         """
         errors: list[PowertuiError] = []
+        failed: dict[str, PowertuiError] = {}
         threads = []
 
         def attempt(state: SourceState) -> None:
@@ -176,8 +177,7 @@ class Recorder:
                 self._opened(state, state.source.open())
             except PowertuiError as error:
                 errors.append(error)
-                if _may_pass(error):
-                    self._event("warning", state.source.name, _one_line(error))
+                failed[state.source.name] = error
             except Exception as error:  # a fault of ours in one source must not take the others with it
                 errors.append(SensorError(f"{state.source.name}: {type(error).__name__}: {error}"))
 
@@ -187,11 +187,16 @@ class Recorder:
             thread.start()
         for thread in threads:
             thread.join()
-        fatal = next((e for e in errors if not _may_pass(e)), None)
-        if fatal or (len(errors) == len(self.states) and not patient):
+        raised = next((e for e in errors if not _may_pass(e)), None)
+        if raised is None and len(errors) == len(self.states) and not patient:
+            raised = errors[0]
+        for name, error in failed.items():
+            if _may_pass(error) and error is not raised:  # what is raised is shown where it is caught
+                self._event("warning", name, _one_line(error))
+        if raised is not None:
             for state in self.states.values():
                 state.source.close()
-            raise fatal or errors[0]
+            raise raised
 
     def start(self) -> None:
         """Begin to sample. Returns at once."""

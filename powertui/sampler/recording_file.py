@@ -59,6 +59,7 @@ class RecordingFile:
         self.sync_every = sync  # s between waits for the disk; None: at gaps and at the end
         self.rows = 0  # handed to write()
         self.place = self.path  # where the file lies: after the end, where it was moved to
+        self.removed = False  # at its end, as nothing had been recorded
         self.held = 0  # rows of this recording that it holds
         self.earlier = 0  # rows that it held before
         self.lost = 0  # could not be kept anywhere
@@ -359,6 +360,7 @@ class RecordingFile:
                 ours = os.fstat(self._fd)
                 if ours.st_size == 0 and os.path.samestat(self.path.stat(), ours):  # nothing was recorded: leave nothing behind
                     self.path.unlink()
+                    self.removed = True
             _let_go(self._fd)
             return
         self._looked = -_LOOK_EVERY

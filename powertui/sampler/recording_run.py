@@ -49,7 +49,9 @@ def _alone(_say: Callable[[str], None]) -> contextlib.AbstractContextManager[obj
 
 
 def rows_in(summary: dict[str, Any]) -> str:
-    """How many rows were recorded, and where they lie."""
+    """How many rows were recorded, and where they are."""
+    if summary["path"] is None:
+        return "No reading was recorded, and no file was left."
     if summary["rows_before"]:
         return f"{summary['rows']} rows added to {summary['path']}, which now has {summary['rows'] + summary['rows_before']}"
     return f"{summary['rows']} rows in {summary['path']}"
@@ -219,7 +221,8 @@ class _Talker:
             self._dirty = True
 
     def summary(self, summary: dict[str, Any], seconds: float) -> None:
-        self.say(f"{seconds:.1f} s; {rows_in(summary)}")
+        rows = rows_in(summary)
+        self.say(f"{seconds:.1f} s; {rows}" if summary["path"] is not None else rows)
         for line in channel_lines(summary):
             self.say("  " + line)
         for name, why in summary["failed"].items():

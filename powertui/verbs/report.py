@@ -49,12 +49,12 @@ def run(args: argparse.Namespace) -> int:
     if args.tool == "list":
         return tool.names(form)
     common.one_path(args)
+    reading, aligning = common.reading_of(args), common.aligning_of(args)  # what is wrong with the options is said first
     if args.brief:
         from powertui.report import brief
 
-        return brief.tell(args.path, args.run, common.reading_of(args), common.aligning_of(args))
+        return brief.tell(args.path, args.run, reading, aligning)
     if args.tool is not None:
-        reading, aligning = common.reading_of(args), common.aligning_of(args)
         window = common.time_of(args.from_), common.time_of(args.to)
         return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match, window, args.host)
-    return summary.tell(args.path, args.run, common.reading_of(args), form)
+    return summary.tell(args.path, args.run, reading, form)

@@ -15,9 +15,11 @@ import numpy as np
 
 from powertui.data.asked import Pins
 from powertui.errors import UnreadableFile, UsageError
+from powertui.opening import open_for_reading
 
 _HEADER = "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` shifts the log.\n"
 _LIMIT = 1 << 20
+_HINT = "Give --pins a file that powertui wrote."
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,15 @@ def read(path: str) -> Pins:
     try:
         if not place.exists():
             return Pins(path=path)
-        if place.stat().st_size > _LIMIT:
-            raise UnreadableFile(path, "is too large for a pins file", hint="Give --pins a file that powertui wrote.")
-        text = place.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableFile(path, f"cannot be read as a pins file ({error.__class__.__name__})") from None
+        with open_for_reading(path) as file:
+            data = file.read(_LIMIT + 1)
+        if len(data) > _LIMIT:
+            raise UnreadableFile(path, "is too large for a pins file", hint=_HINT)
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise UnreadableFile(path, "cannot be read as a pins file: it is not UTF-8 text", hint=_HINT) from None
+    except OSError as error:
+        raise UnreadableFile(path, f"cannot be read as a pins file: {error.strerror or error}", hint=_HINT) from None
     found = Pins(path=path)
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split(maxsplit=2)

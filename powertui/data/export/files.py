@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from powertui.errors import PowertuiError, UsageError
+from powertui.opening import open_pipe_for_writing
 
 STDOUT = "-"
 
@@ -53,7 +54,7 @@ def opened(path: str, *, force: bool = False) -> Iterator[BinaryIO]:
         raise _exists(path)
     if kind not in (0, stat.S_IFREG):
         try:
-            stream: BinaryIO = place.open("wb")
+            stream: BinaryIO = open_pipe_for_writing(place)
         except OSError as error:
             raise _cannot(path, error) from None
         with stream:

@@ -7,6 +7,7 @@ twice. Nothing is written anywhere.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -127,6 +128,8 @@ def _open(name: str, file: BinaryIO, limit: MemoryLimit) -> OpenedFile:
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISREG(mode):
         content = Stored(name, file=file.fileno())
+        if not content.size:  # a file of /proc has no size, and some have no end
+            content = Stored(name, memory=limits.read_all(file, name, limit))
     elif stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         content = Stored(name, memory=limits.read_all(file, name, limit))
     else:
@@ -157,6 +160,11 @@ def _refused(path: str, error: OSError) -> UnreadableFile:
         return UnreadableFile(path, "no such file", hint="Check the name. It may also be a logdir.")
     if isinstance(error, PermissionError):
         return UnreadableFile(path, "cannot be opened: permission denied", hint=f"See who may read it: ls -l {path}")
+    if error.errno == errno.EAGAIN:
+        return UnreadableFile(path, "is no file that ends: it waits for more", hint="Name a profile, a run folder or a logdir.")
+    if error.errno == errno.ETIMEDOUT:
+        hint = "Check the program that writes to it, or the server that it is stored on."
+        return UnreadableFile(path, f"cannot be read: {error.strerror}", hint=hint)
     return UnreadableFile(path, f"cannot be read: {error.strerror or error}", hint="Copy it to a local disk and try again.")
 
 

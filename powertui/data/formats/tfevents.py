@@ -31,6 +31,7 @@ from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
 from powertui.data.packed import GrowingColumn
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
+from powertui.opening import open_regular
 
 _WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
 _POINT = 24  # bytes of memory for each scalar at most: its columns
@@ -162,7 +163,7 @@ class Tail:
         """The same, without telling them one by one unless a list is given for them."""
         elsewhere.at_hand(self.path)
         try:
-            with Path(self.path).open("rb") as stream:
+            with open_regular(self.path) as stream:
                 status = os.fstat(stream.fileno())
                 identity = (status.st_dev, status.st_ino)
                 if identity != self._identity or status.st_size < self._size:

@@ -15,6 +15,7 @@ from powertui.data.formats.filenames import split_events
 from powertui.data.formats.tfevents import wall_of
 from powertui.data.model import Int64s
 from powertui.data.wire.crc32c import crc32c, masked
+from powertui.opening import open_regular
 
 _HEAD = 1 << 14  # bytes at the beginning: the header and the first records; a graph behind them is not read
 _TAIL = 1 << 16  # bytes at the end: a record longer than this hides the last one, and then nothing is reported about it
@@ -46,7 +47,7 @@ def ends(path: str) -> FileEnds:
 @functools.lru_cache(maxsize=4096)
 def _ends(path: str, size: int, _: int) -> FileEnds:
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             head = stream.read(_HEAD)
             stream.seek(max(0, size - _TAIL), os.SEEK_SET)
             tail = stream.read(_TAIL)

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from powertui.data import elsewhere
 from powertui.data.wire import schemas
+from powertui.opening import open_regular
 
 _HEAD = 4096  # of a plane: its id and name stand first
 _SMALL = 1 << 20  # bytes: a plane that holds two times is no larger
@@ -30,7 +31,7 @@ def of(path: str) -> tuple[int, int] | None:
 @functools.lru_cache(maxsize=4096)
 def _of(path: str, size: int, _: int) -> tuple[int, int] | None:
     try:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             at = 0
             for _turn in range(_MOST):
                 if at >= size:

@@ -21,6 +21,7 @@ from pathlib import Path
 from powertui.data.logdir.entries import PowerFile
 from powertui.data.model import PowerSeries
 from powertui.errors import PowertuiError
+from powertui.opening import open_regular
 
 _WHOLE_BYTES = 4 << 20  # reading so much of CSV takes 0.1 s; of what is larger, lines at both ends are read
 _HEAD_BYTES = 256 << 10
@@ -169,7 +170,7 @@ def _series(log: PowerFile) -> tuple[PowerSeries, ...]:
         return registry.load(log.path).series
     with tempfile.TemporaryDirectory(prefix="powertui-") as folder:
         ends = Path(folder) / path.name
-        with path.open("rb") as stream, ends.open("wb") as out:
+        with open_regular(path) as stream, ends.open("wb") as out:
             head = stream.read(_HEAD_BYTES)
             out.write(head[: head.rfind(b"\n") + 1])
             stream.seek(-_TAIL_BYTES, 2)

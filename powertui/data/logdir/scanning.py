@@ -27,6 +27,7 @@ from powertui.data.logdir.folder import Logdir
 from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, may_matter, reason
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
+from powertui.opening import open_regular
 
 _PROGRESS_S = 0.25  # between two reports of how many names were gone through
 _SAMPLE = 1 << 16  # bytes in each of the stretches by which two captures are told apart
@@ -217,6 +218,10 @@ class _Scan(Tree):
                 return Logdir(shown, (replace(run, name=path.name, power=logs),), (), logs, (), tuple(self.problems), 1)
             # Nobody reads it. What lies around it was not asked for: it would look like this file's answer.
             run = replace(run, profiles=(ProfileFile(str(path), host, tool, size),))
+            return Logdir(shown, (run,), problems=tuple(self.problems), entries=1)
+        elif not regular:
+            # What comes through a pipe was made elsewhere. What lies around it would look like its answer when nothing comes.
+            run = replace(run, name=path.name, profiles=(ProfileFile(str(path), host, tool, size),))
             return Logdir(shown, (run,), problems=tuple(self.problems), entries=1)
         else:
             files, _ = self.listing(str(path.parent))
@@ -438,7 +443,7 @@ def _samples(profile: ProfileFile) -> bytes:
     if (told := elsewhere.sum_of(profile.path)) is not None:
         return told or os.fsencode(profile.path)
     try:
-        with Path(profile.path).open("rb") as stream:
+        with open_regular(profile.path) as stream:
             parts = []
             for index in range(5):
                 stream.seek(max(0, (profile.size - _SAMPLE) * index // 4))

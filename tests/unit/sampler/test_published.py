@@ -82,14 +82,14 @@ def test_a_file_whose_rows_name_the_channels(tmp_path: Path, monkeypatch: pytest
 
 def test_a_recording_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = published(tmp_path, monkeypatch)
-    real = Path.open
+    really_open = os.open
 
-    def refuse(self: Path, *arguments: object, **named: object):
-        if self == path:
+    def refuse(name: str | Path, *arguments: int, **named: int | None) -> int:
+        if name == path:
             raise PermissionError(13, "Permission denied")
-        return real(self, *arguments, **named)  # type: ignore[arg-type, call-overload]
+        return really_open(name, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     (found,) = inventory.look_there([Target(f"csv:{path}", Options())])
     assert (found.ok, found.denied, found.hint) == (False, True, f"Ask its owner to make it readable: chmod a+r {path}")
 
