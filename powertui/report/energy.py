@@ -27,6 +27,7 @@ from powertui.report import summary, text, training
 from powertui.report.energy_json import NO_POWER, TraceEnergy, as_json, json_energy, json_finding, totals
 
 _WINDOWS_SHOWN = 50
+_SENSORS_SHOWN = 64  # a rack of GPUs; logs of whole clusters have thousands
 
 
 def tell(
@@ -216,8 +217,12 @@ def _page(one: TraceEnergy, style: training.Style) -> list[str]:
     lines += [style.line(words) for words in one.said]
     found = one.account
     if found is None:
-        rows = [[s.sensor.host, s.sensor.name, sensors.sentence(s), *_cells(integrate.of_series(s))] for s in one.power]
+        rows = [
+            [series.sensor.host, series.sensor.name, sensors.sentence(series), *_cells(integrate.of_series(series))]
+            for series in one.power[:_SENSORS_SHOWN]
+        ]
         lines += style.table(("host", "sensor", "resolves", *_HEAD), rows, (3, 4, 5, 6))
+        lines += _more_sensors(len(one.power), style)
     elif found.placed:
         lines += _alignment(found, style) + _sensors(found, style)
         if found.counted or not found.elsewhere:  # else there is nothing but the sentence above
@@ -258,6 +263,13 @@ def _alignment(found: Account, style: training.Style) -> list[str]:
     return lines + [style.line(words) for words in alignment.evidence]
 
 
+def _more_sensors(count: int, style: training.Style) -> list[str]:
+    """How many sensors a table left out."""
+    if count <= _SENSORS_SHOWN:
+        return []
+    return [style.line(f"… and {count - _SENSORS_SHOWN:,} more (--json lists them)")]
+
+
 def _sensors(found: Account, style: training.Style) -> list[str]:
     series = [(p.power.series, p.alignment) for p in found.placed]
     rows = [
@@ -269,9 +281,10 @@ def _sensors(found: Account, style: training.Style) -> list[str]:
             sensors.sentence(s),
             "not used" if a.elsewhere else a.status,
         ]
-        for s, a in series
+        for s, a in series[:_SENSORS_SHOWN]
     ]
     lines = style.head(2, "Sensors") + style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
+    lines += _more_sensors(len(series), style)
     if found.text:
         lines.append(style.line(f"counted: {found.text}"))
     if found.idle is not None:

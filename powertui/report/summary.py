@@ -22,6 +22,7 @@ from powertui.report.facts import Facts
 _EPOCHS_SHOWN = 12
 _WARNINGS_SHOWN = 10
 _WINDOWS_SHOWN = 12
+_CHANNELS_SHOWN = 64  # a rack of GPUs; logs of whole clusters have thousands
 _FOUND_SHOWN = 8
 FEW = 20  # so many runs are also searched for what stands out: that takes longer than reading them
 _SEEN_S = 0.001  # what a zero must differ from the first event to be told apart: wall times are shown to a millisecond
@@ -153,19 +154,19 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
     for profile in profiles:
         rest.append(("host" if not several else "hosts", _host(profile)))
     rest.append(("devices", _devices(one)))
-    rest += [("power", _power(series)) for series in one["power"]]
-    rest += [("power", plain(sentence)) for sentence in (one["energy"] or {}).get("not_used", ())]
+    rest += _rows("power", [_power(series) for series in one["power"]], _CHANNELS_SHOWN)
+    not_used = (one["energy"] or {}).get("not_used", ())
+    rest += _rows("power", [plain(sentence) for sentence in not_used], _CHANNELS_SHOWN)
     rest += [("energy", line) for line in _energy(one["energy"])]
     rest += [("found", plain(found["text"])) for found in (one.get("findings") or ())[:_FOUND_SHOWN]]
-    rest += [("windows", _window(window)) for window in one["windows"][:_WINDOWS_SHOWN]]
-    if len(one["windows"]) > _WINDOWS_SHOWN:
-        rest.append(("windows", f"… and {len(one['windows']) - _WINDOWS_SHOWN} more (--json lists them)"))
+    rest += _rows("windows", [_window(window) for window in one["windows"]], _WINDOWS_SHOWN)
     rest += [("files", line) for line in _files(one)]
-    warnings = one["warnings"]
-    rest += [("warnings", plain(line)) for line in warnings[:_WARNINGS_SHOWN]]
-    if len(warnings) > _WARNINGS_SHOWN:
-        rest.append(("warnings", f"… and {len(warnings) - _WARNINGS_SHOWN} more (--json lists them)"))
+    rest += _rows("warnings", [plain(line) for line in one["warnings"]], _WARNINGS_SHOWN)
     return lines + text.labelled(rest)
+
+
+def _rows(label: str, lines: Sequence[str], most: int) -> list[tuple[str, str]]:
+    return [(label, line) for line in text.first_of(lines, most)]
 
 
 def _times_of(one: Facts) -> list[str]:

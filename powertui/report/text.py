@@ -110,6 +110,13 @@ def _wrapped(text: str, room: int) -> list[str]:
     return lines
 
 
+def first_of(lines: Sequence[str], most: int) -> list[str]:
+    """The first of many lines, and how many more there are. Not for what JSON leaves out, too."""
+    if len(lines) <= most:
+        return list(lines)
+    return [*lines[:most], f"… and {len(lines) - most:,} more (--json lists them)"]
+
+
 def terminal_columns() -> int:
     """The terminal's width; 0 when output goes elsewhere."""
     try:

@@ -17,6 +17,7 @@ from powertui.data.training.seen import IslandSeen, Seen
 from powertui.data.training.training import Training
 from powertui.data.training.whole import TrainingWindow, Whole
 from powertui.plain import plain
+from powertui.report import text
 
 _ROWS = 40  # of a table in text
 FEW = 50  # trainings of a logdir that are told with their axis
@@ -157,7 +158,7 @@ def _entry_json(entry: TrainingEntry) -> dict[str, Any]:
 
 
 def axis_json(training: Training, seen: Seen) -> dict[str, Any]:
-    """Everything but its power, on the training's own axis: seconds from the first thing that is placed."""
+    """Everything but what it drew, on the training's own axis: seconds from the first thing that is placed."""
     rate = training.rate
     return {
         **_entry_json(training.entry),
@@ -175,6 +176,11 @@ def axis_json(training: Training, seen: Seen) -> dict[str, Any]:
             {"name": one.name, "start_s": one.start_ps / PS_PER_S, "end_s": None if one.end_ps is None else one.end_ps / PS_PER_S}
             for one in seen.marks
         ],
+        "channels": [
+            {"name": one.series.sensor.label, "path": one.series.path, "status": one.status, "source": one.source}
+            for one in seen.power
+        ],
+        "not_placed": list(_not_placed(seen)),
         "warnings": [str(warn) for warn in training.warnings],
     }  # fmt: skip
 
@@ -295,21 +301,23 @@ def several_json(found: Sequence[Training]) -> list[dict[str, Any]]:
     return [axis_json(one, one.seen_from()) for one in found]
 
 
+def _epoch_line(training: Training, seen: Seen, index: int) -> str:
+    """When an epoch was; "" where that is not known."""
+    epoch, steps = seen.epochs[index], training.epochs[index].steps
+    if epoch.start is None or epoch.end is None:
+        return ""
+    many = f", {steps[1] - steps[0]} steps" if steps is not None else ""
+    return f"epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, {units.duration(epoch.end - epoch.start)}{many}"
+
+
 def several(found: Sequence[Training]) -> list[str]:
     """The trainings of a logdir in a few lines each: those that are more than one session."""
     lines: list[str] = []
     for one in [one for one in found if worth_a_page(one) or not one.entry.sessions][:FEW]:
         seen = one.seen_from()
         lines += ["", _heading(one.entry), *("  " + plain(words) for words in _said(one, seen))]
-        for index, epoch in enumerate(seen.epochs):
-            if epoch.start is None or epoch.end is None:
-                continue
-            steps = one.epochs[index].steps
-            many = f", {steps[1] - steps[0]} steps" if steps is not None else ""
-            if index < _ROWS:
-                lines.append(
-                    f"  epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, {units.duration(epoch.end - epoch.start)}{many}"
-                )
-        lines += [f"  power {plain(power.series.sensor.label)}: {power.status}, {plain(power.source)}" for power in seen.power]
-        lines += [f"  {words}" for words in _not_placed(seen)]
+        epochs = [_epoch_line(one, seen, index) for index in range(len(seen.epochs))]
+        channels = [f"power {plain(power.series.sensor.label)}: {power.status}, {plain(power.source)}" for power in seen.power]
+        for words in ([line for line in epochs if line], channels, list(_not_placed(seen))):
+            lines += [f"  {line}" for line in text.first_of(words, _ROWS)]
     return lines

@@ -25,7 +25,8 @@ _CLOSED = re.compile(r"\]\s*\}?\s*\Z")
 _CLOSING = {"{": "}", "[": "]"}
 _PASSED, _ENDED, _MISMATCHED = range(3)  # how skipping a value went
 _BRACKET_OR_QUOTE = re.compile(r'["{}\[\]]')
-_TEXT_MARK = re.compile(r'["\\]')
+# A bounded number of turns: the engine remembers each of them until the match ends.
+_TEXT_RUN = re.compile(r'(?:[^"\\]+|\\.){0,1000}', re.DOTALL)
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -228,16 +229,15 @@ class JsonStream:
         """Go past the text in quotes that starts here."""
         self._at += 1
         while True:
-            mark = _TEXT_MARK.search(self._text, self._at)
-            self._at = mark.end() if mark is not None else len(self._text)
-            if mark is not None and mark[0] == '"':
-                return True
-            if mark is not None and self._at < len(self._text):
-                self._at += 1  # what is behind a backslash
-            elif not self._more():
-                return False
-            elif mark is not None:
+            match = _TEXT_RUN.match(self._text, self._at)
+            assert match is not None  # it may be empty, but it always matches
+            if match.end() > self._at:
+                self._at = match.end()
+            elif self._text.startswith('"', self._at):
                 self._at += 1
+                return True
+            elif not self._more():  # the piece ended, maybe between a backslash and what is behind it
+                return False
 
     def _skip_number(self) -> bool:
         while True:

@@ -30,7 +30,7 @@ HEAD = 65_536  # what sniffers see; the first plane of a JAX profile can begin w
 CHUNK = 1 << 20
 _LOOK = limits.SMALL  # bytes unpacked between two looks at what is free
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _LFS = b"version https://git-lfs"
 _BLANKS = b" \t\r\n"
 _REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD, what a decoder writes for a byte that is no text
@@ -53,7 +53,7 @@ class OpenedFile:
         self.content = content  # as it lies on disk, packed or not
         self._inflated: Stored | None = None
         self.head = content.read(0, min(HEAD, content.size)).tobytes()
-        self.compressed = self.head[:2] == _GZIP
+        self.compressed = self.head[:2] == GZIP
         if self.compressed:
             inflater = _Inflater(content, HEAD, limit)
             self.head = b"".join(inflater.first())

@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
+from powertui.data.formats.builder import MAX_PROCESSES, FileWarnings, LineEvents, LineQuota, TraceBuilder
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
@@ -147,25 +147,40 @@ def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> tuple[I
 
 
 def _lines(builder: TraceBuilder, devices: dict[int, tuple[str, dict[int, str]]], args: _Args, columns: list[Any]) -> None:
+    """Each device's process with its lines, of which the first ones are read."""
+    lines: dict[int, list[Int64s]] = {}  # of a device
     if columns:
         device, resource, start, length, name, position = columns
         first = int(start.min()) if len(start) else 0
         start = start - (first if first > _FAR_PS else 0)
-        order = np.lexsort((resource, device))
-        changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
-        groups = np.split(order, changes) if len(order) else []
-    else:
-        groups = []
-    of: dict[int, list[Int64s]] = {number: [] for number in devices}
-    for rows in groups:
-        of.setdefault(int(device[rows[0]]), []).append(rows)
-    for number, lines in of.items():
+        quota = LineQuota()
+        for rows in _groups(device, resource):
+            number = int(device[rows[0]])
+            if quota.admits(number):
+                lines.setdefault(number, []).append(rows)
+            else:
+                quota.left_out += len(rows)
+        quota.say(builder.findings)
+    idle = [number for number in devices if number not in lines]
+    room = max(0, MAX_PROCESSES - len(lines))
+    builder.findings.add(f"there are more than {MAX_PROCESSES:,} devices; others were left out", count=len(idle) - room)
+    for number in [*lines, *idle[:room]]:
         label, resources = devices.get(number, ("", {}))
         process = builder.process(_JOB.sub("", label) or f"device {number}", (), args)
-        for rows in lines:
+        for rows in lines.get(number, ()):
             line = int(resource[rows[0]])
             events = LineEvents(start[rows], length[rows], name[rows].astype(np.uint32), position[rows])
             process.add(line, resources.get(line, ""), events)
+
+
+def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
+    """The rows of each line, the lines as they begin in the file."""
+    if not len(device):
+        return []
+    order = np.lexsort((resource, device))  # stable: the first row of a line is its first event in the file
+    changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
+    groups = np.split(order, changes)
+    return [groups[number] for number in np.argsort(order[np.append(0, changes)]).tolist()]
 
 
 def _devices(stored: Stored, lo: Int64s, hi: Int64s, findings: FileWarnings) -> dict[int, tuple[str, dict[int, str]]]:

@@ -26,6 +26,7 @@ import numpy as np
 from powertui.data import elsewhere, wire
 from powertui.data.formats import tfevents_aside, tfevents_columns
 from powertui.data.formats.filenames import split_events
+from powertui.data.formats.source import GZIP, open_file
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
 from powertui.data.packed import GrowingColumn
@@ -37,6 +38,7 @@ _WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
 _POINT = 24  # bytes of memory for each scalar at most: its columns
 _FRAME = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
+_PACKED = "is packed with gzip: scalars are read from unpacked files only"
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
 _GRAPHS = frozenset({0x22, 0x4A})  # fields graph_def and meta_graph_def: never parsed
 
@@ -90,8 +92,18 @@ def read(path: str, group: str = "", limit: MemoryLimit = MACHINE, tails: list[T
     log = tail.log()
     if log.records == 0:
         problem = log.warnings[0].cause if log.warnings else "has no complete record yet"
-        raise UnreadableFile(path, problem, hint="Scalars come from files named events.out.tfevents.…")
+        hint = "Unpack it with gunzip." if problem == _PACKED else "Scalars come from files named events.out.tfevents.…"
+        raise UnreadableFile(path, problem, hint=hint)
     return log
+
+
+def _why_packed(path: str, limit: MemoryLimit) -> str:
+    """Why nothing is read of a file that is a gzip file: it may contain nothing, too."""
+    try:
+        open_file(path, limit)
+    except UnreadableFile as error:
+        return error.problem
+    return _PACKED
 
 
 class Scalar(NamedTuple):
@@ -222,6 +234,8 @@ class Tail:
         if found.damaged:
             self._dead = True
             cause = "a record's length is damaged (its checksum is wrong): nothing after it can be read"
+            if not self._offset and window.startswith(GZIP):
+                cause = _why_packed(self.path, self.limit)
             self._damage[cause, f"byte {self._offset}"] = 1
         for row in np.flatnonzero(~found.good).tolist():
             self._count("a record's checksum is wrong: skipped", f"byte {base + int(found.begin[row]) - 12}")

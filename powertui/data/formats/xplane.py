@@ -44,6 +44,7 @@ _UNIX_NS = (10**18, 4 * 10**18)
 _ERROR = "profiler error: "
 _WARNING = "profiler warning: "
 
+_EMPTY_PLANE = b"\x0a\x00"
 _PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
 
 
@@ -143,7 +144,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
     stored = source.stored()
     stored.admit = lambda need: source.limit.check(source.path, need, "its metadata takes")
-    space = windows.hop(stored, 0, stored.size).hop
+    space = windows.hop(stored, 0, stored.size, empty=False).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
     planes: list[_Plane] = []
@@ -153,6 +154,9 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         lines_left -= len(planes[-1].lines)
     _say(stored, space, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
+        if source.head.startswith(_EMPTY_PLANE):
+            hint = "The profiler had nothing to write. Profile again."
+            raise UnreadableFile(source.path, "is empty: it contains only empty planes", hint=hint)
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
     session = _session(planes)
@@ -219,7 +223,7 @@ def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
 
 def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int) -> _Plane:
     """Everything of a plane but its events: they cost most and are read later."""
-    plane = windows.hop(stored, lo, hi).hop
+    plane = windows.hop(stored, lo, hi, empty=False).hop
     name = _text(stored, *plane.payload(2))
     stat_names = TextTable.of_map(stored, *plane.ranges(5))
     source = PlaneStats(stored, stat_names)

@@ -581,7 +581,7 @@ def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(tmp_path: Pat
         monkeypatch.setattr(xplane, name, most)
     plane = made.blob(2, b"/host:CPU") + made.blob(3, made.blob(4, b"\x08\x01\x10\x00\x18\x05"))
     path = tmp_path / "vm.xplane.pb"
-    path.write_bytes(made.blob(1, plane) * 4 + made.blob(1, plane + made.blob(3, b"") * 9) * 3 + made.blob(4, b"host") * 10)
+    path.write_bytes(made.blob(1, plane) * 4 + made.blob(1, plane + made.blob(3, b"\x08\x01") * 9) * 3 + made.blob(4, b"host") * 10)
     trace = registry.read(path)
     said = {warn.cause: warn.count for warn in trace.warnings}
     assert said["there are more planes than any profile has; the others were left out"] == 2

@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats.builder import LineEvents, TraceBuilder
+from powertui.data.formats.builder import FileWarnings, LineEvents, LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_stats import PairNames, clean, stat
 from powertui.data.formats.rocprof.records import COPIES, KERNELS, Agent, RecordStats, RocprofRecords
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_NS, Int64s, Trace, UInt32s, UInt64s
+from powertui.data.model import PS_PER_NS, Int64s, Stat, Trace, UInt32s, UInt64s
 
 _Place = tuple[Any, ...]
+_LineParts = dict[_Place, list[tuple[Int64s, Int64s, UInt32s, UInt64s]]]
 
 
 def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
     """The whole trace. Its zero is the earliest record."""
     builder = TraceBuilder(source.path, "rocprof", size=source.size)
-    tables = [table for _, table in records.tables]
-    stats, names = RecordStats(tables), PairNames()
-    zero = min((int(table["start"].min()) for table in tables if len(table)), default=0)
-    lines: dict[_Place, list[tuple[Int64s, Int64s, UInt32s, UInt64s]]] = {}
+    stats, names = RecordStats([table for _, table in records.tables]), PairNames()
     numbers = _numbers(records)
+    lines = _lines(records, numbers, stats, names, builder.findings)
+    for cause, count in records.lost.items():
+        builder.findings.add(cause, count=count)
+    devices = _devices(records, numbers)
+    hosts = {place[1] for place in lines if place[0] == "host"}
+    processes: dict[_Place, ProcessBuilder] = {}
+    for place in sorted(lines, key=_order):
+        owner, key, label = place[:2], place[2], place[3]
+        if owner not in processes:
+            name, facts = devices[owner[1]] if owner[0] == "device" else _host(owner[1], len(hosts) > 1)
+            processes[owner] = builder.process(name, facts, stats)
+        start, length, name_code, position = (np.concatenate(column) for column in zip(*lines[place], strict=True))
+        processes[owner].add(key, label, LineEvents(start, length, name_code, position))
+    return builder.build(names, complete=True, warnings=source.warnings)
+
+
+def _lines(
+    records: RocprofRecords, numbers: dict[str, int], stats: RecordStats, names: PairNames, findings: FileWarnings
+) -> _LineParts:
+    """(start, duration, name, position) of the events of each line, from one or more tables."""
+    zero = min((int(table["start"].min()) for _, table in records.tables if len(table)), default=0)
+    lines: _LineParts = {}
+    quota = LineQuota()
     for index, (kind, table) in enumerate(records.tables):
         if not len(table):
             continue
@@ -32,27 +53,20 @@ def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
         length = (table["end"].to_numpy(np.int64) - table["start"].to_numpy(np.int64)) * PS_PER_NS
         called, which = np.unique(table["name"].astype(str).to_numpy(object).astype(str), return_inverse=True)
         name = np.array([names.index(str(one), str(one)) for one in called.tolist()], np.uint32)[which.ravel()]
-        place = (np.arange(len(table)) + stats.begins[index]).astype(np.uint64)
-        for where, rows in _places(kind, table, numbers).items():
-            lines.setdefault(where, []).append((start[rows], length[rows], name[rows], place[rows]))
-    for cause, count in records.lost.items():
-        builder.findings.add(cause, count=count)
-    owners: dict[_Place, Any] = {}
-    for where in sorted(lines, key=_order):
-        owner, key, label = where[:2], where[2], where[3]
-        if owner not in owners:
-            owners[owner] = builder.process(*_process(owner, lines, records, numbers), stats)
-        parts = lines[where]
-        events = LineEvents(
-            np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]),
-            np.concatenate([part[2] for part in parts]), np.concatenate([part[3] for part in parts]),
-        )  # fmt: skip
-        owners[owner].add(key, label, events)
-    return builder.build(names, complete=True, warnings=source.warnings)
+        position = (np.arange(len(table)) + stats.begins[index]).astype(np.uint64)
+        for place, rows in _places(kind, table, numbers):
+            if place not in lines:
+                if not quota.admits(place[:2]):
+                    quota.left_out += len(rows)
+                    continue
+                lines[place] = []
+            lines[place].append((start[rows], length[rows], name[rows], position[rows]))
+    quota.say(findings)
+    return lines
 
 
-def _places(kind: str, table: pd.DataFrame, numbers: dict[str, int]) -> dict[_Place, Int64s]:
-    """Which rows lie on which line: (device or host, its number, the line's number, its name)."""
+def _places(kind: str, table: pd.DataFrame, numbers: dict[str, int]) -> Iterator[tuple[_Place, Int64s]]:
+    """Which rows lie on which line: (device or host, its number, the line's number, its name). A line may come more than once."""
     if kind in (KERNELS, COPIES):
         agent = _texts(table, "agent")
         stream, queue = _texts(table, "stream"), _texts(table, "queue")
@@ -60,17 +74,14 @@ def _places(kind: str, table: pd.DataFrame, numbers: dict[str, int]) -> dict[_Pl
     else:
         keys = list(zip(_texts(table, "pid"), _texts(table, "tid"), [""] * len(table), strict=True))
     codes, seen = pd.factorize(pd.Series(keys, dtype=object))
-    out: dict[_Place, Int64s] = {}
     order = np.argsort(codes, kind="stable")
     bounds = codes[order].searchsorted(np.arange(len(seen) + 1))
     for number, (first, second, third) in enumerate(seen):
         rows = order[bounds[number] : bounds[number + 1]].astype(np.int64)
         if kind in (KERNELS, COPIES):
-            where = _stream(kind, numbers.get(first, 0), second, third)
+            yield _stream(kind, numbers.get(first, 0), second, third), rows
         else:
-            where = ("host", first, _whole(second, 0), f"thread {second}" if second else "")
-        out[where] = np.concatenate([out[where], rows]) if where in out else rows
-    return out
+            yield ("host", first, _whole(second, 0), f"thread {second}" if second else ""), rows
 
 
 def _stream(kind: str, device: int, stream: str, queue: str) -> _Place:
@@ -89,24 +100,35 @@ def _numbers(records: RocprofRecords) -> dict[str, int]:
             seen.update(dict.fromkeys(_texts(table, "agent")))
     out = {name: agent.gpu for name in seen if (agent := records.agents.get(name)) is not None and agent.gpu is not None}
     taken = set(out.values())
+    free = 0  # no number below it can be given: each GPU is asked about once
     for name in sorted((name for name in seen if name not in out), key=lambda name: (len(name), name)):
-        named = _whole(name.removeprefix("GPU "), -1) if name.startswith("GPU ") else -1
-        number = named if named >= 0 else next(i for i in range(len(seen) + len(taken) + 1) if i not in taken)
+        number = _whole(name.removeprefix("GPU "), -1) if name.startswith("GPU ") else -1
+        if number < 0:
+            while free in taken:
+                free += 1
+            number = free
         out[name] = number
         taken.add(number)
-    return {name: number for name, number in out.items() if number is not None}
+    return out
 
 
-def _process(
-    owner: _Place, lines: dict[_Place, Any], records: RocprofRecords, numbers: dict[str, int]
-) -> tuple[str, tuple[Any, ...]]:
-    what, number = owner
-    if what == "device":
-        found = next((records.agents[name] for name, one in numbers.items() if one == number and name in records.agents), None)
-        agent = found or Agent(number, ())
-        called = next((name for name, one in numbers.items() if one == number), "")
-        return f"/device:GPU:{number}", (*(stat(clean(key), value) for key, value in agent.facts), stat("agent", called))
-    several = len({where[1] for where in lines if where[0] == "host"}) > 1
+def _devices(records: RocprofRecords, numbers: dict[str, int]) -> dict[int, tuple[str, tuple[Stat, ...]]]:
+    """Name and stats of the process that stands for each GPU."""
+    called: dict[int, str] = {}
+    agents: dict[int, Agent] = {}
+    for name, number in numbers.items():
+        called.setdefault(number, name)
+        if name in records.agents:
+            agents.setdefault(number, records.agents[name])
+    out = {}
+    for number in {0, *called}:  # 0 is the GPU of records that name none
+        facts = agents[number].facts if number in agents else ()
+        stats = (*(stat(clean(key), value) for key, value in facts), stat("agent", called.get(number, "")))
+        out[number] = (f"/device:GPU:{number}", stats)
+    return out
+
+
+def _host(number: str, several: bool) -> tuple[str, tuple[Stat, ...]]:
     return f"/host:CPU process {number}" if several else "/host:CPU", ()
 
 
