@@ -24,8 +24,8 @@ from powertui.terminal import keymap
 from powertui.terminal.paced import PacedApp, ReturnType
 
 LONGEST_S = 1.0  # Enter is taken as acted upon after this, whatever became of it
-LOOK_AGAIN_S = 0.02  # how soon keys follow an answer: less than a frame
-TELL_AFTER_S = 1.0  # a person who waits for longer wants to know for what
+_LOOK_AGAIN_S = 0.02  # how soon keys follow an answer: less than a frame
+_TELL_AFTER_S = 1.0  # a person who waits for longer wants to know for what
 MOST_HELD = 1000  # keys: half a minute of a key that is held down. Whoever types more than this is not answering what is shown
 _SETTLED = ("enter", "space", "m", "left_parenthesis", "right_parenthesis")  # keys whose effect comes by messages between widgets
 _ASKING = (
@@ -161,13 +161,13 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
             return
         if self._look_timer is None:
             self._looks = 0
-            self._look_timer = self.set_interval(LOOK_AGAIN_S, self._look_again)
+            self._look_timer = self.set_interval(_LOOK_AGAIN_S, self._look_again)
 
     async def _look_again(self) -> None:
         self._looks += 1
         await self._replay()
         if self._held and self._awaited:
-            if self._looks == round(TELL_AFTER_S / LOOK_AGAIN_S):
+            if self._looks == round(_TELL_AFTER_S / _LOOK_AGAIN_S):
                 self.tell_waiting(f"Waiting for {self._awaited}, then your keys follow. Esc drops them.")
         elif self._look_timer is not None:
             self._look_timer.stop()
