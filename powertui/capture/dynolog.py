@@ -33,6 +33,8 @@ _REQUEST = struct.Struct("@iiq")  # what may be asked for (bits), count of pids 
 _ACTIVITIES = 2
 _CREDENTIALS = struct.Struct("@iII")  # pid, user, group
 _MOST = 1 << 16
+# Linux alone has it, and Kineto's daemon exists there alone; other systems check the types of this file.
+_O_PATH: int = getattr(os, "O_PATH", 0)
 _PAST = 64  # datagrams in one look: whoever sends more does not hold us up
 
 
@@ -86,7 +88,7 @@ class _Folder:
         self.shown = os.fsdecode(path)
         if not path.startswith(b"/"):
             raise self._refused("it is not a whole path", "with KINETO_IPC_SOCKET_DIR as a path that begins with /")
-        self.descriptor = os.open(b"/", os.O_PATH | os.O_CLOEXEC)
+        self.descriptor = os.open(b"/", _O_PATH | os.O_CLOEXEC)
         try:
             names = [name for name in path.split(b"/") if name]
             for name in names[:-1]:
@@ -106,7 +108,7 @@ class _Folder:
             follow = links_of_root and stat.S_ISLNK(state.st_mode) and state.st_uid == 0
             if stat.S_ISLNK(state.st_mode) and not follow:
                 raise self._refused(f"{os.fsdecode(name)} in it is a link", "with the folder's own path")
-            flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+            flags = _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
             self.descriptor = os.open(name, flags, dir_fd=parent)
         except OSError as error:
             why = error.strerror or str(error)
