@@ -33,7 +33,8 @@ KINDS = ("plain", "tmux", "screen")
 PATIENCE_S = 180.0  # a machine may be busy; nothing here takes a second
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = {0, 129, 130, 143}
-NO_COMMAND = 127
+JUNK = (2, 127)  # what bash says of keys that are no command
+NOTHING_TO_OPEN = 3
 STOPPED = 128 + signal.SIGTSTP, 128 + signal.SIGSTOP
 SHOUTS = (
     b"Traceback (most recent call last)",
@@ -277,7 +278,7 @@ class _Run:
     @property
     def ended(self) -> int | None:
         """The exit code with which the program came back to the shell. Keys that came after the end are commands to the shell."""
-        codes = [code for code, _ in self.place.returns()[1:] if code not in (*STOPPED, NO_COMMAND)]
+        codes = [code for code, _ in self.place.returns()[1:] if code not in (*STOPPED, *JUNK)]
         return codes[0] if codes and not _runs(self.place, self.place.pid()) else None
 
     @property
@@ -427,6 +428,10 @@ class _Run:
             self.until(lambda: False, "", 2.0)
         return f"state {state(pid)}\n" + self.output()[before:].decode(errors="replace")
 
+    def _was_refused(self) -> bool:
+        """Whether it said that there is nothing to open, before it drew: what it was to open had vanished by then."""
+        return self.ended == NOTHING_TO_OPEN and b"\x1b[?1049h" not in self.output() and b"powertui:" in self.output()
+
     def left_behind(self) -> list[str]:
         """Tracebacks anywhere, a torn terminal, a wrong exit code."""
         trouble = []
@@ -439,7 +444,7 @@ class _Run:
         returns = self.place.returns()
         if self.hung_up or self.ended is None:
             return trouble
-        if self.ended not in GOOD:
+        if self.ended not in GOOD and not self._was_refused():
             trouble.append(f"exit code {self.ended}\n" + output[-3000:].decode(errors="replace"))
         after = next((settings for code, settings in reversed(returns) if code == self.ended), "")
         if after != self.settings:
