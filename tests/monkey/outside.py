@@ -45,6 +45,7 @@ SHOUTS = (
     b"Fatal Python error",
 )
 OF_SCREEN = ("alternate screen", "bracketed paste", "focus")
+STOP_S = 10.0
 FG_S = 10.0  # then the line may have held half a sequence, which took the first key of `fg`
 CHANGES = ("vanish", "cut", "grow", "replace", "noise", "back")
 SCREENRC = "startup_message off\nvbell off\nescape ^_^_\naltscreen on\ndefutf8 on\ndefscrollback 0\n"
@@ -301,7 +302,9 @@ class _Run:
 
     def until_prompt(self) -> None:
         """All that the program wrote is there once the shell's next word is: tmux writes it down a moment later."""
-        if self.episode.outside != "screen":
+        if self.episode.outside == "screen":  # it draws the shell's words where it likes
+            self.until(lambda: not self.left_on(), "modes stay on", 20.0)
+        else:
             prompts = len(self.place.returns())
             self.until(lambda: self.output().count(b"monkey>") >= prompts, "the shell said nothing after its job", 20.0)
 
@@ -356,10 +359,14 @@ class _Run:
                 self.terminal.run(0.15)
 
     def _stop(self) -> None:
-        """Ctrl+Z. What comes after it is for the shell, so nothing does until it is known who has the terminal."""
+        """Ctrl+Z. What comes after it is for the shell, so nothing does until it is known who has the terminal.
+
+        One that comes while the terminal is being taken back is none: that it does not stop the program is no trouble.
+        """
         before = len(self.place.returns())
         self.terminal.write(b"\x1a")
-        self.until(lambda: len(self.place.returns()) > before or self.ended is not None, "Ctrl+Z did not lead back to the shell")
+        with contextlib.suppress(Trouble):
+            self.until(lambda: len(self.place.returns()) > before or self.ended is not None, "", STOP_S)
 
     def resume(self) -> None:
         """`fg` for as long as the shell has the terminal."""
