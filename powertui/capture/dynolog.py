@@ -25,7 +25,7 @@ from types import TracebackType
 
 from powertui.errors import CaptureError
 
-__all__ = ["Daemon", "User", "socket_of", "user_of"]
+__all__ = ["Daemon", "ProcessUser", "socket_of", "user_of"]
 
 NAME = b"\0dynolog\0"  # an abstract name, with the 0 at its end that Kineto gives it
 _HEAD = struct.Struct("@N32s")  # size of what follows, and of what kind it is: as the machine has them
@@ -39,17 +39,17 @@ _PAST = 64  # datagrams in one look: whoever sends more does not hold us up
 
 
 @dataclass(frozen=True)
-class User:
+class ProcessUser:
     """Whose files a process may touch."""
 
     user_id: int = field(default_factory=os.geteuid)
     group_id: int = field(default_factory=os.getegid)
 
 
-def user_of(pid: int) -> User:
+def user_of(pid: int) -> ProcessUser:
     """The user and group by which the kernel judges a process's access to files: the last of the four numbers of each."""
     fields = dict(line.partition(":")[::2] for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return User(int(fields["Uid"].split()[3]), int(fields["Gid"].split()[3]))
+    return ProcessUser(int(fields["Uid"].split()[3]), int(fields["Gid"].split()[3]))
 
 
 def socket_of(environ: dict[bytes, bytes]) -> bytes:
@@ -62,7 +62,7 @@ def socket_of(environ: dict[bytes, bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _files_as(user: User) -> Iterator[None]:
+def _files_as(user: ProcessUser) -> Iterator[None]:
     """What this thread does to files meanwhile, it does with this user's rights. Only root has to change anything for that."""
     if user.user_id == os.geteuid():
         yield
@@ -84,7 +84,7 @@ def _files_as(user: User) -> Iterator[None]:
 class _Folder:
     """The folder of the socket, opened once and checked: what happens to its name afterwards changes nothing."""
 
-    def __init__(self, path: bytes, user: User) -> None:
+    def __init__(self, path: bytes, user: ProcessUser) -> None:
         self.shown = os.fsdecode(path)
         if not path.startswith(b"/"):
             raise self._refused("it is not a whole path", "with KINETO_IPC_SOCKET_DIR as a path that begins with /")
@@ -115,7 +115,7 @@ class _Folder:
             raise CaptureError(f"Kineto cannot be waited for in {self.shown}: {why}.") from None
         os.close(parent)
 
-    def _check(self, user: User) -> None:
+    def _check(self, user: ProcessUser) -> None:
         state = os.fstat(self.descriptor)
         if state.st_uid not in (0, user.user_id):
             raise self._refused(f"it belongs to user {state.st_uid}", "with a folder that only its own user can write to")
@@ -148,9 +148,9 @@ class _Folder:
 class Daemon:
     """Answers one process with an order, once, and everybody else with nothing."""
 
-    def __init__(self, where: bytes, pid: int, order: str, user: User | None = None) -> None:
+    def __init__(self, where: bytes, pid: int, order: str, user: ProcessUser | None = None) -> None:
         self._where, self._pid, self._order = where, pid, order.encode()
-        self._user = user or User()  # who runs the process
+        self._user = user or ProcessUser()  # who runs the process
         self._folder: _Folder | None = None
         self._inode: tuple[int, int] | None = None
         self.asked = False  # by the process, whatever for

@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-__all__ = ["UNFINISHED", "FileState", "file_state", "remove", "set_aside", "settled_state"]
+__all__ = ["UNFINISHED", "ProfileState", "file_state", "remove", "set_aside", "settled_state"]
 
-FileState = Literal["absent", "incomplete", "complete"]
+ProfileState = Literal["absent", "incomplete", "complete"]
 
 UNFINISHED = ".part"  # appended to the name of a file that ends in the middle: no program takes it for a profile
 _MAX_FIELDS = 1_000_000  # a profile of a thousand hosts has some ten thousand; more are not walked through
@@ -22,7 +22,7 @@ _LONGEST_VARINT = 10  # bytes
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5  # wire types
 
 
-def file_state(path: Path) -> FileState:
+def file_state(path: Path) -> ProfileState:
     """Look at the ends of the outermost fields alone, which takes no time however large the file is."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -33,7 +33,7 @@ def file_state(path: Path) -> FileState:
         return "absent"
 
 
-def settled_state(path: Path, quiet_s: float) -> FileState:
+def settled_state(path: Path, quiet_s: float) -> ProfileState:
     """The state of a file that may still grow: "absent" when it does, since nobody can say yet."""
     state = file_state(path)
     if state != "incomplete":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from powertui.capture import profile_file
-from powertui.capture.profile_file import FileState
+from powertui.capture.profile_file import ProfileState
 from powertui.capture.servers import Server
 from powertui.errors import CaptureError, PowertuiError, UsageError
 from powertui.plain import plain
@@ -43,7 +43,7 @@ def via(written: str) -> str:
     return written
 
 
-def state(place: SessionPlace, server: Server) -> FileState:
+def state(place: SessionPlace, server: Server) -> ProfileState:
     """Whether the profile is where we see it: this machine wrote it, or the folder is shared."""
     path = place.file(server)
     until = time.monotonic() + (0.0 if server.address.here else _SHARED_S)

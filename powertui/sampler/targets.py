@@ -11,7 +11,7 @@ from powertui.errors import UsageError
 from powertui.sampler.credentials import KG_VARIABLES, Secret, find_password, read_secret_file
 from powertui.sampler.schemes import is_bmc
 from powertui.sampler.source import Options
-from powertui.sampler.urls import Address, Place, host_port, join_host_port, parse_url, place_of
+from powertui.sampler.urls import Address, MachinePlace, host_port, join_host_port, parse_url, place_of
 
 __all__ = ["Target", "targets"]
 
@@ -33,7 +33,7 @@ class _Login(NamedTuple):
     """
 
     scheme: str
-    place: Place
+    place: MachinePlace
     user: str
     file: str  # where its entry in the config file says that the password is
 
@@ -121,9 +121,9 @@ def targets(
     return found
 
 
-def _machines(wanted: Sequence[tuple[Address, NamedHost]]) -> dict[Place, str]:
+def _machines(wanted: Sequence[tuple[Address, NamedHost]]) -> dict[MachinePlace, str]:
     """The names that the config file has for machines. A machine that is named twice (IPMI and Redfish) keeps its first name."""
-    names: dict[Place, str] = {}
+    names: dict[MachinePlace, str] = {}
     for address, entry in wanted:
         if entry.name and is_bmc(address.scheme) and address.host:
             names.setdefault(place_of(address), entry.name)

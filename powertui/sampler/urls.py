@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 from powertui.errors import UsageError
 from powertui.sampler.schemes import usual_port
 
-__all__ = ["Address", "Place", "host_port", "join_host_port", "parse_url", "place_of"]
+__all__ = ["Address", "MachinePlace", "host_port", "join_host_port", "parse_url", "place_of"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*):(.*)", re.DOTALL)
 
@@ -37,7 +37,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Place:
+class MachinePlace:
     """Where an address leads, written in one way: BMC1. and bmc1:623 are one place for IPMI, two ports are two places.
 
     Behind one host there may be several machines, each on a port of its own (`ssh -L`, NAT).
@@ -50,13 +50,13 @@ class Place:
         return join_host_port(self.host, self.port)
 
 
-def place_of(address: Address) -> Place:
+def place_of(address: Address) -> MachinePlace:
     """Where this address leads."""
     try:
         host = str(ipaddress.ip_address(address.host))
     except ValueError:
         host = address.host.rstrip(".").lower()
-    return Place(host, None if address.port == usual_port(address.scheme) else address.port)
+    return MachinePlace(host, None if address.port == usual_port(address.scheme) else address.port)
 
 
 def join_host_port(host: str, port: int | None) -> str:

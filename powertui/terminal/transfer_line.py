@@ -23,7 +23,7 @@ _LOGIN_S = 5.0  # before that ssh's own question, if it has one, stands alone
 _ERASE = "\r\x1b[K"
 
 
-class TransferLine:
+class _TransferLine:
     """The line, for as long as one verb runs."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -99,7 +99,7 @@ def transfers_shown() -> Iterator[None]:
     if sys.stderr is None:
         yield
         return
-    line = TransferLine(sys.stderr)
+    line = _TransferLine(sys.stderr)
     try:
         with progress.listening(line.show):
             yield

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ASKING = ("powertui", "tests", "benchmarks", "scripts")
 
 # Asked for by these names in every module of a table: readers, tools, sources, verbs; a program's start.
-OF_A_TABLE = {"sniff", "load", "answer", "make", "arguments", "run", "main"}
+# `end_all` is what a signal asks of whoever started processes, where that was imported.
+OF_A_TABLE = {"sniff", "load", "answer", "make", "arguments", "run", "main", "end_all"}
 
 # The same of constants.
 OF_A_TABLE_TOO = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from powertui import units
 
 SILENCE_VARIABLE = "POWERTUI_REMOTE_TIMEOUT"
-RATE_VARIABLE = "POWERTUI_REMOTE_RATE"
+_RATE_VARIABLE = "POWERTUI_REMOTE_RATE"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def deadlines(environ: Mapping[str, str] = os.environ) -> Deadlines:
     usual = Deadlines()
     return Deadlines(
         _positive(environ.get(SILENCE_VARIABLE, ""), usual.silence_s),
-        _positive(environ.get(RATE_VARIABLE, ""), usual.min_rate),
+        _positive(environ.get(_RATE_VARIABLE, ""), usual.min_rate),
     )
 
 

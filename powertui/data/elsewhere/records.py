@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from powertui.data.elsewhere.store import RemoteState
 
-MAX_RECORD = 4096 + 64  # bytes: the longest path that Linux knows (PATH_MAX), and what stands before it
-MAX_LISTING = 256 << 20  # bytes unpacked: 200,000 names of 1,300 bytes
+_MAX_RECORD = 4096 + 64  # bytes: the longest path that Linux knows (PATH_MAX), and what stands before it
+_MAX_LISTING = 256 << 20  # bytes unpacked: 200,000 names of 1,300 bytes
 _UNPACKED_PIECE = 1 << 18
 _MAX_USELESS = 4 << 20  # packed bytes more than came out of them: gzip makes names smaller
 _FEED = 1 << 16  # packed bytes at once: what zlib leaves over is copied
@@ -21,7 +21,7 @@ _SECONDS = re.compile(rb"(-?)([0-9]{1,12})(?:\.([0-9]+))?")
 _MAX_NS = (1 << 63) - 1
 
 
-class Record(NamedTuple):
+class ListingRecord(NamedTuple):
     """One of them. `state` is None where size or time cannot be."""
 
     kind: str
@@ -59,32 +59,32 @@ def unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield made
 
 
-def records(pieces: Iterable[bytes]) -> Iterator[Record | None]:
+def records(pieces: Iterable[bytes]) -> Iterator[ListingRecord | None]:
     """Each record; None for what is none. Raises `EndlessListing`."""
     rest = b""
     total = 0
     too_long = False  # what stands in `rest` was refused already
     for piece in pieces:
         total += len(piece)
-        if total > MAX_LISTING:
+        if total > _MAX_LISTING:
             raise EndlessListing
         *lines, rest = (rest + piece).split(b"\0") if piece.strip(b"\0") else [rest, b""]
         for line in lines:
             if not too_long:
-                yield parsed(line)
+                yield _parsed(line)
             too_long = False
-        if len(rest) > MAX_RECORD:
+        if len(rest) > _MAX_RECORD:
             if not too_long:
                 yield None
             rest, too_long = b"", True
 
 
-def parsed(line: bytes) -> Record | None:
+def _parsed(line: bytes) -> ListingRecord | None:
     """One record; None for what is none."""
     words = line.split(b" ", 3)
-    if len(words) != 4 or len(line) > MAX_RECORD or not words[3]:
+    if len(words) != 4 or len(line) > _MAX_RECORD or not words[3]:
         return None
-    return Record(words[0].decode("ascii", "replace"), os.fsdecode(words[3]), state_from(words[1], words[2]))
+    return ListingRecord(words[0].decode("ascii", "replace"), os.fsdecode(words[3]), state_from(words[1], words[2]))
 
 
 def state_from(size: bytes, when: bytes) -> RemoteState | None:

@@ -354,7 +354,7 @@ def _refused(named: str, answer: str) -> UnreadableFile:
     return UnreadableFile(named, problem, hint=hint)
 
 
-def _entries(listing: RemoteListing, stream: Iterator[records.Record | None], answer: _Answer) -> Iterator[RemoteEntry]:
+def _entries(listing: RemoteListing, stream: Iterator[records.ListingRecord | None], answer: _Answer) -> Iterator[RemoteEntry]:
     """The entries of a listing as they come, and at the end what is missing of it. Raises only where nothing came at all."""
     count, ended = 0, False
     host = answer.host

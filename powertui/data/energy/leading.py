@@ -15,6 +15,7 @@ import numpy as np
 
 from powertui.data.energy import align, meeting
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.meeting import Span
 from powertui.data.model import PowerOnTrace, Scope
 
 RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
@@ -23,7 +24,6 @@ _SCOPES = {Scope.NODE: 0, Scope.PLUG: 0, Scope.GPU: 1, Scope.PACKAGE: 1, Scope.D
 _OTHER = 3
 _FARTHEST = (1 << 63) - 1  # ps: what int64 holds
 
-Span = tuple[int, int]
 _Key = tuple[bool, int, bool, bool, int, float, float]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from powertui.capture import dynolog, kineto, whole
-from powertui.capture.dynolog import Daemon, User
+from powertui.capture.dynolog import Daemon, ProcessUser
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.whole import Plan
 from powertui.errors import CaptureError, UsageError
@@ -165,7 +165,7 @@ def test_only_the_process_that_is_meant_gets_the_order(place: Path) -> None:
     assert [told for mine, told in answers if mine] == [b"ORDER=1\n", b"", count, b""], "it is told once"
 
 
-OTHER_USER = User(65534, 65534)
+OTHER_USER = ProcessUser(65534, 65534)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="acting for another user takes root")
 
 
@@ -177,7 +177,7 @@ def open_place() -> Iterator[Path]:
         yield Path(folder)
 
 
-def refusal(folder: Path, user: User | None = None) -> str:
+def refusal(folder: Path, user: ProcessUser | None = None) -> str:
     """Why no socket is bound in this folder."""
     with pytest.raises(CaptureError) as caught, Daemon(bytes(folder) + b"/dynolog", os.getpid(), "", user):
         pass
