@@ -65,7 +65,16 @@ def test_a_verb(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
         return 0
 
     examples = (("powertui toy --times 2", "says toy twice"),)
-    _module(monkeypatch, "powertui.verbs.toy", HELP="say toy", EXAMPLES=examples, arguments=arguments, run=run)
+    _module(
+        monkeypatch,
+        "powertui.verbs.toy",
+        HELP="say toy",
+        USAGE="[OPTIONS]",
+        ABOUT="Toys.",
+        EXAMPLES=examples,
+        arguments=arguments,
+        run=run,
+    )
     monkeypatch.setattr(verbs, "VERBS", (*verbs.VERBS, "toy"))
     assert cli.main(["toy", "--times", "2"]) == 0
     assert capsys.readouterr().out == "toy toy \n"

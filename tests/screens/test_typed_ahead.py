@@ -39,7 +39,7 @@ SCRIPTS = (
     ": e p o c h space 1 enter t", "3 down enter", "t o", "t F d o t enter down", "5 / d o t enter down", "t down down enter",
     "/ d o t enter b down enter", "m d d m 5 o", "m d d m t down enter", "6 down i", "5 right o", "5 d", "5 x", "7 ] ] o",
     ") i", ") ) t", "} } t", "T down enter escape", "2 w w d t o o", "/ d o t enter 6 s 2 n", "4 down enter 2",
-    "4 right right enter 2 t", "1 pagedown enter", "6 pagedown pagedown", "J i", "5 g g o", ": 3 0 m s - 3 1 m s enter t down",
+    "4 right right enter 2 t", "1 pagedown enter", "6 down down", "J i", "5 g g o", ": 3 0 m s - 3 1 m s enter t down",
     "/ n o t h i n g enter t", "6 o o down down enter i", "5 down down y 6 s", "t g", "3 t down",
 )  # fmt: skip
 

@@ -168,7 +168,7 @@ def test_a_profile_that_packs_well_is_read(tmp_path: Path) -> None:
 
 
 def test_events_without_number_are_refused_before_they_are_read(tmp_path: Path) -> None:
-    line = b"\x22\x00" * 100_000  # two bytes an event
+    line = b"\x22\x02\x12\x00" * 100_000  # two bytes an event
     body = b"\x12\x09/host:CPU" + b"\x1a" + varint(len(line)) + line
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(b"\x0a" + varint(len(body)) + body)
@@ -181,7 +181,7 @@ def test_events_without_number_are_refused_before_they_are_read(tmp_path: Path) 
 
 
 def test_metadata_without_number_is_refused_before_it_is_kept(tmp_path: Path) -> None:
-    body = b"\x12\x09/host:CPU" + b"\x22\x00" * 100_000
+    body = b"\x12\x09/host:CPU" + b"\x22\x02\x12\x00" * 100_000
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(b"\x0a" + varint(len(body)) + body)
     with pytest.raises(UnreadableFile, match="its metadata takes about") as error:

@@ -7,13 +7,15 @@ import os
 import random
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from powertui.data.energy import integrate, sensor
-from powertui.data.power import registry, source
+from powertui.data.gzip_stream import GzipStream
+from powertui.data.power import registry
 from powertui.errors import PowertuiError
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -79,10 +81,18 @@ def test_packed_and_recoded(data: Path, tmp_path: Path, name: str) -> None:
         )
 
 
+def unpacked(raw: bytes) -> Iterator[tuple[int, bytes]]:
+    """How much of the packed bytes was used, and what came out, piece by piece."""
+    stream = GzipStream(len(raw), lambda begin, end: raw[begin:end])
+    while not stream.ended:
+        piece = stream.unpack(1 << 20)
+        yield stream.done, piece
+
+
 def test_how_much_of_a_gzip_was_unpacked_is_never_more_than_there_is() -> None:
     """It is what tells a file that unpacks a thousand times from one that is only long."""
     packed = gzip.compress(bytes(5 << 20)) + gzip.compress(b"1,2\n" * 400_000)
-    places = [(at, len(piece)) for at, piece in source._unpacked(packed)]
+    places = [(at, len(piece)) for at, piece in unpacked(packed)]
     assert sum(size for _, size in places) == (5 << 20) + 1_600_000
     assert all(at <= len(packed) for at, _ in places)
     assert max(at for at, _ in places) > len(packed) - 100
@@ -91,7 +101,7 @@ def test_how_much_of_a_gzip_was_unpacked_is_never_more_than_there_is() -> None:
 
 def test_what_belongs_to_the_next_member_of_a_gzip_is_not_yet_unpacked() -> None:
     one, two = gzip.compress(b"1,2\n" * 100), gzip.compress(b"3,4\n" * 100)
-    assert [at for at, piece in source._unpacked(one + two) if piece] == [len(one), len(one + two)]
+    assert [at for at, piece in unpacked(one + two) if piece] == [len(one), len(one + two)]
 
 
 def test_a_cut_gzip_gives_what_came_before_the_cut(data: Path, tmp_path: Path) -> None:
