@@ -6,6 +6,7 @@ Args are kept as JSON text in one arena, where an event's position points, and a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from powertui.data.texts import Texts
 
 __all__ = ["ArgStats", "PairNames", "as_text", "clean", "stat"]
 
+# Halves of surrogate pairs that do not stand for a byte.
+_HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
 
 
@@ -131,8 +134,13 @@ def as_text(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that can be written anywhere: half a surrogate pair (JSON allows it) shows as ?."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    """Text that can be written anywhere: half a surrogate pair (JSON allows it) shows as ?, a byte that is no UTF-8 as U+FFFD.
+
+    Where text has to become the same bytes again, such bytes are kept as surrogates from DC80 on (`surrogateescape`).
+    """
+    if text.isascii():
+        return text
+    return _HALF_PAIR.sub("?", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class PairNames:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import json_events, json_times, registry, trace_json, trace_json_events
+from powertui.data.formats import json_events, json_stats, json_times, registry, trace_json, trace_json_events
 from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.errors import Cancelled, UnreadableFile
@@ -419,3 +419,10 @@ def test_a_ts_of_three_years_and_more_is_unix_time(base_us: float, known: bool) 
     clock = json_times.clock_of(base_us, None)
     assert clock.known is known
     assert not known or clock.mid_ns == round(base_us * 1000)
+
+
+def test_bytes_that_are_no_utf8_look_alike_however_they_came() -> None:
+    """The scanner keeps such bytes as surrogates, so that text can become the same bytes again; Python's decoder replaces them."""
+    kept = b"array.py:\xed\xa0\x80".decode("utf-8", "surrogateescape")
+    assert json_stats.clean(kept) == b"array.py:\xed\xa0\x80".decode("utf-8", "replace")
+    assert json_stats.clean("half a pair: \ud83d") == "half a pair: ?"
