@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
@@ -39,6 +40,7 @@ def test_the_real_program_in_a_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", outside.KINDS)
+@pytest.mark.skipif(not os.environ.get("POWERTUI_MONKEY_OUTSIDE"), reason="minutes long: POWERTUI_MONKEY_OUTSIDE=1 plays it")
 def test_the_real_program_as_a_job_of_a_shell(tmp_path: Path, kind: str) -> None:
     if kind != "plain" and shutil.which(kind) is None:
         pytest.skip(f"there is no {kind} here")
