@@ -20,7 +20,9 @@ from setuptools.command.sdist import sdist
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # setuptools before 70, which compiles in place (`setup.py build_ext`) and makes no wheels
+except (
+    ImportError
+):  # setuptools before 70, which compiles in place (`setup.py build_ext`) and makes no wheels
     bdist_wheel = None
 
 sys.path.append(str(Path(__file__).resolve().parent / "scripts"))
@@ -49,7 +51,10 @@ if bdist_wheel:
         def run(self):
             build = self.get_finalized_command("build_ext")
             build.run()
-            if not any(Path(build.get_ext_fullpath(ext.name)).exists() for ext in self.distribution.ext_modules or ()):
+            if not any(
+                Path(build.get_ext_fullpath(ext.name)).exists()
+                for ext in self.distribution.ext_modules or ()
+            ):
                 self.distribution.ext_modules = []
                 self.root_is_pure, self.plat_name_supplied, self.py_limited_api = True, False, False
             super().run()
@@ -70,7 +75,11 @@ class Source(sdist):
 shutil.rmtree("build/lib", ignore_errors=True)
 
 setup(
-    cmdclass={"build_ext": Scanners, "sdist": Source, **({"bdist_wheel": Wheel} if bdist_wheel else {})},
+    cmdclass={
+        "build_ext": Scanners,
+        "sdist": Source,
+        **({"bdist_wheel": Wheel} if bdist_wheel else {}),
+    },
     ext_modules=[
         Extension(
             name,
@@ -81,7 +90,10 @@ setup(
             optional=True,
         )
         for name, files in (
-            ("powertui.data.wire._scan", sorted(path.as_posix() for path in Path("powertui/data/wire/scan").glob("*.[ch]"))),
+            (
+                "powertui.data.wire._scan",
+                sorted(path.as_posix() for path in Path("powertui/data/wire/scan").glob("*.[ch]")),
+            ),
             ("powertui.data.formats._json_scan", ["powertui/data/formats/json_scan.c"]),
         )
     ],

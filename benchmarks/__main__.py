@@ -1,4 +1,6 @@
-"""`python -m benchmarks [topic …]`: run all benchmarks, or those named (scan, timeline, power …)."""
+"""`python -m benchmarks [topic …]`: run all benchmarks, or those named (scan, timeline,
+power …).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from benchmarks.harness import ROOT, machine
 
 def main() -> int:
     """Run each bench_*.py in turn; one that fails is said and does not stop the others."""
-    topics = sys.argv[1:] or sorted(p.stem.removeprefix("bench_") for p in (ROOT / "benchmarks").glob("bench_*.py"))
+    topics = sys.argv[1:] or sorted(
+        p.stem.removeprefix("bench_") for p in (ROOT / "benchmarks").glob("bench_*.py")
+    )
     print(f"## {machine()}")
     failed = []
     for topic in topics:

@@ -1,4 +1,6 @@
-"""Events to a file: CSV and Perfetto's JSON against pandas' own CSV writer, the memory that it takes, and how that grows."""
+"""Events to a file: CSV and Perfetto's JSON against pandas' own CSV writer, the memory that it
+takes, and how that grows.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ import numpy as np, pandas as pd
 from powertui.data import loading, logdir, window
 
 trace = loading.load_run(logdir.scan(sys.argv[1]).runs[0]).traces[0]
-cuts = list(window.of(trace, trace.span[0], trace.span[1] + 1).cuts())
+cuts = list(window.window_summary(trace, trace.span[0], trace.span[1] + 1).cuts())
 counts = [len(cut.events) for cut in cuts]
 start, duration, name = (np.concatenate([getattr(cut.events, which) for cut in cuts]) for which in ("start", "duration", "name"))
 names = np.array([trace.names.full(i) for i in range(len(trace.names))], object)
@@ -59,23 +61,36 @@ def main() -> None:
     table = Table(
         "Events to a file",
         [
-            "events", "pandas.to_csv: CPU s", "CSV: CPU s", "µs an event", "÷ pandas", "Perfetto: CPU s", "µs an event",
+            "events",
+            "pandas.to_csv: CPU s",
+            "CSV: CPU s",
+            "µs an event",
+            "÷ pandas",
+            "Perfetto: CPU s",
+            "µs an event",
             "above the peak of opening the run, MB",
         ],
-    )  # fmt: skip
+    )
     for events in SIZES:
         path = logdir_of(make(events))
         theirs, _ = script(PANDAS, path)
         ours, _ = script(OURS, path)
         rows = theirs["rows"]
         table.row(
-            f"{rows:,}", f"{theirs['csv']:.2f}", f"{ours['events']:.2f}", f"{1e6 * ours['events'] / rows:.2f}",
-            f"{ours['events'] / theirs['csv']:.2f}", f"{ours['perfetto']:.2f}", f"{1e6 * ours['perfetto'] / rows:.2f}",
+            f"{rows:,}",
+            f"{theirs['csv']:.2f}",
+            f"{ours['events']:.2f}",
+            f"{1e6 * ours['events'] / rows:.2f}",
+            f"{ours['events'] / theirs['csv']:.2f}",
+            f"{ours['perfetto']:.2f}",
+            f"{1e6 * ours['perfetto'] / rows:.2f}",
             f"{max(0, ours['beyond']) / MB:.0f}",
-        )  # fmt: skip
+        )
     table.note(
-        "powertui writes the date and time, too, and times exactly, to the picosecond, where pandas has floating-point numbers; "
-        "it disarms formulas. Making pandas' columns is not counted. Target: at most 1.0 times pandas."
+        "powertui writes the date and time, too, and times exactly, to the picosecond, where "
+        "pandas has floating-point numbers; "
+        "it disarms formulas. Making pandas' columns is not counted. Target: at most 1.0 times "
+        "pandas."
     )
     table.print()
 

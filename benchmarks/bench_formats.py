@@ -1,4 +1,6 @@
-"""Every format of profiles: bytes and events a second, bytes an event; beside json.load, gzip -dc and protobuf on the same file."""
+"""Every format of profiles: bytes and events a second, bytes an event; beside json.load, gzip -dc
+and protobuf on the same file.
+"""
 
 from __future__ import annotations
 
@@ -100,15 +102,22 @@ print(json.dumps({
 
 
 def pytorch(events: int) -> Path:
-    """A trace in PyTorch's form: operators with shapes, launches with their kernels, Python's frames."""
+    """A trace in PyTorch's form: operators with shapes, launches with their kernels, Python's
+    frames.
+    """
     path = GENERATED / f"pytorch-{events}.pt.trace.json"
     if path.exists():
         return path
     GENERATED.mkdir(exist_ok=True)
     lot = random.Random(events)
     with path.open("w") as file:
-        file.write('{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [\n')
-        file.writelines(",\n".join(lines) + ("\n" if last else ",\n") for lines, last in _lines(events, lot))
+        file.write(
+            '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], '
+            '"traceEvents": [\n'
+        )
+        file.writelines(
+            ",\n".join(lines) + ("\n" if last else ",\n") for lines, last in _lines(events, lot)
+        )
         file.write('], "baseTimeNanoseconds": 1745000000000000000}\n')
     return path
 
@@ -120,19 +129,47 @@ def _lines(events: int, lot: random.Random) -> Iterator[tuple[list[str], bool]]:
         for _ in range(min(2_000, (events - made + 3) // 4)):
             ts += lot.randrange(20, 200) / 8
             key = made + len(lines)
-            usual = {"ph": "X", "pid": 77, "tid": 77, "ts": round(ts, 3), "dur": lot.randrange(1, 9000) / 1000}
+            usual = {
+                "ph": "X",
+                "pid": 77,
+                "tid": 77,
+                "ts": round(ts, 3),
+                "dur": lot.randrange(1, 9000) / 1000,
+            }
             shapes = [[lot.randrange(1, 99), 1024], [1024, 4096]]
             launch = {"External id": key, "correlation": key}
             kernel = {
-                "device": 0, "stream": 7, "correlation": key, "grid": [4, 1, 1], "block": [64, 1, 1], "registers per thread": 32,
+                "device": 0,
+                "stream": 7,
+                "correlation": key,
+                "grid": [4, 1, 1],
+                "block": [64, 1, 1],
+                "registers per thread": 32,
                 "est. achieved occupancy %": 50,
-            }  # fmt: skip
-            operator = {"External id": key, "Input Dims": shapes, "Input type": ["float", "float"], "Sequence number": key}
+            }
+            operator = {
+                "External id": key,
+                "Input Dims": shapes,
+                "Input type": ["float", "float"],
+                "Sequence number": key,
+            }
             some = (
-                {**usual, "cat": "python_function", "name": f"train.py({key % 97}): step", "args": {"Python id": key}},
+                {
+                    **usual,
+                    "cat": "python_function",
+                    "name": f"train.py({key % 97}): step",
+                    "args": {"Python id": key},
+                },
                 {**usual, "cat": "cpu_op", "name": f"aten::op{key % 53}", "args": operator},
                 {**usual, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "args": launch},
-                {**usual, "cat": "kernel", "name": f"void kernel_{key % 31}<float, 4>(float*)", "pid": 0, "tid": 7, "args": kernel},
+                {
+                    **usual,
+                    "cat": "kernel",
+                    "name": f"void kernel_{key % 31}<float, 4>(float*)",
+                    "pid": 0,
+                    "tid": 7,
+                    "args": kernel,
+                },
             )
             lines += map(json.dumps, some)
         made += len(lines)
@@ -140,7 +177,9 @@ def _lines(events: int, lot: random.Random) -> Iterator[tuple[list[str], bool]]:
 
 
 def perfetto(events: int) -> Path:
-    """A trace by Perfetto's own message classes: begins and ends on eight threads, interned names."""
+    """A trace by Perfetto's own message classes: begins and ends on eight threads, interned
+    names.
+    """
     path = GENERATED / f"perfetto-{events}.pftrace"
     if path.exists():
         return path
@@ -163,7 +202,10 @@ def perfetto(events: int) -> Path:
             for number in range(begin, min(begin + 10_000, events)):
                 for kind in (1, 2):
                     packet = some.packet.add()
-                    packet.timestamp, packet.trusted_packet_sequence_id = 10**9 + number * 1000 + (kind - 1) * 500, 1
+                    packet.timestamp, packet.trusted_packet_sequence_id = (
+                        10**9 + number * 1000 + (kind - 1) * 500,
+                        1,
+                    )
                     packet.track_event.type, packet.track_event.track_uuid = kind, number % 8 + 1
                     if kind == 1:
                         packet.track_event.name_iid = number % 100 + 1
@@ -180,8 +222,14 @@ def chrome(events: int) -> Path:
             for row in range(events):
                 usual = f'"cat": "c", "pid": 1, "tid": {row % 8}, "ts": '
                 name = f'"name": "op {row % 97}"'
-                file.write(f'{{"ph": "B", {name}, {usual}{row * 8}.125, "args": {{"n": {row}, "what": "text"}}}},\n')
-                file.write(f'{{"ph": "E", {name}, {usual}{row * 8 + 5}.5}}{"," if row + 1 < events else ""}\n')
+                file.write(
+                    f'{{"ph": "B", {name}, {usual}{row * 8}.125, "args": {{"n": {row}, "what": '
+                    f'"text"}}}},\n'
+                )
+                file.write(
+                    f'{{"ph": "E", {name}, '
+                    f"{usual}{row * 8 + 5}.5}}{',' if row + 1 < events else ''}\n"
+                )
             file.write("]}\n")
     return path
 
@@ -212,46 +260,90 @@ def rocprof_json(events: int) -> Path:
     path = GENERATED / f"rocprof-{events}" / "2_results.json"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        kinds = [("NONE", []), ("KERNEL_DISPATCH", ["NONE", "COMPLETE"]), ("HIP_RUNTIME_API", ["hipMalloc", "hipLaunchKernel"])]
+        kinds = [
+            ("NONE", []),
+            ("KERNEL_DISPATCH", ["NONE", "COMPLETE"]),
+            ("HIP_RUNTIME_API", ["hipMalloc", "hipLaunchKernel"]),
+        ]
         kernels, calls = [], []
         for row in range(events // 2):
             at = 2_414_192_765_000_000 + row * 20_000
-            usual = {"size": 48, "operation": 1, "correlation_id": {"internal": row, "external": 0}, "thread_id": 77}
+            usual = {
+                "size": 48,
+                "operation": 1,
+                "correlation_id": {"internal": row, "external": 0},
+                "thread_id": 77,
+            }
             one = {"x": 64, "y": 1, "z": 1}
             told = {
-                "agent_id": {"handle": 902}, "queue_id": {"handle": 1}, "kernel_id": row % 31, "dispatch_id": row,
-                "workgroup_size": one, "grid_size": one,
-            }  # fmt: skip
+                "agent_id": {"handle": 902},
+                "queue_id": {"handle": 1},
+                "kernel_id": row % 31,
+                "dispatch_id": row,
+                "workgroup_size": one,
+                "grid_size": one,
+            }
             calls.append({**usual, "kind": 2, "start_timestamp": at, "end_timestamp": at + 4_000})
-            kernels.append({**usual, "kind": 1, "start_timestamp": at + 5_000, "end_timestamp": at + 15_000, "dispatch_info": told})
-        path.write_text(json.dumps({"rocprofiler-sdk-tool": [{
-            "metadata": {"pid": 77}, "agents": [{"id": {"handle": 902}, "type": 2, "name": "gfx942"}],
-            "strings": {"buffer_records": [{"kind": kind, "operations": names} for kind, names in kinds]},
-            "kernel_symbols": [{"kernel_id": row, "formatted_kernel_name": f"kernel_{row}"} for row in range(31)],
-            "buffer_records": {"kernel_dispatch": kernels, "hip_api": calls},
-        }]}))  # fmt: skip
+            kernels.append(
+                {
+                    **usual,
+                    "kind": 1,
+                    "start_timestamp": at + 5_000,
+                    "end_timestamp": at + 15_000,
+                    "dispatch_info": told,
+                }
+            )
+        path.write_text(
+            json.dumps(
+                {
+                    "rocprofiler-sdk-tool": [
+                        {
+                            "metadata": {"pid": 77},
+                            "agents": [{"id": {"handle": 902}, "type": 2, "name": "gfx942"}],
+                            "strings": {
+                                "buffer_records": [
+                                    {"kind": kind, "operations": names} for kind, names in kinds
+                                ]
+                            },
+                            "kernel_symbols": [
+                                {"kernel_id": row, "formatted_kernel_name": f"kernel_{row}"}
+                                for row in range(31)
+                            ],
+                            "buffer_records": {"kernel_dispatch": kernels, "hip_api": calls},
+                        }
+                    ]
+                }
+            )
+        )
     return path
 
 
 def aiu(events: int) -> Path:
-    """A trace as IBM's AIU tools write it: a bare list, begins and ends on a few streams, registers of the device in `attr`."""
+    """A trace as IBM's AIU tools write it: a bare list, begins and ends on a few streams, registers
+    of the device in `attr`.
+    """
     path = GENERATED / f"aiu-{events}.json"
     if not path.exists():
         with path.open("w") as file:
             file.write("[\n")
             for row in range(events):
-                attr = (
-                    f'{{"Power":"0x{row * 7919 & 0xFFFFFFFF:08x}","TS1":"0x{row:08x}","TS2":"0x{row:08x}","TS3":"0x{row + 9:08x}"}}'
+                attr = f'{{"Power":"0x{row * 7919 & 0xFFFFFFFF:08x}","TS1":"0x{row:08x}","TS2":"0x{row:08x}","TS3":"0x{row + 9:08x}"}}'  # noqa: E501
+                usual = (
+                    f'"name":"op_{row % 97} Cmpt '
+                    f'Exec","pid":0,"tid":{2009867741857745393 + row % 4}'
                 )
-                usual = f'"name":"op_{row % 97} Cmpt Exec","pid":0,"tid":{2009867741857745393 + row % 4}'
                 for phase, at in (("B", row * 8), ("E", row * 8 + 7)):
-                    file.write(f'{{"attr":{attr},{usual},"ph":"{phase}","ts":{1475000720166 + at}.077}},\n')
+                    file.write(
+                        f'{{"attr":{attr},{usual},"ph":"{phase}","ts":{1475000720166 + at}.077}},\n'
+                    )
             file.write('{"name":"end","ph":"i","pid":0,"tid":1,"ts":1475000720166.0}\n]\n')
     return path
 
 
 def old_tensorflow(events: int) -> Path:
-    """TensorFlow's trace protobuf up to 2.1: two devices, eight lines, a name and an argument in each event."""
+    """TensorFlow's trace protobuf up to 2.1: two devices, eight lines, a name and an argument in
+    each event.
+    """
     path = GENERATED / f"old-{events}" / "local.trace"
     if not path.exists():
         from tests.synthetic.xplane import blob, number
@@ -259,22 +351,40 @@ def old_tensorflow(events: int) -> Path:
         path.parent.mkdir(exist_ok=True)
         with path.open("wb") as file:
             for device in range(2):
-                lines = b"".join(blob(3, number(1, k) + blob(2, blob(1, b"line") + number(2, k))) for k in range(4))
-                file.write(blob(1, number(1, device) + blob(2, blob(1, f"/device:GPU:{device}".encode()) + lines)))
+                lines = b"".join(
+                    blob(3, number(1, k) + blob(2, blob(1, b"line") + number(2, k)))
+                    for k in range(4)
+                )
+                file.write(
+                    blob(
+                        1,
+                        number(1, device)
+                        + blob(2, blob(1, f"/device:GPU:{device}".encode()) + lines),
+                    )
+                )
             for row in range(events):
                 place = number(1, row % 2) + number(2, row // 2 % 4)
-                told = blob(3, b"op_%d" % (row % 97)) + number(9, row * 800_000) + number(10, 500_000)
-                file.write(blob(4, place + told + blob(11, blob(1, b"long_name") + blob(2, b"MatMul"))))
+                told = (
+                    blob(3, b"op_%d" % (row % 97)) + number(9, row * 800_000) + number(10, 500_000)
+                )
+                file.write(
+                    blob(4, place + told + blob(11, blob(1, b"long_name") + blob(2, b"MatMul")))
+                )
     return path
 
 
 def scalars(events: int) -> Path:
-    """tfevents: one record a value, as Keras writes them. A thousand records are repeated: checksums by hand are slow."""
+    """tfevents: one record a value, as Keras writes them.
+
+    A thousand records are repeated: checksums by hand are slow.
+    """
     path = GENERATED / f"scalars-{events}" / "events.out.tfevents.1700000000.node.1.0.v2"
     if not path.exists():
         from tests.synthetic.tfevents import write_scalars
 
-        write_scalars(path, [(1.7e9 + k, k, "batch_loss", 1 / (1 + k)) for k in range(1_000)], 1.7e9)
+        write_scalars(
+            path, [(1.7e9 + k, k, "batch_loss", 1 / (1 + k)) for k in range(1_000)], 1.7e9
+        )
         written = path.read_bytes()
         first = int.from_bytes(written[:8], "little") + 16  # the version's record stands once
         path.write_bytes(written + written[first:] * (events // 1_000 - 1))
@@ -285,19 +395,34 @@ def each_format() -> None:
     """One row for each, on files of as many events."""
     table = Table(
         f"Every format, {EACH:,} events",
-        ["file", "MB", "powertui: CPU s", "MB/s", "events/s", "B an event", "beside it", "CPU s", "its B an event"],
-    )  # fmt: skip
+        [
+            "file",
+            "MB",
+            "powertui: CPU s",
+            "MB/s",
+            "events/s",
+            "B an event",
+            "beside it",
+            "CPU s",
+            "its B an event",
+        ],
+    )
     packed = pytorch(EACH).with_suffix(".json.gz")
     if not packed.exists():
         with pytorch(EACH).open("rb") as source, gzip.open(packed, "wb", compresslevel=6) as target:
             shutil.copyfileobj(source, target, 1 << 20)
     rows = (
-        ("XPlane", make(EACH), "upb", UPB), ("PyTorch JSON", pytorch(EACH), "json.load", LOADS),
-        ("PyTorch JSON, gzip", packed, "gzip -dc", ""), ("Chrome JSON (B, E)", chrome(EACH), "json.load", LOADS),
-        ("Perfetto", perfetto(EACH), "upb", PROTOBUF), ("rocprofv3 CSV", rocprof_csv(EACH), "", ""),
-        ("rocprofv3 JSON", rocprof_json(EACH), "json.load", JUST_LOADS), ("AIU (B, E)", aiu(EACH), "json.load", JUST_LOADS),
-        ("TensorFlow ≤ 2.1", old_tensorflow(EACH), "", ""), ("tfevents, scalars", scalars(EACH), "", ""),
-    )  # fmt: skip
+        ("XPlane", make(EACH), "upb", UPB),
+        ("PyTorch JSON", pytorch(EACH), "json.load", LOADS),
+        ("PyTorch JSON, gzip", packed, "gzip -dc", ""),
+        ("Chrome JSON (B, E)", chrome(EACH), "json.load", LOADS),
+        ("Perfetto", perfetto(EACH), "upb", PROTOBUF),
+        ("rocprofv3 CSV", rocprof_csv(EACH), "", ""),
+        ("rocprofv3 JSON", rocprof_json(EACH), "json.load", JUST_LOADS),
+        ("AIU (B, E)", aiu(EACH), "json.load", JUST_LOADS),
+        ("TensorFlow ≤ 2.1", old_tensorflow(EACH), "", ""),
+        ("tfevents, scalars", scalars(EACH), "", ""),
+    )
     for what, path, other, code in rows:
         ours, _ = script(SCALARS if "tfevents" in path.name else OURS, path)
         size = (pytorch(EACH) if path == packed else path).stat().st_size / MB
@@ -308,10 +433,19 @@ def each_format() -> None:
         elif other:
             beside = (f"{run_process(['sh', '-c', f'gzip -dc {path} > /dev/null']).cpu_s:.2f}", "–")
         table.row(
-            what, f"{size:.0f}", f"{ours['cpu']:.2f}", f"{size / ours['cpu']:.0f}", f"{ours['events'] / ours['cpu']:,.0f}",
-            f"{ours['peak'] / ours['events']:.0f}", other or "–", *beside,
-        )  # fmt: skip
-    table.note("MB of gzip are those of its text. The CPU seconds of powertui hold its imports of formats (0.1 to 0.2 s).")
+            what,
+            f"{size:.0f}",
+            f"{ours['cpu']:.2f}",
+            f"{size / ours['cpu']:.0f}",
+            f"{ours['events'] / ours['cpu']:,.0f}",
+            f"{ours['peak'] / ours['events']:.0f}",
+            other or "–",
+            *beside,
+        )
+    table.note(
+        "MB of gzip are those of its text. The CPU seconds of powertui hold its imports of "
+        "formats (0.1 to 0.2 s)."
+    )
     table.print()
 
 
@@ -320,9 +454,21 @@ def main() -> None:
     each_format()
     table = Table(
         "JSON traces",
-        ["file", "events", "MB", "json.load: CPU s", "powertui: CPU s", "MB/s", "events/s", "÷ json.load", "without scanner: MB/s",
-         "÷ json.load's", "above the interpreter: B an event", "json.load's"],
-    )  # fmt: skip
+        [
+            "file",
+            "events",
+            "MB",
+            "json.load: CPU s",
+            "powertui: CPU s",
+            "MB/s",
+            "events/s",
+            "÷ json.load",
+            "without scanner: MB/s",
+            "÷ json.load's",
+            "above the interpreter: B an event",
+            "json.load's",
+        ],
+    )
     for events in JSON_EVENTS:
         path = pytorch(events)
         _json_row(table, path, "plain", path.stat().st_size)
@@ -332,7 +478,13 @@ def main() -> None:
             shutil.copyfileobj(source, target, 1 << 20)
     _json_row(table, packed, "gzip", path.stat().st_size)
     inflate = run_process(["gzip", "-dc", str(packed)]) if events <= 200_000 else None
-    alone = run_process([sys.executable, "-c", f"import gzip\nf = gzip.open({str(packed)!r})\nwhile f.read(1 << 20): pass"])
+    alone = run_process(
+        [
+            sys.executable,
+            "-c",
+            f"import gzip\nf = gzip.open({str(packed)!r})\nwhile f.read(1 << 20): pass",
+        ]
+    )
     table.note(
         f"Inflating the gzip file alone in Python costs {alone.cpu_s:.2f} s"
         + (f", gzip -dc {inflate.cpu_s:.2f} s" if inflate is not None else "")
@@ -341,7 +493,17 @@ def main() -> None:
     table.print()
 
     table = Table(
-        "Perfetto traces", ["events", "MB", "protobuf: CPU s", "powertui: CPU s", "MB/s", "÷ protobuf", "B an event", "protobuf's"]
+        "Perfetto traces",
+        [
+            "events",
+            "MB",
+            "protobuf: CPU s",
+            "powertui: CPU s",
+            "MB/s",
+            "÷ protobuf",
+            "B an event",
+            "protobuf's",
+        ],
     )
     by = ""
     for events in PERFETTO_EVENTS:
@@ -350,10 +512,19 @@ def main() -> None:
         ours, _ = script(OURS, path)
         by, size = theirs["by"], path.stat().st_size
         table.row(
-            f"{events:,}", f"{size / MB:.1f}", f"{theirs['cpu']:.2f}", f"{ours['cpu']:.2f}", f"{size / MB / ours['cpu']:.0f}",
-            f"{ours['cpu'] / theirs['cpu']:.2f}", f"{ours['peak'] / events:.0f}", f"{theirs['peak'] / events:.0f}",
-        )  # fmt: skip
-    table.note(f"protobuf ({by}) parses and counts; powertui pairs begins with ends and makes lines of them, too.")
+            f"{events:,}",
+            f"{size / MB:.1f}",
+            f"{theirs['cpu']:.2f}",
+            f"{ours['cpu']:.2f}",
+            f"{size / MB / ours['cpu']:.0f}",
+            f"{ours['cpu'] / theirs['cpu']:.2f}",
+            f"{ours['peak'] / events:.0f}",
+            f"{theirs['peak'] / events:.0f}",
+        )
+    table.note(
+        f"protobuf ({by}) parses and counts; powertui pairs begins with ends and makes lines "
+        "of them, too."
+    )
     table.print()
 
 
@@ -364,8 +535,16 @@ def _json_row(table: Table, path: Path, what: str, unpacked: int) -> None:
     assert ours["events"] == pure["events"], json.dumps([ours, pure])
     size = unpacked / MB
     table.row(
-        what, f"{ours['events']:,}", f"{size:.0f}", f"{theirs['cpu']:.2f}", f"{ours['cpu']:.2f}", f"{size / ours['cpu']:.0f}",
-        f"{ours['events'] / ours['cpu']:,.0f}", f"{ours['cpu'] / theirs['cpu']:.2f}", f"{size / pure['cpu']:.0f}",
+        what,
+        f"{ours['events']:,}",
+        f"{size:.0f}",
+        f"{theirs['cpu']:.2f}",
+        f"{ours['cpu']:.2f}",
+        f"{size / ours['cpu']:.0f}",
+        f"{ours['events'] / ours['cpu']:,.0f}",
+        f"{ours['cpu'] / theirs['cpu']:.2f}",
+        f"{size / pure['cpu']:.0f}",
         f"{theirs['cpu'] / pure['cpu']:.2f}",
-        f"{ours['peak'] / ours['events']:.0f}", f"{theirs['peak'] / ours['events']:.0f}",
-    )  # fmt: skip
+        f"{ours['peak'] / ours['events']:.0f}",
+        f"{theirs['peak'] / ours['events']:.0f}",
+    )

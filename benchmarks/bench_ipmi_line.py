@@ -1,6 +1,8 @@
-"""A BMC behind a hostile line: which share of the readings survives damaged packets and packets of somebody else.
+"""A BMC behind a hostile line: which share of the readings survives damaged packets and packets of
+somebody else.
 
-The line of tests/bmc/line.py, ten seeds of 37 readings each, timeout 1 s. No reading may be wrong and no login told as refused.
+The line of tests/bmc/line.py, ten seeds of 37 readings each, timeout 1 s. No reading may be wrong
+and no login told as refused.
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ def one(seed: int, flip: float, stray: float) -> tuple[int, int, int, int]:
     """(right, wrong, logins told as refused, tries to open)"""
     right = wrong = refused = tries = 0
     with Bmc(line=Line(seed=seed, flip=flip, stray=stray)) as bmc:
-        source = open_source(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=1.0))
+        source = open_source(
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+            Options(password=Secret("pw-viewer"), timeout=1.0),
+        )
         while not source.channels and tries < 5:
             tries += 1
             try:
@@ -54,11 +59,14 @@ def one(seed: int, flip: float, stray: float) -> tuple[int, int, int, int]:
 def main() -> None:
     """One row per line."""
     table = Table(
-        f"{SEEDS} × {READINGS} readings over a hostile line", ["line", "survive", "wrong", "told as refused", "tries to open", "s"]
+        f"{SEEDS} × {READINGS} readings over a hostile line",
+        ["line", "survive", "wrong", "told as refused", "tries to open", "s"],
     )
     for name, flip, stray in LINES:
         begin = time.perf_counter()
-        right, wrong, refused, tries = map(sum, zip(*(one(seed, flip, stray) for seed in range(SEEDS)), strict=True))
+        right, wrong, refused, tries = map(
+            sum, zip(*(one(seed, flip, stray) for seed in range(SEEDS)), strict=True)
+        )
         count, seconds = SEEDS * READINGS, time.perf_counter() - begin
         table.row(
             name,

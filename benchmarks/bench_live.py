@@ -1,6 +1,8 @@
-"""The live screen: bytes per tick at 200×50, for one BMC and for 64, against sending the whole screen each time.
+"""The live screen: bytes per tick at 200×50, for one BMC and for 64, against sending the whole
+screen each time.
 
-The BMCs are the tests' own, over UDP on loopback; the screen runs in a pty that answers like a terminal.
+The BMCs are the tests' own, over UDP on loopback; the screen runs in a pty that answers like a
+terminal.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ CHANNELS = int(os.environ.get("POWERTUI_BENCH_CHANNELS", "10"))  # of the week
 
 
 def measure(hosts: int) -> tuple[float, int, int, float]:
-    """(bytes per tick, bytes of a full repaint, readings, CPU share of the screen) with so many BMCs."""
+    """(bytes per tick, bytes of a full repaint, readings, CPU share of the screen) with so many
+    BMCs.
+    """
     from tests.bmc.rmcpplus import Bmc
     from tests.e2e.terminal import Terminal, environment
 
@@ -44,8 +48,20 @@ def measure(hosts: int) -> tuple[float, int, int, float]:
         password.write_text("pw-viewer\n")
         password.chmod(0o600)
         output = Path(folder, "power.csv")
-        arguments = [part for bmc in bmcs for part in ("--source", f"ipmi://viewer@{bmc.host}:{bmc.port}")]
-        command = [sys.executable, "-m", "powertui", "live", *arguments, "--password-file", str(password), "-o", str(output)]
+        arguments = [
+            part for bmc in bmcs for part in ("--source", f"ipmi://viewer@{bmc.host}:{bmc.port}")
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "powertui",
+            "live",
+            *arguments,
+            "--password-file",
+            str(password),
+            "-o",
+            str(output),
+        ]
         env = environment(extra={"PYTHONPATH": str(ROOT)})
         try:
             with Terminal(command, size=SIZE, env=env) as terminal:
@@ -69,9 +85,11 @@ def measure(hosts: int) -> tuple[float, int, int, float]:
 
 
 def first_frame(hosts: int, tries: int = 5) -> tuple[float, float, float]:
-    """(s until the screen stands, CPU s of it, s that an interpreter takes to import a screen) with so many silent hosts.
+    """(s until the screen stands, CPU s of it, s that an interpreter takes to import a screen) with
+    so many silent hosts.
 
-    The hosts take every packet and answer none, as a BMC behind a firewall does; each is asked in all three protocols.
+    The hosts take every packet and answer none, as a BMC behind a firewall does; each is asked in
+    all three protocols.
     """
     from tests.bmc.rmcpplus import Bmc
     from tests.e2e.terminal import Terminal, environment
@@ -83,17 +101,30 @@ def first_frame(hosts: int, tries: int = 5) -> tuple[float, float, float]:
         password.write_text("pw-viewer\n")
         password.chmod(0o600)
         words = [part for bmc in bmcs for part in ("--host", f"{bmc.host}:{bmc.port}")]
-        words += ["--user", "viewer", "--password-file", str(password), "-o", str(Path(folder, "power.csv"))]
+        words += [
+            "--user",
+            "viewer",
+            "--password-file",
+            str(password),
+            "-o",
+            str(Path(folder, "power.csv")),
+        ]
         env = environment(extra={"PYTHONPATH": str(ROOT)})
         for _ in range(tries):
-            with Terminal([sys.executable, "-m", "powertui", "live", *words], size=SIZE, env=env) as terminal:
+            with Terminal(
+                [sys.executable, "-m", "powertui", "live", *words], size=SIZE, env=env
+            ) as terminal:
                 terminal.wait_for("waiting for the first reading")
                 stands.append(time.monotonic() - terminal.started)
                 cpu.append(_cpu(terminal.pid))
                 terminal.press("q")
                 terminal.wait_exit()
             begin = time.monotonic()
-            subprocess.run([sys.executable, "-c", "import powertui.screens.shell, powertui.screens.live"], env=env, check=True)
+            subprocess.run(
+                [sys.executable, "-c", "import powertui.screens.shell, powertui.screens.live"],
+                env=env,
+                check=True,
+            )
             alone.append(time.monotonic() - begin)
     return statistics.median(stands), statistics.median(cpu), statistics.median(alone)
 
@@ -143,9 +174,15 @@ print(before, resident())
 
 
 def week(channels: int, seconds: int = _WEEK) -> list[tuple[int, int]]:
-    """(bytes at the beginning, at the end) of the recorder's process and of the screen's, after so long at 1 Hz."""
+    """(bytes at the beginning, at the end) of the recorder's process and of the screen's, after so
+    long at 1 Hz.
+    """
     running = [
-        subprocess.Popen([sys.executable, "-c", code + _MEASURE, str(channels), str(seconds)], stdout=subprocess.PIPE, cwd=ROOT)
+        subprocess.Popen(
+            [sys.executable, "-c", code + _MEASURE, str(channels), str(seconds)],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+        )
         for code in (_RECORDER, _SCREEN)
     ]
     answers = [process.communicate()[0].split() for process in running]
@@ -166,7 +203,13 @@ def main() -> None:
     )
     for hosts in (1, 64):
         per_tick, repaint, _, share = measure(hosts)
-        table.row(hosts, f"{per_tick:,.0f}", f"{repaint:,}", f"{per_tick / repaint:.3f}", f"{share:.1%} of a core")
+        table.row(
+            hosts,
+            f"{per_tick:,.0f}",
+            f"{repaint:,}",
+            f"{per_tick / repaint:.3f}",
+            f"{share:.1%} of a core",
+        )
     table.note("Target: at most 4,096 bytes per tick.")
     table.print()
     table = Table(
@@ -175,7 +218,9 @@ def main() -> None:
     )
     for hosts in (1, 64):
         stands, cpu, alone = first_frame(hosts)
-        table.row(hosts, f"{stands:.2f} s", f"{cpu:.2f} s", f"{alone:.2f} s", f"{stands / alone:.2f}")
+        table.row(
+            hosts, f"{stands:.2f} s", f"{cpu:.2f} s", f"{alone:.2f} s", f"{stands / alone:.2f}"
+        )
     table.note("Target: 0.5 s, whatever the hosts do.")
     table.print()
     table = Table(
@@ -195,7 +240,12 @@ def main() -> None:
     for name, seconds in (("a day", 86400), ("a week", _WEEK)):
         (recorder, recorded), (screen, shown) = week(CHANNELS, seconds)
         growth = (recorded + shown - recorder - screen) / CHANNELS
-        cells = (f"{part / mb:.0f} MB" for part in (recorder, recorded, screen, shown, recorded + shown))
+        cells = (
+            f"{part / mb:.0f} MB" for part in (recorder, recorded, screen, shown, recorded + shown)
+        )
         table.row(name, CHANNELS, *cells, f"{growth / 1e3:.0f} kB")
-    table.note("Target: a week of 100 channels in less than 200 MB. POWERTUI_BENCH_CHANNELS=100 measures it whole (ten minutes).")
+    table.note(
+        "Target: a week of 100 channels in less than 200 MB. POWERTUI_BENCH_CHANNELS=100 "
+        "measures it whole (ten minutes)."
+    )
     table.print()

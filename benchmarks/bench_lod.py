@@ -1,7 +1,9 @@
-"""A frame of the timeline, without the terminal: what the level-of-detail index costs to build, to keep and to ask.
+"""A frame of the timeline, without the terminal: what the level-of-detail index costs to build, to
+keep and to ask.
 
-Every figure stands beside the way without an index, in the same run: one pass of numpy over the events of the same lanes. The
-profiles are one recording played again and again (see make_big), so all three sizes look alike on the screen.
+Every figure stands beside the way without an index, in the same run: one pass of numpy over the
+events of the same lanes. The profiles are one recording played again and again (see make_big), so
+all three sizes look alike on the screen.
 """
 
 from __future__ import annotations
@@ -17,7 +19,19 @@ from benchmarks.harness import Table
 from benchmarks.make_big import make
 from powertui.data.formats import registry
 from powertui.data.lod import Forest
-from powertui.data.model import PS_PER_S, Epochs, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries, Run, Sensor, Steps, Trace
+from powertui.data.model import (
+    PS_PER_S,
+    Epochs,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+    Run,
+    Sensor,
+    Steps,
+    Trace,
+)
 from powertui.data.tools import op_stats
 from powertui.terminal import glyphs, theme
 from powertui.view.paint import Cells, Inks, levels, paint, palette
@@ -52,14 +66,20 @@ def ms(action: Callable[[], object], rounds: int = ROUNDS) -> float:
 
 
 def busiest(forest: Forest, count: int) -> list[int]:
-    """The lanes with the most events; the same ones again where a profile has fewer than a screen has rows."""
-    sizes = [int(forest.tracks[t].lanes[d + 1] - forest.tracks[t].lanes[d]) for t, d in forest.lanes]
+    """The lanes with the most events; the same ones again where a profile has fewer than a screen
+    has rows.
+    """
+    sizes = [
+        int(forest.tracks[t].lanes[d + 1] - forest.tracks[t].lanes[d]) for t, d in forest.lanes
+    ]
     order = sorted(range(len(sizes)), key=lambda lane: -sizes[lane])
     return [order[i % min(len(order), count)] for i in range(count)]
 
 
 def one_pass(forest: Forest, edges: Int64s, lanes: list[int]) -> int:
-    """The same question without an index: every event of every lane into its cell, and the longest of each cell."""
+    """The same question without an index: every event of every lane into its cell, and the longest
+    of each cell.
+    """
     width = int(edges[1] - edges[0])
     cells = len(edges) - 1
     total = 0
@@ -96,22 +116,42 @@ def part_of(model: TimelineModel, part: int) -> Viewport:
 
 def frames() -> None:
     """Build, memory, and frames of the whole run and of parts of it."""
-    built = Table("The index", ["events", "build", "per million events", "index bytes an event", "with the columns"])
-    columns = ["events", "part of the run", "index", "index and painting", "one pass over the events", "ratio"]
+    built = Table(
+        "The index",
+        ["events", "build", "per million events", "index bytes an event", "with the columns"],
+    )
+    columns = [
+        "events",
+        "part of the run",
+        "index",
+        "index and painting",
+        "one pass over the events",
+        "ratio",
+    ]
     asked = Table(f"One frame: {LANES} lanes of {CELLS} cells", columns)
     look = palette(theme.get("dark", "256"), glyphs.UNICODE)
     whole: dict[int, float] = {}
     for size in SIZES:
         trace = load(size)
         begin = time.perf_counter()
-        forest = Forest.of(trace)
+        forest = Forest.from_trace(trace)
         seconds = time.perf_counter() - begin
         events = forest.events
         each = forest.nbytes / events
-        held = sum(c.nbytes for t in forest.tracks for c in (t.events.start, t.events.duration, t.events.name, t.events.place))
+        held = sum(
+            c.nbytes
+            for t in forest.tracks
+            for c in (t.events.start, t.events.duration, t.events.name, t.events.place)
+        )
         whole_each = each + held / events
-        built.row(f"{events:,}", f"{seconds:.2f} s", f"{seconds / events * 1e9:.0f} ms", f"{each:.1f}", f"{whole_each:.1f}")
-        model = TimelineModel.of(Run("r", "", (trace,), (Steps.none(),), (Epochs(),)), 0)
+        built.row(
+            f"{events:,}",
+            f"{seconds:.2f} s",
+            f"{seconds / events * 1e9:.0f} ms",
+            f"{each:.1f}",
+            f"{whole_each:.1f}",
+        )
+        model = TimelineModel.from_run(Run("r", "", (trace,), (Steps.none(),), (Epochs(),)), 0)
         lanes = busiest(forest, LANES)
         for part in (1, 100, 10_000):
             view = part_of(model, part)
@@ -119,12 +159,28 @@ def frames() -> None:
             full = ms(partial(draw, model, view, lanes, look))
             plain = ms(partial(one_pass, forest, view.edges(), lanes), 3)
             whole[size] = full if part == 1 else whole[size]
-            asked.row(f"{events:,}", f"1/{part:,}", f"{query:.2f} ms", f"{full:.2f} ms", f"{plain:.1f} ms", f"{plain / query:.1f}")
+            asked.row(
+                f"{events:,}",
+                f"1/{part:,}",
+                f"{query:.2f} ms",
+                f"{full:.2f} ms",
+                f"{plain:.1f} ms",
+                f"{plain / query:.1f}",
+            )
         if size == SIZES[-1]:
-            table, search = ms(partial(op_stats.of, trace), 1), ms(partial(model.search, "Conv2D"), 3)
-            asked.note(f"The op table of all {events:,} events: {table:.0f} ms; a search over all names: {search:.0f} ms.")
+            table, search = (
+                ms(partial(op_stats.op_stats, trace), 1),
+                ms(partial(model.search, "Conv2D"), 3),
+            )
+            asked.note(
+                f"The op table of all {events:,} events: {table:.0f} ms; a search over all "
+                f"names: {search:.0f} ms."
+            )
     times = whole[SIZES[-1]] / whole[SIZES[0]]
-    asked.note(f"Whole run, {SIZES[-1]:,} events against {SIZES[0]:,}: {times:.2f} times the time of a frame.")
+    asked.note(
+        f"Whole run, {SIZES[-1]:,} events against {SIZES[0]:,}: {times:.2f} times the time of "
+        "a frame."
+    )
     built.print()
     asked.print()
 
@@ -153,7 +209,10 @@ def power() -> None:
     for label, length in (("a day", seconds), ("an hour", 3600), ("a minute", 60)):
         view = day if length == seconds else day.fit(noon, noon + length * PS_PER_S)
         edges = half_edges(view)
-        quick, slow = ms(partial(curve.envelope, edges)), ms(partial(one_by_one, times, watts, edges), 3)
+        quick, slow = (
+            ms(partial(curve.envelope, edges)),
+            ms(partial(one_by_one, times, watts, edges), 3),
+        )
         table.row(label, f"{quick:.2f} ms", f"{slow:.1f} ms", f"{slow / quick:.0f}")
     table.print()
 

@@ -1,7 +1,8 @@
-"""What many names and epochs cost: the op table and search of a million names, thirty thousand epochs.
+"""What many names and epochs cost: the op table and search of a million names, thirty thousand
+epochs.
 
-Each is measured at several sizes, so that growth shows. The screen is the real program in a pty, with a heartbeat of 2 ms
-inside it: the longest pause is how long a key could have waited.
+Each is measured at several sizes, so that growth shows. The screen is the real program in a pty,
+with a heartbeat of 2 ms inside it: the longest pause is how long a key could have waited.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def columns() -> None:
     table = Table(f"Names in a profile of {EVENTS:,} events, in CPU s", heads)
     for names in NAMES:
         trace = list(registry.load(str(make_big.make(EVENTS, names))))[-1]
-        stats = op_stats.of(trace)
+        stats = op_stats.op_stats(trace)
 
         def fresh(stats: op_stats.OpStats, key: str) -> None:
             stats._order.clear()
@@ -65,19 +66,26 @@ def columns() -> None:
             *(
                 f"{least_cpu_s(TURNS, action):.2f}"
                 for action in (
-                    partial(op_stats.of, trace), partial(fresh, stats, "self"), partial(fresh, stats, "name"),
-                    partial(fresh, stats, "type"), partial(stats.matching, "conv2d_7"), partial(search.find, trace, "conv2d"),
-                    partial(search.find, trace, r"conv2d.*\.\d7", regex=True), partial(search.find, trace, "e"),
+                    partial(op_stats.op_stats, trace),
+                    partial(fresh, stats, "self"),
+                    partial(fresh, stats, "name"),
+                    partial(fresh, stats, "type"),
+                    partial(stats.matching, "conv2d_7"),
+                    partial(search.find, trace, "conv2d"),
+                    partial(search.find, trace, r"conv2d.*\.\d7", regex=True),
+                    partial(search.find, trace, "e"),
                 )
             ),
-        )  # fmt: skip
+        )
     table.note("Target for a million names: the table and a search within 1.5 s.")
     table.print()
 
 
 @dataclass(frozen=True)
 class Answered:
-    """Seconds until an answer stood on the screen, and the longest pause of the screen until then."""
+    """Seconds until an answer stood on the screen, and the longest pause of the screen
+    until then.
+    """
 
     table: float
     escape: float
@@ -86,7 +94,10 @@ class Answered:
 
 
 def silence(terminal: Terminal, seconds: float) -> None:
-    """Read until nothing came for so long. Whether the program rests cannot be asked: the heartbeat in it never does."""
+    """Read until nothing came for so long.
+
+    Whether the program rests cannot be asked: the heartbeat in it never does.
+    """
     since = time.monotonic()
     while time.monotonic() - since < seconds:
         if terminal.read(0.02) > 0:
@@ -100,7 +111,9 @@ def on_screen(path: Path) -> Answered:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "pauses.json")
         env = environment(extra={"PYTHONPATH": str(ROOT)})
-        with Terminal([sys.executable, "-c", PROGRAM, str(path), str(out)], size=SIZE, env=env) as terminal:
+        with Terminal(
+            [sys.executable, "-c", PROGRAM, str(path), str(out)], size=SIZE, env=env
+        ) as terminal:
 
             def until(keys: str, text: str) -> float:
                 begin = time.monotonic()
@@ -109,7 +122,10 @@ def on_screen(path: Path) -> Answered:
                 return time.monotonic() - begin
 
             terminal.wait_for(
-                lambda shown: "host:CPU" in shown and " % of " not in shown and "reading" not in shown.lower(), limit=240
+                lambda shown: (
+                    "host:CPU" in shown and " % of " not in shown and "reading" not in shown.lower()
+                ),
+                limit=240,
             )
             silence(terminal, 1.0)
             counted = until("t", "shares: self time")
@@ -133,8 +149,15 @@ def screens() -> None:
     table = Table(f"Keys while names are counted, {EVENTS:,} events, worst of {TURNS}", heads)
     for names in NAMES:
         runs = [on_screen(make_big.make(EVENTS, names)) for _ in range(TURNS)]
-        worst = [max(getattr(run, field) for run in runs) for field in ("table", "escape", "search", "pause_ms")]
-        table.row(f"{names:,}" if names else "870", *(f"{value:.2f} s" for value in worst[:3]), f"{worst[3]:.0f} ms")
+        worst = [
+            max(getattr(run, field) for run in runs)
+            for field in ("table", "escape", "search", "pause_ms")
+        ]
+        table.row(
+            f"{names:,}" if names else "870",
+            *(f"{value:.2f} s" for value in worst[:3]),
+            f"{worst[3]:.0f} ms",
+        )
     table.note("Targets: 1.5 s for table and search, keys answered within 100 ms meanwhile.")
     table.print()
 
@@ -143,15 +166,34 @@ def training(count: int) -> tuple[FoundSteps, list[EventLog], Clock, int]:
     """So many epochs of three steps, with the scalars of training and validation."""
     start = np.arange(3 * count, dtype=np.int64) * 10**10
     number, epoch = np.tile(np.arange(3), count), np.repeat(np.arange(count), 3).astype(np.int32)
-    steps = Steps(number, start, np.full(len(start), 9 * 10**9, np.int64), epoch, ["train"] * len(start), "generated")
+    steps = Steps(
+        number,
+        start,
+        np.full(len(start), 9 * 10**9, np.int64),
+        epoch,
+        ["train"] * len(start),
+        "generated",
+    )
     zero = 1_700_000_000 * 10**9
     logs = []
     for group, later in (("train", 0), ("validation", 3000)):
         wall = zero + np.arange(1, count + 1, dtype=np.int64) * 3 * 10**7 + later
-        series = ScalarSeries("", group, "epoch_loss", np.arange(count, dtype=np.int64), wall, np.linspace(1, 0, count))
+        series = ScalarSeries(
+            "",
+            group,
+            "epoch_loss",
+            np.arange(count, dtype=np.int64),
+            wall,
+            np.linspace(1, 0, count),
+        )
         path = f"{group}/events.out.tfevents.1700000000.vm.1.2.v2"
         logs.append(EventLog(path, group, (series,), int(wall[0]), int(wall[-1]), zero))
-    return FoundSteps(steps, marks.join([]), True), logs, Clock(zero, zero + 10, "generated"), int(start[-1]) + 10**10
+    return (
+        FoundSteps(steps, marks.join([]), True),
+        logs,
+        Clock(zero, zero + 10, "generated"),
+        int(start[-1]) + 10**10,
+    )
 
 
 def many_epochs() -> None:
@@ -161,13 +203,16 @@ def many_epochs() -> None:
     from tests.synthetic import traces
 
     table = Table(
-        "Epochs of three steps, with scalars of training and validation", ["epochs", "placed", "µs an epoch", "clock from them"]
+        "Epochs of three steps, with scalars of training and validation",
+        ["epochs", "placed", "µs an epoch", "clock from them"],
     )
     for count in (3_000, 10_000, 30_000):
         found, logs, clock, end = training(count)
         trace = traces.trace({("/host:CPU", "python"): [(0, end, "x")]})
         placed = median_s(3, partial(epochs.place, replace(trace, clock=clock), found, logs))
-        timed = median_s(3, partial(clocks.find, trace, None, logs, steps=found.steps, epoch_num=True))
+        timed = median_s(
+            3, partial(clocks.find, trace, None, logs, steps=found.steps, epoch_num=True)
+        )
         table.row(f"{count:,}", f"{placed:.2f} s", f"{placed / count * 1e6:.0f}", f"{timed:.2f} s")
     table.note("Target: 30,000 epochs within 1 s.")
     table.print()

@@ -1,7 +1,9 @@
-"""The list of runs while it is looked at: what it costs to stand there, and how soon a run that comes is in it.
+"""The list of runs while it is looked at: what it costs to stand there, and how soon a run that
+comes is in it.
 
-A real program on a real pseudo-terminal. Idle is processor time by the kernel's account (all threads), of the time by the clock.
-Runs come in two places: beside the others, and as a further session deep inside one that has been there for long.
+A real program on a real pseudo-terminal. Idle is processor time by the kernel's account (all
+threads), of the time by the clock. Runs come in two places: beside the others, and as a further
+session deep inside one that has been there for long.
 """
 
 from __future__ import annotations
@@ -35,7 +37,16 @@ def main() -> None:
     """10, 100 and 1,000 runs."""
     table = Table(
         "The list of runs while it is looked at",
-        ["runs", "idle: CPU", "of a core", "bytes", "new run beside them", "worst", "new session in a run", "worst"],
+        [
+            "runs",
+            "idle: CPU",
+            "of a core",
+            "bytes",
+            "new run beside them",
+            "worst",
+            "new session in a run",
+            "worst",
+        ],
     )
     for count in COUNTS:
         with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +55,9 @@ def main() -> None:
             runs = sorted((root / "trainings").iterdir())
             session = next((runs[0] / "plugins" / "profile").iterdir())
             env = environment(extra={"XDG_STATE_HOME": folder, "LANG": "C.UTF-8"})
-            with Terminal([sys.executable, "-m", "powertui", str(root)], size=SIZE, env=env) as terminal:
+            with Terminal(
+                [sys.executable, "-m", "powertui", str(root)], size=SIZE, env=env
+            ) as terminal:
                 terminal.wait_for(rf"{count:,} runs")
                 terminal.wait_for(lambda shown: "still to be read" not in shown, 600.0)
                 terminal.settle(1.0)
@@ -59,11 +72,27 @@ def main() -> None:
                     beside.append(_seen(terminal, coming, root / "trainings" / coming.name))
                     coming = Path(folder) / f"2031_01_0{number + 1}_00_00_00"
                     shutil.copytree(session, coming)
-                    inside.append(_seen(terminal, coming, runs[(number * 7919 + 5) % count] / "plugins" / "profile" / coming.name))
+                    inside.append(
+                        _seen(
+                            terminal,
+                            coming,
+                            runs[(number * 7919 + 5) % count] / "plugins" / "profile" / coming.name,
+                        )
+                    )
                 terminal.press("q")
                 terminal.wait_exit()
-            seen = [f"{of(times):.2f} s" for times in (beside, inside) for of in (statistics.median, max)]
-            table.row(f"{count:,}", f"{idle:.2f} s in {took:.0f} s", f"{idle / took:.2%}", f"{said:,}", *seen)
+            seen = [
+                f"{of(times):.2f} s"
+                for times in (beside, inside)
+                for of in (statistics.median, max)
+            ]
+            table.row(
+                f"{count:,}",
+                f"{idle:.2f} s in {took:.0f} s",
+                f"{idle / took:.2%}",
+                f"{said:,}",
+                *seen,
+            )
     table.note("Targets: 0.5 % of a core, 2 s.")
     table.print()
 

@@ -1,7 +1,8 @@
-"""Sampling a BMC: what a reading costs, how steady the ticks are, a hundred hosts at once, and the CPU that it takes.
+"""Sampling a BMC: what a reading costs, how steady the ticks are, a hundred hosts at once, and the
+CPU that it takes.
 
-All against the test BMC of tests/bmc on loopback, in a process of its own, so that what is compared is the clients.
-`POWERTUI_BENCH_SECONDS` shortens the steady runs (default 60).
+All against the test BMC of tests/bmc on loopback, in a process of its own, so that what is compared
+is the clients. `POWERTUI_BENCH_SECONDS` shortens the steady runs (default 60).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ bmcs = [Bmc().start() for _ in range({count})]
 print(*[b.port for b in bmcs], flush=True)
 sys.stdin.read()
 """
-# python-ipmi as its documentation shows it. Suite 3: it derives the keys of suite 17 so that no BMC answers.
+# python-ipmi as its documentation shows it. Suite 3: it derives the keys of suite 17 so that no BMC
+# answers.
 _PLAIN = """
 import time, pyipmi, pyipmi.interfaces
 interface = pyipmi.interfaces.create_interface("rmcpplus", cipher_suite=3)
@@ -52,7 +54,9 @@ ipmi.open()
 def bmcs(count: int) -> Iterator[list[int]]:
     """Ports of so many BMCs."""
     code = _SERVER.format(root=str(ROOT), count=count)
-    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -72,21 +76,42 @@ def per_read(port: int) -> None:
     table = Table("One power reading", ["client", "median", "p99", "against ipmitool"])
     ours: dict[str, list[float]] = {}
     for name, sensors in (("powertui, DCMI", ()), ("powertui, SDR sensor", ("Total Power",))):
-        source = open_source(f"ipmi://viewer@127.0.0.1:{port}", Options("viewer", Secret("pw-viewer"), sensors=sensors))
+        source = open_source(
+            f"ipmi://viewer@127.0.0.1:{port}",
+            Options("viewer", Secret("pw-viewer"), sensors=sensors),
+        )
         source.open()
         ours[name] = [_timed(source.read) for _ in range(1000)]
         source.close()
     code = _PLAIN.format(port=port) + (
-        "import json\nout = []\nfor _ in range(1000):\n    begin = time.perf_counter()\n    ipmi.get_power_reading(1)\n"
+        "import json\nout = []\nfor _ in range(1000):\n    begin = time.perf_counter()\n    "
+        "ipmi.get_power_reading(1)\n"
         "    out.append(time.perf_counter() - begin)\nprint(json.dumps(out))"
     )
     ours["python-ipmi's plain loop, DCMI"] = json.loads(python(code).stdout)
     if shutil.which("ipmitool"):
-        words = ["ipmitool", "-I", "lanplus", "-H", "127.0.0.1", "-p", str(port), "-U", "viewer", "-E", "-L", "USER", "-C", "17"]
+        words = [
+            "ipmitool",
+            "-I",
+            "lanplus",
+            "-H",
+            "127.0.0.1",
+            "-p",
+            str(port),
+            "-U",
+            "viewer",
+            "-E",
+            "-L",
+            "USER",
+            "-C",
+            "17",
+        ]
         env = {**os.environ, "IPMI_PASSWORD": "pw-viewer"}
 
         def tool() -> None:
-            subprocess.run([*words, "dcmi", "power", "reading"], env=env, capture_output=True, check=True)
+            subprocess.run(
+                [*words, "dcmi", "power", "reading"], env=env, capture_output=True, check=True
+            )
 
         ours["ipmitool, a process per reading"] = [_timed(tool) for _ in range(60)]
     reference = statistics.median(next(reversed(ours.values())))
@@ -111,9 +136,16 @@ def _timed(action: object) -> float:
 
 
 def starts(path: Path) -> list[float]:
-    """When each request was sent, by the recording itself. Without the last one, which is out of rhythm."""
+    """When each request was sent, by the recording itself.
+
+    Without the last one, which is out of rhythm.
+    """
     with path.open() as file:
-        rows = [r for r in csv.DictReader(line for line in file if not line.startswith("#")) if r["quality"] == "ok"]
+        rows = [
+            r
+            for r in csv.DictReader(line for line in file if not line.startswith("#"))
+            if r["quality"] == "ok"
+        ]
     return [float(r["mono_s"]) - float(r["rtt_s"]) / 2 for r in rows][:-1]
 
 
@@ -127,24 +159,30 @@ def off_grid(times: list[float], interval: float) -> list[float]:
 def steady(port: int) -> None:
     """1 Hz, 10 Hz, the library's thread, and a loop that sleeps, all at the same time."""
     jitter = Table(
-        f"Steadiness over {SECONDS:g} s", ["recorder", "readings", "p50 off its grid", "p99 off its grid", "gaps and missed ticks"]
+        f"Steadiness over {SECONDS:g} s",
+        ["recorder", "readings", "p50 off its grid", "p99 off its grid", "gaps and missed ticks"],
     )
     cost = Table("CPU while recording one BMC", ["what", "share of one core"])
     code = _PLAIN.format(port=port) + (
         f"import json\nout, end = [], time.monotonic() + {SECONDS}\n"
-        "while time.monotonic() < end:\n    out.append(time.monotonic())\n    ipmi.get_power_reading(1)\n    time.sleep(0.1)\n"
+        "while time.monotonic() < end:\n    out.append(time.monotonic())\n    "
+        "ipmi.get_power_reading(1)\n    time.sleep(0.1)\n"
         "print(json.dumps(out))"
     )
     library = (
         "import os, time, powertui\nos.environ['IPMI_PASSWORD'] = 'pw-viewer'\n"
         f"with powertui.record({{path!r}}, source='ipmi://viewer@127.0.0.1:{port}') as power:\n"
-        f"    time.sleep(1); begin = time.process_time(); time.sleep({SECONDS}); print(time.process_time() - begin)"
+        f"    time.sleep(1); begin = time.process_time(); time.sleep({SECONDS}); "
+        "print(time.process_time() - begin)"
     )
     with tempfile.TemporaryDirectory() as folder:
         paths = {interval: Path(folder) / f"{interval}.csv" for interval in (1.0, 0.1)}
         recorders = {
             interval: RecorderProcess(
-                [(f"ipmi://viewer@127.0.0.1:{port}", OPTIONS)], path=str(path), interval=interval, stream=False
+                [(f"ipmi://viewer@127.0.0.1:{port}", OPTIONS)],
+                path=str(path),
+                interval=interval,
+                stream=False,
             )
             for interval, path in paths.items()
         }
@@ -157,11 +195,15 @@ def steady(port: int) -> None:
             text=True,
             cwd=ROOT,
         )
-        before = {interval: cpu_seconds(recorder.pid or 0) for interval, recorder in recorders.items()}
+        before = {
+            interval: cpu_seconds(recorder.pid or 0) for interval, recorder in recorders.items()
+        }
         begin = time.monotonic()
         time.sleep(SECONDS)
         passed = time.monotonic() - begin
-        after = {interval: cpu_seconds(recorder.pid or 0) for interval, recorder in recorders.items()}
+        after = {
+            interval: cpu_seconds(recorder.pid or 0) for interval, recorder in recorders.items()
+        }
         for interval, recorder in recorders.items():
             (channel,) = (recorder.stop() or {})["channels"]
             times = starts(paths[interval])
@@ -169,7 +211,11 @@ def steady(port: int) -> None:
             name = f"powertui record, {1 / interval:g} Hz"
             troubles = f"{channel['gaps']} and {channel['missed']}"
             jitter.row(
-                name, len(times), f"{statistics.median(off) * 1e3:.2f} ms", f"{off[int(len(off) * 0.99)] * 1e3:.2f} ms", troubles
+                name,
+                len(times),
+                f"{statistics.median(off) * 1e3:.2f} ms",
+                f"{off[int(len(off) * 0.99)] * 1e3:.2f} ms",
+                troubles,
             )
             cost.row(name, f"{(after[interval] - before[interval]) / passed:.2%}")
         plain = json.loads(loop.communicate()[0])
@@ -182,7 +228,9 @@ def steady(port: int) -> None:
             f"{off[int(len(off) * 0.99)] * 1e3:.2f} ms",
             f"drifts: {lost} readings fewer",
         )
-        cost.row("powertui.record() in a script, 1 Hz", f"{float(thread.communicate()[0]) / SECONDS:.2%}")
+        cost.row(
+            "powertui.record() in a script, 1 Hz", f"{float(thread.communicate()[0]) / SECONDS:.2%}"
+        )
     jitter.print()
     cost.note("A training script may lose 0.5 % of one core to it.")
     cost.print()

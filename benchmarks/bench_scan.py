@@ -1,4 +1,6 @@
-"""Reading a profile: the scan, the memory up to a first picture, the report, the imports, and how all that grows."""
+"""Reading a profile: the scan, the memory up to a first picture, the report, the imports, and how
+all that grows.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,7 @@ started, cpu = time.perf_counter(), time.process_time()
 
 def picture(run):
     trace = run.traces[0]
-    forest = Forest.of(trace)
+    forest = Forest.from_trace(trace)
     lo, hi = trace.span
     edges = lo + (hi - lo) * np.arange(161, dtype=np.int64) // 160
     return trace, int(forest.frame(edges, range(min(40, len(forest.lanes)))).count.sum())
@@ -94,7 +96,7 @@ if sys.argv[2] == "search":
     from powertui.data import search
     from powertui.data.tools import op_stats
 
-    table, hits = op_stats.of(trace), search.find(trace, "Conv2D")
+    table, hits = op_stats.op_stats(trace), search.find(trace, "Conv2D")
 print(json.dumps({"events": trace.event_count, "imports_s": started - begin, "drawn_s": now - started, "drawn_cpu_s": cpu}))
 """
 
@@ -112,8 +114,15 @@ def _env(pure: bool) -> dict[str, str]:
 
 
 def report(path: Path, *, pure: bool = False, repeats: int = 3) -> tuple[float, Usage]:
-    """`powertui report PATH --json`, from process start to its end: median wall seconds, and one run's account."""
-    runs = [run_process([sys.executable, "-m", "powertui", "report", str(path), "--json"], env=_env(pure)) for _ in range(repeats)]
+    """`powertui report PATH --json`, from process start to its end: median wall seconds, and one
+    run's account.
+    """
+    runs = [
+        run_process(
+            [sys.executable, "-m", "powertui", "report", str(path), "--json"], env=_env(pure)
+        )
+        for _ in range(repeats)
+    ]
     if any(run.code for run in runs):
         raise RuntimeError(f"powertui report {path.name}: exit code {runs[0].code}")
     runs.sort(key=lambda run: run.wall_s)
@@ -129,7 +138,8 @@ def scan_table() -> None:
     """1. The scan against reading the bytes and against protobuf."""
     path = make(BIG)
     table = Table(
-        "Scan of ten million events", ["what", "s (median)", "s (best)", "÷ read()", "÷ protobuf", "events/s (median)", "(best)"]
+        "Scan of ten million events",
+        ["what", "s (median)", "s (best)", "÷ read()", "÷ protobuf", "events/s (median)", "(best)"],
     )
     found, _ = script(SCAN, path, 7, "parse")
     pure, _ = script(SCAN, make(BIG // 10), 3, "", pure=True)
@@ -146,25 +156,48 @@ def scan_table() -> None:
         rate = (
             ("–", "–")
             if name.startswith("read")
-            else (f"{found['events'] / median / 1e6:.1f} M", f"{found['events'] / best / 1e6:.1f} M")
+            else (
+                f"{found['events'] / median / 1e6:.1f} M",
+                f"{found['events'] / best / 1e6:.1f} M",
+            )
         )
-        table.row(name, f"{median:.3f}", f"{best:.3f}", f"{median / read:.2f}", f"{median / parse:.3f}", *rate)
+        table.row(
+            name,
+            f"{median:.3f}",
+            f"{best:.3f}",
+            f"{median / read:.2f}",
+            f"{median / parse:.3f}",
+            *rate,
+        )
     median, best = statistics.median(pure["scan"]), min(pure["scan"])
     rates = (f"{pure['events'] / median / 1e6:.2f} M", f"{pure['events'] / best / 1e6:.2f} M")
     table.row(
-        "scan to columns, pure (1 M events)", f"{median:.3f}", f"{best:.3f}", "–", f"{10 * median / parse:.2f} (scaled)", *rates
+        "scan to columns, pure (1 M events)",
+        f"{median:.3f}",
+        f"{best:.3f}",
+        "–",
+        f"{10 * median / parse:.2f} (scaled)",
+        *rates,
     )
     table.note(
-        f"{found['events']:,} events, {found['bytes']:,} bytes, made from {recording()[0]} (benchmarks/make_big.py). Targets: "
+        f"{found['events']:,} events, {found['bytes']:,} bytes, made from {recording()[0]} "
+        "(benchmarks/make_big.py). Targets: "
         f"scan ÷ protobuf <= 0.2, >= 30 M events/s on a quiet core."
     )
     table.print()
 
 
 def memory_table() -> None:
-    """2. Peak memory and time up to a first drawable timeline, and the memory behind the op table and a search."""
+    """2.
+
+    Peak memory and time up to a first drawable timeline, and the memory behind the op table and a
+    search.
+    """
     table = Table(
-        "Up to a drawn timeline (load, steps, level of detail, one frame), and then the op table and a search",
+        (
+            "Up to a drawn timeline (load, steps, level of detail, one frame), and then the op "
+            "table and a search"
+        ),
         [
             "events",
             "decoder",
@@ -180,21 +213,42 @@ def memory_table() -> None:
     _, start = script(DRAW, logdir_of(make(1000)), "whole")
     for events, pure in ((BIG // 100, False), (BIG // 10, False), (BIG, False), (BIG // 10, True)):
         path = make(events)
-        found, _ = script(SCAN.replace("perf_counter", "process_time"), path, 3 if pure else 7, "", pure=pure)
+        found, _ = script(
+            SCAN.replace("perf_counter", "process_time"), path, 3 if pure else 7, "", pure=pure
+        )
         scan = statistics.median(found["scan"])
-        for what, mode in (("first part", "stream"), ("whole", "whole"), ("and `t`, `/`", "search")):
-            runs = sorted((script(DRAW, logdir_of(path), mode, pure=pure) for _ in range(3)), key=lambda run: run[0]["drawn_cpu_s"])
+        for what, mode in (
+            ("first part", "stream"),
+            ("whole", "whole"),
+            ("and `t`, `/`", "search"),
+        ):
+            runs = sorted(
+                (script(DRAW, logdir_of(path), mode, pure=pure) for _ in range(3)),
+                key=lambda run: run[0]["drawn_cpu_s"],
+            )
             found, usage = runs[1]
             assert mode == "stream" or found["events"] == events, "events were left out"
             cpu, peak = found["drawn_cpu_s"], usage.peak_bytes
-            each = (f"{peak / events:.1f}", f"{(peak - start.peak_bytes) / events:.1f}") if mode != "stream" else ("", "")
+            each = (
+                (f"{peak / events:.1f}", f"{(peak - start.peak_bytes) / events:.1f}")
+                if mode != "stream"
+                else ("", "")
+            )
             table.row(
-                f"{found['events']:,}", "pure" if pure else "compiled", what, f"{found['drawn_s']:.2f}", f"{cpu:.2f}",
-                f"{cpu / scan:.2f}" if mode == "whole" else "", f"{peak / MB:.0f}", *each,
-            )  # fmt: skip
+                f"{found['events']:,}",
+                "pure" if pure else "compiled",
+                what,
+                f"{found['drawn_s']:.2f}",
+                f"{cpu:.2f}",
+                f"{cpu / scan:.2f}" if mode == "whole" else "",
+                f"{peak / MB:.0f}",
+                *each,
+            )
     table.note(
-        f"The file is read in windows and not part of the memory. An empty start, of 1,000 events: {start.peak_bytes / MB:.0f} MB. "
-        "Targets for ten million events: 2.0 times the bare scan, 30 bytes an event, 45 with the op table and a search."
+        "The file is read in windows and not part of the memory. An empty start, of 1,000 "
+        f"events: {start.peak_bytes / MB:.0f} MB. "
+        "Targets for ten million events: 2.0 times the bare scan, 30 bytes an event, 45 with "
+        "the op table and a search."
     )
     table.print()
 
@@ -211,7 +265,9 @@ def report_table() -> None:
     for name, path in targets:
         for decoder, pure in (("compiled", False), ("pure", True)):
             wall, usage = report(path, pure=pure)
-            table.row(name, decoder, f"{wall:.2f}", f"{usage.cpu_s:.2f}", f"{usage.peak_bytes / MB:.0f}")
+            table.row(
+                name, decoder, f"{wall:.2f}", f"{usage.cpu_s:.2f}", f"{usage.peak_bytes / MB:.0f}"
+            )
     table.note("Targets for keras_cifar: 1.5 s compiled, 4 s pure.")
     table.print()
 
@@ -225,10 +281,20 @@ def report_table() -> None:
     ):
         wall = _wall(code)
         table.row(name, f"{wall:.3f}", f"{wall - empty:.3f}")
-    for name, argv in (("powertui --version", ["--version"]), ("powertui demo --report --json", ["demo", "--report", "--json"])):
-        walls = [run_process([sys.executable, "-m", "powertui", *argv], env=_env(False)) for _ in range(5)]
+    for name, argv in (
+        ("powertui --version", ["--version"]),
+        ("powertui demo --report --json", ["demo", "--report", "--json"]),
+    ):
+        walls = [
+            run_process([sys.executable, "-m", "powertui", *argv], env=_env(False))
+            for _ in range(5)
+        ]
         wall = statistics.median(run.wall_s for run in walls)
-        table.row(name, f"{wall:.3f}" if not any(run.code for run in walls) else "failed", f"{wall - empty:.3f}")
+        table.row(
+            name,
+            f"{wall:.3f}" if not any(run.code for run in walls) else "failed",
+            f"{wall - empty:.3f}",
+        )
     table.print()
 
 
@@ -258,12 +324,20 @@ def growth_table() -> None:
         scan, size = min(found["scan"]), path.stat().st_size
         _, usage = report(logdir_of(path))
         table.row(
-            f"{events:,}", f"{scan:.4f}", f"{1e9 * scan / events:.1f}", f"{usage.cpu_s:.2f}",
-            f"{1e6 * (usage.cpu_s - nothing.cpu_s) / events:.2f}", f"{usage.peak_bytes / MB:.0f}", f"{size / MB:.0f}",
+            f"{events:,}",
+            f"{scan:.4f}",
+            f"{1e9 * scan / events:.1f}",
+            f"{usage.cpu_s:.2f}",
+            f"{1e6 * (usage.cpu_s - nothing.cpu_s) / events:.2f}",
+            f"{usage.peak_bytes / MB:.0f}",
+            f"{size / MB:.0f}",
             f"{(usage.peak_bytes - nothing.peak_bytes) / events:.0f}",
-        )  # fmt: skip
+        )
     start = f"{nothing.cpu_s:.2f} s CPU, {nothing.peak_bytes / MB:.0f} MB"
-    table.note(f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). The file is never mapped.")
+    table.note(
+        f"The start: a report on 1,000 events takes {start} (Python, numpy, the package). The "
+        "file is never mapped."
+    )
     table.print()
 
 

@@ -1,6 +1,8 @@
-"""How long the screens stop answering while a run is read: the longest pause of the event loop, beside that of a plain application.
+"""How long the screens stop answering while a run is read: the longest pause of the event loop,
+beside that of a plain application.
 
-A heartbeat of 2 ms runs inside the real program in a pty, from its first screen until four seconds after the run stands.
+A heartbeat of 2 ms runs inside the real program in a pty, from its first screen until four seconds
+after the run stands.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def pauses(path: Path) -> tuple[float, float, int]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "pauses.json")
         env = environment(extra={"PYTHONPATH": str(ROOT)})
-        with Terminal([sys.executable, "-c", PROGRAM, str(path), str(out)], size=(200, 50), env=env) as terminal:
+        with Terminal(
+            [sys.executable, "-c", PROGRAM, str(path), str(out)], size=(200, 50), env=env
+        ) as terminal:
             terminal.wait_for("host:CPU")
             terminal.run(4.0)
             terminal.press("q")
@@ -66,13 +70,21 @@ def pauses(path: Path) -> tuple[float, float, int]:
 
 def main() -> None:
     """Measure and print."""
-    table = Table("Longest pause, worst of three starts", ["what", "while reading", "afterwards", f"beyond {LIMIT_MS} ms"])
+    table = Table(
+        "Longest pause, worst of three starts",
+        ["what", "while reading", "afterwards", f"beyond {LIMIT_MS} ms"],
+    )
     profiles = [("demo", ROOT / "powertui" / "demo" / "data")]
     if EXTRA_DATA.is_dir():
         profiles.append(("keras_cifar", EXTRA_DATA / "own" / "keras_cifar"))
     profiles.append((f"generated, {EVENTS:,} events", Path(make_big.make(EVENTS))))
     for name, path in profiles:
         runs = [pauses(path) for _ in range(3)]
-        table.row(name, f"{max(r[0] for r in runs):.0f} ms", f"{max(r[1] for r in runs):.0f} ms", sum(r[2] for r in runs))
+        table.row(
+            name,
+            f"{max(r[0] for r in runs):.0f} ms",
+            f"{max(r[1] for r in runs):.0f} ms",
+            sum(r[2] for r in runs),
+        )
     table.note(f"Limit: {LIMIT_MS} ms while a run is read.")
     table.print()

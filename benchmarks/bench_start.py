@@ -1,4 +1,5 @@
-"""How long until an answer: `--version` against an empty Python, the first picture of the demo against an empty Textual program.
+"""How long until an answer: `--version` against an empty Python, the first picture of the demo
+against an empty Textual program.
 
 What is compared runs in turns, so that whatever else the machine does strikes both alike.
 """
@@ -13,12 +14,17 @@ from benchmarks.harness import ROOT, Table, run_process
 
 TURNS = 15
 # What an installer writes into bin/powertui.
-COMMAND = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from powertui.__main__ import main; sys.exit(main())"
+COMMAND = (
+    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from powertui.__main__ import main; "
+    "sys.exit(main())"
+)
 VERSION_LIMIT, PICTURE_LIMIT = 2.0, 2.5
 
 
 def picture(command: list[str]) -> tuple[float, float]:
-    """Seconds from the start of the process to its first picture, and the processor's time until then."""
+    """Seconds from the start of the process to its first picture, and the processor's time until
+    then.
+    """
     from tests.e2e.terminal import Terminal, environment
 
     with Terminal(command, size=SIZE, env=environment(extra={"PYTHONPATH": str(ROOT)})) as terminal:
@@ -34,7 +40,8 @@ def run(command: list[str]) -> tuple[float, float]:
 
 def main() -> None:
     """Both tables."""
-    # Without -S an editable install makes the empty Python slow, and the ratio small. -m is Python's own search.
+    # Without -S an editable install makes the empty Python slow, and the ratio small. -m is
+    # Python's own search.
     bare, powertui = [sys.executable, "-S"], [sys.executable, "-m", "powertui"]
     table = Table(
         f"Until an answer (median and least of {TURNS} turns)",
@@ -53,11 +60,14 @@ def main() -> None:
             middle, least = statistics.median(whole[which]), min(whole[which])
             table.row(
                 name,
-                f"{middle:.3f}", f"{middle / statistics.median(whole[0]):.2f}",
-                f"{least:.3f}", f"{least / min(whole[0]):.2f}",
-                f"{cpu[which]:.3f}", f"{cpu[which] / cpu[0]:.2f}",
+                f"{middle:.3f}",
+                f"{middle / statistics.median(whole[0]):.2f}",
+                f"{least:.3f}",
+                f"{least / min(whole[0]):.2f}",
+                f"{cpu[which]:.3f}",
+                f"{cpu[which] / cpu[0]:.2f}",
                 f"≤ {limit}" if which else "",
-            )  # fmt: skip
+            )
     table.print()
 
 

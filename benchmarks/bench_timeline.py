@@ -1,7 +1,8 @@
 """The timeline over a terminal: time to the first frame, cost of a key, bytes, and a slow line.
 
-Everything runs as a person would run it: a process of its own in a pty of 200×50 with 256 colours that answers like a terminal.
-The slow line is a real sshd on the loopback behind a relay of 1 Mbit/s and 100 ms.
+Everything runs as a person would run it: a process of its own in a pty of 200×50 with 256 colours
+that answers like a terminal. The slow line is a real sshd on the loopback behind a relay of 1
+Mbit/s and 100 ms.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ def plain_s() -> float:
 
 
 def first_frames(case: Case) -> tuple[float, float, int]:
-    """Seconds to the first picture of the timeline and to the complete one, and all bytes until then."""
+    """Seconds to the first picture of the timeline and to the complete one, and all bytes until
+    then.
+    """
     terminal = open_terminal(case.arguments)
     with terminal:  # type: ignore[attr-defined]
         terminal.wait_for(READY, limit=120)  # type: ignore[attr-defined]
@@ -126,7 +129,9 @@ def key_costs(case: Case, wanted: Sequence[str], times: int = 12) -> dict[str, C
                 samples.append(_press(terminal, key))
                 if back:
                     _press(terminal, back)
-            out[key] = Cost(*(statistics.median_high(values) for values in zip(*samples, strict=True)))  # type: ignore[arg-type]
+            out[key] = Cost(
+                *(statistics.median_high(values) for values in zip(*samples, strict=True))
+            )  # type: ignore[arg-type]
         before = terminal.total  # type: ignore[attr-defined]
         terminal.run(3.0)  # type: ignore[attr-defined]
         out["idle"] = Cost(0.0, terminal.total - before, 0.0)  # type: ignore[attr-defined]
@@ -142,11 +147,18 @@ def _press(terminal: object, key: str) -> tuple[float, int, float, float]:
     terminal.settle(FRAME_S)
     frame, last = cpu_s(terminal.pid), terminal.last_byte if terminal.total > count else begin
     terminal.settle(REST_S)  # what ran in view is counted after a pause, in a thread
-    return (frame - cpu) * 1000, terminal.total - count, (last - begin) * 1000, (cpu_s(terminal.pid) - frame) * 1000
+    return (
+        (frame - cpu) * 1000,
+        terminal.total - count,
+        (last - begin) * 1000,
+        (cpu_s(terminal.pid) - frame) * 1000,
+    )
 
 
 def slow_line(case: Case) -> tuple[float, float, float]:
-    """Over the slow line, in seconds: from releasing D to the last byte; from q to the restored screen, idle and with D held."""
+    """Over the slow line, in seconds: from releasing D to the last byte; from q to the restored
+    screen, idle and with D held.
+    """
     from tests.e2e.ssh import Line, Sshd
     from tests.e2e.terminal import Terminal, environment
 
@@ -155,7 +167,9 @@ def slow_line(case: Case) -> tuple[float, float, float]:
         for held in (False, True):
             with Line(server.port, rtt_s=RTT_S, bytes_per_s=BYTES_PER_S) as line:
                 command = server.command(
-                    line.port, [sys.executable, "-m", "powertui", *case.arguments], env={"PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+                    line.port,
+                    [sys.executable, "-m", "powertui", *case.arguments],
+                    env={"PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},
                 )
                 with Terminal(command, size=SIZE, env=environment()) as terminal:
                     terminal.wait_for(loaded, limit=240)
@@ -169,7 +183,11 @@ def slow_line(case: Case) -> tuple[float, float, float]:
                         lags.append(max(0.0, terminal.last_byte - released))
                     begin = time.monotonic()
                     terminal.write(b"q")
-                    while not terminal.eof and terminal.modes.get(1049) and time.monotonic() - begin < 30:
+                    while (
+                        not terminal.eof
+                        and terminal.modes.get(1049)
+                        and time.monotonic() - begin < 30
+                    ):
                         terminal.read(0.01)
                     quits.append(time.monotonic() - begin)
                     terminal.wait_exit()
@@ -202,10 +220,16 @@ def start_table(every: Sequence[Case]) -> None:
         runs = [first_frames(case) for _ in range(1 if "generated" in case.name else 3)]
         first, complete = (statistics.median(run[i] for run in runs) for i in (0, 1))
         table.row(
-            case.name, f"{first:.2f} s", f"{first / plain:.1f}", f"{complete:.2f} s", f"{complete / plain:.1f}", f"{runs[0][2]:,}"
+            case.name,
+            f"{first:.2f} s",
+            f"{first / plain:.1f}",
+            f"{complete:.2f} s",
+            f"{complete / plain:.1f}",
+            f"{runs[0][2]:,}",
         )
     table.note(
-        "Limit: first frame at most 40,000 bytes. A large file is shown in parts while it is read: here all their bytes count."
+        "Limit: first frame at most 40,000 bytes. A large file is shown in parts while it is "
+        "read: here all their bytes count."
     )
     table.print()
 
@@ -231,13 +255,30 @@ def key_table(every: Sequence[Case]) -> None:
         costs = key_costs(case, ("d", "w", "j"))
         if "generated" in case.name:
             sizes[BIG] = costs
-        cells = [f"{x.cpu_ms:.1f} ms|{x.count:,}|{x.last_byte_ms:.0f} ms" for x in (costs["d"], costs["w"])]
-        table.row(case.name, *cells[0].split("|"), *cells[1].split("|"), f"{costs['j'].count:,}", costs["idle"].count)
+        cells = [
+            f"{x.cpu_ms:.1f} ms|{x.count:,}|{x.last_byte_ms:.0f} ms"
+            for x in (costs["d"], costs["w"])
+        ]
+        table.row(
+            case.name,
+            *cells[0].split("|"),
+            *cells[1].split("|"),
+            f"{costs['j'].count:,}",
+            costs["idle"].count,
+        )
     table.note("Limits: pan at most 5,000 bytes, zoom 15,000, cursor move at most 2,000, idle 0.")
     table.print()
     growth = Table(
         "The same key on more events",
-        ["events", "pan: CPU", "÷ smallest", "zoom: CPU", "÷ smallest", "counted when the view rests: CPU", "pan: bytes"],
+        [
+            "events",
+            "pan: CPU",
+            "÷ smallest",
+            "zoom: CPU",
+            "÷ smallest",
+            "counted when the view rests: CPU",
+            "pan: bytes",
+        ],
     )
     for events in (100_000, 1_000_000):
         sizes[events] = key_costs(Case("", [str(make(events)), "--no-power"]), ("d", "w"))
@@ -246,11 +287,16 @@ def key_table(every: Sequence[Case]) -> None:
         cost = sizes[events]
         growth.row(
             f"{events:,}",
-            f"{cost['d'].cpu_ms:.1f} ms", f"{cost['d'].cpu_ms / base['d'].cpu_ms:.2f}",
-            f"{cost['w'].cpu_ms:.1f} ms", f"{cost['w'].cpu_ms / base['w'].cpu_ms:.2f}",
-            f"{cost['d'].rest_ms:.0f} ms", f"{cost['d'].count:,}",
-        )  # fmt: skip
-    growth.note("Target: a frame costs the same for 0.1 and for 10 million events, ratio at most 1.5.")
+            f"{cost['d'].cpu_ms:.1f} ms",
+            f"{cost['d'].cpu_ms / base['d'].cpu_ms:.2f}",
+            f"{cost['w'].cpu_ms:.1f} ms",
+            f"{cost['w'].cpu_ms / base['w'].cpu_ms:.2f}",
+            f"{cost['d'].rest_ms:.0f} ms",
+            f"{cost['d'].count:,}",
+        )
+    growth.note(
+        "Target: a frame costs the same for 0.1 and for 10 million events, ratio at most 1.5."
+    )
     growth.note("What is counted at rest goes over the events in view, in a thread.")
     growth.print()
 
@@ -263,7 +309,8 @@ def line_table(every: Sequence[Case]) -> None:
         print("\n(no sshd here: the slow line was not measured)")
         return
     table = Table(
-        "Over sshd at 1 Mbit/s and 100 ms", ["what", "D held 3 s: release → last byte", "q → screen restored", "q while D is held"]
+        "Over sshd at 1 Mbit/s and 100 ms",
+        ["what", "D held 3 s: release → last byte", "q → screen restored", "q while D is held"],
     )
     for case in every:
         lag, quit_s, quit_held = slow_line(case)

@@ -1,8 +1,9 @@
-"""TensorBoard's tools on profiles of 0.1 to 10 million events: seconds, CPU and memory beyond opening, and how they grow.
+"""TensorBoard's tools on profiles of 0.1 to 10 million events: seconds, CPU and memory beyond
+opening, and how they grow.
 
-Each size runs in a process of its own that opens the run, reads the kernel's account of it, and then asks one tool after the
-other, as a person does who goes from page to page. The large file is keras_cifar played over and over (`make_big.py`): its
-steps and epochs grow with it.
+Each size runs in a process of its own that opens the run, reads the kernel's account of it, and
+then asks one tool after the other, as a person does who goes from page to page. The large file is
+keras_cifar played over and over (`make_big.py`): its steps and epochs grow with it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,15 @@ from benchmarks.make_big import make
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 TOOLS = (
-    "overview_page", "framework_op_stats", "kernel_stats", "input_pipeline_analyzer", "tf_data_bottleneck_analysis", "op_profile",
-    "hlo_stats", "event_sets",
-)  # fmt: skip
+    "overview_page",
+    "framework_op_stats",
+    "kernel_stats",
+    "input_pipeline_analyzer",
+    "tf_data_bottleneck_analysis",
+    "op_profile",
+    "hlo_stats",
+    "event_sets",
+)
 # What the target counts together: overview, op stats, kernel stats, input pipeline.
 TARGET = ("overview_page", "framework_op_stats", "kernel_stats", "input_pipeline_analyzer")
 
@@ -51,7 +58,9 @@ print(json.dumps(told))
 
 
 def measured(path: Path) -> list[list[Any]]:
-    """[what, seconds, CPU seconds, peak bytes so far, events or growth of the peak] of opening, then of each tool."""
+    """[what, seconds, CPU seconds, peak bytes so far, events or growth of the peak] of opening,
+    then of each tool.
+    """
     folder = path.parents[3] if path.name.endswith(".xplane.pb") else path
     found = python(_CODE.format(path=str(folder), tools=TOOLS), env={"PYTHONPATH": str(ROOT)})
     if found.code:
@@ -93,7 +102,11 @@ def _together(runs: dict[str, list[list[Any]]]) -> None:
         seconds = sum(row[1] for row in mine)
         cpu = sum(row[2] for row in mine)
         table.row(
-            name, f"{seconds:.2f} ({cpu:.2f})", f"{seconds / events * 1e6:.3f}", f"{grows / 1e6:.0f} MB", f"{grows / events:.1f}"
+            name,
+            f"{seconds:.2f} ({cpu:.2f})",
+            f"{seconds / events * 1e6:.3f}",
+            f"{grows / 1e6:.0f} MB",
+            f"{grows / events:.1f}",
         )
     table.note("Target: 2 s and 10 B/event on ten million, beyond opening; linear.")
     table.print()

@@ -1,6 +1,8 @@
-"""What a whole training costs: its grouping and first axis, its scalars, its power, its answers, at sizes that grow.
+"""What a whole training costs: its grouping and first axis, its scalars, its power, its answers, at
+sizes that grow.
 
-Each row is a process of its own. `POWERTUI_WEEK=1` measures the largest: a week of 1 Hz × 100 channels, ten million scalars.
+Each row is a process of its own. `POWERTUI_WEEK=1` measures the largest: a week of 1 Hz × 100
+channels, ten million scalars.
 """
 
 from __future__ import annotations
@@ -39,7 +41,11 @@ class Size(NamedTuple):
         return f"{self.seconds}s_{self.channels}ch_{self.records}rec_{self.sessions}x{self.events}"
 
 
-SIZES = [Size(6_048, 10, 10_000, 5, 10_000), Size(60_480, 10, 100_000, 15, 10_000), Size(60_480, 100, 1_000_000, 50, 10_000)]
+SIZES = [
+    Size(6_048, 10, 10_000, 5, 10_000),
+    Size(60_480, 10, 100_000, 15, 10_000),
+    Size(60_480, 100, 1_000_000, 50, 10_000),
+]
 WEEK = Size(604_800, 100, 10_000_000, 50, 1_000_000)
 
 PROGRAM = """
@@ -102,9 +108,15 @@ def _scalars(path: Path, size: Size) -> None:
         file.write(frame(struct.pack("<Bd", 9, float(UNIX)) + b"\x1a\x0dbrain.Event:2"))
         for first in range(0, size.records, CHUNK):
             rows = range(first, min(first + CHUNK, size.records))
-            records = [scalar(UNIX + 1 + (i // 4) * each, 1 + i // 4, TAGS[i % 4], 1.0 / (1 + i)) for i in rows]
+            records = [
+                scalar(UNIX + 1 + (i // 4) * each, 1 + i // 4, TAGS[i % 4], 1.0 / (1 + i))
+                for i in rows
+            ]
             file.write(_framed(records))
-        epochs = [scalar(UNIX + 1 + size.seconds * 0.98 * (n + 1) / 20, n, "epoch_loss", 1.0) for n in range(20)]
+        epochs = [
+            scalar(UNIX + 1 + size.seconds * 0.98 * (n + 1) / 20, n, "epoch_loss", 1.0)
+            for n in range(20)
+        ]
         file.write(_framed(epochs))
 
 
@@ -117,7 +129,8 @@ def _framed(records: list[bytes]) -> bytes:
     second = masked(crc32c(body, np.concatenate([[0], np.cumsum(lengths)[:-1]]).tolist(), lengths))
     parts = zip(records, first.tolist(), second.tolist(), strict=True)
     return b"".join(
-        heads[8 * i : 8 * i + 8] + struct.pack("<I", a) + record + struct.pack("<I", b) for i, (record, a, b) in enumerate(parts)
+        heads[8 * i : 8 * i + 8] + struct.pack("<I", a) + record + struct.pack("<I", b)
+        for i, (record, a, b) in enumerate(parts)
     )
 
 
@@ -127,7 +140,9 @@ def _power(path: Path, size: Size) -> None:
         file.write("time_unix_s," + ",".join(f"gpu{n}_watts" for n in range(size.channels)) + "\n")
         for first in range(0, size.seconds, 3600):
             at = np.arange(first, min(first + 3600, size.seconds))
-            watts = 250 + 50 * np.sin(at / 600)[:, None] + rng.normal(0, 5, (len(at), size.channels))
+            watts = (
+                250 + 50 * np.sin(at / 600)[:, None] + rng.normal(0, 5, (len(at), size.channels))
+            )
             rows = np.column_stack([UNIX + at, watts])
             np.savetxt(file, rows, fmt=["%.3f", *["%.0f"] * size.channels], delimiter=",")
 
@@ -136,20 +151,41 @@ def main() -> None:
     """Print the table."""
     table = Table(
         "A whole training",
-        ("1 Hz for", "channels", "scalar records", "sessions", "list and islands", "scalars, power read", "axis", "answers",
-         "a window",
-         "memory before", "read", "in all"),
-    )  # fmt: skip
+        (
+            "1 Hz for",
+            "channels",
+            "scalar records",
+            "sessions",
+            "list and islands",
+            "scalars, power read",
+            "axis",
+            "answers",
+            "a window",
+            "memory before",
+            "read",
+            "in all",
+        ),
+    )
     for size in [*SIZES, *([WEEK] if os.environ.get("POWERTUI_WEEK") else [])]:
         done = run_process([sys.executable, "-c", PROGRAM, str(make(size))])
         told = json.loads(done.stdout)
         table.row(
-            f"{size.seconds / 3600:.1f} h", size.channels, f"{size.records:,}", f"{size.sessions} × {size.events:,}",
+            f"{size.seconds / 3600:.1f} h",
+            size.channels,
+            f"{size.records:,}",
+            f"{size.sessions} × {size.events:,}",
             f"{told['first']:.2f} s",
-            f"{told['read']:.1f} s", f"{told['axis']:.2f} s", f"{told['answers']:.2f} s", f"{told['window_ms']:.1f} ms",
-            f"{told['first_mb']:.0f} MB", f"{told['read_mb']:.0f} MB", f"{told['mb']:.0f} MB",
-        )  # fmt: skip
-    table.note("No session is read for any of this. Sessions are opened when somebody looks at them.")
+            f"{told['read']:.1f} s",
+            f"{told['axis']:.2f} s",
+            f"{told['answers']:.2f} s",
+            f"{told['window_ms']:.1f} ms",
+            f"{told['first_mb']:.0f} MB",
+            f"{told['read_mb']:.0f} MB",
+            f"{told['mb']:.0f} MB",
+        )
+    table.note(
+        "No session is read for any of this. Sessions are opened when somebody looks at them."
+    )
     table.print()
 
 

@@ -1,7 +1,8 @@
-"""Shared by the benchmarks: run a process and read the kernel's own account of it, repeat, print a table.
+"""Shared by the benchmarks: run a process and read the kernel's own account of it, repeat, print a
+table.
 
-Claims are ratios between things measured in the same run; absolute times are there as illustration, since
-they depend on the machine and on what else it does.
+Claims are ratios between things measured in the same run; absolute times are there as illustration,
+since they depend on the machine and on what else it does.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-# What is measured starts from compiled files, as an installed program does; the first of several runs writes them.
+# What is measured starts from compiled files, as an installed program does; the first of several
+# runs writes them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 T = TypeVar("T")
@@ -41,8 +43,8 @@ class Usage:
     stdout: str
 
 
-# The kernel counts the memory of the process that starts another one to the peak of the new one. So a small process
-# starts it, however large this one has become.
+# The kernel counts the memory of the process that starts another one to the peak of the new one. So
+# a small process starts it, however large this one has become.
 _LAUNCHER = """
 import json, os, sys, time
 report = int(sys.argv[1])
@@ -59,7 +61,14 @@ def run_process(argv: Sequence[str], *, env: dict[str, str] | None = None) -> Us
     """Run a process to its end. `env` is added to the environment."""
     with tempfile.TemporaryFile("w+b") as out, tempfile.TemporaryFile("w+b") as report:
         command = [sys.executable, "-c", _LAUNCHER, str(report.fileno()), *argv]
-        subprocess.run(command, stdout=out, env={**os.environ, **(env or {})}, cwd=ROOT, pass_fds=[report.fileno()], check=True)
+        subprocess.run(
+            command,
+            stdout=out,
+            env={**os.environ, **(env or {})},
+            cwd=ROOT,
+            pass_fds=[report.fileno()],
+            check=True,
+        )
         out.seek(0)
         report.seek(0)
         text = out.read().decode(errors="replace")
@@ -88,7 +97,9 @@ def median_s(times: int, action: Callable[[], object]) -> float:
 
 
 def least_cpu_s(times: int, action: Callable[[], object]) -> float:
-    """Least processor time of several runs in this process: what other work on the machine disturbs least."""
+    """Least processor time of several runs in this process: what other work on the machine disturbs
+    least.
+    """
     taken = []
     for _ in range(times):
         begin = time.process_time()
@@ -104,12 +115,17 @@ def peak_bytes() -> int:
 
 def machine() -> str:
     """One line on what this ran on."""
-    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}"
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"{time.strftime('%Y-%m-%d')}"
+    )
 
 
 @dataclass
 class Table:
-    """A Markdown table that is also readable in a terminal: `docs/benchmarks.md` takes it as it is."""
+    """A Markdown table that is also readable in a terminal: `docs/benchmarks.md` takes it
+    as it is.
+    """
 
     title: str
     columns: Sequence[str]
@@ -126,10 +142,17 @@ class Table:
 
     def print(self) -> None:
         """Write it out."""
-        widths = [max(len(r[i]) for r in [list(self.columns), *self.rows]) for i in range(len(self.columns))]
+        widths = [
+            max(len(r[i]) for r in [list(self.columns), *self.rows])
+            for i in range(len(self.columns))
+        ]
         print(f"\n### {self.title}\n")
         for cells in (list(self.columns), ["-" * w for w in widths], *self.rows):
-            print("| " + " | ".join(cell.ljust(w) for cell, w in zip(cells, widths, strict=True)) + " |")
+            print(
+                "| "
+                + " | ".join(cell.ljust(w) for cell, w in zip(cells, widths, strict=True))
+                + " |"
+            )
         for text in self.notes:
             print(f"\n{text}")
         sys.stdout.flush()

@@ -1,8 +1,9 @@
-"""Trainings of hours whose truth is known at 0.1 s: is a short burst found in them, and does a quiet one stay quiet?
+"""Trainings of hours whose truth is known at 0.1 s: is a short burst found in them, and does a
+quiet one stay quiet?
 
-`python -m benchmarks.long_training [--count N] [--hours H]`: sensors, scalars every few batches or once an epoch, wall time or
-elapsed.
-It shares no code with what it judges but the writer of scalars.
+`python -m benchmarks.long_training [--count N] [--hours H]`: sensors, scalars every few batches or
+once an epoch, wall time or elapsed. It shares no code with what it judges but the writer of
+scalars.
 """
 
 from __future__ import annotations
@@ -74,7 +75,11 @@ def make(case: LongCase) -> LongWorld:
     loads: list[tuple[float, float, float]] = []
     epochs, records = [], []
     now, done = 0.0, 0
-    save_every, save_s = (float(rng.uniform(600, 2400)), float(rng.uniform(2, 15))) if rng.random() < 0.5 else (1e12, 0.0)
+    save_every, save_s = (
+        (float(rng.uniform(600, 2400)), float(rng.uniform(2, 15)))
+        if rng.random() < 0.5
+        else (1e12, 0.0)
+    )
     saved = 0.0
     for epoch in range(count):
         begin = now
@@ -102,15 +107,25 @@ def make(case: LongCase) -> LongWorld:
     for lo, hi, amount in loads:
         watts[int((lo + lead) / TICK) : int((hi + lead) / TICK)] += amount
     watts += 0.03 * high * (1 - np.exp(-np.maximum(grid, 0) / 900)) * (watts > base + 0.5 * high)
-    watts += 0.004 * high * np.sin(grid / float(rng.uniform(300, 2000)) + 1)  # fans, warmth of the room
+    watts += (
+        0.004 * high * np.sin(grid / float(rng.uniform(300, 2000)) + 1)
+    )  # fans, warmth of the room
     wander = rng.standard_normal(rows // 50 + 2)
     for row in range(1, len(wander)):
         wander[row] = 0.8 * wander[row - 1] + 0.6 * wander[row]
-    watts += float(rng.uniform(0.003, 0.012)) * high * np.interp(np.arange(rows) / 50, np.arange(len(wander)), wander)
+    watts += (
+        float(rng.uniform(0.003, 0.012))
+        * high
+        * np.interp(np.arange(rows) / 50, np.arange(len(wander)), wander)
+    )
     watts += float(rng.uniform(0.01, 0.04)) * high * rng.standard_normal(rows)
     burst = None
     if case.watts:
-        begin = float(rng.uniform(epochs[0][0] + 0.5 * (epochs[0][1] - epochs[0][0]), epochs[-1][1] - case.seconds - 5))
+        begin = float(
+            rng.uniform(
+                epochs[0][0] + 0.5 * (epochs[0][1] - epochs[0][0]), epochs[-1][1] - case.seconds - 5
+            )
+        )
         burst = (begin, begin + case.seconds)
         watts[int((begin + lead) / TICK) : int((begin + case.seconds + lead) / TICK)] += case.watts
     return LongWorld(lead, watts, epochs, records, burst)
@@ -118,14 +133,25 @@ def make(case: LongCase) -> LongWorld:
 
 def write(case: LongCase, world: LongWorld, folder: Path) -> tuple[Path, Path]:
     """(logdir, power log)"""
-    rows = [(UNIX + at, done, "batch_loss", 1.0) for at, done in world.records] if case.batches else []
-    rows += [(UNIX + end, number, "epoch_loss", 1.0) for number, (_, end) in enumerate(world.epochs)]
+    rows = (
+        [(UNIX + at, done, "batch_loss", 1.0) for at, done in world.records] if case.batches else []
+    )
+    rows += [
+        (UNIX + end, number, "epoch_loss", 1.0) for number, (_, end) in enumerate(world.epochs)
+    ]
     rows.sort()
     logs = folder / "logs"
     begin = UNIX + world.epochs[0][0]
-    write_scalars(logs / "train" / f"events.out.tfevents.{int(begin)}.vm.77.0.v2", rows, begin, graph=begin)
-    val = [(UNIX + end + 0.001, number, "epoch_loss", 2.4) for number, (_, end) in enumerate(world.epochs)]
-    write_scalars(logs / "validation" / f"events.out.tfevents.{int(begin) + 9}.vm.77.1.v2", val, begin + 5)
+    write_scalars(
+        logs / "train" / f"events.out.tfevents.{int(begin)}.vm.77.0.v2", rows, begin, graph=begin
+    )
+    val = [
+        (UNIX + end + 0.001, number, "epoch_loss", 2.4)
+        for number, (_, end) in enumerate(world.epochs)
+    ]
+    write_scalars(
+        logs / "validation" / f"events.out.tfevents.{int(begin) + 9}.vm.77.1.v2", val, begin + 5
+    )
     pace, quantum = SENSORS[case.sensor]
     size = round(pace / TICK)
     count = len(world.watts) // size
@@ -137,7 +163,9 @@ def write(case: LongCase, world: LongWorld, folder: Path) -> tuple[Path, Path]:
     with path.open("w") as file:
         file.write("time_unix_s,watts\n" if case.wall else "elapsed_s,watts\n")
         times = UNIX + at if case.wall else at - at[0]
-        file.writelines(f"{t:.3f},{w:.0f}\n" for t, w in zip(times.tolist(), shown.tolist(), strict=True))
+        file.writelines(
+            f"{t:.3f},{w:.0f}\n" for t, w in zip(times.tolist(), shown.tolist(), strict=True)
+        )
     return logs, path
 
 
@@ -171,7 +199,10 @@ def judge(case: LongCase, cell: LongCell, folder: Path) -> None:
     cell.cpu += time.process_time() - begin
     cell.cases += 1
     spare = 2 * SENSORS[case.sensor][0] + (0 if case.wall else 5)
-    name = f"seed {case.seed}, {case.hours:g} h, {case.watts:.0f} W {case.seconds:.0f} s, {seen.placements[0].power.status}"
+    name = (
+        f"seed {case.seed}, {case.hours:g} h, {case.watts:.0f} W {case.seconds:.0f} s, "
+        f"{seen.placements[0].power.status}"
+    )
     hit = small = False
     for one in (*answers.findings, *answers.smaller):
         a, b = one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift
@@ -189,7 +220,8 @@ def judge(case: LongCase, cell: LongCell, folder: Path) -> None:
         cell.listed += small and not hit
         if not hit:
             cell.missed.append(
-                f"{name} at {world.burst[0]:.0f}: {'smaller' if small else 'nothing'}; {answers.reason or answers.could}"
+                f"{name} at {world.burst[0]:.0f}: {'smaller' if small else 'nothing'}; "
+                f"{answers.reason or answers.could}"
             )
     for window in whole.epochs():
         energy = window.energy
@@ -201,7 +233,10 @@ def judge(case: LongCase, cell: LongCell, folder: Path) -> None:
         cell.windows += 1
         cell.inside += energy.lo <= true_j <= energy.hi
         if not energy.lo <= true_j <= energy.hi:
-            cell.outside.append(f"{name}: epoch {window.epoch} {true_j:.0f} J, told {energy.lo:.0f} … {energy.hi:.0f}")
+            cell.outside.append(
+                f"{name}: epoch {window.epoch} {true_j:.0f} J, told {energy.lo:.0f} … "
+                f"{energy.hi:.0f}"
+            )
 
 
 def main() -> None:
@@ -220,21 +255,47 @@ def main() -> None:
         for sensor in args.sensor or SENSORS:
             for batches in (True, False):
                 for wall in (True,) if args.wall_only else (True, False):
-                    key = (f"{hours:g} h", sensor, "batches" if batches else "epochs", "wall" if wall else "elapsed")
+                    key = (
+                        f"{hours:g} h",
+                        sensor,
+                        "batches" if batches else "epochs",
+                        "wall" if wall else "elapsed",
+                    )
                     for seed in range(args.count):
                         watts = args.watts if seed % 3 != 2 else 0.0
                         seconds = args.seconds * max(1.0, SENSORS[sensor][0] / 2)
                         with tempfile.TemporaryDirectory() as folder:
-                            judge(LongCase(seed, hours, batches, sensor, wall, watts, seconds), found[key], Path(folder))
+                            judge(
+                                LongCase(seed, hours, batches, sensor, wall, watts, seconds),
+                                found[key],
+                                Path(folder),
+                            )
     table = Table(
-        f"Trainings of hours, a burst of {args.watts:.0f} W for {args.seconds:.0f} s (longer with slow sensors) in two of three",
-        ("training", "sensor", "scalars", "clock", "found", "as smaller", "findings that were none", "joules inside", "each"),
-    )  # fmt: skip
+        (
+            f"Trainings of hours, a burst of {args.watts:.0f} W for {args.seconds:.0f} s (longer "
+            "with slow sensors) in two of three"
+        ),
+        (
+            "training",
+            "sensor",
+            "scalars",
+            "clock",
+            "found",
+            "as smaller",
+            "findings that were none",
+            "joules inside",
+            "each",
+        ),
+    )
     for key, cell in found.items():
         table.row(
-            *key, f"{cell.found}/{cell.bursts}", cell.listed, f"{len(cell.false)} of {cell.cases}", f"{cell.inside}/{cell.windows}",
+            *key,
+            f"{cell.found}/{cell.bursts}",
+            cell.listed,
+            f"{len(cell.false)} of {cell.cases}",
+            f"{cell.inside}/{cell.windows}",
             f"{cell.cpu / max(cell.cases, 1):.1f} s",
-        )  # fmt: skip
+        )
     table.print()
     if args.v:
         for cell in found.values():

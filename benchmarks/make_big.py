@@ -2,15 +2,18 @@
 
     python -m benchmarks.make_big [EVENTS [NAMES]]     (default 10,000,000) → benchmarks/generated/profiles/keras_cifar_EVENTS/…
 
-The recorded profile is keras_cifar (767,110 events) where it lies beside the checkout, else the demo. It is played
-over and over: copy k holds every event of the recording again, in the same line, with k times the recording's
-length added to its `offset_ps`; the last copy is broken off where the number of events is reached. So lines stay
-sorted, nesting stays proper, and step numbers start again with each copy, as they do with each epoch. Event
-records are re-encoded (a larger offset takes more bytes, and so may the record's own length), and the session's
-recorded end moves along; metadata, stats and line headers are kept as recorded. About 27 bytes an event, so 270 MB for ten million.
+The recorded profile is keras_cifar (767,110 events) where it lies beside the checkout, else the
+demo. It is played over and over: copy k holds every event of the recording again, in the same line,
+with k times the recording's length added to its `offset_ps`; the last copy is broken off where the
+number of events is reached. So lines stay sorted, nesting stays proper, and step numbers start
+again with each copy, as they do with each epoch. Event records are re-encoded (a larger offset
+takes more bytes, and so may the record's own length), and the session's recorded end moves along;
+metadata, stats and line headers are kept as recorded. About 27 bytes an event, so 270 MB for ten
+million.
 
-With NAMES the recorded names are multiplied too: each becomes as many as its share of the events asks for (`MatMul`, `MatMul.1` …),
-and its events are dealt out over them, so that about NAMES different names occur, as in a program whose every op has its own.
+With NAMES the recorded names are multiplied too: each becomes as many as its share of the events
+asks for (`MatMul`, `MatMul.1` …), and its events are dealt out over them, so that about NAMES
+different names occur, as in a program whose every op has its own.
 """
 
 from __future__ import annotations
@@ -46,16 +49,22 @@ class Line:
 
 @dataclass(frozen=True)
 class Deal:
-    """How the events of a plane are dealt out over more names: those of id i get ids first[i] … first[i] + count[i] - 1."""
+    """How the events of a plane are dealt out over more names: those of id i get ids first[i] …
+    first[i] + count[i] - 1.
+    """
 
     first: Int64s
     count: Int64s
 
     @classmethod
-    def of(cls, lines: list[Line], share: float) -> Deal:
+    def from_lines(cls, lines: list[Line], share: float) -> Deal:
         """So many names for each event."""
         ids = np.concatenate([line.name for line in lines]) if lines else np.zeros(0, np.int64)
-        count = np.maximum(1, np.round(np.bincount(ids) * share).astype(np.int64)) if len(ids) else np.zeros(0, np.int64)
+        count = (
+            np.maximum(1, np.round(np.bincount(ids) * share).astype(np.int64))
+            if len(ids)
+            else np.zeros(0, np.int64)
+        )
         return cls(np.cumsum(count) - count + 1, count)
 
     def ids(self, old: Int64s, number: Int64s) -> Int64s:
@@ -65,19 +74,36 @@ class Deal:
 
 def recording() -> tuple[str, Path]:
     """The profile that is multiplied, and what to call it."""
-    for name, folder in (("keras_cifar", EXTRA_DATA / "own" / "keras_cifar"), ("demo", ROOT / "powertui" / "demo")):
+    for name, folder in (
+        ("keras_cifar", EXTRA_DATA / "own" / "keras_cifar"),
+        ("demo", ROOT / "powertui" / "demo"),
+    ):
         found = sorted(folder.glob("**/*.xplane.pb*"))
         if found:
             return name, found[0]
-    raise SystemExit("no recorded profile to multiply: neither ../shared/data/own/keras_cifar nor the demo is here")
+    raise SystemExit(
+        "no recorded profile to multiply: neither ../shared/data/own/keras_cifar nor the demo "
+        "is here"
+    )
 
 
 def make(events: int = 10_000_000, names: int = 0) -> Path:
-    """The profile with exactly so many events, and about so many names (0: as recorded); made only once."""
+    """The profile with exactly so many events, and about so many names (0: as recorded); made only
+    once.
+    """
     name, origin = recording()
-    # a folder of its own: power logs that other benchmarks leave beside a logdir would be read with it
+    # a folder of its own: power logs that other benchmarks leave beside a logdir would be read with
+    # it
     folder = f"{name}_{events}" + (f"_{names}_names" if names else "")
-    path = GENERATED / "profiles" / folder / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
+    path = (
+        GENERATED
+        / "profiles"
+        / folder
+        / "plugins"
+        / "profile"
+        / "2026_01_01_00_00_00"
+        / "vm.xplane.pb"
+    )
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,28 +120,39 @@ def make(events: int = 10_000_000, names: int = 0) -> Path:
 def multiplied(data: Bytes, events: int, names: int = 0) -> Iterator[bytes]:
     """The new file, piece by piece."""
     planes = _ranges(data, 0, len(data), PLANES_FIELD)
-    lines = {plane: [read_line(data, *line) for line in _ranges(data, *plane, LINES_FIELD)] for plane in planes}
+    lines = {
+        plane: [read_line(data, *line) for line in _ranges(data, *plane, LINES_FIELD)]
+        for plane in planes
+    }
     starts = np.sort(np.concatenate([line.start for found in lines.values() for line in found]))
     # a whole second of rest between two copies
     length = int(-(-(starts[-1] - starts[0]) // 10**12) + 1) * 10**12
     copies, rest = divmod(events, len(starts))
     end = int(starts[rest]) if rest else None
     if end is not None and starts[rest - 1] == end:
-        raise SystemExit(f"{events} events would cut between two that start at once; ask for a few more or less")
+        raise SystemExit(
+            f"{events} events would cut between two that start at once; ask for a few more or less"
+        )
     for lo, hi, number in _fields(data, 0, len(data)):
         if number != PLANES_FIELD:
             yield data[lo:hi].tobytes()
             continue
         plane = _payload(data, lo, hi)
-        deal = Deal.of(lines[plane], names / len(starts)) if names else None
+        deal = Deal.from_lines(lines[plane], names / len(starts)) if names else None
         body = list(plane_pieces(data, *plane, lines, length, copies, end, deal))
         yield from (bytes([PLANES_FIELD << 3 | wire.LEN]), _varint(sum(map(len, body))), *body)
 
 
 def plane_pieces(
-    data: Bytes, lo: int, hi: int, lines: dict[tuple[int, int], list[Line]], length: int, copies: int, end: int | None,
+    data: Bytes,
+    lo: int,
+    hi: int,
+    lines: dict[tuple[int, int], list[Line]],
+    length: int,
+    copies: int,
+    end: int | None,
     deal: Deal | None,
-) -> Iterator[bytes]:  # fmt: skip
+) -> Iterator[bytes]:
     """A plane with its lines made longer, all else as it was."""
     known = {(line.lo, line.hi): line for line in lines[lo, hi]}
     stop = stat_id(data, lo, hi, "profile_stop_time")
@@ -135,7 +172,11 @@ def plane_pieces(
             yield data[first:last].tobytes()
             continue
         line = known[_payload(data, first, last)]
-        body = [data[a:b].tobytes() for a, b, field in _fields(data, line.lo, line.hi) if field != wire.EVENTS_FIELD]
+        body = [
+            data[a:b].tobytes()
+            for a, b, field in _fields(data, line.lo, line.hi)
+            if field != wire.EVENTS_FIELD
+        ]
         for copy in range(copies):
             body.extend(moved(data, line.position, copy * length, deal))
         if end is not None:
@@ -144,7 +185,9 @@ def plane_pieces(
 
 
 def more_names(data: Bytes, lo: int, hi: int, deal: Deal) -> Iterator[bytes]:
-    """One entry of a plane's names as often as it is needed: XEventMetadata 1 id, 2 name, 4 display name, 3 and 5 left out."""
+    """One entry of a plane's names as often as it is needed: XEventMetadata 1 id, 2 name, 4 display
+    name, 3 and 5 left out.
+    """
     entry = wire.hop(data, lo, hi)
     old, (at, end) = entry.integer(1), entry.payload(2)
     metadata = wire.hop(data, at, end)
@@ -166,8 +209,14 @@ def more_names(data: Bytes, lo: int, hi: int, deal: Deal) -> Iterator[bytes]:
 
 def stat_id(data: Bytes, lo: int, hi: int, name: str) -> int | None:
     """The number that a plane gives to a stat of this name."""
-    entries = wire.pick(data, *wire.hop(data, lo, hi).ranges(STAT_NAMES_FIELD), [wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)])
-    for key, at, end in zip(entries.value[0].tolist(), entries.value[1].tolist(), entries.end[1].tolist(), strict=True):
+    entries = wire.pick(
+        data,
+        *wire.hop(data, lo, hi).ranges(STAT_NAMES_FIELD),
+        [wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)],
+    )
+    for key, at, end in zip(
+        entries.value[0].tolist(), entries.value[1].tolist(), entries.end[1].tolist(), strict=True
+    ):
         if wire.text(data, *wire.hop(data, at, end).payload(2)) == name:
             return int(key)
     return None
@@ -184,7 +233,9 @@ def read_line(data: Bytes, lo: int, hi: int) -> Line:
 
 
 def moved(data: Bytes, position: UInt64s, by: int, deal: Deal | None = None) -> Iterator[bytes]:
-    """The event records at these positions with `by` ps added to their offsets, and perhaps other names."""
+    """The event records at these positions with `by` ps added to their offsets, and perhaps other
+    names.
+    """
     for at in range(0, len(position), CHUNK):
         yield _moved(data, position[at : at + CHUNK].astype(np.int64), by, deal)
 
@@ -199,8 +250,13 @@ def _moved(data: Bytes, position: Int64s, by: int, deal: Deal | None) -> bytes:
     name, behind_id = _decode(data, lo + 1)
     has_id = (data[lo] == 1 << 3) & (hi > lo)
     head_end = np.where(has_id, behind_id, lo)
-    if deal is not None:  # the records counted through, later copies elsewhere, so that the deal differs
-        name, has_id = deal.ids(np.where(has_id, name, 0), np.arange(len(position)) + by // 1000), np.ones(len(position), np.bool_)
+    if (
+        deal is not None
+    ):  # the records counted through, later copies elsewhere, so that the deal differs
+        name, has_id = (
+            deal.ids(np.where(has_id, name, 0), np.arange(len(position)) + by // 1000),
+            np.ones(len(position), np.bool_),
+        )
     new_id, id_size = _encode(name)
     id_size = np.where(has_id, id_size, 0)
     has_offset = (head_end < hi) & (data.take(head_end, mode="clip") == 2 << 3)
@@ -283,10 +339,16 @@ def _payload(data: Bytes, lo: int, hi: int) -> tuple[int, int]:
 
 def main() -> None:
     """Make one and say where it lies."""
-    events, names = (int(text.replace(",", "")) for text in (*sys.argv[1:3], *("10_000_000", "0")[len(sys.argv) - 1 :]))
+    events, names = (
+        int(text.replace(",", ""))
+        for text in (*sys.argv[1:3], *("10_000_000", "0")[len(sys.argv) - 1 :])
+    )
     begin = time.perf_counter()
     path = make(events, names)
-    print(f"{path}: {events:,} events, {path.stat().st_size:,} bytes, {time.perf_counter() - begin:.1f} s")
+    print(
+        f"{path}: {events:,} events, {path.stat().st_size:,} bytes, "
+        f"{time.perf_counter() - begin:.1f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Makes a logdir of many runs, as a year of trainings leaves it: each with a small profile, scalars, and for some a power log.
+"""Makes a logdir of many runs, as a year of trainings leaves it: each with a small profile,
+scalars, and for some a power log.
 
     python -m benchmarks.make_runs [RUNS]      (default 2,000) → benchmarks/generated/runs_RUNS/…
 
@@ -28,7 +29,9 @@ def make(runs: int = 2000) -> Path:
     unfinished = GENERATED / f"runs_{runs}.part"
     shutil.rmtree(unfinished, ignore_errors=True)
     ms = 10**9
-    events = [xplane.Event("train", i * 20 * ms, 18 * ms, {"step_num": i, "_r": 1}) for i in range(6)]
+    events = [
+        xplane.Event("train", i * 20 * ms, 18 * ms, {"step_num": i, "_r": 1}) for i in range(6)
+    ]
     events += [xplane.Event(f"op_{i % 40}/MatMul:MatMul", i * ms // 2, ms // 4) for i in range(240)]
     profile = xplane.encode([xplane.Plane("/host:CPU", [xplane.Line("python", events)])])
     for number in range(runs):
@@ -38,8 +41,12 @@ def make(runs: int = 2000) -> Path:
         folder = home / "plugins" / "profile" / day
         folder.mkdir(parents=True)
         (folder / f"node{number % 8}.xplane.pb").write_bytes(profile)
-        points = [(second - 30.0 + 10 * epoch, epoch, "epoch_loss", 1 / (1 + epoch)) for epoch in range(3)]
-        write_scalars(home / "train" / f"events.out.tfevents.{second}.node.1.0.v2", points, second - 60.0)
+        points = [
+            (second - 30.0 + 10 * epoch, epoch, "epoch_loss", 1 / (1 + epoch)) for epoch in range(3)
+        ]
+        write_scalars(
+            home / "train" / f"events.out.tfevents.{second}.node.1.0.v2", points, second - 60.0
+        )
         if number % POWER == 0:
             rows = "".join(f"{second - 40 + i},{200 + i % 7}\n" for i in range(60))
             (home / "power.csv").write_text("timestamp,power_w\n" + rows)

@@ -1,8 +1,10 @@
-"""A week of training: 50 sessions of a million events, ten million scalar records, power of 100 channels every second.
+"""A week of training: 50 sessions of a million events, ten million scalar records, power of 100
+channels every second.
 
     python -m benchmarks.make_training       → benchmarks/generated/training_week (about 2.5 GB; made only once)
 
-The sessions are one profile whose start is told anew by a plane behind it: XSpace files may be laid end to end.
+The sessions are one profile whose start is told anew by a plane behind it: XSpace files may be laid
+end to end.
 """
 
 from __future__ import annotations
@@ -23,12 +25,28 @@ from tests.synthetic.xplane import Plane, blob, double, encode
 
 BEGIN_S = 1_700_000_000
 WEEK_S = 7 * 86_400
-TAGS = ("batch_loss", "batch_accuracy", "learning_rate", "grad_norm", "throughput", "loss/a", "loss/b", "loss/c", "lr/a", "lr/b")
+TAGS = (
+    "batch_loss",
+    "batch_accuracy",
+    "learning_rate",
+    "grad_norm",
+    "throughput",
+    "loss/a",
+    "loss/b",
+    "loss/c",
+    "lr/a",
+    "lr/b",
+)
 AT_ONCE = 50_000
 
 
 def make(
-    *, sessions: int = 50, events: int = 1_000_000, records: int = 10_000_000, channels: int = 100, seconds: int = WEEK_S
+    *,
+    sessions: int = 50,
+    events: int = 1_000_000,
+    records: int = 10_000_000,
+    channels: int = 100,
+    seconds: int = WEEK_S,
 ) -> Path:
     """The folder; made when it is not there yet."""
     folder = GENERATED / f"training_{sessions}_{events}_{records}_{channels}_{seconds}"
@@ -54,7 +72,9 @@ def _sessions(folder: Path, count: int, events: int, seconds: int) -> None:
 def _without_clock(profile: bytes) -> bytes:
     """What tells its own start and end takes other names."""
     profile = profile.replace(b"Task Environment", b"Task environment")
-    return profile.replace(b"profile_start_time", b"profile_begin_time").replace(b"profile_stop_time", b"profile_ends_time")
+    return profile.replace(b"profile_start_time", b"profile_begin_time").replace(
+        b"profile_stop_time", b"profile_ends_time"
+    )
 
 
 def _scalars(path: Path, records: int, seconds: int) -> None:
@@ -77,7 +97,9 @@ def _same_length(numbers: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int6
 
 
 def _records(steps: npt.NDArray[np.int64], tag: str, each_s: float) -> bytes:
-    """A record for each step, made of one by putting in what differs: time, step, value, checksums."""
+    """A record for each step, made of one by putting in what differs: time, step, value,
+    checksums.
+    """
     model = scalar(1.0, int(steps[0]), tag, 1.0)
     size = len(model)
     rows = np.tile(np.frombuffer(bytes(12) + model + bytes(4), np.uint8), (len(steps), 1))
@@ -117,7 +139,8 @@ def _power(path: Path, channels: int, seconds: int) -> None:
             base = 200 + 60 * (at % 3600 < 3000)
             watts = base[:, None] + rng.integers(-9, 10, (len(at), channels))
             file.writelines(
-                f"{BEGIN_S + t},{','.join(map(str, row))}\n" for t, row in zip(at.tolist(), watts.tolist(), strict=True)
+                f"{BEGIN_S + t},{','.join(map(str, row))}\n"
+                for t, row in zip(at.tolist(), watts.tolist(), strict=True)
             )
 
 

@@ -1,7 +1,9 @@
-"""What powertui says of trainings that nobody profiled, held against what really happened: findings, epochs' joules, places.
+"""What powertui says of trainings that nobody profiled, held against what really happened:
+findings, epochs' joules, places.
 
-`python -m benchmarks.training_answers [--count N]`: each training with several sensors, scalars every few batches or once an epoch,
-power by wall clock or in seconds since its start. The worst cells stand below the table.
+`python -m benchmarks.training_answers [--count N]`: each training with several sensors, scalars
+every few batches or once an epoch, power by wall clock or in seconds since its start. The worst
+cells stand below the table.
 """
 
 from __future__ import annotations
@@ -17,7 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.harness import Table
-from benchmarks.power_world import SENSORS, Burst, Course, Taken, make_whole, record, write_log, write_whole
+from benchmarks.power_world import (
+    SENSORS,
+    Burst,
+    Course,
+    Taken,
+    make_whole,
+    record,
+    write_log,
+    write_whole,
+)
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy.findings.finding import Finding, Findings
@@ -89,28 +100,46 @@ def judge(case: Case, cell: Cell, folder: Path) -> None:
         cell.sure += 1
         off = channel.zero.ns / 1e9 - float(taken.unix[0]) + taken.delay_s
         if abs(off) > channel.zero.half_ns / 1e9:
-            cell.wrong.append(f"{name}: off {off:+.2f} s, said ± {channel.zero.half_ns / 1e9:.2f} s")
+            cell.wrong.append(
+                f"{name}: off {off:+.2f} s, said ± {channel.zero.half_ns / 1e9:.2f} s"
+            )
     whole = seen.whole
     for one in whole.epochs():
-        if one.energy is not None and one.energy.lo is not None and one.energy.hi is not None and one.epoch is not None:
+        if (
+            one.energy is not None
+            and one.energy.lo is not None
+            and one.energy.hi is not None
+            and one.epoch is not None
+        ):
             lo, hi = course.world.epochs[one.epoch]
             true = float(course.world.joules(lo, hi)) * taken.gain
             cell.windows += 1
             if one.energy.lo <= true <= one.energy.hi:
                 cell.inside += 1
             else:
-                cell.outside.append(f"{name}: epoch {one.epoch} {true:.0f} J, told {one.energy.lo:.0f} … {one.energy.hi:.0f}")
+                cell.outside.append(
+                    f"{name}: epoch {one.epoch} {true:.0f} J, told {one.energy.lo:.0f} … "
+                    f"{one.energy.hi:.0f}"
+                )
     _findings(case, cell, course, taken, whole.findings, shift, name)
 
 
-def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: Findings, shift: float, name: str) -> None:
+def _findings(
+    case: Case, cell: Cell, course: Course, taken: Taken, found: Findings, shift: float, name: str
+) -> None:
     """Bursts that were found, missed, invented."""
     spare = taken.model.window_s + taken.model.refresh_s + (0 if case.form == "wall" else 1.0)
-    told = [(one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift, one) for one in found.findings]
+    told = [
+        (one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift, one)
+        for one in found.findings
+    ]
     cell.quiet += not course.world.bursts
     right = []
     for a, b, one in told:
-        if any(a < burst.end + spare and b > burst.start - spare and (one.delta_watts or 0) > 0 for burst in course.world.bursts):
+        if any(
+            a < burst.end + spare and b > burst.start - spare and (one.delta_watts or 0) > 0
+            for burst in course.world.bursts
+        ):
             right.append((a, b, one))
         else:
             cell.false.append(f"{name}: {one.text} at {a:.1f} … {b:.1f} s")
@@ -119,31 +148,46 @@ def _findings(case: Case, cell: Cell, course: Course, taken: Taken, found: Findi
         looked = course.every or burst.start >= course.world.epochs[0][0] + 0.4 * (
             course.world.epochs[0][1] - course.world.epochs[0][0]
         )
-        due = bool(looked) and any(limit.watts <= burst.watts and limit.seconds <= burst.seconds for limit in found.limits)
-        apart = sum(max(0.0, min(b + shift, burst.end) - max(a + shift, burst.start)) for a, b in found.apart)
+        due = bool(looked) and any(
+            limit.watts <= burst.watts and limit.seconds <= burst.seconds for limit in found.limits
+        )
+        apart = sum(
+            max(0.0, min(b + shift, burst.end) - max(a + shift, burst.start))
+            for a, b in found.apart
+        )
         due &= apart <= burst.seconds / 3  # nothing is promised of stretches that are named
         hit = over > 0.5 * burst.seconds
         cell.due += due
         cell.found += due and hit
         if due and not hit:
-            cell.missed.append(f"{name}: {burst.watts:.0f} W for {burst.seconds:.1f} s at {burst.start:.1f}, {found.could}")
+            cell.missed.append(
+                f"{name}: {burst.watts:.0f} W for {burst.seconds:.1f} s at {burst.start:.1f}, "
+                f"{found.could}"
+            )
         if hit:
             _place(cell, course, burst, [one for _, _, one in right], name)
 
 
 def _place(cell: Cell, course: Course, burst: Burst, right: list[Finding], name: str) -> None:
     """Whether the epoch is right, and the batches within what is told of them."""
-    touched = {n for n, (lo, hi) in enumerate(course.world.epochs) if burst.start < hi and burst.end > lo}
+    touched = {
+        n for n, (lo, hi) in enumerate(course.world.epochs) if burst.start < hi and burst.end > lo
+    }
     cell.epoch_right += all(one.epoch in touched for one in right)
     for one in right:
         if one.step_lo is None or one.step_hi is None or one.epoch is None:
             continue
         lo = max(burst.start, course.world.epochs[one.epoch][0])
         hi = min(burst.end, course.world.epochs[one.epoch][1])
-        first, last = (int(np.searchsorted(course.done, at)) - one.epoch * course.per_epoch for at in (lo, hi))
+        first, last = (
+            int(np.searchsorted(course.done, at)) - one.epoch * course.per_epoch for at in (lo, hi)
+        )
         cell.batches_due += 1
         half = (one.step_half or 0) + 1
-        if abs(one.step_lo - first) <= half and abs(one.step_hi - min(last, course.per_epoch - 1)) <= half:
+        if (
+            abs(one.step_lo - first) <= half
+            and abs(one.step_hi - min(last, course.per_epoch - 1)) <= half
+        ):
             cell.batches_right += 1
         else:
             told = f"batches {one.step_lo}-{one.step_hi} ± {one.step_half}"
@@ -161,7 +205,9 @@ def run(count: int, sensors: tuple[str, ...] = ASKED) -> dict[tuple[str, str, st
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.training_answers", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.training_answers", description=__doc__
+    )
     parser.add_argument("--count", type=int, default=12)
     parser.add_argument("--sensor", action="append", default=[])
     parser.add_argument("-v", action="store_true")
@@ -169,14 +215,28 @@ def main() -> None:
     found = run(args.count, tuple(args.sensor) or ASKED)
     table = Table(
         f"{args.count} trainings of which nothing was profiled",
-        ("scalars", "sensor", "clock", "bursts found", "epoch right", "batches right", "findings that were none", "joules inside",
-         "sure, wrong"),
-    )  # fmt: skip
+        (
+            "scalars",
+            "sensor",
+            "clock",
+            "bursts found",
+            "epoch right",
+            "batches right",
+            "findings that were none",
+            "joules inside",
+            "sure, wrong",
+        ),
+    )
     for key, cell in sorted(found.items()):
         table.row(
-            *key, f"{cell.found}/{cell.due}", cell.epoch_right, f"{cell.batches_right}/{cell.batches_due}",
-            f"{len(cell.false)} of {cell.cases}", f"{cell.inside}/{cell.windows}", f"{len(cell.wrong)}/{cell.sure}",
-        )  # fmt: skip
+            *key,
+            f"{cell.found}/{cell.due}",
+            cell.epoch_right,
+            f"{cell.batches_right}/{cell.batches_due}",
+            f"{len(cell.false)} of {cell.cases}",
+            f"{cell.inside}/{cell.windows}",
+            f"{len(cell.wrong)}/{cell.sure}",
+        )
     table.print()
     if args.v:
         for _, cell in sorted(found.items()):

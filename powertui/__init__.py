@@ -17,7 +17,9 @@ clean()  # before anything else is imported
 __version__ = "0.1.0"
 __all__ = ["__version__", "libipmi", "record"]  # not "open": see above
 
-TYPE_CHECKING = False  # as typing has it, whose import would come from wherever the path still pointed to
+TYPE_CHECKING = (
+    False  # as typing has it, whose import would come from wherever the path still pointed to
+)
 if TYPE_CHECKING:
     from typing import Any
 

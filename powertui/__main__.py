@@ -1,4 +1,7 @@
-"""The program: `powertui`, and `python -m powertui`. Each step imports what it needs, no more: it all is time until an answer."""
+"""The program: `powertui`, and `python -m powertui`.
+
+Each step imports what it needs, no more: it all is time until an answer.
+"""
 
 import sys
 
@@ -33,8 +36,9 @@ def _answer() -> int:
 def run() -> None:
     """The program as it is started: `main`, and the end of the process.
 
-    What still computes in a thread (findings that nobody waits for any more) is not waited for. Nor is it left to the end of the
-    interpreter: that stops threads in the middle of compiled code, which then aborts the process.
+    What still computes in a thread (findings that nobody waits for any more) is not waited for. Nor
+    is it left to the end of the interpreter: that stops threads in the middle of compiled code,
+    which then aborts the process.
     """
     code = main()
     if "threading" in sys.modules:

@@ -9,17 +9,19 @@
     run.tool("op_stats").frame
 
 **One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`, `windows`, `findings`,
-`host_energy`, `warnings`. What can be narrowed is a method whose filters are named: `events(...)`, `ops(...)`, `energy(...)`,
-`tool(name, ...)`.
-`host=` is one of `run.hosts` (all hosts without it), `start=` and `end=` are a window of the profile, `end` not included.
+`host_energy`, `warnings`. What can be narrowed is a method whose filters are named: `events(...)`,
+`ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is one of `run.hosts` (all hosts without it),
+`start=` and `end=` are a window of the profile, `end` not included.
 
 **Times** are seconds since the profile's own zero, in columns whose names end in `_s`; `run.traces[0].clock` says where that zero
-lies in Unix time, and how surely. `powertui.open(path, unit="ps")` (or `run.events(unit="ps")`) gives what was recorded (events,
-steps, epochs) in whole picoseconds instead, `_ps`, so that no digit is lost, and takes `start` and `end` in them. Scalars and power
-logs keep clocks of their own: whole nanoseconds, `_ns`.
+lies in Unix time, and how surely. `powertui.open(path, unit="ps")` (or `run.events(unit="ps")`)
+gives what was recorded (events, steps, epochs) in whole picoseconds instead, `_ps`, so that no
+digit is lost, and takes `start` and `end` in them. Scalars and power logs keep clocks of their own:
+whole nanoseconds, `_ns`.
 
-What is not known is missing (NaN, <NA>, None), never 0. Everything is read when it is asked for, and worked out once. What fails
-raises a `powertui.errors.PowertuiError`; that module shows all of them.
+What is not known is missing (NaN, <NA>, None), never 0. Everything is read when it is asked for,
+and worked out once. What fails raises a `powertui.errors.PowertuiError`; that module shows all of
+them.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ import pandas as pd
 from powertui import config
 from powertui.data import elsewhere, logdir
 from powertui.data.asked import Aligning, Compat, ReadOptions
-from powertui.data.energy import account, belongs, host_energy, tables
+from powertui.data.energy import account, host_energy, power_owners, tables
 from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import Logdir
 from powertui.data.model import PS_PER_S, Clock, Epochs, Run, Steps, Trace, Warn
@@ -69,23 +71,32 @@ def open(
     power_hosts: Mapping[str, str] | None = None,
     unit: TimeUnit = "s",
 ) -> Runs:
-    """The runs below a logdir, in a run folder, or of one profile. Only names and sizes are looked at now.
+    """The runs below a logdir, in a run folder, or of one profile. Only names and sizes are looked
+    at now.
 
-    `power` names power logs for these runs (else those that lie beside them are taken), `tz` is the zone of
-    local times, `step_marker` a regular expression for the names of events that start a step. `max_memory` is how much
-    memory one file may take when it is read ("24G", bytes, or "none"); without it, half of what is free. `power_hosts` says
-    whose power it is where names do not tell ({"bmc-17": "host-a"}); the config file's table holds beside it.
-    `unit` is what times are in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds).
+    `power` names power logs for these runs (else those that lie beside them are taken), `tz` is the
+    zone of local times, `step_marker` a regular expression for the names of events that start a
+    step. `max_memory` is how much memory one file may take when it is read ("24G", bytes, or
+    "none"); without it, half of what is free. `power_hosts` says whose power it is where names do
+    not tell ({"bmc-17": "host-a"}); the config file's table holds beside it. `unit` is what times
+    are in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds).
     Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
     if unit not in UNITS:
-        raise UsageError(f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".')
+        raise UsageError(
+            f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".'
+        )
     logs = [power] if isinstance(power, (str, os.PathLike)) else power
     named = tuple(str(Path(log).expanduser()) for log in logs)
     options = ReadOptions(
-        step_marker=step_marker, tz=tz, power=named, find_power=not named, limit=MemoryLimit.parse(max_memory),
-        power_hosts=tuple((power_hosts or {}).items()), usual_hosts=config.load().power_hosts,
-    )  # fmt: skip
+        step_marker=step_marker,
+        tz=tz,
+        power=named,
+        find_power=not named,
+        limit=MemoryLimit.parse(max_memory),
+        power_hosts=tuple((power_hosts or {}).items()),
+        usual_hosts=config.load().power_hosts,
+    )
     said = os.fspath(path)
     where = said if said == "-" or elsewhere.is_address(said) else str(Path(said).expanduser())
     return Runs(logdir.scan(where), options, unit)
@@ -117,15 +128,19 @@ class Runs(Sequence["RunView"]):
     @overload
     def __getitem__(self, key: slice) -> tuple[RunView, ...]: ...
     def __getitem__(self, key: int | str | slice) -> RunView | tuple[RunView, ...]:
-        """By number or name. Of a name its last parts will do, or a part that fits no other run, as with `--run`.
+        """By number or name. Of a name its last parts will do, or a part that fits no other run, as
+        with `--run`.
 
-        Raises `UsageError` with the names that there are when none or several fit, `IndexError` for a number too high.
+        Raises `UsageError` with the names that there are when none or several fit, `IndexError` for
+        a number too high.
         """
         if isinstance(key, str):
             (entry,) = self.logdir.chosen(key)
             return next(view for view in self._views if view.opened.entry is entry)
         if isinstance(key, int) and not -len(self) <= key < len(self):
-            raise IndexError(f"There is no run {key}; there are {len(self)}: {', '.join(self.names) or 'none'}.")
+            raise IndexError(
+                f"There is no run {key}; there are {len(self)}: {', '.join(self.names) or 'none'}."
+            )
         return self._views[key]
 
     def __iter__(self) -> Iterator[RunView]:
@@ -136,7 +151,11 @@ class Runs(Sequence["RunView"]):
 
 
 class RunView:
-    """One run. Reading it happens at the first question that needs it. Frames have the host as their first column."""
+    """One run.
+
+    Reading it happens at the first question that needs it. Frames have the host as their first
+    column.
+    """
 
     def __init__(self, opened: Opened, unit: TimeUnit = "s") -> None:
         self.opened = opened
@@ -175,40 +194,58 @@ class RunView:
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
-        """Everything that could not be read or believed, in the run and in its traces and power logs."""
+        """Everything that could not be read or believed, in the run and in its traces and power
+        logs.
+        """
         return self.opened.warnings
 
     # ── what was recorded ────────────────────────────────────────────────────────────────────────
 
     @property
     def steps(self) -> pd.DataFrame:
-        """One row per step: number (the program's own), name, epoch, start_s, duration_s, start_to_start_s.
+        """One row per step: number (the program's own), name, epoch, start_s, duration_s,
+        start_to_start_s.
 
-        `epoch` is the epoch's number; it and start_to_start_s are missing where there is none. `host_s`, `device_s` and `step_s`
-        are the step's three times: its dispatch, its work on devices, and what TensorFlow's rule calls its time.
+        `epoch` is the epoch's number; it and start_to_start_s are missing where there is none.
+        `host_s`, `device_s` and `step_s` are the step's three times: its dispatch, its work on
+        devices, and what TensorFlow's rule calls its time.
         """
         return self._of_hosts(
-            [(trace.host, trace.steps) for trace in self.traces], lambda: frames.steps(Steps.none(), Epochs(), self.unit)
+            [(trace.host, trace.steps) for trace in self.traces],
+            lambda: frames.steps(Steps.none(), Epochs(), self.unit),
         )
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row per epoch: number, start_s, end_s, slack_s (missing where not known), source, and a column per scalar."""
-        return self._of_hosts([(trace.host, trace.epochs) for trace in self.traces], lambda: frames.epochs(Epochs(), self.unit))
+        """One row per epoch: number, start_s, end_s, slack_s (missing where not known), source, and
+        a column per scalar.
+        """
+        return self._of_hosts(
+            [(trace.host, trace.epochs) for trace in self.traces],
+            lambda: frames.epochs(Epochs(), self.unit),
+        )
 
     @property
     def tracks(self) -> pd.DataFrame:
-        """One row per line of the profiles: process, track, kind, derived (drawn from other lines), events, lanes."""
-        return self._of_hosts([(trace.host, trace.tracks) for trace in self.traces], lambda: frames.tracks([]))
+        """One row per line of the profiles: process, track, kind, derived (drawn from other lines),
+        events, lanes.
+        """
+        return self._of_hosts(
+            [(trace.host, trace.tracks) for trace in self.traces], lambda: frames.tracks([])
+        )
 
     @property
     def scalars(self) -> pd.DataFrame:
-        """What the training logged: group ("train", "validation"), tag, step, wall_ns (Unix), value."""
+        """What the training logged: group ("train", "validation"), tag, step, wall_ns (Unix),
+        value.
+        """
         return frames.scalars(self.run.scalars)
 
     @property
     def power(self) -> pd.DataFrame:
-        """Every sample of every power log: sensor, host, scope, time_ns (since the log's own zero), watts."""
+        """Every sample of every power log: sensor, host, scope, time_ns (since the log's own zero),
+        watts.
+        """
         return frames.power(self.run.power)
 
     def events(
@@ -226,23 +263,41 @@ class RunView:
     ) -> pd.DataFrame:
         """One row per event: process, track, lane, name, full_name, start_s and duration_s.
 
-        `name` is a text that the name holds, shown or full; `exact` is the whole of it. `process` and `track` are the
-        whole name. Each but `exact` may also be a compiled pattern (found in the name) or a function. `start` and `end`
-        keep events that touch that window. Each of `stats` becomes a column: whole numbers stay whole (Int64), missing
-        values are missing. `unit="ps"`: start_ps and duration_ps, and `start` and `end` in whole picoseconds, too.
+        `name` is a text that the name holds, shown or full; `exact` is the whole of it. `process`
+        and `track` are the whole name. Each but `exact` may also be a compiled pattern (found in
+        the name) or a function. `start` and `end` keep events that touch that window. Each of
+        `stats` becomes a column: whole numbers stay whole (Int64), missing values are missing.
+        `unit="ps"`: start_ps and duration_ps, and `start` and `end` in whole picoseconds, too.
         """
         told = unit or self.unit
         lo, hi = _window(start, end, told)
 
         def of(trace: Trace | None) -> pd.DataFrame:
-            return frames.events(trace, process=process, track=track, name=name, exact=exact, lo=lo, hi=hi, stats=stats, unit=told)
+            return frames.events(
+                trace,
+                process=process,
+                track=track,
+                name=name,
+                exact=exact,
+                lo=lo,
+                hi=hi,
+                stats=stats,
+                unit=told,
+            )
 
-        return self._of_hosts([(p.host, of(p.trace)) for p in self._profiles(host)], lambda: of(None))
+        return self._of_hosts(
+            [(p.host, of(p.trace)) for p in self._profiles(host)], lambda: of(None)
+        )
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
-    def ops(self, *, host: str | None = None, start: float | None = None, end: float | None = None) -> pd.DataFrame:
-        """What ran in a window, by name: count, total, self and average time (s), share. As `run.tool("op_stats").frame`."""
+    def ops(
+        self, *, host: str | None = None, start: float | None = None, end: float | None = None
+    ) -> pd.DataFrame:
+        """What ran in a window, by name: count, total, self and average time (s), share.
+
+        As `run.tool("op_stats").frame`.
+        """
         return self.tool("op_stats", host=host, start=start, end=end).frame
 
     def energy(
@@ -254,41 +309,58 @@ class RunView:
         end: float | None = None,
         aligning: Aligning | None = None,
     ) -> pd.DataFrame:
-        """Joules per epoch and of the whole profile; or of one epoch, by its own number; or from `start` to `end`.
+        """Joules per epoch and of the whole profile; or of one epoch, by its own number; or from
+        `start` to `end`.
 
-        Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95 % interval), mean_watts,
-        coverage (share of the time with readings), badge ("measured", "estimated", "assumed"), reason (why there are
-        no joules). `aligning` says where the power lies on the profile, where its own clock is not to be believed.
+        Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95
+        % interval), mean_watts, coverage (share of the time with readings), badge ("measured",
+        "estimated", "assumed"), reason (why there are no joules). `aligning` says where the power
+        lies on the profile, where its own clock is not to be believed.
         """
-        belongs.check([self.run], self.opened.options.power_hosts)
+        power_owners.check([self.run], self.opened.options.power_hosts)
         window = start is not None or end is not None
         if window and epoch is not None:
-            raise UsageError("An epoch and a window cannot be asked for at once.", hint="Leave out epoch=, or start= and end=.")
+            raise UsageError(
+                "An epoch and a window cannot be asked for at once.",
+                hint="Leave out epoch=, or start= and end=.",
+            )
         found = []
         for profile in self._profiles(host):
             asked = self._question(profile, start, end).window if window else None
             table = tables.energies(profile, aligning, window=asked, epoch=epoch)
             found.append((profile.host, as_frame.of_table(table)))
         if epoch is not None and not any(len(one) for _, one in found):
-            numbers = sorted({one.number for profile in self._profiles(host) for one in profile.epochs})
-            there = f"There are: {', '.join(str(number) for number in numbers)}." if numbers else "This run has no epochs."
+            numbers = sorted(
+                {one.number for profile in self._profiles(host) for one in profile.epochs}
+            )
+            there = (
+                f"There are: {', '.join(str(number) for number in numbers)}."
+                if numbers
+                else "This run has no epochs."
+            )
             raise UsageError(f"No epoch {epoch} lies in this profile.", hint=there)
         return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
 
     @property
     def host_energy(self) -> pd.DataFrame:
-        """Joules of each host over its whole profile, and of all of them together: the last row. Columns as in `energy`.
+        """Joules of each host over its whole profile, and of all of them together: the last row.
+        Columns as in `energy`.
 
-        Several profiles of one machine count once. Power that belongs to no host of the run is in none of them.
+        Several profiles of one machine count once. Power that belongs to no host of the run is in
+        none of them.
         """
-        belongs.check([self.run], self.opened.options.power_hosts)
-        return as_frame.of_table(host_energy.table(self.opened, host_energy.of(self.opened)))
+        power_owners.check([self.run], self.opened.options.power_hosts)
+        return as_frame.of_table(
+            host_energy.table(self.opened, host_energy.run_energy(self.opened))
+        )
 
     @property
     def windows(self) -> pd.DataFrame:
-        """What the windows of a recording drew: `power.window("epoch 0")` of `powertui.record()`, or a command that was recorded.
+        """What the windows of a recording drew: `power.window("epoch 0")` of `powertui.record()`,
+        or a command that was recorded.
 
-        Columns as in `energy`; log_start_s and log_end_s count from the log's own zero, `log` is its file.
+        Columns as in `energy`; log_start_s and log_end_s count from the log's own zero, `log` is
+        its file.
         """
         return as_frame.of_table(tables.windows(self.opened))
 
@@ -296,17 +368,22 @@ class RunView:
     def findings(self) -> pd.DataFrame:
         """What stands out, the largest energy first.
 
-        From start_s to end_s (steps step_lo to step_hi of `epoch`, where it has any) delta_watts more were drawn than `witness`
-        lets expect (95 %: lo_watts to hi_watts), which comes to delta_joules, and the steps took delta_s longer; `p` is how often
-        chance alone would show as much anywhere; `text` says it in a sentence. What could have been found, why there is no row, and
-        what was left out, stands in `frame.attrs["notes"]`.
+        From start_s to end_s (steps step_lo to step_hi of `epoch`, where it has any) delta_watts
+        more were drawn than `witness` lets expect (95 %: lo_watts to hi_watts), which comes to
+        delta_joules, and the steps took delta_s longer; `p` is how often chance alone would show as
+        much anywhere; `text` says it in a sentence. What could have been found, why there is no
+        row, and what was left out, stands in `frame.attrs["notes"]`.
         """
         found, notes = [], []
         for profile in self.opened.profiles:
             all = account.findings(profile)
             table = tables.findings(all, profile)
             found.append((profile.host, as_frame.of_table(table)))
-            notes += [*([] if len(table) else [table.empty]), *(note for note in (all.could, all.reason) if note), *all.notes]
+            notes += [
+                *([] if len(table) else [table.empty]),
+                *(note for note in (all.could, all.reason) if note),
+                *all.notes,
+            ]
         frame = self._of_hosts(found, lambda: as_frame.of_table(tables.NO_FINDINGS))
         frame.attrs["notes"] = list(dict.fromkeys(notes))
         return frame
@@ -322,43 +399,72 @@ class RunView:
         compat: Compat = "corrected",
         match: str = "",
     ) -> Answer:
-        """What a tool of `powertui report --tool` says: about every host or one, about the whole profile or a window.
+        """What a tool of `powertui report --tool` says: about every host or one, about the whole
+        profile or a window.
 
         `host="all"` asks for all hosts as one answer, of the tools that combine them.
 
-        `aligning` says where the power lies on the profile, for the tools that tell of power; `compat` by whose rules TensorBoard's
-        tools are computed ("corrected", "tf2", "xprof"); `match` is a regular expression for names, where a tool asks for it.
+        `aligning` says where the power lies on the profile, for the tools that tell of power;
+        `compat` by whose rules TensorBoard's tools are computed ("corrected", "tf2", "xprof");
+        `match` is a regular expression for names, where a tool asks for it.
         """
         asked = registry.get(name)
         how = aligning or Aligning()
         if host == "all" and len(self.opened.profiles) > 1:
-            question = Question(self.opened, 0, *_window(start, end, self.unit), how, compat, match, together=True)
+            question = Question(
+                self.opened, 0, *_window(start, end, self.unit), how, compat, match, together=True
+            )
             return Answer(name, (("all hosts", asked.answer(question)),))
         profiles = self._profiles(None if host == "all" else host)
         if not profiles:  # some tools need none; the others say so
             return Answer(
-                name, (("", asked.answer(Question(self.opened, 0, *_window(start, end, self.unit), how, compat, match))),)
+                name,
+                (
+                    (
+                        "",
+                        asked.answer(
+                            Question(
+                                self.opened, 0, *_window(start, end, self.unit), how, compat, match
+                            )
+                        ),
+                    ),
+                ),
             )
-        asking = [(p.host, replace(self._question(p, start, end), aligning=how, compat=compat, match=match)) for p in profiles]
+        asking = [
+            (
+                p.host,
+                replace(self._question(p, start, end), aligning=how, compat=compat, match=match),
+            )
+            for p in profiles
+        ]
         return Answer(name, tuple((host, asked.answer(question)) for host, question in asking))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────
 
     def _profiles(self, host: str | None) -> tuple[Profile, ...]:
         """All, or those of one host."""
-        found = tuple(profile for profile in self.opened.profiles if host is None or profile.host == host)
+        found = tuple(
+            profile for profile in self.opened.profiles if host is None or profile.host == host
+        )
         if host is not None and not found:
             names = ", ".join(plain(name, 80) for name in self.hosts)
-            raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=f"There are: {names or 'none'}.")
+            raise UsageError(
+                f"There is no host {plain(str(host), 80)!r}.", hint=f"There are: {names or 'none'}."
+            )
         return found
 
     def _question(self, profile: Profile, start: float | None, end: float | None) -> Question:
         question = Question(self.opened, profile.index, *_window(start, end, self.unit))
         if question.window[0] > question.window[1]:
-            raise UsageError("This window lies outside the profile.", hint="start and end count from the profile's zero.")
+            raise UsageError(
+                "This window lies outside the profile.",
+                hint="start and end count from the profile's zero.",
+            )
         return question
 
-    def _of_hosts(self, found: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    def _of_hosts(
+        self, found: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]
+    ) -> pd.DataFrame:
         """One below the other; for a run without a profile, the empty frame of the same form."""
         return as_frame.of_hosts(found) if found else as_frame.of_hosts([("", empty())])
 
@@ -419,7 +525,17 @@ class TraceView:
         """As `RunView.events`, without the host."""
         told = unit or self.unit
         lo, hi = _window(start, end, told)
-        return frames.events(self.trace, process=process, track=track, name=name, exact=exact, lo=lo, hi=hi, stats=stats, unit=told)
+        return frames.events(
+            self.trace,
+            process=process,
+            track=track,
+            name=name,
+            exact=exact,
+            lo=lo,
+            hi=hi,
+            stats=stats,
+            unit=told,
+        )
 
     def __repr__(self) -> str:
         return f"<Trace of {plain(self.host)}: {self.trace.event_count:,} events>"
@@ -427,10 +543,14 @@ class TraceView:
 
 def _check(unit: str) -> None:
     if unit not in UNITS:
-        raise UsageError(f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".')
+        raise UsageError(
+            f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".'
+        )
 
 
-def _window(start: float | None, end: float | None, unit: TimeUnit) -> tuple[int | None, int | None]:
+def _window(
+    start: float | None, end: float | None, unit: TimeUnit
+) -> tuple[int | None, int | None]:
     """The same in ps."""
     _check(unit)
     low, high = _ps(start, unit), _ps(end, unit)
@@ -440,7 +560,9 @@ def _window(start: float | None, end: float | None, unit: TimeUnit) -> tuple[int
 
 
 def _ps(moment: float | None, unit: TimeUnit) -> int | None:
-    """Picoseconds are whole: a float among them would be seconds that somebody forgot to multiply, and so the other way round."""
+    """Picoseconds are whole: a float among them would be seconds that somebody forgot to multiply,
+    and so the other way round.
+    """
     if moment is None:
         return None
     try:
@@ -451,5 +573,11 @@ def _ps(moment: float | None, unit: TimeUnit) -> int | None:
     except (TypeError, ValueError):
         pass
     if unit == "ps":
-        raise UsageError("start and end are whole picoseconds (int) here.", hint='unit="s" takes and gives seconds.')
-    raise UsageError("start and end are seconds since the profile's zero.", hint='unit="ps" takes and gives whole picoseconds.')
+        raise UsageError(
+            "start and end are whole picoseconds (int) here.",
+            hint='unit="s" takes and gives seconds.',
+        )
+    raise UsageError(
+        "start and end are seconds since the profile's zero.",
+        hint='unit="ps" takes and gives whole picoseconds.',
+    )

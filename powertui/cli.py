@@ -17,12 +17,17 @@ from powertui.terminal import signals
 from powertui.verbs.parser import Parser
 
 _EXAMPLE = 44  # cells of an example, with what it does beside it
-_EXIT_CODES = "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130/143/129 interrupted"
+_EXIT_CODES = (
+    "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, "
+    "130/143/129 interrupted"
+)
 
-# Verbs that have something to put in order when they are interrupted: a file that is half written, a terminal without its echo.
+# Verbs that have something to put in order when they are interrupted: a file that is half written,
+# a terminal without its echo.
 _IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
-# Verbs that print, and read what may come from another machine. (The screens show its progress themselves.)
+# Verbs that print, and read what may come from another machine. (The screens show its progress
+# themselves.)
 _FETCHING = ("report", "doctor", "energy", "export")
 
 # What stands in the place of a verb.
@@ -33,7 +38,9 @@ _ALONE = ("record", "sensors")
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The whole tree, or what one verb needs of it: nobody waits for the arguments of the others."""
+    """The whole tree, or what one verb needs of it: nobody waits for the arguments of the
+    others.
+    """
     names = (only,) if only is not None else verbs.VERBS
     loaded = {name: verbs.load(name) for name in names}
     parser = Parser(
@@ -43,15 +50,26 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.verb = only or ""
-    parser.add_argument("--completions", metavar="SHELL", help="print completions for bash, zsh or fish; `man` prints the man page")
-    parser.add_argument("--clear-cache", action="store_true", help="delete what was fetched from other machines")
-    parser.add_argument("--licenses", action="store_true", help="print the packages that powertui uses, with versions and licenses")
+    parser.add_argument(
+        "--completions",
+        metavar="SHELL",
+        help="print completions for bash, zsh or fish; `man` prints the man page",
+    )
+    parser.add_argument(
+        "--clear-cache", action="store_true", help="delete what was fetched from other machines"
+    )
+    parser.add_argument(
+        "--licenses",
+        action="store_true",
+        help="print the packages that powertui uses, with versions and licenses",
+    )
     parser.add_argument("--version", action="version", version=f"powertui {__version__}")
     tree = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, verb in loaded.items():
         arguments = tree.add_parser(
             name,
-            usage=f"powertui {name} {verb.USAGE}",  # argparse would list every option here, in 14 lines
+            # argparse would list every option here, in 14 lines
+            usage=f"powertui {name} {verb.USAGE}",
             help=verb.HELP,
             description=f"{verb.HELP[0].upper()}{verb.HELP[1:]}.\n\n{verb.ABOUT}",
             epilog=_examples({name: verb}),
@@ -75,9 +93,11 @@ def _example(line: str, text: str) -> str:
 
 
 def normalise(argv: Sequence[str]) -> list[str]:
-    """`powertui PATH …` means `powertui open PATH …`: put the verb in when the first word is no verb.
+    """`powertui PATH …` means `powertui open PATH …`: put the verb in when the first word is no
+    verb.
 
-    A file that is named like a verb is opened as ./report. A word that is nearly a verb and no file is a slip.
+    A file that is named like a verb is opened as ./report. A word that is nearly a verb and no file
+    is a slip.
     """
     args = list(argv)
     if not args:
@@ -89,7 +109,10 @@ def normalise(argv: Sequence[str]) -> list[str]:
 
         near = difflib.get_close_matches(args[0].lower(), verbs.VERBS, 1)
         if near:
-            raise UsageError(f"There is no verb or file named {args[0]!r}.", hint=f"Did you mean powertui {near[0]}?")
+            raise UsageError(
+                f"There is no verb or file named {args[0]!r}.",
+                hint=f"Did you mean powertui {near[0]}?",
+            )
     return ["open", *args]
 
 
@@ -118,21 +141,29 @@ def _check_clock() -> None:
 
 
 def _check_machine() -> None:
-    """A machine or packages that cannot work end here, in a sentence; packages that are newer than known are only said."""
+    """A machine or packages that cannot work end here, in a sentence; packages that are newer than
+    known are only said.
+    """
     if sys.byteorder != "little" or sys.maxsize < 2**32:
         import platform
 
         kind = "it is big-endian" if sys.byteorder != "little" else "this Python has 32 bits"
         raise PowertuiError(
             f"Profiles cannot be read on this machine ({platform.machine()}): {kind}.",
-            hint=f"{' and '.join(_ALONE)} work here. Copy what they write to a 64-bit little-endian machine and open it there.",
+            hint=(
+                f"{' and '.join(_ALONE)} work here. Copy what they write to a 64-bit "
+                "little-endian machine and open it there."
+            ),
         )
     from powertui import dependencies
 
     dependencies.one_thread()
     stop, warn = dependencies.trouble()
     if stop:
-        raise PowertuiError(f"{stop}.", hint="Install powertui again in an environment of its own: see docs/install.md.")
+        raise PowertuiError(
+            f"{stop}.",
+            hint="Install powertui again in an environment of its own: see docs/install.md.",
+        )
     if warn:
         print(f"powertui: {warn}.", file=sys.stderr)
 

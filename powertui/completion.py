@@ -1,7 +1,9 @@
-"""Completions for bash, zsh and fish, and the man page: all made from the arguments of the verbs, so that they cannot disagree.
+"""Completions for bash, zsh and fish, and the man page: all made from the arguments of the verbs,
+so that they cannot disagree.
 
-`powertui --completions bash` prints a script for that shell; `--completions hosts` the BMCs of the config file, which the scripts
-ask for; `--completions man` the man page. The package installs them (share/); `scripts/completions.py` writes them there.
+`powertui --completions bash` prints a script for that shell; `--completions hosts` the BMCs of the
+config file, which the scripts ask for; `--completions man` the man page. The package installs them
+(share/); `scripts/completions.py` writes them there.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ _FILES = "files"
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a verb. `values` are its choices, or FILES, or HOSTS, or nothing that could be completed."""
+    """One option of a verb.
+
+    `values` are its choices, or FILES, or HOSTS, or nothing that could be completed.
+    """
 
     names: tuple[str, ...]
     help: str
@@ -42,7 +47,9 @@ class DescribedVerb:
 
 def table(parser: argparse.ArgumentParser) -> list[DescribedVerb]:
     """Every verb, from its own parser."""
-    tree = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    tree = next(
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    )
     out = []
     for name, one in tree.choices.items():
         actions = [action for action in one._actions if action.help is not argparse.SUPPRESS]
@@ -55,13 +62,23 @@ def table(parser: argparse.ArgumentParser) -> list[DescribedVerb]:
 
 def _option(action: argparse.Action) -> Option:
     flag = action.nargs == 0
-    takes = "" if flag else str(action.metavar or (",".join(map(str, action.choices)) if action.choices else "VALUE"))
-    values: tuple[str, ...] | str = tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
+    takes = (
+        ""
+        if flag
+        else str(
+            action.metavar or (",".join(map(str, action.choices)) if action.choices else "VALUE")
+        )
+    )
+    values: tuple[str, ...] | str = (
+        tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
+    )
     if not values and not flag:
         long = action.option_strings[-1]
         files = _FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
         values = _HOSTS if long == "--host" and takes.startswith("BMC") else files
-    return Option(tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values)
+    return Option(
+        tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values
+    )
 
 
 def tell(kind: str, parser: argparse.ArgumentParser) -> str:
@@ -72,7 +89,9 @@ def tell(kind: str, parser: argparse.ArgumentParser) -> str:
         return "".join(f"{name}\n" for name in config.load().hosts)
     makers = {"bash": _bash, "zsh": _zsh, "fish": _fish, "man": _man}
     if kind not in makers:
-        raise UsageError(f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(_KINDS)}.")
+        raise UsageError(
+            f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(_KINDS)}."
+        )
     return makers[kind](table(parser))
 
 
@@ -86,7 +105,10 @@ def _bash(known: Sequence[DescribedVerb]) -> str:
         "# bash completion of powertui: made by `powertui --completions bash`",
         "_powertui() {",
         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=open word",
-        f'    for word in "${{COMP_WORDS[1]}}"; do case $word in {"|".join(v.name for v in known)}) verb=$word ;; esac; done',
+        (
+            f'    for word in "${{COMP_WORDS[1]}}"; do case $word in '
+            f"{'|'.join(v.name for v in known)}) verb=$word ;; esac; done"
+        ),
         "    COMPREPLY=()",
         '    case "$verb:$prev" in',
     ]
@@ -97,14 +119,27 @@ def _bash(known: Sequence[DescribedVerb]) -> str:
                 lines.append(f"        {which}) {_bash_values(option)}; return ;;")
     lines += ["    esac", "    if [[ $cur == -* ]]; then", '        case "$verb" in']
     for verb in known:
-        words = " ".join(name for option in verb.options for name in option.names if name.startswith("--"))
-        lines.append(f'            {verb.name}) COMPREPLY=($(compgen -W {_quoted(words)} -- "$cur")) ;;')
-    return "\n".join([
-        *lines, "        esac", "        return", "    fi",
-        f"    ((COMP_CWORD == 1)) && COMPREPLY=($(compgen -W {_quoted(names)} -- \"$cur\"))",
-        '    COMPREPLY+=($(compgen -f -- "$cur"))', "    compopt -o filenames 2>/dev/null", "    return 0", "}",
-        "complete -F _powertui powertui", "",
-    ])  # fmt: skip
+        words = " ".join(
+            name for option in verb.options for name in option.names if name.startswith("--")
+        )
+        lines.append(
+            f'            {verb.name}) COMPREPLY=($(compgen -W {_quoted(words)} -- "$cur")) ;;'
+        )
+    return "\n".join(
+        [
+            *lines,
+            "        esac",
+            "        return",
+            "    fi",
+            f'    ((COMP_CWORD == 1)) && COMPREPLY=($(compgen -W {_quoted(names)} -- "$cur"))',
+            '    COMPREPLY+=($(compgen -f -- "$cur"))',
+            "    compopt -o filenames 2>/dev/null",
+            "    return 0",
+            "}",
+            "complete -F _powertui powertui",
+            "",
+        ]
+    )
 
 
 def _bash_values(option: Option) -> str:
@@ -112,15 +147,27 @@ def _bash_values(option: Option) -> str:
         return 'COMPREPLY=($(compgen -W "$(powertui --completions hosts 2>/dev/null)" -- "$cur"))'
     if option.values == _FILES:
         return 'COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null'
-    return f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))' if option.values else "COMPREPLY=()"
+    return (
+        f'COMPREPLY=($(compgen -W {_quoted(" ".join(option.values))} -- "$cur"))'
+        if option.values
+        else "COMPREPLY=()"
+    )
 
 
 def _zsh(known: Sequence[DescribedVerb]) -> str:
     """`_arguments` for each verb."""
-    lines = ["#compdef powertui", "# zsh completion of powertui: made by `powertui --completions zsh`", "_powertui() {"]
+    lines = [
+        "#compdef powertui",
+        "# zsh completion of powertui: made by `powertui --completions zsh`",
+        "_powertui() {",
+    ]
     lines += ["    local -a verbs=("]
     lines += [f"        {_quoted(f'{verb.name}:{verb.help}')}" for verb in known]
-    lines += ["    )", "    local verb=open", f"    case $words[2] in {'|'.join(v.name for v in known)}) verb=$words[2] ;; esac"]
+    lines += [
+        "    )",
+        "    local verb=open",
+        f"    case $words[2] in {'|'.join(v.name for v in known)}) verb=$words[2] ;; esac",
+    ]
     lines += [
         "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then",
         "        _describe verb verbs",
@@ -139,20 +186,34 @@ def _zsh(known: Sequence[DescribedVerb]) -> str:
             *lines,
             "    esac",
             "}",
-            'if [[ $funcstack[1] == _powertui ]]; then _powertui "$@"; else compdef _powertui powertui; fi',
+            (
+                'if [[ $funcstack[1] == _powertui ]]; then _powertui "$@"; else compdef _powertui '
+                "powertui; fi"
+            ),
             "",
         ]
     )
 
 
 def _zsh_option(name: str, option: Option) -> str:
-    text = option.help.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
+    text = (
+        option.help.replace("\\", "\\\\")
+        .replace("[", "\\[")
+        .replace("]", "\\]")
+        .replace(":", "\\:")
+    )
     if not option.takes:
         return f"*{name}[{text}]"
     if option.values == _HOSTS:
         action = "compadd -- $(powertui --completions hosts 2>/dev/null)"
         return f"*{name}=[{text}]:host:{{{action}}}"
-    action = "_files" if option.values == _FILES else f"({' '.join(option.values)})" if option.values else " "
+    action = (
+        "_files"
+        if option.values == _FILES
+        else f"({' '.join(option.values)})"
+        if option.values
+        else " "
+    )
     return f"*{name}=[{text}]:{option.takes.lower().replace(':', ' ').replace('[', '').replace(']', '')}:{action}"
 
 
@@ -165,16 +226,26 @@ def _fish(known: Sequence[DescribedVerb]) -> str:
     ]
     none = f"not __fish_seen_subcommand_from {every}"
     for verb in known:
-        lines.append(f"complete -c powertui -n {_quoted('__fish_use_subcommand')} -a {verb.name} -d {_quoted(verb.help)}")
-        where = f"__fish_seen_subcommand_from {verb.name}" + (f"; or {none}" if verb.name == "open" else "")
+        lines.append(
+            f"complete -c powertui -n {_quoted('__fish_use_subcommand')} -a {verb.name} -d "
+            f"{_quoted(verb.help)}"
+        )
+        where = f"__fish_seen_subcommand_from {verb.name}" + (
+            f"; or {none}" if verb.name == "open" else ""
+        )
         for option in verb.options:
-            names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
+            names = " ".join(
+                f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
+                for name in option.names
+            )
             takes = "" if not option.takes else " -r" if option.values == _FILES else " -x"
             if option.values == _HOSTS:
                 takes += " -a '(powertui --completions hosts 2>/dev/null)'"
             elif option.values and option.values != _FILES:
                 takes += f" -a {_quoted(' '.join(option.values))}"
-            lines.append(f"complete -c powertui -n {_quoted(where)} {names}{takes} -d {_quoted(option.help)}")
+            lines.append(
+                f"complete -c powertui -n {_quoted(where)} {names}{takes} -d {_quoted(option.help)}"
+            )
     return "\n".join([*lines, ""])
 
 
@@ -188,24 +259,43 @@ def _quoted(text: str) -> str:
 def _man(known: Sequence[DescribedVerb]) -> str:
     """man(7), without macros that only one formatter has."""
     lines = [
-        '.\\" made by `powertui --completions man`', ".TH POWERTUI 1", ".SH NAME",
-        "powertui \\- where a training run's time and energy went, in a terminal", ".SH SYNOPSIS", ".B powertui",
-        "[VERB] [PATH ...] [OPTIONS]", ".SH DESCRIPTION",
-        _roff("Reads TensorBoard, PyTorch and Chrome profiles and power logs, samples a server's power, and shows both on one"),
+        '.\\" made by `powertui --completions man`',
+        ".TH POWERTUI 1",
+        ".SH NAME",
+        "powertui \\- where a training run's time and energy went, in a terminal",
+        ".SH SYNOPSIS",
+        ".B powertui",
+        "[VERB] [PATH ...] [OPTIONS]",
+        ".SH DESCRIPTION",
+        _roff(
+            "Reads TensorBoard, PyTorch and Chrome profiles and power logs, samples a server's "
+            "power, and shows both on one"
+        ),
         _roff("clock."),
-        _roff("Without a verb, powertui opens PATH in screens. In them, ? lists the keys."), ".SH VERBS",
-    ]  # fmt: skip
+        _roff("Without a verb, powertui opens PATH in screens. In them, ? lists the keys."),
+        ".SH VERBS",
+    ]
     for verb in known:
-        lines += [f".SS powertui {_roff(verb.name)}", _roff(verb.help[0].upper() + verb.help[1:] + ".")]
+        lines += [
+            f".SS powertui {_roff(verb.name)}",
+            _roff(verb.help[0].upper() + verb.help[1:] + "."),
+        ]
         for option in verb.options:
             takes = f" \\fI{_roff(option.takes)}\\fR" if option.takes else ""
-            lines += [".TP", ", ".join(f"\\fB{_roff(name)}\\fR" for name in option.names) + takes, _roff(option.help)]
+            lines += [
+                ".TP",
+                ", ".join(f"\\fB{_roff(name)}\\fR" for name in option.names) + takes,
+                _roff(option.help),
+            ]
         lines += [".PP", "Examples:"]
         for line, text in verb.examples:
             lines += [".TP", f"\\fB{_roff(line)}\\fR", _roff(text)]
     lines += [
         ".SH EXIT STATUS",
-        "0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130, 143 or 129 interrupted.",
+        (
+            "0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130, 143 or 129 "
+            "interrupted."
+        ),
         "",
     ]
     return "\n".join(lines)

@@ -22,8 +22,9 @@
     bmc-17 = "host-a"        # as with --power-host bmc-17=host-a
     "10.0.0.7" = "host-b"
 
-A flag wins over the environment, the environment over this file, this file over what powertui finds out by itself. Passwords do not
-belong here: name a file that only you can read. A key that is not known is an error, with its line and the key that was meant.
+A flag wins over the environment, the environment over this file, this file over what powertui finds
+out by itself. Passwords do not belong here: name a file that only you can read. A key that is not
+known is an error, with its line and the key that was meant.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class Config:
     step_marker: str | None = None
     profile_server: str | None = None
     hosts: Mapping[str, NamedHost] = field(default_factory=dict)
-    power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in power logs, the host that it measures)
+    power_hosts: tuple[
+        tuple[str, str], ...
+    ] = ()  # (a name in power logs, the host that it measures)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -79,9 +82,16 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "level": ("user", "operator", "administrator"),
 }
 _TOP: dict[str, type | tuple[type, ...]] = {
-    "color": str, "glyphs": str, "theme": str, "mouse": bool, "fps": int, "step_marker": str, "hosts": dict,
-    "power_hosts": dict, "profile_server": str,
-}  # fmt: skip
+    "color": str,
+    "glyphs": str,
+    "theme": str,
+    "mouse": bool,
+    "fps": int,
+    "step_marker": str,
+    "hosts": dict,
+    "power_hosts": dict,
+    "profile_server": str,
+}
 _HOST: dict[str, type | tuple[type, ...]] = {
     "host": str, "source": str, "user": str, "level": str, "password_file": str, "kg_file": str,
     "sensors": list, "insecure": bool, "timeout": (int, float),
@@ -93,19 +103,32 @@ _SECRETS = ("password", "passwd", "pass", "secret", "kg", "key", "token")
 def _folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where configuration lies (XDG base directories; a relative value there is to be ignored)."""
     base = environ.get("XDG_CONFIG_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "~").expanduser() / ".config"
+    root = (
+        Path(base)
+        if base.startswith("/")
+        else Path(environ.get("HOME") or "~").expanduser() / ".config"
+    )
     return root / "powertui"
 
 
 def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where is kept what a person did and the next start is to know (XDG base directories, as above)."""
+    """Where is kept what a person did and the next start is to know (XDG base directories, as
+    above).
+    """
     base = environ.get("XDG_STATE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
+    root = (
+        Path(base)
+        if base.startswith("/")
+        else Path(environ.get("HOME") or "~").expanduser() / ".local" / "state"
+    )
     return root / "powertui"
 
 
 def write_state(path: Path, value: object) -> bool:
-    """Keep a value as JSON in a file of the state folder, whole or not at all. False when it cannot be written."""
+    """Keep a value as JSON in a file of the state folder, whole or not at all.
+
+    False when it cannot be written.
+    """
     import json
     import tempfile
 
@@ -137,18 +160,26 @@ def load(environ: Mapping[str, str] = os.environ) -> Config:
         with open_for_reading(path) as file:
             data = file.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:
-            raise UsageError(f"{path}: is too large for a config file", hint="Name another file in POWERTUI_CONFIG.")
+            raise UsageError(
+                f"{path}: is too large for a config file",
+                hint="Name another file in POWERTUI_CONFIG.",
+            )
         text = data.decode()
     except FileNotFoundError:
         if environ.get("POWERTUI_CONFIG"):
-            raise UsageError(f"{path}: no such config file", hint="POWERTUI_CONFIG names it.") from None
+            raise UsageError(
+                f"{path}: no such config file", hint="POWERTUI_CONFIG names it."
+            ) from None
         return Config()
     except OSError as error:
         raise UsageError(
-            f"{path}: cannot be read: {error.strerror}", hint="Fix its permissions, or name another file in POWERTUI_CONFIG."
+            f"{path}: cannot be read: {error.strerror}",
+            hint="Fix its permissions, or name another file in POWERTUI_CONFIG.",
         ) from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is not UTF-8 (byte {error.start})", hint="Save it as UTF-8.") from None
+        raise UsageError(
+            f"{path}: is not UTF-8 (byte {error.start})", hint="Save it as UTF-8."
+        ) from None
     return parse(text, str(path))
 
 
@@ -162,7 +193,9 @@ def parse(text: str, path: str) -> Config:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: is not valid TOML: {error}", hint='Quote strings: color = "256".') from None
+        raise UsageError(
+            f"{path}: is not valid TOML: {error}", hint='Quote strings: color = "256".'
+        ) from None
     values = _checked(data, _TOP, path, text, ())
     hosts = {}
     for name, table in values.pop("hosts", {}).items():
@@ -174,18 +207,26 @@ def parse(text: str, path: str) -> Config:
         fields = _checked(table, _HOST, path, text, ("hosts", name))
         if "sensors" in fields:
             if not all(isinstance(item, str) for item in fields["sensors"]):
-                raise UsageError(f"{_at(path, text, ('hosts', name, 'sensors'))}: sensors must be a list of names")
+                raise UsageError(
+                    f"{_at(path, text, ('hosts', name, 'sensors'))}: sensors must be a list of "
+                    "names"
+                )
             fields["sensors"] = tuple(fields["sensors"])
         hosts[name] = NamedHost(name, **fields)
     owners = values.pop("power_hosts", {})
     for name, owner in owners.items():
         if not isinstance(owner, str) or not owner.strip():
             at = _at(path, text, ("power_hosts", name))
-            raise UsageError(f"{at}: {name} must be the name of a host in quotes", hint='Write it like "bmc-17" = "host-a".')
+            raise UsageError(
+                f"{at}: {name} must be the name of a host in quotes",
+                hint='Write it like "bmc-17" = "host-a".',
+            )
     return Config(path, hosts=hosts, power_hosts=tuple(owners.items()), **values)
 
 
-def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]) -> dict[str, Any]:
+def _checked(
+    data: dict[str, Any], known: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]
+) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in data.items():
         at = _at(path, text, (*table, key))
@@ -193,7 +234,8 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
             if table and key.lower() in _SECRETS:
                 meant = "kg_file" if key.lower() == "kg" else "password_file"
                 raise UsageError(
-                    f"{at}: secrets do not belong in a config file", hint=f'Name a file that only you can read: {meant} = "…".'
+                    f"{at}: secrets do not belong in a config file",
+                    hint=f'Name a file that only you can read: {meant} = "…".',
                 )
             import difflib
 
@@ -215,12 +257,21 @@ def _checked(data: dict[str, Any], known: Mapping[str, Any], path: str, text: st
 
 
 def _kind(expected: Any) -> str:
-    names = {str: "a string in quotes", bool: "true or false", int: "a whole number", list: "a list", dict: "a table"}
+    names = {
+        str: "a string in quotes",
+        bool: "true or false",
+        int: "a whole number",
+        list: "a list",
+        dict: "a table",
+    }
     return names.get(expected, "a number")
 
 
 def _at(path: str, text: str, where: tuple[str, ...]) -> str:
-    """`file:line` of a key. The TOML reader of the standard library keeps no positions, so it is looked up in the text."""
+    """`file:line` of a key.
+
+    The TOML reader of the standard library keeps no positions, so it is looked up in the text.
+    """
     header: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()

@@ -1,8 +1,9 @@
-"""The packages that powertui stands on: whether the versions here are ones that it works with, and under which licenses they come.
+"""The packages that powertui stands on: whether the versions here are ones that it works with, and
+under which licenses they come.
 
-What is needed is read from powertui's own metadata, so pyproject.toml stays the one list. Folders of the import path are listed and
-nothing is parsed for the check at start, which costs a millisecond. A distribution that moves a package aside (no metadata at all)
-is not judged.
+What is needed is read from powertui's own metadata, so pyproject.toml stays the one list. Folders
+of the import path are listed and nothing is parsed for the check at start, which costs a
+millisecond. A distribution that moves a package aside (no metadata at all) is not judged.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from email.message import Message
     from importlib import metadata
 
-__all__ = ["License", "Need", "bring_along", "everything", "needs", "one_thread", "required", "tell_licenses", "trouble"]
+__all__ = [
+    "License",
+    "Need",
+    "bring_along",
+    "everything",
+    "needs",
+    "one_thread",
+    "required",
+    "tell_licenses",
+    "trouble",
+]
 
 _LINE = re.compile(r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
@@ -26,7 +37,9 @@ _PYTHON = re.compile(r"""^python_version\s*<\s*["'](\d+)\.(\d+)["']$""")
 
 
 class Need(NamedTuple):
-    """One package that powertui cannot do without, with its bounds as written: ((">=", "8.2.8"), ("<", "8.3"))."""
+    """One package that powertui cannot do without, with its bounds as written: ((">=", "8.2.8"),
+    ("<", "8.3")).
+    """
 
     name: str
     bounds: tuple[tuple[str, str], ...]
@@ -48,7 +61,9 @@ class Need(NamedTuple):
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The release in numbers, without trailing zeros: 1.24.0rc1 is (1, 24), as 1.24 is."""
-    numbers = [int(part) for part in re.findall(r"\d+", re.split(r"[^0-9.]", version, maxsplit=1)[0])]
+    numbers = [
+        int(part) for part in re.findall(r"\d+", re.split(r"[^0-9.]", version, maxsplit=1)[0])
+    ]
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
@@ -76,7 +91,9 @@ def _key(name: str) -> str:
 
 
 def _listed(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """(normalised name, version, metadata file) of every package that the import path holds, the first of each first."""
+    """(normalised name, version, metadata file) of every package that the import path holds, the
+    first of each first.
+    """
     for folder in path:
         try:
             entries = os.listdir(folder)  # noqa: PTH208
@@ -87,11 +104,18 @@ def _listed(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
             if end in (".dist-info", ".egg-info") and "-" in stem:
                 name, version = stem.split("-")[:2]
                 file = os.path.join(folder, entry)  # noqa: PTH118
-                yield _key(name), version, os.path.join(file, "METADATA" if end == ".dist-info" else "PKG-INFO")  # noqa: PTH118
+                yield (
+                    _key(name),
+                    version,
+                    os.path.join(file, "METADATA" if end == ".dist-info" else "PKG-INFO"),  # noqa: PTH118
+                )
 
 
 def bring_along(text: str, path: Sequence[str] | None = None) -> bool:
-    """Whether any package of the import path may name this among its entry points. To parse them all costs ten times as much."""
+    """Whether any package of the import path may name this among its entry points.
+
+    To parse them all costs ten times as much.
+    """
     wanted = text.encode()
     for folder in sys.path if path is None else path:
         if not os.path.isdir(folder or "."):  # noqa: PTH112
@@ -100,19 +124,29 @@ def bring_along(text: str, path: Sequence[str] | None = None) -> bool:
             continue
         for _, _, metadata in _listed([folder or "."]):
             try:
-                with open(os.path.join(os.path.dirname(metadata), "entry_points.txt"), "rb") as file:  # noqa: PTH118, PTH120, PTH123
+                entry_points = os.path.join(  # noqa: PTH118
+                    os.path.dirname(metadata),  # noqa: PTH120
+                    "entry_points.txt",
+                )
+                with open(entry_points, "rb") as file:  # noqa: PTH123
                     if wanted in file.read():
                         return True
             except FileNotFoundError:
                 continue
             except OSError:
                 return True
-    return any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder)
+    return any(
+        hasattr(finder, "find_distributions")
+        for finder in sys.meta_path
+        if finder is not PathFinder
+    )
 
 
 def one_thread() -> None:
-    """Before numpy is imported: it starts no pool of threads. For what we compute, the pool is never worth its start, and while it
-    starts each of its threads takes a processor from what a person waits for."""
+    """Before numpy is imported: it starts no pool of threads. For what we compute, the pool is
+    never worth its start, and while it starts each of its threads takes a processor from what a
+    person waits for.
+    """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
@@ -136,7 +170,9 @@ def trouble(path: Sequence[str] | None = None) -> tuple[str, str]:
         if judged == "old":
             stop.append(f"{need.name} {version} is too old (needs {need})")
         elif judged == "new":
-            warn.append(f"{need.name} {version} is newer than any that powertui was tried with ({need})")
+            warn.append(
+                f"{need.name} {version} is newer than any that powertui was tried with ({need})"
+            )
     return "; ".join(stop), "; ".join(warn)
 
 
@@ -150,17 +186,23 @@ class License(NamedTuple):
 
 
 def _licenses() -> list[License]:
-    """powertui and everything that it needs, and what those need, as installed here. By name, powertui first."""
+    """powertui and everything that it needs, and what those need, as installed here.
+
+    By name, powertui first.
+    """
     found = {_key(name): package for name, package in everything("powertui").items()}
     told = {
-        key: License(package.metadata["Name"], package.version, _license(package), _home(package)) for key, package in found.items()
+        key: License(package.metadata["Name"], package.version, _license(package), _home(package))
+        for key, package in found.items()
     }
     first = told.pop("powertui", None)
     return ([first] if first else []) + sorted(told.values(), key=lambda one: one.name.lower())
 
 
 def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
-    """A package that is installed here, what it needs, and what those need: with the extras that are asked for and no others."""
+    """A package that is installed here, what it needs, and what those need: with the extras that
+    are asked for and no others.
+    """
     from importlib import metadata
 
     found: dict[str, metadata.Distribution] = {}
@@ -181,23 +223,33 @@ def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
 
 
 def required(lines: Sequence[str], extra: str = "") -> list[tuple[str, str]]:
-    """(package, extra of it) for each line of these that counts without extras, or with the one that was asked for."""
+    """(package, extra of it) for each line of these that counts without extras, or with the one
+    that was asked for.
+    """
     found = []
     for line in lines:
         match = re.match(r"([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?", line)
         named = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line.partition(";")[2])
         if match and (named[1] if named else "") == extra:
-            found += [(match[1], "")] + [(match[1], one.strip()) for one in (match[2] or "").split(",") if one.strip()]
+            found += [(match[1], "")] + [
+                (match[1], one.strip()) for one in (match[2] or "").split(",") if one.strip()
+            ]
     return found
 
 
 def _license(package: metadata.Distribution) -> str:
-    """The license as the package says it: its expression, else its field when that is short, else its classifiers."""
+    """The license as the package says it: its expression, else its field when that is short, else
+    its classifiers.
+    """
     data: Message = package.metadata  # type: ignore[assignment]
     field = " ".join(str(data.get("License-Expression") or data.get("License") or "").split())
     if field and len(field) <= 60 and field != "UNKNOWN":
         return field
-    named = [line.rpartition(" :: ")[2] for line in data.get_all("Classifier") or () if line.startswith("License ::")]
+    named = [
+        line.rpartition(" :: ")[2]
+        for line in data.get_all("Classifier") or ()
+        if line.startswith("License ::")
+    ]
     return " and ".join(named) or (field[:57] + "..." if field else "not said by the package")
 
 
@@ -214,10 +266,22 @@ def tell_licenses() -> str:
     """A table, and the one sentence that a lawyer asks about."""
     from powertui.plain import plain
 
-    rows = [(plain(one.name), plain(one.version), plain(one.license), plain(one.home)) for one in _licenses()]
+    rows = [
+        (plain(one.name), plain(one.version), plain(one.license), plain(one.home))
+        for one in _licenses()
+    ]
     if not rows:
-        return "powertui is not installed as a package here: the LICENSE file of its sources holds its license (Apache-2.0).\n"
+        return (
+            "powertui is not installed as a package here: the LICENSE file of its sources "
+            "holds its license (Apache-2.0).\n"
+        )
     wide = [max(len(row[i]) for row in rows) for i in range(3)]
-    lines = ["  ".join([*(text.ljust(w) for text, w in zip(row, wide, strict=False)), row[3]]).rstrip() for row in rows]
-    note = "Packages are imported unchanged; none is part of powertui's files. Each has its license text in its .dist-info folder."
+    lines = [
+        "  ".join([*(text.ljust(w) for text, w in zip(row, wide, strict=False)), row[3]]).rstrip()
+        for row in rows
+    ]
+    note = (
+        "Packages are imported unchanged; none is part of powertui's files. Each has its "
+        "license text in its .dist-info folder."
+    )
     return "\n".join([*lines, "", note]) + "\n"

@@ -17,9 +17,10 @@ A reader never raises for bad *content*: it returns what could be read and count
 
 Every message is one or two plain sentences; `hint` is the next command or step to try.
 
-`powertui.open()` and what it returns raise `UsageError` (no such run, host, epoch or tool; a window that cannot be) and
-`UnreadableFile`; a run's number that is too high is Python's own `IndexError`. `powertui.record()` warns with
-`powertui.sampler.session.PowerWarning`, a `UserWarning`, and raises `SensorError` only when it is strict.
+`powertui.open()` and what it returns raise `UsageError` (no such run, host, epoch or tool; a window
+that cannot be) and `UnreadableFile`; a run's number that is too high is Python's own `IndexError`.
+`powertui.record()` warns with `powertui.sampler.session.PowerWarning`, a `UserWarning`, and raises
+`SensorError` only when it is strict.
 """
 
 from __future__ import annotations
@@ -74,12 +75,18 @@ class UnreadableFile(PowertuiError):
 
     @property
     def cause(self) -> str:
-        """What is wrong and what to do, for a list of warnings. A command at its end gets no full stop: it is copied."""
+        """What is wrong and what to do, for a list of warnings.
+
+        A command at its end gets no full stop: it is copied.
+        """
         return f"{self.problem}. {self.hint}" if self.hint else self.problem
 
 
 class FileChanged(UnreadableFile):
-    """Another process cut, rewrote or took away a file that is open. What was read before is still good."""
+    """Another process cut, rewrote or took away a file that is open.
+
+    What was read before is still good.
+    """
 
     def __init__(self, path: str, problem: str = "changed since it was opened") -> None:
         super().__init__(path, problem, hint="Read it again.")
@@ -90,7 +97,10 @@ class SensorError(PowertuiError):
 
 
 class AuthenticationFailed(SensorError):
-    """The source refused the user, password, key or privilege level. Never retried by itself: accounts lock."""
+    """The source refused the user, password, key or privilege level.
+
+    Never retried by itself: accounts lock.
+    """
 
 
 class NotSupported(SensorError):

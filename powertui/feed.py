@@ -1,8 +1,9 @@
-"""Where a live screen's readings come from: a recorder that samples now, or a recording that is played again.
+"""Where a live screen's readings come from: a recorder that samples now, or a recording that is
+played again.
 
-Both fill the same board and the same health facts, so a screen cannot tell them apart but for the clock. Readings
-wait in a queue until whoever shows them calls `drain`. A screen that is slow, suspended or gone holds no reading up:
-the recorder samples and writes in a process of its own.
+Both fill the same board and the same health facts, so a screen cannot tell them apart but for the
+clock. Readings wait in a queue until whoever shows them calls `drain`. A screen that is slow,
+suspended or gone holds no reading up: the recorder samples and writes in a process of its own.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Feed(Protocol):
 
     @property
     def away(self) -> Mapping[str, str]:
-        """Sources that have never answered, and why, as far as that is known: they have no row yet."""
+        """Sources that have never answered, and why, as far as that is known: they have no
+        row yet.
+        """
 
     @property
     def failure(self) -> PowertuiError | None:
@@ -84,7 +87,9 @@ def _history(key: ChannelKey, channel: Channel) -> History:
 
 
 class RecorderFeed:
-    """Readings of a recorder, which runs in a process of its own and outlives whatever happens to the screen."""
+    """Readings of a recorder, which runs in a process of its own and outlives whatever happens to
+    the screen.
+    """
 
     def __init__(self, recorder: RecorderProcess, title: str) -> None:
         self.board = Board()
@@ -94,7 +99,8 @@ class RecorderFeed:
         self.title = title
         self.recorder = recorder
         self._trouble = ""
-        # Times come from the monotonic clock: one that is set while we watch would hide readings, or tear a hole into them.
+        # Times come from the monotonic clock: one that is set while we watch would hide readings,
+        # or tear a hole into them.
         self._zero_ns = int((clocks.wall_s() - clocks.steady_s()) * NS)
         self._batches: deque[list[Reading]] = deque()
         self._events: deque[Event] = deque()
@@ -152,7 +158,9 @@ class RecorderFeed:
     def events(self) -> list[Event]:
         news = [self._events.popleft() for _ in range(len(self._events))]
         # Trouble with no source of its own concerns the file: it must stay in sight.
-        self._trouble = next((e.text for e in reversed(news) if e.level == "error" and not e.source), self._trouble)
+        self._trouble = next(
+            (e.text for e in reversed(news) if e.level == "error" and not e.source), self._trouble
+        )
         return news
 
     def reconnects(self, key: ChannelKey) -> int:
@@ -173,10 +181,18 @@ class RecorderFeed:
 
 
 class ReplayFeed:
-    """A recording played again, `speed` times at its own speed. Its own clock runs from its first sample."""
+    """A recording played again, `speed` times at its own speed.
+
+    Its own clock runs from its first sample.
+    """
 
     def __init__(
-        self, series: Sequence[PowerSeries], title: str, *, speed: float = 1.0, clock: Callable[[], float] = time.monotonic
+        self,
+        series: Sequence[PowerSeries],
+        title: str,
+        *,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.board = Board()
         self.healths: dict[ChannelKey, Health] = {}
@@ -195,11 +211,15 @@ class ReplayFeed:
         self._stopped = False
         for index, one in enumerate(series):
             key = _key(one, index)
-            channel = Channel(key.channel, one.sensor.host, one.sensor.scope.value, kind=one.kind.value)
+            channel = Channel(
+                key.channel, one.sensor.host, one.sensor.scope.value, kind=one.kind.value
+            )
             self.healths[key] = Health(key.source, channel, self.interval_s)
             self.board.add(_history(key, channel))
             for cap in one.limits:
-                self.board.histories[key].limit(cap.start_ns + (one.clock.mid_ns if one.clock.known else 0), cap.watts)
+                self.board.histories[key].limit(
+                    cap.start_ns + (one.clock.mid_ns if one.clock.known else 0), cap.watts
+                )
 
     @property
     def file(self) -> Path | None:
@@ -224,7 +244,10 @@ class ReplayFeed:
     def start(self) -> None:
         self._began = self._clock()
         pace = "at its own speed" if self.speed == 1 else f"at {self.speed:g} times its own speed"
-        self._say(f"a recording of {(self._end - self._zero) / NS:.0f} s is played {pace}; nothing is sampled")
+        self._say(
+            f"a recording of {(self._end - self._zero) / NS:.0f} s is played {pace}; nothing "
+            "is sampled"
+        )
 
     def stop(self, reason: str) -> None:
         self._stopped = True
@@ -259,7 +282,8 @@ class ReplayFeed:
     def now_ns(self) -> int:
         if self._began is None:
             return self._zero
-        # The clock stops with the recording: "3 minutes ago" would be said of a value that is the last there is.
+        # The clock stops with the recording: "3 minutes ago" would be said of a value that is the
+        # last there is.
         return min(self._zero + int((self._clock() - self._began) * self.speed * NS), self._end)
 
     def mono(self) -> float:
@@ -276,24 +300,36 @@ def _key(series: PowerSeries, index: int) -> ChannelKey:
 
 
 def _marks(series: Sequence[PowerSeries]) -> deque[Mark]:
-    """What a recording names, by time, on the clock of its readings: its marks, and windows with their ends."""
+    """What a recording names, by time, on the clock of its readings: its marks, and windows with
+    their ends.
+    """
     logs = {one.path: one for one in series if one.marks}
     found = []
     for one in logs.values():
         zero = one.clock.mid_ns if one.clock.known else 0
-        found += [Mark(m.name, m.start_ns + zero, None if m.end_ns is None else m.end_ns + zero) for m in one.marks]
+        found += [
+            Mark(m.name, m.start_ns + zero, None if m.end_ns is None else m.end_ns + zero)
+            for m in one.marks
+        ]
     return deque(sorted(found, key=lambda mark: mark.start_ns))
 
 
 def _interval(series: Sequence[PowerSeries]) -> float:
     """How often the log was written: the median distance of the densest channel, in s."""
-    gaps = [sorted(int(b) - int(a) for a, b in zip(s.times[:-1], s.times[1:], strict=True)) for s in series if len(s) > 1]
+    gaps = [
+        sorted(int(b) - int(a) for a, b in zip(s.times[:-1], s.times[1:], strict=True))
+        for s in series
+        if len(s) > 1
+    ]
     medians = [g[len(g) // 2] / NS for g in gaps if g[len(g) // 2] > 0]
     return min(medians, default=1.0)
 
 
 def _rows(series: Sequence[PowerSeries]) -> list[Reading]:
-    """All samples as the readings they once were, by time. Gaps (NaN) become readings without a value."""
+    """All samples as the readings they once were, by time.
+
+    Gaps (NaN) become readings without a value.
+    """
     rows = []
     for index, one in enumerate(series):
         key = _key(one, index)
@@ -301,6 +337,15 @@ def _rows(series: Sequence[PowerSeries]) -> list[Reading]:
         for at, watts in zip(one.times.tolist(), one.watts.tolist(), strict=True):
             t = (zero + at) / NS
             good = watts == watts
-            rows.append(Reading(t, t, watts if good else None, 0.0, *key, "ok" if good else "none:no value was recorded"))
+            rows.append(
+                Reading(
+                    t,
+                    t,
+                    watts if good else None,
+                    0.0,
+                    *key,
+                    "ok" if good else "none:no value was recorded",
+                )
+            )
     rows.sort(key=lambda r: r.t)
     return rows

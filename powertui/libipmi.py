@@ -6,9 +6,10 @@
     libipmi.stop()
     libipmi.dbToCSV("./data")
 
-`ipmi_data.db` and `ipmi_data.csv` appear in the working folder, the CSV also in the folder named, as they did. In-band ipmitool
-is the default; `start(host="bmc")`, `start(source="hwmon:")`, $POWERTUI_HOST and $POWERTUI_SOURCE choose another sensor.
-A training is never ended for its power: what goes wrong is a warning (`PowerWarning`), unless `strict=True`.
+`ipmi_data.db` and `ipmi_data.csv` appear in the working folder, the CSV also in the folder named,
+as they did. In-band ipmitool is the default; `start(host="bmc")`, `start(source="hwmon:")`,
+$POWERTUI_HOST and $POWERTUI_SOURCE choose another sensor. A training is never ended for its power:
+what goes wrong is a warning (`PowerWarning`), unless `strict=True`.
 
 New scripts are better off with `powertui.record()`, which also marks epochs.
 """
@@ -59,7 +60,10 @@ class _Run:
         try:
             self.database = powerboard.Database(self.folder)
         except (OSError, sqlite3.Error) as error:
-            _warn(f"{powerboard.DB_NAME} cannot be written here ({error}); the readings are kept in memory until dbToCSV().")
+            _warn(
+                f"{powerboard.DB_NAME} cannot be written here ({error}); the readings are kept "
+                "in memory until dbToCSV()."
+            )
         self.recorder.subscribe(self.take)
         self.recorder.start()  # last: the first reading comes at once, in a thread of its own
 
@@ -78,7 +82,10 @@ class _Run:
                     self.database.add(self.sensor, sample)
                 except sqlite3.Error as error:
                     self.database = None
-                    _warn(f"{powerboard.DB_NAME}: {error}; the readings are kept in memory until dbToCSV().")
+                    _warn(
+                        f"{powerboard.DB_NAME}: {error}; the readings are kept in memory until "
+                        "dbToCSV()."
+                    )
 
     def end(self) -> None:
         self.recorder.stop()
@@ -106,7 +113,10 @@ def _constants(source: Source, channel: str) -> dict[str, str]:
 
 
 def _own_bmc() -> str:
-    """In-band ipmitool, through sudo where the device is root's alone. PowerBoard always asked for sudo; this only if it must."""
+    """In-band ipmitool, through sudo where the device is root's alone.
+
+    PowerBoard always asked for sudo; this only if it must.
+    """
     from powertui.sampler.ipmitool import device_of
 
     device = device_of("/")
@@ -118,7 +128,9 @@ def _own_bmc() -> str:
     return "ipmitool:open?sudo=1"
 
 
-def _sources(host: str, source: str, user: str, password_file: str, sensors: Sequence[str]) -> list[Source]:
+def _sources(
+    host: str, source: str, user: str, password_file: str, sensors: Sequence[str]
+) -> list[Source]:
     from powertui import config
     from powertui.sampler.session import HOST, SOURCE, USER
     from powertui.sampler.targets import targets
@@ -155,11 +167,15 @@ def start(
     global _run, _failed
     with _lock:
         if _run is not None and _run.recorder.ended is None:
-            _warn("libipmi.start() was called while it was already recording. That recording goes on.")
+            _warn(
+                "libipmi.start() was called while it was already recording. That recording goes on."
+            )
             return
         _run, _failed = None, True
         try:
-            recorder = Recorder(_sources(host, source, user, password_file, sensors), interval=interval)
+            recorder = Recorder(
+                _sources(host, source, user, password_file, sensors), interval=interval
+            )
             recorder.open(patient=not strict)
         except PowertuiError as error:
             if strict:
@@ -178,9 +194,11 @@ def stop() -> None:
 
 
 def dbToCSV(path: str = "./data") -> None:  # noqa: N802  PowerBoard's name
-    """Write ipmi_data.csv into the working folder and into `path`, and the mark for PowerBoard's TensorBoard plugin.
+    """Write ipmi_data.csv into the working folder and into `path`, and the mark for PowerBoard's
+    TensorBoard plugin.
 
-    Without a recording of this process, one that an earlier process left in ipmi_data.db is written.
+    Without a recording of this process, one that an earlier process left in ipmi_data.db is
+    written.
     """
     with _lock:
         folder = _run.folder if _run is not None else Path.cwd()
@@ -190,9 +208,14 @@ def dbToCSV(path: str = "./data") -> None:  # noqa: N802  PowerBoard's name
             constants = {}
             sensor, samples = ("", []) if _failed else powerboard.read_database(folder)
         if not samples:
-            _warn("There are no readings to write. Check that libipmi.start() was called and that the sensor answered.")
+            _warn(
+                "There are no readings to write. Check that libipmi.start() was called and "
+                "that the sensor answered."
+            )
         try:
-            powerboard.write_csv([folder, folder / path], sensor or "Total Power", constants, samples)
+            powerboard.write_csv(
+                [folder, folder / path], sensor or "Total Power", constants, samples
+            )
             powerboard.write_marker(folder, path)
         except OSError as error:
             _warn(f"{powerboard.CSV_NAME} could not be written: {error}.")

@@ -1,7 +1,8 @@
-"""Opening what somebody named, without waiting for ever: a pipe that nobody writes to, a device, a file of /proc that blocks.
+"""Opening what somebody named, without waiting for ever: a pipe that nobody writes to, a device, a
+file of /proc that blocks.
 
-A regular file is opened as always. A pipe is read as its writer delivers, and given up after a silence of `SILENCE_S`, the one
-place that sets it. open() itself never blocks.
+A regular file is opened as always. A pipe is read as its writer delivers, and given up after a
+silence of `SILENCE_S`, the one place that sets it. open() itself never blocks.
 """
 
 from __future__ import annotations
@@ -25,11 +26,16 @@ _READER_LOOK_S = 0.05  # between two looks for a reader: the kernel does not say
 
 
 class NotAFileError(OSError):
-    """A pipe, a device or a socket: it has no end that could be followed, and no place to go back to."""
+    """A pipe, a device or a socket: it has no end that could be followed, and no place to go back
+    to.
+    """
 
 
 def open_for_reading(path: str | os.PathLike[str], silence_s: float | None = None) -> BinaryIO:
-    """The file for reading. Raises OSError, also when it is read and nothing comes for so long (`SILENCE_S`)."""
+    """The file for reading.
+
+    Raises OSError, also when it is read and nothing comes for so long (`SILENCE_S`).
+    """
     silence_s = SILENCE_S if silence_s is None else silence_s
     fd = _open_at_once(path)
     try:
@@ -46,7 +52,10 @@ def open_for_reading(path: str | os.PathLike[str], silence_s: float | None = Non
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file for reading. Raises OSError for anything else: that could neither be measured nor read twice."""
+    """A regular file for reading.
+
+    Raises OSError for anything else: that could neither be measured nor read twice.
+    """
     fd = _open_at_once(path)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -58,7 +67,10 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def open_pipe_for_writing(path: str | os.PathLike[str]) -> BinaryIO:
-    """A pipe or a device for writing. Raises OSError when nobody has opened the pipe for reading within `SILENCE_S`."""
+    """A pipe or a device for writing.
+
+    Raises OSError when nobody has opened the pipe for reading within `SILENCE_S`.
+    """
     deadline = time.monotonic() + SILENCE_S
     while True:
         try:
@@ -67,7 +79,9 @@ def open_pipe_for_writing(path: str | os.PathLike[str]) -> BinaryIO:
             if error.errno != errno.ENXIO or not stat.S_ISFIFO(os.stat(path).st_mode):  # noqa: PTH116
                 raise
             if time.monotonic() >= deadline:
-                raise OSError(errno.ETIMEDOUT, f"nobody read from the pipe for {SILENCE_S:g} s") from None
+                raise OSError(
+                    errno.ETIMEDOUT, f"nobody read from the pipe for {SILENCE_S:g} s"
+                ) from None
             time.sleep(_READER_LOOK_S)
             continue
         os.set_blocking(fd, True)
@@ -84,7 +98,8 @@ def _open_at_once(path: str | os.PathLike[str]) -> int:
 
 
 def within(seconds: float, call: Callable[[], _Answer]) -> _Answer:
-    """What a call returns or raises. OSError when it takes longer: a file server that does not answer holds even open() up.
+    """What a call returns or raises. OSError when it takes longer: a file server that does not
+    answer holds even open() up.
 
     The thread that is stuck there is left behind; it keeps no process from ending.
     """

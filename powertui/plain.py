@@ -1,10 +1,11 @@
-"""Text from files, made safe to print: nothing in it can move a cursor, set a title or forge a line.
+"""Text from files, made safe to print: nothing in it can move a cursor, set a title or forge a
+line.
 
-Names of events, hosts, files and sensors come from elsewhere. A terminal obeys control characters in them
-(ANSI escapes, carriage returns, the 8-bit C1 forms), and a reader is fooled by characters that reorder or hide
-text (bidirectional overrides, zero-width marks). Here each becomes visible, as Python would write it: `\\x1b`,
-`\\u202e`. Everything that prints or draws foreign text passes it through `plain` first; it is pure and needs
-nothing, so that every layer can.
+Names of events, hosts, files and sensors come from elsewhere. A terminal obeys control characters
+in them (ANSI escapes, carriage returns, the 8-bit C1 forms), and a reader is fooled by characters
+that reorder or hide text (bidirectional overrides, zero-width marks). Here each becomes visible, as
+Python would write it: `\\x1b`, `\\u202e`. Everything that prints or draws foreign text passes it
+through `plain` first; it is pure and needs nothing, so that every layer can.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# C0, DEL and C1 controls; line and paragraph separators; zero-width and bidirectional marks; interlinear
-# annotation; the byte-order mark; lone surrogates (undecodable bytes of file names); tag characters.
+# C0, DEL and C1 controls; line and paragraph separators; zero-width and bidirectional marks;
+# interlinear annotation; the byte-order mark; lone surrogates (undecodable bytes of file names);
+# tag characters.
 _HOSTILE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
@@ -21,9 +23,12 @@ _HOSTILE = re.compile(
 
 
 def plain(text: str, limit: int | None = None) -> str:
-    """`text` on one line, with everything hostile made visible; cut to `limit` characters with an ellipsis."""
+    """`text` on one line, with everything hostile made visible; cut to `limit` characters with an
+    ellipsis.
+    """
     if limit is not None and len(text) > limit:
-        # Cut before escaping: a name of a megabyte (HLO text) must not be escaped to show sixty characters.
+        # Cut before escaping: a name of a megabyte (HLO text) must not be escaped to show sixty
+        # characters.
         text = text[: max(0, limit)]
         shown = _HOSTILE.sub(_visible, text)
         return shown[: max(0, limit - 1)] + "…" if limit > 0 else ""
@@ -50,8 +55,9 @@ _SHORT = {9: "\\t", 10: "\\n", 13: "\\r"}
 def cell(text: str) -> str:
     """Text for a cell of a CSV file: a spreadsheet must not run it as a formula.
 
-    Numbers are for the caller to write as numbers; this is for names. What could begin a formula gets an
-    apostrophe in front, as spreadsheets themselves write it, also behind blanks that they would skip.
+    Numbers are for the caller to write as numbers; this is for names. What could begin a formula
+    gets an apostrophe in front, as spreadsheets themselves write it, also behind blanks that they
+    would skip.
     """
     shown = plain(text)
     return "'" + shown if shown.lstrip()[:1] in _FORMULA else shown

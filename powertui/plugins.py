@@ -4,8 +4,8 @@
     [project.entry-points."powertui.power"]        a module as in data/power (NAME, sniff, load)
     [project.entry-points."powertui.sources"]      scheme = "module:function", which takes (Address, Options), as in sampler/
 
-Only installed packages are asked, never the working folder. One that cannot be loaded costs one warning, and is left out.
-`POWERTUI_NO_PLUGINS=1` asks nobody.
+Only installed packages are asked, never the working folder. One that cannot be loaded costs one
+warning, and is left out. `POWERTUI_NO_PLUGINS=1` asks nobody.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PluginGroup(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def of(group: str) -> PluginGroup:
+def plugin_group(group: str) -> PluginGroup:
     """Everything of a group that is installed and can be used; looked for once."""
     if os.environ.get("POWERTUI_NO_PLUGINS"):
         return PluginGroup((), ())
@@ -54,7 +54,9 @@ def of(group: str) -> PluginGroup:
         except Exception as error:  # somebody else's code may raise anything
             missing = f"it cannot be loaded ({type(error).__name__}: {error})"
         if missing:
-            problems.append(plain(f"The plugin {entry.name!r} of {package} is left out: {missing}.", 300))
+            problems.append(
+                plain(f"The plugin {entry.name!r} of {package} is left out: {missing}.", 300)
+            )
         else:
             plugins.append(Plugin(entry.name, package, found))
     return PluginGroup(tuple(plugins), tuple(problems))
@@ -62,12 +64,16 @@ def of(group: str) -> PluginGroup:
 
 def problems() -> tuple[str, ...]:
     """What was wrong with any plugin, of whatever kind."""
-    return tuple(said for group in (FORMATS, POWER, SOURCES) for said in of(group).problems)
+    return tuple(
+        said for group in (FORMATS, POWER, SOURCES) for said in plugin_group(group).problems
+    )
 
 
 def left_out(group: str) -> str:
-    """What to add where nothing takes a file or a scheme, and something that was left out might have; "" for nothing."""
-    return "".join(f" {said}" for said in of(group).problems)
+    """What to add where nothing takes a file or a scheme, and something that was left out might
+    have; "" for nothing.
+    """
+    return "".join(f" {said}" for said in plugin_group(group).problems)
 
 
 def guarded(plugin: Plugin, what: str, ask: Callable[[], Any], otherwise: Any) -> Any:
@@ -85,7 +91,10 @@ def guarded(plugin: Plugin, what: str, ask: Callable[[], Any], otherwise: Any) -
 
 def failed() -> tuple[str, ...]:
     """Which plugins raised when they were asked."""
-    return tuple(plain(f"The plugin {name!r} of {package} failed in {what}.", 300) for (name, what), package in _failed.items())
+    return tuple(
+        plain(f"The plugin {name!r} of {package} failed in {what}.", 300)
+        for (name, what), package in _failed.items()
+    )
 
 
 _failed: dict[tuple[str, str], str] = {}

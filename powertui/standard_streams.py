@@ -1,7 +1,9 @@
-"""Standard input, output and error of the program: what a closed or full one means, decided in one place for every verb.
+"""Standard input, output and error of the program: what a closed or full one means, decided in one
+place for every verb.
 
-`guard()` comes before anything is opened. A descriptor that was closed (`>&-`) would otherwise go to the next file that is
-opened, and whatever is printed would be written into that file. `run()` is the program inside the guard:
+`guard()` comes before anything is opened. A descriptor that was closed (`>&-`) would otherwise go
+to the next file that is opened, and whatever is printed would be written into that file. `run()` is
+the program inside the guard:
 
     standard output is closed or takes no more     one sentence on standard error, exit code 1
     the reader of standard output has left (head)  no sentence; the exit code is the program's own
@@ -32,11 +34,17 @@ class OutputFailed(PowertuiError):
 
 
 class ReaderLeft(BrokenPipeError):
-    """Whoever read our standard output has seen enough. A broken pipe to anybody else is another matter."""
+    """Whoever read our standard output has seen enough.
+
+    A broken pipe to anybody else is another matter.
+    """
 
 
 class _Output(io.FileIO):
-    """Standard output. After its first failure it takes everything and keeps nothing: nobody is told twice."""
+    """Standard output.
+
+    After its first failure it takes everything and keeps nothing: nobody is told twice.
+    """
 
     def __init__(self, *, closed: bool) -> None:
         super().__init__(_OUTPUT, "w", closefd=False)
@@ -55,7 +63,9 @@ class _Output(io.FileIO):
         except OutputFailed as failure:
             self.failure = failure
         except OSError as error:
-            self.failure = OutputFailed(f"The output could not be written: {error.strerror or error}")
+            self.failure = OutputFailed(
+                f"The output could not be written: {error.strerror or error}"
+            )
         raise self.failure
 
     def _write_when_ready(self, data: Any) -> int:
@@ -82,7 +92,10 @@ class _Messages(io.FileIO):
 
 
 def guard() -> None:
-    """Open what is closed, and put our own streams in the place of Python's. Once, at the program's start."""
+    """Open what is closed, and put our own streams in the place of Python's.
+
+    Once, at the program's start.
+    """
     closed = [_open_nowhere(number) for number in (_INPUT, _OUTPUT, _ERROR)]
     if closed[_INPUT] or sys.stdin is None:
         sys.stdin = open(_INPUT, closefd=False)  # noqa: SIM115  it stays open, and has no path
@@ -91,7 +104,10 @@ def guard() -> None:
 
 
 def _open_nowhere(number: int) -> bool:
-    """Open /dev/null under a number that is closed. Programs that we start inherit it, for they would be in the same danger."""
+    """Open /dev/null under a number that is closed.
+
+    Programs that we start inherit it, for they would be in the same danger.
+    """
     try:
         os.fstat(number)
     except OSError:
@@ -108,12 +124,18 @@ def _text(buffer: io.BufferedWriter, before: IO[str] | None, errors: str) -> io.
     """A text stream like the one that was there: the same encoding, and as soon."""
     if not isinstance(before, io.TextIOWrapper):
         return io.TextIOWrapper(buffer, "utf-8", errors)
-    soon = before.line_buffering or before.write_through  # write_through: python -u, PYTHONUNBUFFERED
-    return io.TextIOWrapper(buffer, before.encoding, before.errors, line_buffering=soon or errors == "backslashreplace")
+    soon = (
+        before.line_buffering or before.write_through
+    )  # write_through: python -u, PYTHONUNBUFFERED
+    return io.TextIOWrapper(
+        buffer, before.encoding, before.errors, line_buffering=soon or errors == "backslashreplace"
+    )
 
 
 def run(program: Callable[[], int]) -> int:
-    """The program's exit code, once everything it printed has arrived, or has been told to be lost."""
+    """The program's exit code, once everything it printed has arrived, or has been told to
+    be lost.
+    """
     try:
         code = program()
     except SystemExit as leaving:  # argparse leaves so after --help

@@ -1,7 +1,8 @@
-"""Times, energies and counts as a person reads and writes them. Integers of picoseconds in, short text out.
+"""Times, energies and counts as a person reads and writes them. Integers of picoseconds in, short
+text out.
 
-`duration` keeps three or four figures; `instant` keeps as many as the grid behind it needs, so that two
-neighbouring marks never read the same.
+`duration` keeps three or four figures; `instant` keeps as many as the grid behind it needs, so that
+two neighbouring marks never read the same.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def decimals_for(resolution: int, size: int) -> int:
 
 
 def resolution(length: int) -> int:
-    """The grid for moments that belong to something `length` long: a power of ten, about a thousandth of it."""
+    """The grid for moments that belong to something `length` long: a power of ten, about a
+    thousandth of it.
+    """
     return int(10 ** max(0, len(str(max(1, length))) - 4))
 
 
@@ -117,18 +120,31 @@ def quantity(value: float, unit: str, figures: int = 4) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ"."""
     if value != value:  # NaN: not known
         return f"– {unit}"
-    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ")):
+    for size, prefix in (
+        (1e15, "P"),
+        (1e12, "T"),
+        (1e9, "G"),
+        (1e6, "M"),
+        (1e3, "k"),
+        (1.0, ""),
+        (1e-3, "m"),
+        (1e-6, "µ"),
+    ):
         if abs(value) >= size or (value == 0 and size == 1.0):
             return f"{_figures(value / size, figures)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"
 
 
 def figures_apart(lo: float, hi: float, least: int = 4) -> int:
-    """So many figures that the ends of an interval, and what lies in its middle, read differently; `least` where fewer do."""
+    """So many figures that the ends of an interval, and what lies in its middle, read differently;
+    `least` where fewer do.
+    """
     half, size = (hi - lo) / 2, max(abs(lo), abs(hi))
     if not (0 < half < size < math.inf):
         return least
-    return max(least, min(math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1, _MOST_FIGURES))
+    return max(
+        least, min(math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1, _MOST_FIGURES)
+    )
 
 
 def _figures(value: float, figures: int) -> str:

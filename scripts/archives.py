@@ -1,4 +1,6 @@
-"""The date that archives carry, and a tar archive that depends on what is in it and on nothing else: equal content, equal bytes."""
+"""The date that archives carry, and a tar archive that depends on what is in it and on nothing
+else: equal content, equal bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Write the completions and the man page that the package installs; with --check only say whether they are up to date."""
+"""Write the completions and the man page that the package installs; with --check only say whether
+they are up to date.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ def main() -> int:
             path.parent.mkdir(exist_ok=True)
             path.write_text(wanted, encoding="utf-8")
     if stale:
-        print(f"share/{', share/'.join(stale)}: the arguments have changed; run scripts/completions.py", file=sys.stderr)
+        print(
+            (
+                f"share/{', share/'.join(stale)}: the arguments have changed; run "
+                "scripts/completions.py"
+            ),
+            file=sys.stderr,
+        )
     return int(bool(stale))
 
 

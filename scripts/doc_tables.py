@@ -1,4 +1,6 @@
-"""Write the tables of docs/keys.md and docs/glossary.md from the program; with --check only report whether they are up to date."""
+"""Write the tables of docs/keys.md and docs/glossary.md from the program; with --check only report
+whether they are up to date.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""Makes the environment that `make demo`, `make test` and the rest run in: as little as the target needs, and on POWER too.
+"""Makes the environment that `make demo`, `make test` and the rest run in: as little as the target
+needs, and on POWER too.
 
     python3 scripts/environment.py .venv            the program alone
     python3 scripts/environment.py .venv test       and what the tests need
     python3 scripts/environment.py .venv dev        and linters, types, builds
 
-PyPI has no numpy and pandas for POWER (nor for s390x, 32-bit ARM …): there the environment sees those of the distribution, and when
-they are missing one sentence says how to get them. This file is read by whatever `python3` a machine has: it stays plain.
+PyPI has no numpy and pandas for POWER (nor for s390x, 32-bit ARM …): there the environment sees
+those of the distribution, and when they are missing one sentence says how to get them. This file is
+read by whatever `python3` a machine has: it stays plain.
 """
 
 import platform
@@ -27,27 +29,51 @@ def main(arguments):
     """Exit code 1, after one sentence, when this machine lacks something."""
     folder, extra = arguments[0], arguments[1] if len(arguments) > 1 else ""
     if sys.version_info[:2] < OLDEST:
-        return say("powertui needs Python 3.10 or newer; this is {}. {}", platform.python_version(), newer())
+        return say(
+            "powertui needs Python 3.10 or newer; this is {}. {}",
+            platform.python_version(),
+            newer(),
+        )
     own = platform.machine() not in WHEELS
     if own:
         missing = [name for name, least in NEEDED if not fits(name, least)]
         old = [f"{name} {version(name)}" for name in missing if version(name)]
         if old:
-            needed = " and ".join("{} {}.{}".format(name, *least) for name, least in NEEDED if name in missing)
+            needed = " and ".join(
+                "{} {}.{}".format(name, *least) for name, least in NEEDED if name in missing
+            )
             return say(
                 "PyPI has no {} for {}, and what is here is too old ({}; needed: {}). "
                 "Take newer ones from conda-forge: docs/install.md says how.",
-                " and ".join(missing), platform.machine(), ", ".join(old), needed,
-            )  # fmt: skip
+                " and ".join(missing),
+                platform.machine(),
+                ", ".join(old),
+                needed,
+            )
         if missing:
-            return say("PyPI has no {} for {}. {}", " and ".join(missing), platform.machine(), how_to_get())
+            return say(
+                "PyPI has no {} for {}. {}", " and ".join(missing), platform.machine(), how_to_get()
+            )
     python = Path(folder) / "bin" / "python"
     if not python.exists():
-        made = subprocess.call([sys.executable, "-m", "venv", *(["--system-site-packages"] if own else []), folder])
+        made = subprocess.call(
+            [sys.executable, "-m", "venv", *(["--system-site-packages"] if own else []), folder]
+        )
         if made:
-            return say("The environment could not be made. On Debian and Ubuntu: apt install python3-venv")
+            return say(
+                "The environment could not be made. On Debian and Ubuntu: apt install python3-venv"
+            )
     print(f"Installing powertui into {folder} ({WHAT[extra]}) ...", flush=True)
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary", "-e"]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--prefer-binary",
+        "-e",
+    ]
     done = subprocess.call([*command, f".[{extra}]" if extra else "."])
     return say("pip could not install it: the reason stands above.") if done else 0
 

@@ -1,9 +1,11 @@
-"""Make the demo that ships in the package from a recorded logdir: the same bytes from the same recording.
+"""Make the demo that ships in the package from a recorded logdir: the same bytes from the same
+recording.
 
     python scripts/make_demo.py LOGDIR [-o powertui/demo/data]
 
-LOGDIR holds `power.csv` and one run below `logs/`. The profile is gzipped without a time stamp. Of the tfevents only
-the serialised graph of `batch_<N>` is left out (its record, and so its wall time, stays): powertui never reads it.
+LOGDIR holds `power.csv` and one run below `logs/`. The profile is gzipped without a time stamp. Of
+the tfevents only the serialised graph of `batch_<N>` is left out (its record, and so its wall time,
+stays): powertui never reads it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ LIMIT = 2_000_000
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("logdir", type=Path)
     default = Path(__file__).resolve().parent.parent / "powertui" / "demo" / "data"
     parser.add_argument("-o", "--output", type=Path, default=default)

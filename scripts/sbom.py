@@ -1,8 +1,10 @@
-"""A bill of materials (SPDX 2.3, JSON) of wheels: which packages, which versions, under which licenses, with which checksums.
+"""A bill of materials (SPDX 2.3, JSON) of wheels: which packages, which versions, under which
+licenses, with which checksums.
 
     python3 scripts/sbom.py dist/powertui-0.1.0-py3-none-any.whl > dist/powertui-0.1.0.spdx.json
 
-For a wheel it lists the wheel and what it asks for, with the versions installed here; a bundle lists every wheel in it.
+For a wheel it lists the wheel and what it asks for, with the versions installed here; a bundle
+lists every wheel in it.
 """
 
 from __future__ import annotations
@@ -28,10 +30,17 @@ from powertui import dependencies  # noqa: E402
 
 # Names that packages wrote before licenses had identifiers.
 _KNOWN = {
-    "MIT License": "MIT", "The MIT License": "MIT", "3-Clause BSD License": "BSD-3-Clause", "BSD License": "BSD-3-Clause",
-    "BSD 3-Clause License": "BSD-3-Clause", "Apache 2.0": "Apache-2.0", "Apache License 2.0": "Apache-2.0",
-    "Apache License, Version 2.0": "Apache-2.0", "Apache Software License": "Apache-2.0", "LGPLv2+": "LGPL-2.1-or-later",
-}  # fmt: skip
+    "MIT License": "MIT",
+    "The MIT License": "MIT",
+    "3-Clause BSD License": "BSD-3-Clause",
+    "BSD License": "BSD-3-Clause",
+    "BSD 3-Clause License": "BSD-3-Clause",
+    "Apache 2.0": "Apache-2.0",
+    "Apache License 2.0": "Apache-2.0",
+    "Apache License, Version 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "LGPLv2+": "LGPL-2.1-or-later",
+}
 _EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*")
 
 
@@ -52,22 +61,38 @@ def of_wheel(path: Path) -> Package:
         name = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
         head = Parser().parsestr(archive.read(name).decode("utf-8", "replace"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    license_ = expression(head.get("License-Expression"), head.get("License"), head.get_all("Classifier") or ())
-    return Package(head["Name"], head["Version"], license_, tuple(head.get_all("Requires-Dist") or ()), path.name, digest)
+    license_ = expression(
+        head.get("License-Expression"), head.get("License"), head.get_all("Classifier") or ()
+    )
+    return Package(
+        head["Name"],
+        head["Version"],
+        license_,
+        tuple(head.get_all("Requires-Dist") or ()),
+        path.name,
+        digest,
+    )
 
 
 def installed(found: metadata.Distribution) -> Package:
     """What a package that is installed here says of itself."""
     head = found.metadata
-    license_ = expression(head.get("License-Expression"), head.get("License"), head.get_all("Classifier") or ())
+    license_ = expression(
+        head.get("License-Expression"), head.get("License"), head.get_all("Classifier") or ()
+    )
     return Package(head["Name"], found.version, license_, tuple(found.requires or ()))
 
 
 def expression(said: str | None, field: str | None, classifiers: Sequence[str]) -> str:
-    """An SPDX expression from what a package says, or NOASSERTION: nothing is guessed from long texts."""
+    """An SPDX expression from what a package says, or NOASSERTION: nothing is guessed from long
+    texts.
+    """
     if said:
         return said
-    for text in (field or "", *(line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::"))):
+    for text in (
+        field or "",
+        *(line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::")),
+    ):
         text = " ".join(text.split())
         if text in _KNOWN:
             return _KNOWN[text]
@@ -80,12 +105,17 @@ def with_needs(first: Package) -> list[Package]:
     """A package and what it needs, and what those need, as installed here."""
     needed: dict[str, Package] = {}
     for name, extra in dependencies.required(first.requires):
-        needed |= {key: installed(found) for key, found in dependencies.everything(name, extra).items()}
+        needed |= {
+            key: installed(found) for key, found in dependencies.everything(name, extra).items()
+        }
     return [first, *needed.values()]
 
 
 def document(name: str, packages: Sequence[Package]) -> str:
-    """The bill as SPDX JSON. The first package of the name powertui is what the document describes."""
+    """The bill as SPDX JSON.
+
+    The first package of the name powertui is what the document describes.
+    """
     body = "".join(f"{one.name} {one.version} {one.sha256}\n" for one in packages)
     own = next((one for one in packages if one.name == "powertui"), packages[0])
     entries = [
@@ -93,7 +123,9 @@ def document(name: str, packages: Sequence[Package]) -> str:
             "SPDXID": _id(one),
             "name": one.name,
             "versionInfo": one.version,
-            "downloadLocation": f"https://pypi.org/project/{one.name}/{one.version}/" if one is not own else "NOASSERTION",
+            "downloadLocation": f"https://pypi.org/project/{one.name}/{one.version}/"
+            if one is not own
+            else "NOASSERTION",
             "filesAnalyzed": False,
             "licenseConcluded": "NOASSERTION",
             "licenseDeclared": one.license,
@@ -109,13 +141,24 @@ def document(name: str, packages: Sequence[Package]) -> str:
         }
         for one in sorted(packages, key=lambda one: (one is not own, one.name.lower(), one.file))
     ]
-    links = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": _id(own)}]
+    links = [
+        {
+            "spdxElementId": "SPDXRef-DOCUMENT",
+            "relationshipType": "DESCRIBES",
+            "relatedSpdxElement": _id(own),
+        }
+    ]
     links += [
-        {"spdxElementId": _id(own), "relationshipType": "DEPENDS_ON", "relatedSpdxElement": entry["SPDXID"]}
+        {
+            "spdxElementId": _id(own),
+            "relationshipType": "DEPENDS_ON",
+            "relatedSpdxElement": entry["SPDXID"],
+        }
         for entry in entries
         if entry["SPDXID"] != _id(own)
     ]
-    created = f"{datetime.fromtimestamp(RELEASED, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"  # equal input gives equal bytes
+    # equal input gives equal bytes
+    created = f"{datetime.fromtimestamp(RELEASED, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
     whole = {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -135,11 +178,16 @@ def document(name: str, packages: Sequence[Package]) -> str:
 def _file(package: Package) -> dict[str, object]:
     if not package.file:
         return {}
-    return {"packageFileName": package.file, "checksums": [{"algorithm": "SHA256", "checksumValue": package.sha256}]}
+    return {
+        "packageFileName": package.file,
+        "checksums": [{"algorithm": "SHA256", "checksumValue": package.sha256}],
+    }
 
 
 def _id(package: Package) -> str:
-    return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", package.file or f"{package.name}-{package.version}")
+    return "SPDXRef-" + re.sub(
+        r"[^A-Za-z0-9.-]", "-", package.file or f"{package.name}-{package.version}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Draw the pictures of docs/ and README from the demo: `make screenshots`. They change only with the code."""
+"""Draw the pictures of docs/ and README from the demo: `make screenshots`.
+
+They change only with the code.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,8 @@ PICTURES: dict[str, tuple[str, ...]] = {
 }
 
 
-# The moving picture of README: what a person does in the first minute. Caption → keys that lead from the frame before.
+# The moving picture of README: what a person does in the first minute. Caption → keys that lead
+# from the frame before.
 WALK: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("powertui demo: power, epochs, steps and threads on one clock", ("0",)),
     (") goes to the finding: 60 W that the trace does not explain", ("right_parenthesis",)),
@@ -81,7 +85,11 @@ async def picture(name: str, keys: tuple[str, ...]) -> None:
 async def live(name: str) -> None:
     """The live screen, playing the demo's power log to its end."""
     now = 0.0
-    feed = ReplayFeed(registry.load(str(demo.power_file())).series, "replay of the demo (a simulated sensor)", clock=lambda: now)
+    feed = ReplayFeed(
+        registry.load(str(demo.power_file())).series,
+        "replay of the demo (a simulated sensor)",
+        clock=lambda: now,
+    )
     feed.start()
     shell = Shell(Session(feed=feed), screen(), first="live")
     async with shell.run_test(size=SIZE) as pilot:
@@ -111,16 +119,25 @@ async def walk(name: str) -> None:
 
 
 def animation(frames: list[tuple[str, str]]) -> str:
-    """The frames in turns, each with its caption below. Style sheets alone move them: a page that shows pictures runs no script."""
+    """The frames in turns, each with its caption below.
+
+    Style sheets alone move them: a page that shows pictures runs no script.
+    """
     view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', frames[0][1])
     assert view is not None
     width, height = float(view[1]), float(view[2])
     whole_s = FRAME_S * len(frames)
     shown = 100 / len(frames)
     parts = [
-        f'<svg viewBox="0 0 {width:g} {height + _CAPTION_HEIGHT:g}" xmlns="http://www.w3.org/2000/svg">',
+        (
+            f'<svg viewBox="0 0 {width:g} {height + _CAPTION_HEIGHT:g}" '
+            'xmlns="http://www.w3.org/2000/svg">'
+        ),
         "<style>",
-        f"@keyframes turn {{ 0% {{ opacity: 1 }} {shown:.3f}% {{ opacity: 0 }} 100% {{ opacity: 0 }} }}",
+        (
+            f"@keyframes turn {{ 0% {{ opacity: 1 }} {shown:.3f}% {{ opacity: 0 }} 100% {{ "
+            f"opacity: 0 }} }}"
+        ),
         f".frame {{ opacity: 0; animation: turn {whole_s}s step-end infinite }}",
         ".caption { font: 22px monospace; fill: #8a8a8a }",
         "</style>",
@@ -129,7 +146,9 @@ def animation(frames: list[tuple[str, str]]) -> str:
         parts.append(f'<g class="frame" style="animation-delay: {row * FRAME_S}s">')
         sized = svg.replace("<svg ", f'<svg width="{width:g}" height="{height:g}" ', 1)
         parts.append(_FONT.sub("", sized).strip())
-        parts.append(f'<text class="caption" x="20" y="{height + 28:g}">{html.escape(caption)}</text></g>')
+        parts.append(
+            f'<text class="caption" x="20" y="{height + 28:g}">{html.escape(caption)}</text></g>'
+        )
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -1,4 +1,7 @@
-"""A screen as a small SVG: a line of text a row, a rectangle where the background differs. No fonts, no window around it."""
+"""A screen as a small SVG: a line of text a row, a rectangle where the background differs.
+
+No fonts, no window around it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ NBSP = "\N{NO-BREAK SPACE}"  # several spaces are one in SVG
 CELL, ROW = 8.4, 17  # px of a cell, as 14 px monospace has them
 
 
-def of(app: Any) -> str:
+def small_svg(app: Any) -> str:
     """The screen that is in front."""
     paper, ink = _colour(app.theme_variables["background"]), "#d0d0d0"
     classes: dict[str, str] = {}
@@ -26,14 +29,19 @@ def of(app: Any) -> str:
             cells = cell_len(text)
             fore, back, extra = _looks(style, ink, paper)
             if back != paper:
-                body.append(f'<rect x="{x * CELL:.1f}" y="{y * ROW}" width="{cells * CELL:.1f}" height="{ROW}" fill="{back}"/>')
+                body.append(
+                    f'<rect x="{x * CELL:.1f}" y="{y * ROW}" width="{cells * CELL:.1f}" '
+                    f'height="{ROW}" fill="{back}"/>'
+                )
             if text.strip():
                 lead = len(text) - len(text.lstrip())
                 kept = text.strip()
                 rule = f"fill:{fore}{extra}"
                 name = classes.setdefault(rule, f"c{len(classes)}")
                 place = f'x="{(x + lead) * CELL:.1f}" textLength="{cell_len(kept) * CELL:.1f}"'
-                words.append(f'<tspan class="{name}" {place}>{escape(kept).replace(" ", NBSP)}</tspan>')
+                words.append(
+                    f'<tspan class="{name}" {place}>{escape(kept).replace(" ", NBSP)}</tspan>'
+                )
             x += cells
         if words:
             body.append(f'<text y="{y * ROW + 13}">{"".join(words)}</text>')
@@ -64,7 +72,11 @@ def _runs(strip: Any) -> Iterator[tuple[str, Style]]:
 def _looks(style: Style, ink: str, paper: str) -> tuple[str, str, str]:
     """Foreground, background, and what else a rule needs."""
     fore = _colour(style.color) if style.color is not None and not style.color.is_default else ink
-    back = _colour(style.bgcolor) if style.bgcolor is not None and not style.bgcolor.is_default else paper
+    back = (
+        _colour(style.bgcolor)
+        if style.bgcolor is not None and not style.bgcolor.is_default
+        else paper
+    )
     if style.reverse:
         fore, back = back, fore
     extra = (";font-weight:bold" if style.bold else "") + (";opacity:.6" if style.dim else "")

@@ -1,11 +1,13 @@
-"""Tests on a machine that is busy: one process or thread after another of theirs gets hardly any processor for a while.
+"""Tests on a machine that is busy: one process or thread after another of theirs gets hardly any
+processor for a while.
 
     python scripts/starve.py --seed 3 tests/e2e -n 2            what follows is for pytest
     python scripts/starve.py --seed 3 --stop tests/unit/sampler
 
-Every 0.1 to 0.5 s one of pytest's descendants, or one thread of it, is made to wait behind everything else, for 0.2 to 3 s: it
-runs at the kernel's idle priority, beside as many loops as there are processors. With `--stop` whole processes are stopped and
-continued instead, which needs no loops; tests of job control are disturbed by that. What fails depends on time, or is a fault that
+Every 0.1 to 0.5 s one of pytest's descendants, or one thread of it, is made to wait behind
+everything else, for 0.2 to 3 s: it runs at the kernel's idle priority, beside as many loops as
+there are processors. With `--stop` whole processes are stopped and continued instead, which needs
+no loops; tests of job control are disturbed by that. What fails depends on time, or is a fault that
 only a busy machine shows: look closely.
 """
 
@@ -66,16 +68,24 @@ def go_on(pid: int, stop: bool) -> None:
 
 def main() -> int:
     """pytest's exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stop", action="store_true", help="stop whole processes")
     options, words = parser.parse_known_args()
     chance = random.Random(options.seed)
-    loops = [] if options.stop else [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(os.cpu_count() or 1)]
+    loops = (
+        []
+        if options.stop
+        else [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(os.cpu_count() or 1)]
+    )
     waiting: dict[int, tuple[float, float]] = {}  # since when, until when
     resting: dict[int, float] = {}  # what waited is left alone for as long
     count = 0
-    tests = subprocess.Popen([sys.executable, "-m", "pytest", *words], start_new_session=True)  # some send signals to their group
+    tests = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words], start_new_session=True
+    )  # some send signals to their group
     try:
         while tests.poll() is None:
             now = time.monotonic()
@@ -85,7 +95,11 @@ def main() -> int:
                         go_on(pid, options.stop)
                     del waiting[pid]
                     resting[pid] = now + (until - since)
-            them = [pid for pid in descendants(tests.pid) if pid not in waiting and resting.get(pid, 0.0) < now]
+            them = [
+                pid
+                for pid in descendants(tests.pid)
+                if pid not in waiting and resting.get(pid, 0.0) < now
+            ]
             if them:
                 pid = chance.choice(them)
                 with contextlib.suppress(OSError):  # it has ended

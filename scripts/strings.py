@@ -3,8 +3,9 @@
     python scripts/strings.py            all of them
     python scripts/strings.py screens    of the files whose path holds this
 
-A text is a string literal that is no docstring and no name of a thing: it holds words, or begins with a capital. f-strings are
-shown with their holes as {…}. The list is there to be read from top to bottom, as a native speaker would, before a release.
+A text is a string literal that is no docstring and no name of a thing: it holds words, or begins
+with a capital. f-strings are shown with their holes as {…}. The list is there to be read from top
+to bottom, as a native speaker would, before a release.
 """
 
 from __future__ import annotations
@@ -49,11 +50,22 @@ def main() -> None:
 
 def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """(line, text) of everything in a module that a person may read."""
-    silent = docstrings(tree) | {id(n) for call in ast.walk(tree) if isinstance(call, ast.Call) and name_of(call) in _SILENT
-                                 for n in ast.walk(call)}  # fmt: skip
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node}
+    silent = docstrings(tree) | {
+        id(n)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and name_of(call) in _SILENT
+        for n in ast.walk(call)
+    }
+    inside = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+        if part is not node
+    }
     for node in sorted(
-        (n for n in ast.walk(tree) if isinstance(n, (ast.Constant, ast.JoinedStr))), key=lambda n: (n.lineno, n.col_offset)
+        (n for n in ast.walk(tree) if isinstance(n, (ast.Constant, ast.JoinedStr))),
+        key=lambda n: (n.lineno, n.col_offset),
     ):
         if id(node) in silent or id(node) in inside:
             continue
@@ -67,9 +79,10 @@ def docstrings(tree: ast.Module) -> set[int]:
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     return {
         id(part)
-        for node in ast.walk(tree) if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
         for part in ast.walk(node.body[0])
-    }  # fmt: skip
+    }
 
 
 def name_of(call: ast.Call) -> str:

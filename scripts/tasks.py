@@ -1,4 +1,5 @@
-"""Make docs/tasks.md from tests/tasks.py, and its pictures; with --check only say whether the page is up to date.
+"""Make docs/tasks.md from tests/tasks.py, and its pictures; with --check only say whether the page
+is up to date.
 
 python scripts/tasks.py                 the page and all pictures
 python scripts/tasks.py drew-more …     the page, and the pictures of these tasks
@@ -42,17 +43,26 @@ def keys_of(task: Task) -> str:
         else:
             words.append((key, 1))
     shown = [
-        (f"`{key[5:]}`" if key.startswith("type ") else f"`{keymap.shown(key)}`") + (f" ×{n}" if n > 1 else "") for key, n in words
+        (f"`{key[5:]}`" if key.startswith("type ") else f"`{keymap.shown(key)}`")
+        + (f" ×{n}" if n > 1 else "")
+        for key, n in words
     ]
     return " ".join(shown) or "none"
 
 
 def table() -> str:
     """The table of docs/tasks.md."""
-    lines = ["| task | keys | keystrokes | the answer | screens |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| task | keys | keystrokes | the answer | screens |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     for task in TASKS:
-        pictures = " · ".join(f"[{size.replace('x', '×')}](pictures/tasks/{task.id}-{size}.svg)" for size in SIZES)
-        lines.append(f"| {task.title} | {keys_of(task)} | {task.count} | {task.told} | {pictures} |")
+        pictures = " · ".join(
+            f"[{size.replace('x', '×')}](pictures/tasks/{task.id}-{size}.svg)" for size in SIZES
+        )
+        lines.append(
+            f"| {task.title} | {keys_of(task)} | {task.count} | {task.told} | {pictures} |"
+        )
     return "\n".join(lines)
 
 
@@ -67,13 +77,18 @@ def with_table(text: str) -> str:
 
 def folder_of(task: Task) -> Path:
     """What is opened."""
-    return {"demo": demo.folder(), "power": demo.power_file(), "logdirs": ROOT / "tests" / "data" / "logdirs"}[task.opened]
+    return {
+        "demo": demo.folder(),
+        "power": demo.power_file(),
+        "logdirs": ROOT / "tests" / "data" / "logdirs",
+    }[task.opened]
 
 
 async def picture(task: Task, size: str) -> None:
     """One screen, after its keys."""
     shell = Shell(
-        Session(logdir=logdir.scan(folder_of(task))), Display(Capabilities(color="true"), theme.get("dark", "true"), Config())
+        Session(logdir=logdir.scan(folder_of(task))),
+        Display(Capabilities(color="true"), theme.get("dark", "true"), Config()),
     )
     async with shell.run_test(size=SIZES[size]) as pilot:
         await pilot.pause(1.0)
@@ -87,7 +102,7 @@ async def picture(task: Task, size: str) -> None:
                 await shell.workers.wait_for_complete()
                 await pilot.pause()
         await pilot.pause(SETTLED_S)
-        svg = small_svg.of(shell)
+        svg = small_svg.small_svg(shell)
     path = FOLDER / f"{task.id}-{size}.svg"
     path.write_text(svg, encoding="utf-8")
     print(f"{path.name}: {len(svg):,} bytes")

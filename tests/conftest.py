@@ -9,15 +9,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes is the machine's affair: by default Hypothesis fails what is slow on a busy one.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes is the machine's affair: by default Hypothesis fails what is slow on a
+# busy one.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 _HERE = Path(__file__).resolve().parent
 
 
 def pytest_configure() -> None:
-    """A runner that was started with nohup or in the background ignores these, and every process inherits that."""
+    """A runner that was started with nohup or in the background ignores these, and every process
+    inherits that.
+    """
     for number, wanted in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGHUP, signal.SIG_DFL),
@@ -30,7 +35,9 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_state_of_ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What a person put together by hand, or marked, on the machine that runs the tests is none of theirs."""
+    """What a person put together by hand, or marked, on the machine that runs the tests is none of
+    theirs.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
@@ -44,7 +51,10 @@ def data() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """More and larger recordings beside the checkout (own/, public/, golden/). Tests that use them skip without."""
+    """More and larger recordings beside the checkout (own/, public/, golden/).
+
+    Tests that use them skip without.
+    """
     folder = _HERE.parent.parent / "shared" / "data"
     if not folder.is_dir():
         pytest.skip("no ../shared/data beside this checkout")

@@ -1,9 +1,11 @@
-"""Every power fixture beside every kind of run: which logs meet which runs, and what each verb makes of a pair.
+"""Every power fixture beside every kind of run: which logs meet which runs, and what each verb
+makes of a pair.
 
     python -m tests.meetings [--every N]      all pairs with all verbs, or every Nth of them; one line for each that went wrong
 
-A pair goes wrong by a traceback, by a warning, or by the word "aligned" for a log that does not meet its run. Whether it does is
-worked out here from the clocks alone, apart from the program's own rule.
+A pair goes wrong by a traceback, by a warning, or by the word "aligned" for a log that does not
+meet its run. Whether it does is worked out here from the clocks alone, apart from the program's own
+rule.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ from tests.synthetic import gpus, hosts, long_training, tfevents
 _DATA = Path(__file__).resolve().parent / "data"
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 VERBS = ("report", "energy", "doctor", "export", "open")
-_SPARE_NS = 130 * NS_PER_S  # BMC clocks are believed to two minutes, and two programs on one machine do not write at one moment
+_SPARE_NS = (
+    130 * NS_PER_S
+)  # BMC clocks are believed to two minutes, and two programs on one machine do not write at one moment
 _ZONES_NS = [quarter * 900 * NS_PER_S for quarter in range(-14 * 4, 14 * 4 + 1)]
 
 
@@ -88,7 +92,9 @@ def _one_record(folder: Path) -> None:
     place = folder / "train"
     place.mkdir()
     tfevents.write_scalars(
-        place / "events.out.tfevents.1763726400.vm.77.0.v2", [(1_763_726_460.0, 0, "epoch_loss", 1.0)], 1_763_726_400.0
+        place / "events.out.tfevents.1763726400.vm.77.0.v2",
+        [(1_763_726_460.0, 0, "epoch_loss", 1.0)],
+        1_763_726_400.0,
     )
 
 
@@ -110,9 +116,15 @@ RUNS: dict[str, Callable[[Path], None]] = {
     "two runs": _copied("logdirs/jax_cpu", "foreign/torch_1_8.pt.trace.json"),
 }
 _SHARED_RUNS = (
-    "own/long_training", "own/keras_cifar", "own/custom_loop", "own/bursts/jax_no_epochs_100ms", "own/sentences/torch_slowdl",
-    "public/kineto_two_ranks", "public/e4040_hd2551", "public/powerboard_tf22_run183023_5epochs",
-)  # fmt: skip
+    "own/long_training",
+    "own/keras_cifar",
+    "own/custom_loop",
+    "own/bursts/jax_no_epochs_100ms",
+    "own/sentences/torch_slowdl",
+    "public/kineto_two_ranks",
+    "public/e4040_hd2551",
+    "public/powerboard_tf22_run183023_5epochs",
+)
 
 
 def void(_: object) -> None:
@@ -137,16 +149,30 @@ def runs() -> dict[str, Callable[[Path], None]]:
 
 def logs() -> list[Path]:
     """Files of every dialect; with the shared data, recordings too."""
-    own = [path for folder in ("power", "power_tools") for path in sorted((_DATA / folder).iterdir()) if path.name != "README.md"]
-    shared = [path for top in ("public", "own") for end in ("csv", "db") for path in sorted((_SHARED / top).rglob(f"*.{end}"))]
-    return own + [path for path in shared if "tracelens" not in path.parts and "truth" not in path.name]
+    own = [
+        path
+        for folder in ("power", "power_tools")
+        for path in sorted((_DATA / folder).iterdir())
+        if path.name != "README.md"
+    ]
+    shared = [
+        path
+        for top in ("public", "own")
+        for end in ("csv", "db")
+        for path in sorted((_SHARED / top).rglob(f"*.{end}"))
+    ]
+    return own + [
+        path for path in shared if "tracelens" not in path.parts and "truth" not in path.name
+    ]
 
 
 # ── which meet ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _extents(folder: Path) -> list[tuple[int, int]]:
-    """From when to when each training below a folder ran (Unix ns), and each profile whose clock its scalars contradict."""
+    """From when to when each training below a folder ran (Unix ns), and each profile whose clock
+    its scalars contradict.
+    """
     out = []
     for training in Trainings(logdir.scan(str(folder)), ReadOptions(find_power=False)).all:
         bounds = list(training.scalar_span or ())
@@ -161,21 +187,31 @@ def _extents(folder: Path) -> list[tuple[int, int]]:
                     span = [profile.clock.mid_ns + ps // 1000 for ps in profile.trace.span]
                     half = profile.clock.half_ns
                     out.append((span[0] - half, span[1] + half))
-        bounds += [ns for one in training.islands if one.start and one.end for ns in (one.start.ns, one.end.ns)]
+        bounds += [
+            ns
+            for one in training.islands
+            if one.start and one.end
+            for ns in (one.start.ns, one.end.ns)
+        ]
         if bounds:
             out.append((min(bounds), max(bounds)))
     return out
 
 
 def may_meet(series: PowerSeries, extents: list[tuple[int, int]]) -> bool:
-    """Whether a channel may overlap one of them: by its clock, in any zone where it tells none; relative times always may."""
+    """Whether a channel may overlap one of them: by its clock, in any zone where it tells none;
+    relative times always may.
+    """
     clock = series.clock
     if clock.lo_ns is None or clock.hi_ns is None or not len(series):
         return True
     local = times.is_local(clock)
     shifts = _ZONES_NS if local else [0]
     zeros = (clock.mid_ns, clock.mid_ns) if local else (clock.lo_ns, clock.hi_ns)
-    first, last = zeros[0] + int(series.times[0]) - _SPARE_NS, zeros[1] + int(series.times[-1]) + _SPARE_NS
+    first, last = (
+        zeros[0] + int(series.times[0]) - _SPARE_NS,
+        zeros[1] + int(series.times[-1]) + _SPARE_NS,
+    )
     return any(first + by < hi and last + by > lo for by in shifts for lo, hi in extents)
 
 
@@ -224,14 +260,16 @@ def _aligned(shown: Any) -> Iterator[str]:
 
 
 def _open(folder: Path) -> list[str]:
-    """What the screens show, worked out as they do and not drawn; on what the power of each run lies, where it lies."""
+    """What the screens show, worked out as they do and not drawn; on what the power of each run
+    lies, where it lies.
+    """
     lies = []
     trainings = Trainings(logdir.scan(str(folder)))
     for training in trainings.all:
         for entry in training.entry.sessions:
             opened = training.opened(entry)
             try:
-                model = TimelineModel.of(opened.run, 0) if opened.run.traces else None
+                model = TimelineModel.from_run(opened.run, 0) if opened.run.traces else None
             except PowertuiError:
                 continue
             part = loader.whole(opened, 0, model, Aligning())
@@ -251,13 +289,17 @@ def _ways(training: Training, profile: Profile) -> list[str]:
     for mode in ("auto", "clock", "none"):
         around = getattr(training, "around_ns", None)
         extra = (around(profile),) if around else ()
-        for one in align.place_all(run, profile.index, profile.opened.entry, Aligning(mode), *extra):
+        for one in align.place_all(
+            run, profile.index, profile.opened.entry, Aligning(mode), *extra
+        ):
             lies += [one.alignment.source] if one.power.status != "none" else []
     return lies
 
 
 def _placed(folder: Path, verb: str) -> list[str]:
-    """On what evidence a verb took the power to lie on a run; the sources of all that it calls aligned."""
+    """On what evidence a verb took the power to lie on a run; the sources of all that it calls
+    aligned.
+    """
     path = str(folder)
     if verb == "open":
         return _open(folder)
@@ -268,15 +310,23 @@ def _placed(folder: Path, verb: str) -> list[str]:
     if verb == "report":
         said = _said(["report", path])
         _said(["report", path, "--json"])
-        return [line for line in said.splitlines() if line.strip().startswith("power ") and ": aligned" in line]
+        return [
+            line
+            for line in said.splitlines()
+            if line.strip().startswith("power ") and ": aligned" in line
+        ]
     if verb == "doctor":
-        return [line for line in _said(["doctor", path]).splitlines() if ", at the time of the" in line]
+        return [
+            line for line in _said(["doctor", path]).splitlines() if ", at the time of the" in line
+        ]
     for what in ("samples", "steps"):
         _said(["export", path, "--what", what])
     return []
 
 
-def check(name: str, folder: Path, extents: list[tuple[int, int]], log: Log, verb: str) -> Wrong | None:
+def check(
+    name: str, folder: Path, extents: list[tuple[int, int]], log: Log, verb: str
+) -> Wrong | None:
     """One pair with one verb. The log is put into the folder of the run, and taken out again."""
     place = folder / log.path.name
     shutil.copy(log.path, place)
@@ -286,7 +336,12 @@ def check(name: str, folder: Path, extents: list[tuple[int, int]], log: Log, ver
             sources = _placed(folder, verb)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        return Wrong(name, log.path.name, verb, f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}: {error}")
+        return Wrong(
+            name,
+            log.path.name,
+            verb,
+            f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}: {error}",
+        )
     finally:
         place.unlink()
     if sources and not log.may_meet(extents):
@@ -324,7 +379,10 @@ def main() -> int:
             if found is not None:
                 wrong.append(found)
                 print(" | ".join(found), file=sys.stderr, flush=True)
-    print(f"powertui {powertui.__version__}: {len(runs())} runs x {len(logs())} logs x {len(VERBS)} verbs, {count} of them tried")
+    print(
+        f"powertui {powertui.__version__}: {len(runs())} runs x {len(logs())} logs x "
+        f"{len(VERBS)} verbs, {count} of them tried"
+    )
     print(f"{len(wrong)} went wrong")
     for why, times_seen in Counter(one.why.split(":")[0] for one in wrong).most_common():
         print(f"{times_seen:6}  {why}")

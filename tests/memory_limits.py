@@ -1,4 +1,6 @@
-"""Whether this machine holds limits of memory: emulators of another processor may take them and forget them."""
+"""Whether this machine holds limits of memory: emulators of another processor may take them and
+forget them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A stand-in for TensorFlow's and JAX's profiler server: HTTP/2 in pure Python, with every way in which one can fail.
+"""A stand-in for TensorFlow's and JAX's profiler server: HTTP/2 in pure Python, with every way in
+which one can fail.
 
     with ProfilerServer() as server:
         server.status, server.said = 13, "Another profiling session active."
@@ -75,9 +76,15 @@ def fields(data: bytes) -> Fields:
 
 def profile(now_ns: int, numbers: Sequence[int] = (0, 1, 2)) -> bytes:
     """A small profile with steps of half a second."""
-    steps = [xplane.Event("train", at * 6 * 10**11, 5 * 10**11, {"step_num": number}) for at, number in enumerate(numbers)]
+    steps = [
+        xplane.Event("train", at * 6 * 10**11, 5 * 10**11, {"step_num": number})
+        for at, number in enumerate(numbers)
+    ]
     steps = steps or [xplane.Event("work", 0, 10**12)]
-    environment = xplane.Plane("Task Environment", stats={"profile_start_time": now_ns, "profile_stop_time": now_ns + 2 * 10**9})
+    environment = xplane.Plane(
+        "Task Environment",
+        stats={"profile_start_time": now_ns, "profile_stop_time": now_ns + 2 * 10**9},
+    )
     planes = [xplane.Plane("/host:CPU", [xplane.Line("python", steps, 1)]), environment]
     return xplane.encode(planes, hosts=[socket.gethostname()])  # whatever the file is to be called
 
@@ -91,7 +98,9 @@ class ProfilerServer:
     writes: bool = True  # the profile, where the request says
     root: str = ""  # instead of the repository root that the request names: a disk that is not ours
     size: int = 0  # bytes of the profile at least
-    cuts: bool = False  # the profile ends in the middle; then it answers as it would, or `hold`s, or `dies`
+    cuts: bool = (
+        False  # the profile ends in the middle; then it answers as it would, or `hold`s, or `dies`
+    )
     empty: bool = False
     results: tuple[tuple[str, bytes], ...] = ()
     steps: Sequence[int] = (0, 1, 2)  # of the profile
@@ -116,7 +125,12 @@ class ProfilerServer:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
-    def __exit__(self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)  # wakes whoever accepts
         self._listener.close()
         self.closed.set()
@@ -152,7 +166,9 @@ class ProfilerServer:
         one.close()
 
     def _speak(self, one: socket.socket) -> None:
-        wire = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        wire = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        )
         wire.initiate_connection()
         one.sendall(wire.data_to_send())
         bodies: dict[int, bytearray] = {}
@@ -169,14 +185,18 @@ class ProfilerServer:
                     body = bytes(bodies[event.stream_id])
                     assert body[0] == 0
                     assert struct.unpack(">I", body[1:5])[0] == len(body) - 5
-                    if not self._answer(one, wire, event.stream_id, methods[event.stream_id], fields(body[5:])):
+                    if not self._answer(
+                        one, wire, event.stream_id, methods[event.stream_id], fields(body[5:])
+                    ):
                         return
             one.sendall(wire.data_to_send())
 
     def _send(self, one: socket.socket, wire: Any, stream: int, body: bytes) -> None:
         """In frames as large as the client's windows allow."""
         while body:
-            size = min(wire.local_flow_control_window(stream), wire.max_outbound_frame_size, len(body))
+            size = min(
+                wire.local_flow_control_window(stream), wire.max_outbound_frame_size, len(body)
+            )
             if size:
                 wire.send_data(stream, body[:size])
                 body = body[size:]
@@ -193,7 +213,9 @@ class ProfilerServer:
         folder.mkdir(parents=True, exist_ok=True)
         data = b"\x0a\x00" if self.empty else profile(self.began_ns, self.steps)
         padding = max(0, self.size - len(data))
-        data += xplane.blob(3, b"w" * padding) if padding else b""  # a warning, which profiles may hold
+        data += (
+            xplane.blob(3, b"w" * padding) if padding else b""
+        )  # a warning, which profiles may hold
         path = folder / f"{host}.xplane.pb"
         with path.open("wb", buffering=0) as file:  # as far as the disk takes it, like a real one
             rest = memoryview(data[: len(data) // 2] if self.cuts else data)
@@ -203,7 +225,9 @@ class ProfilerServer:
                 except OSError as error:
                     raise OSError(error.errno, error.strerror, str(path)) from None
 
-    def _answer(self, one: socket.socket, wire: Any, stream: int, method: str, request: Fields) -> bool:
+    def _answer(
+        self, one: socket.socket, wire: Any, stream: int, method: str, request: Fields
+    ) -> bool:
         self.asked.append((method, request))
         head = [(":status", "200"), ("content-type", "application/grpc")]
         if method.endswith("/Terminate"):
@@ -229,9 +253,16 @@ class ProfilerServer:
         if self.mute:
             self.closed.wait()
         if self.status:
-            wire.send_headers(stream, [*head, ("grpc-status", str(self.status)), ("grpc-message", self.said)], end_stream=True)
+            wire.send_headers(
+                stream,
+                [*head, ("grpc-status", str(self.status)), ("grpc-message", self.said)],
+                end_stream=True,
+            )
             return True
-        results = b"".join(xplane.blob(6, xplane.blob(1, name.encode()) + xplane.blob(2, data)) for name, data in self.results)
+        results = b"".join(
+            xplane.blob(6, xplane.blob(1, name.encode()) + xplane.blob(2, data))
+            for name, data in self.results
+        )
         message = results + (xplane.number(7, 1) if self.empty else b"")
         wire.send_headers(stream, head)
         self._send(one, wire, stream, b"\0" + struct.pack(">I", len(message)) + message)

@@ -3,7 +3,8 @@
     python -m pytest -p tests.shuffled                 an order of chance; the first lines say its number
     python -m pytest -p tests.shuffled --order 4711    that order again
 
-Files in any order, and inside a file its tests in any order: what a file makes once for all its tests is still made once.
+Files in any order, and inside a file its tests in any order: what a file makes once for all its
+tests is still made once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--order", type=int, default=None, help="the number of an order that was printed before")
+    parser.addoption(
+        "--order", type=int, default=None, help="the number of an order that was printed before"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,7 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"order: {config.option.order} (again with -p tests.shuffled --order {config.option.order})"
+    return (
+        f"order: {config.option.order} (again with -p tests.shuffled --order {config.option.order})"
+    )
 
 
 @pytest.hookimpl(trylast=True)

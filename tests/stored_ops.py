@@ -1,4 +1,6 @@
-"""Op and kernel tables that TensorFlow or TensorBoard's profiler stored beside a profile: what ours are held against."""
+"""Op and kernel tables that TensorFlow or TensorBoard's profiler stored beside a profile: what ours
+are held against.
+"""
 
 from __future__ import annotations
 
@@ -40,19 +42,27 @@ class Kernel(NamedTuple):
 
 
 def ops(path: Path, table: int = 0) -> list[Op]:
-    """The rows of `*.tensorflow_stats.pb` or of the tool's JSON: those with idle time (0), or those without (1)."""
+    """The rows of `*.tensorflow_stats.pb` or of the tool's JSON: those with idle time (0), or those
+    without (1).
+    """
     if path.suffix == ".json":
         found = json.loads(path.read_text())[table]
         at = {column["id"]: place for place, column in enumerate(found["cols"])}
         rows = [[cell["v"] for cell in row["c"]] for row in found["rows"]]
         return [
             Op(
-                row[at["host_or_device"]], row[at["type"]], row[at["operation"]], int(row[at["occurrences"]]),
-                row[at["total_time"]], row[at["total_self_time"]], row[at["eager"]] == "Eager",
-                row[at["device_total_self_time_percent"]], row[at["host_total_self_time_percent"]],
+                row[at["host_or_device"]],
+                row[at["type"]],
+                row[at["operation"]],
+                int(row[at["occurrences"]]),
+                row[at["total_time"]],
+                row[at["total_self_time"]],
+                row[at["eager"]] == "Eager",
+                row[at["device_total_self_time_percent"]],
+                row[at["host_total_self_time_percent"]],
             )
             for row in rows
-        ]  # fmt: skip
+        ]
     data = np.frombuffer(path.read_bytes(), np.uint8)
     whole = wire.hop(data, 0, len(data))
     out = []
@@ -61,7 +71,17 @@ def ops(path: Path, table: int = 0) -> list[Op]:
         number = {field: _double(row, field) for field in (6, 8, 10, 12)}
         text = {field: _text(data, *row.payload(field)) for field in (2, 3, 4)}
         out.append(
-            Op(text[2], text[3], text[4], row.integer(5), number[6], number[8], bool(row.integer(18)), number[10], number[12])
+            Op(
+                text[2],
+                text[3],
+                text[4],
+                row.integer(5),
+                number[6],
+                number[8],
+                bool(row.integer(18)),
+                number[10],
+                number[12],
+            )
         )
     return out
 
@@ -74,10 +94,16 @@ def kernels(path: Path) -> list[Kernel]:
         row = wire.hop(data, at, end)
         out.append(
             Kernel(
-                _text(data, *row.payload(1)), _text(data, *row.payload(12)), bool(row.integer(10)), bool(row.integer(11)),
-                row.integer(13), row.integer(7), row.integer(8), row.integer(9),
+                _text(data, *row.payload(1)),
+                _text(data, *row.payload(12)),
+                bool(row.integer(10)),
+                bool(row.integer(11)),
+                row.integer(13),
+                row.integer(7),
+                row.integer(8),
+                row.integer(9),
             )
-        )  # fmt: skip
+        )
     return out
 
 

@@ -1,6 +1,7 @@
 """The ten things that people come for, as keystrokes and what the screen has to say after them.
 
-docs/tasks.md and its pictures are made of this table (scripts/tasks.py), and tests/screens/test_tasks.py presses the keys.
+docs/tasks.md and its pictures are made of this table (scripts/tasks.py), and
+tests/screens/test_tasks.py presses the keys.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to find out. Keys are named as Textual names them; what begins with "type " is typed."""
+    """One thing to find out.
+
+    Keys are named as Textual names them; what begins with "type " is typed.
+    """
 
     id: str
     title: str  # what is wanted
-    opened: str  # what powertui is called with: "demo", "power" (its power log alone), "logdirs" (a folder of two runs)
+    # what powertui is called with: "demo", "power" (its power log alone), "logdirs" (a folder of
+    # two runs)
+    opened: str
     keys: tuple[str, ...]
     says: tuple[str, ...]  # stands on the screen at each size, whatever its width
     told: str  # the answer as the page tells it: words for docs/tasks.md
@@ -25,7 +31,11 @@ class Task:
     def pressed(self) -> Iterator[str]:
         """Every key by itself."""
         for key in self.keys:
-            yield from ("space" if char == " " else char for char in key[5:]) if key.startswith("type ") else (key,)
+            yield from (
+                ("space" if char == " " else char for char in key[5:])
+                if key.startswith("type ")
+                else (key,)
+            )
 
     @property
     def count(self) -> int:
@@ -34,31 +44,96 @@ class Task:
 
 
 TASKS = (
-    Task("drew-more", "Which steps drew more?", "demo", ("3",),
-         ("epoch 1, steps 46-71: +59 W, +149 J", "no difference in the trace"),
-         "The first screen says it below the timeline, and its findings lane shows where; `3` tells more, Enter goes there"),
-    Task("top-op", "Top op of epoch 1", "demo", ("colon", "type epoch 1", "enter", "t"),
-         ("epoch 1, exactly: 10.9 s, 100 steps", "conv2d_1_2 · Conv2DBackpropFilter"),
-         "100 calls, not those of its neighbours; the line above the table says of what it is"),
-    Task("longest-step", "Longest step, and why", "demo", ("6", "s", "i"),
-         ("epoch 0, step 0, exactly", "usual", "here", "tf.function-graph_building", "+638.8 ms"),
-         "Step 0, 1.522 s for 90.54 ms: it builds the graph. Usual beside here, with the difference"),
-    Task("epochs", "Energy of epoch 0 against epoch 1", "demo", ("1",),
-         ("epoch 0 2.617 kJ", "epoch 1 2.745 kJ", "epoch 1 less epoch 0 "),
-         "Both with ±, and their difference with its interval; the epoch lane of the timeline has the joules, too"),
-    Task("input-bound", "Does it wait for input?", "demo", ("1",), ("Computing on the host limits this run", "Input"),
-         "The first sentence of the overview: no, 0.3 % of a step is input"),
-    Task("matmul", "Mean of a MatMul", "demo", ("5", "F", "type matmul"),
-         ("total of what is listed", "average", "239 µs", "6 of 590 ops contain 'matmul'"),
-         "239 µs over 1,216 calls: the last line adds up what the filter leaves"),
-    Task("export", "Export steps 45 to 71, read them in pandas", "demo",
-         ("colon", "type epoch 1 step 45-71", "enter", "e", "enter"),
-         ("Wrote 10 samples",), "A CSV file of exactly this window, which `pandas.read_csv` takes as it is"),
-    Task("two-runs", "Open two runs together", "logdirs", ("space", "space", "enter"), ("is open as well",),
-         "Both stay open, `R` leads from one to the other. Comparing them on one page comes later; `=` is kept for it"),
-    Task("stall", "Why did a step stall?", "demo", ("6", "s", "down", "i"),
-         ("step 74, exactly", "usual", "here", "of stall", "+18.74 ms", "51.8%"),
-         "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms usually, 50.99 ms here"),
-    Task("power-alone", "Look at a power log alone", "power", ("m", *["L"] * 8, "m"),
-         ("watts", "Window of", "on average"), "Opens as a chart; a marked window tells its joules with ±, `e` exports it"),
-)  # fmt: skip
+    Task(
+        "drew-more",
+        "Which steps drew more?",
+        "demo",
+        ("3",),
+        ("epoch 1, steps 46-71: +59 W, +149 J", "no difference in the trace"),
+        (
+            "The first screen says it below the timeline, and its findings lane shows where; `3` "
+            "tells more, Enter goes there"
+        ),
+    ),
+    Task(
+        "top-op",
+        "Top op of epoch 1",
+        "demo",
+        ("colon", "type epoch 1", "enter", "t"),
+        ("epoch 1, exactly: 10.9 s, 100 steps", "conv2d_1_2 · Conv2DBackpropFilter"),
+        "100 calls, not those of its neighbours; the line above the table says of what it is",
+    ),
+    Task(
+        "longest-step",
+        "Longest step, and why",
+        "demo",
+        ("6", "s", "i"),
+        ("epoch 0, step 0, exactly", "usual", "here", "tf.function-graph_building", "+638.8 ms"),
+        "Step 0, 1.522 s for 90.54 ms: it builds the graph. Usual beside here, with the difference",
+    ),
+    Task(
+        "epochs",
+        "Energy of epoch 0 against epoch 1",
+        "demo",
+        ("1",),
+        ("epoch 0 2.617 kJ", "epoch 1 2.745 kJ", "epoch 1 less epoch 0 "),
+        (
+            "Both with ±, and their difference with its interval; the epoch lane of the timeline "
+            "has the joules, too"
+        ),
+    ),
+    Task(
+        "input-bound",
+        "Does it wait for input?",
+        "demo",
+        ("1",),
+        ("Computing on the host limits this run", "Input"),
+        "The first sentence of the overview: no, 0.3 % of a step is input",
+    ),
+    Task(
+        "matmul",
+        "Mean of a MatMul",
+        "demo",
+        ("5", "F", "type matmul"),
+        ("total of what is listed", "average", "239 µs", "6 of 590 ops contain 'matmul'"),
+        "239 µs over 1,216 calls: the last line adds up what the filter leaves",
+    ),
+    Task(
+        "export",
+        "Export steps 45 to 71, read them in pandas",
+        "demo",
+        ("colon", "type epoch 1 step 45-71", "enter", "e", "enter"),
+        ("Wrote 10 samples",),
+        "A CSV file of exactly this window, which `pandas.read_csv` takes as it is",
+    ),
+    Task(
+        "two-runs",
+        "Open two runs together",
+        "logdirs",
+        ("space", "space", "enter"),
+        ("is open as well",),
+        (
+            "Both stay open, `R` leads from one to the other. Comparing them on one page comes "
+            "later; `=` is kept for it"
+        ),
+    ),
+    Task(
+        "stall",
+        "Why did a step stall?",
+        "demo",
+        ("6", "s", "down", "i"),
+        ("step 74, exactly", "usual", "here", "of stall", "+18.74 ms", "51.8%"),
+        (
+            "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms usually, 50.99 "
+            "ms here"
+        ),
+    ),
+    Task(
+        "power-alone",
+        "Look at a power log alone",
+        "power",
+        ("m", *["L"] * 8, "m"),
+        ("watts", "Window of", "on average"),
+        "Opens as a chart; a marked window tells its joules with ±, `e` exports it",
+    ),
+)

@@ -1,4 +1,7 @@
-"""How a test waits: for what has to come, and never for a time. The limit is there to end one that hangs."""
+"""How a test waits: for what has to come, and never for a time.
+
+The limit is there to end one that hangs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ from pathlib import Path
 LIMIT_S = 180.0
 
 
-def until(holds: Callable[[], object], told: Callable[[], object] = lambda: "it never came", every: float = 0.01) -> None:
+def until(
+    holds: Callable[[], object],
+    told: Callable[[], object] = lambda: "it never came",
+    every: float = 0.01,
+) -> None:
     """Wait for an event; `told` says how things stand when it never comes."""
     end = time.monotonic() + LIMIT_S
     while not holds():
@@ -18,7 +25,9 @@ def until(holds: Callable[[], object], told: Callable[[], object] = lambda: "it 
         time.sleep(every)
 
 
-async def until_then(holds: Callable[[], object], told: Callable[[], object] = lambda: "it never came") -> None:
+async def until_then(
+    holds: Callable[[], object], told: Callable[[], object] = lambda: "it never came"
+) -> None:
     """The same beside an application that runs in this thread."""
     end = time.monotonic() + LIMIT_S
     while not holds():
@@ -36,4 +45,7 @@ def text_of(path: Path) -> str:
 
 def until_told(path: Path, text: str, times: int = 1) -> None:
     """Wait until a file holds a text, so many times at least."""
-    until(lambda: text_of(path).count(text) >= times, lambda: f"{text!r} is not {times} times in {text_of(path)!r}")
+    until(
+        lambda: text_of(path).count(text) >= times,
+        lambda: f"{text!r} is not {times} times in {text_of(path)!r}",
+    )

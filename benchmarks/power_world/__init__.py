@@ -1,7 +1,9 @@
-"""Recordings whose truth is known at every millisecond: a training, the profile of it, and what sensors say of its power.
+"""Recordings whose truth is known at every millisecond: a training, the profile of it, and what
+sensors say of its power.
 
-Written from the descriptions of sensors and of profiles alone. Nothing here imports what estimates joules, places or findings
-(`powertui/data/energy`), so that an error there cannot hide behind the same error here.
+Written from the descriptions of sensors and of profiles alone. Nothing here imports what estimates
+joules, places or findings (`powertui/data/energy`), so that an error there cannot hide behind the
+same error here.
 
     world = make(plan(seed))               # what ran when, and the true watts
     write(world, folder)                   # its profile and its scalars, as TensorFlow and JAX write them
@@ -18,6 +20,20 @@ from benchmarks.power_world.training import World, make
 from benchmarks.power_world.whole import Course, make_whole, write_whole
 
 __all__ = [
-    "FORGETFUL", "SENSORS", "Burst", "Course", "Fault", "Model", "Plan", "Taken", "World", "make", "make_whole", "plan", "record",
-    "write", "write_log", "write_whole",
-]  # fmt: skip
+    "FORGETFUL",
+    "SENSORS",
+    "Burst",
+    "Course",
+    "Fault",
+    "Model",
+    "Plan",
+    "Taken",
+    "World",
+    "make",
+    "make_whole",
+    "plan",
+    "record",
+    "write",
+    "write_log",
+    "write_whole",
+]

@@ -1,4 +1,6 @@
-"""`python -m benchmarks.power_world FOLDER`: one world with all its sensors and its truth, for a person to look at."""
+"""`python -m benchmarks.power_world FOLDER`: one world with all its sensors and its truth, for a
+person to look at.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,25 @@ def main() -> None:
     for name, model in SENSORS.items():
         taken = record(world, model, args.seed)
         for form in ("wall", "relative", "labelled"):
-            write_log(taken, args.folder / "sensors" / f"{name.replace(' ', '_').replace(',', '')}.{form}.csv", form)
+            write_log(
+                taken,
+                args.folder / "sensors" / f"{name.replace(' ', '_').replace(',', '')}.{form}.csv",
+                form,
+            )
     unix = world.plan.unix_s
     events = [["burst_start", unix + one.start, one.watts, one.seconds] for one in world.bursts]
     (args.folder / "truth_events.json").write_text(json.dumps(events))
-    rows = np.column_stack([unix + world.begin + np.arange(1, len(world.watts) + 1) * TICK, world.watts])[::10]
-    np.savetxt(args.folder / "truth_watts.csv", rows, fmt=("%.4f", "%.2f"), delimiter=",", header="true_unix_s,true_w", comments="")
+    rows = np.column_stack(
+        [unix + world.begin + np.arange(1, len(world.watts) + 1) * TICK, world.watts]
+    )[::10]
+    np.savetxt(
+        args.folder / "truth_watts.csv",
+        rows,
+        fmt=("%.4f", "%.2f"),
+        delimiter=",",
+        header="true_unix_s,true_w",
+        comments="",
+    )
     print(f"{args.folder}: {world.plan}")
 
 

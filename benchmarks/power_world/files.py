@@ -1,4 +1,6 @@
-"""A world as files: its profile and scalars as TensorFlow and JAX write them, and its power as the loggers of this world do."""
+"""A world as files: its profile and scalars as TensorFlow and JAX write them, and its power as the
+loggers of this world do.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,17 @@ def write(world: World, folder: Path) -> Path:
 
 
 def _late(world: World) -> list[float]:
-    """How long after each epoch its scalars are written: other callbacks come first. 5 to 26 ms at 13 epochs of five real Keras
-    trainings, half to two thirds of the way to the next epoch."""
+    """How long after each epoch its scalars are written: other callbacks come first. 5 to 26 ms at
+    13 epochs of five real Keras trainings, half to two thirds of the way to the next epoch.
+    """
     rng = np.random.default_rng([61, world.plan.seed])
-    pauses = [later - end for (_, end), (later, _) in zip(world.epochs, world.epochs[1:], strict=False)]
-    return [float(rng.uniform(0.45, 0.65)) * pause for pause in (*pauses, float(rng.uniform(0.01, 0.04)))]
+    pauses = [
+        later - end for (_, end), (later, _) in zip(world.epochs, world.epochs[1:], strict=False)
+    ]
+    return [
+        float(rng.uniform(0.45, 0.65)) * pause
+        for pause in (*pauses, float(rng.uniform(0.01, 0.04)))
+    ]
 
 
 def _profile(world: World) -> bytes:
@@ -54,10 +62,16 @@ def _profile(world: World) -> bytes:
     lines: dict[str, list[Event]] = {}
     for one in world.shown:
         start = round(one.start * PS)
-        lines.setdefault(one.line, []).append(Event(one.name, start, max(round(one.end * PS) - start, 1), dict(one.stats)))
+        lines.setdefault(one.line, []).append(
+            Event(one.name, start, max(round(one.end * PS) - start, 1), dict(one.stats))
+        )
     for events in lines.values():
         events.sort(key=lambda e: (e.start, -e.duration))
-    threads = {"keras": "tf_Compute/7027561141631277670", "jax": "tf_XLAPjRtCpuClient/5304488959659781104", "gpu": "tf_Compute/1"}
+    threads = {
+        "keras": "tf_Compute/7027561141631277670",
+        "jax": "tf_XLAPjRtCpuClient/5304488959659781104",
+        "gpu": "tf_Compute/1",
+    }
     host = [Line("python", lines["python"], 1)]
     if "compute" in lines:
         host.append(Line(threads[plan.style], lines["compute"], 2))
@@ -66,10 +80,15 @@ def _profile(world: World) -> bytes:
     planes = [Plane("/host:CPU", host)]
     for device in range(plan.devices):
         if f"stream {device}" in lines:
-            streams = [Line("Stream #13(Compute)", lines[f"stream {device}"], 13),
-                       Line("Stream #14(MemcpyH2D)", lines[f"copies {device}"], 14)]  # fmt: skip
+            streams = [
+                Line("Stream #13(Compute)", lines[f"stream {device}"], 13),
+                Line("Stream #14(MemcpyH2D)", lines[f"copies {device}"], 14),
+            ]
             planes.append(Plane(f"/device:GPU:{device}", streams))
-    clock = {"profile_start_time": round(plan.unix_s * 1e9), "profile_stop_time": round((plan.unix_s + world.span[1]) * 1e9)}
+    clock = {
+        "profile_start_time": round(plan.unix_s * 1e9),
+        "profile_stop_time": round((plan.unix_s + world.span[1]) * 1e9),
+    }
     return encode([*planes, Plane("Task Environment", (), clock)], [HOST])
 
 
@@ -77,14 +96,18 @@ def _profile(world: World) -> bytes:
 
 
 def write_log(taken: Taken, path: Path, form: Literal["wall", "relative", "labelled"]) -> Path:
-    """A log as somebody's script writes it, by wall clock or in seconds since its start; or of a source that is known by name."""
+    """A log as somebody's script writes it, by wall clock or in seconds since its start; or of a
+    source that is known by name.
+    """
     if form == "labelled":
         text = _LABELLED[taken.model.label](taken)
     else:
         at = taken.unix if form == "wall" else taken.unix - taken.unix[0]
         head = "time_unix_s" if form == "wall" else "elapsed_s"
         column, digits = ("energy_j", 6) if taken.model.counter else ("watts", 2)
-        text = f"{head},{column}\n" + "".join(f"{t:.6f},{v:.{digits}f}\n" for t, v in zip(at, taken.values, strict=True))
+        text = f"{head},{column}\n" + "".join(
+            f"{t:.6f},{v:.{digits}f}\n" for t, v in zip(at, taken.values, strict=True)
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
@@ -93,16 +116,27 @@ def write_log(taken: Taken, path: Path, form: Literal["wall", "relative", "label
 def _recording(source: str, channel: str, scope: str, taken: Taken) -> str:
     """powertui's own format, which names its sources."""
     kind = "interval" if taken.model.counter else "sampled"
-    channels = [{"name": channel, "host": HOST, "scope": scope, "quantum_w": None, "kind": kind, "note": ""}]
+    channels = [
+        {"name": channel, "host": HOST, "scope": scope, "quantum_w": None, "kind": kind, "note": ""}
+    ]
     about = {"name": source, "source": source, "host": HOST, "channels": channels}
-    lines = ["# powertui recording 1", f"# host: {HOST}", f"# interval_s: {taken.model.poll_s}", f"# source: {json.dumps(about)}",
-             "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark"]  # fmt: skip
+    lines = [
+        "# powertui recording 1",
+        f"# host: {HOST}",
+        f"# interval_s: {taken.model.poll_s}",
+        f"# source: {json.dumps(about)}",
+        "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark",
+    ]
     counted = (
-        np.concatenate([[0.0], np.cumsum(np.diff(taken.values) % (taken.model.wrap_j or np.inf))]) if taken.model.counter else None
+        np.concatenate([[0.0], np.cumsum(np.diff(taken.values) % (taken.model.wrap_j or np.inf))])
+        if taken.model.counter
+        else None
     )
     for i, (t, value) in enumerate(zip(taken.unix, taken.values, strict=True)):
         cells = f"{value:.3f}," if counted is None else f",{counted[i]:.6f}"
-        lines.append(f"{t:.6f},{t - taken.unix[0] + 500:.6f},{source},{channel},{cells},0.0002,ok,,")
+        lines.append(
+            f"{t:.6f},{t - taken.unix[0] + 500:.6f},{source},{channel},{cells},0.0002,ok,,"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -110,7 +144,10 @@ def _nvidia(column: str, taken: Taken) -> str:
     lines = [f"timestamp, index, name, {column} [W]"]
     for t, value in zip(taken.unix, taken.values, strict=True):
         moment = datetime.fromtimestamp(t, timezone.utc)
-        lines.append(f"{moment:%Y/%m/%d %H:%M:%S}.{moment.microsecond // 1000:03d}, 0, NVIDIA H100 80GB HBM3, {value:.2f} W")
+        lines.append(
+            f"{moment:%Y/%m/%d %H:%M:%S}.{moment.microsecond // 1000:03d}, 0, NVIDIA H100 80GB "
+            f"HBM3, {value:.2f} W"
+        )
     return "\n".join(lines) + "\n"
 
 

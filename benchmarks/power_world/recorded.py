@@ -1,7 +1,9 @@
-"""Real trainings whose true power is known, with bursts of any size laid into it: read by any sensor of this world.
+"""Real trainings whose true power is known, with bursts of any size laid into it: read by any
+sensor of this world.
 
-The profile is the recorded one; its power is what was recorded beside it every 20 ms. What no simulation thinks of (steps that
-vary with a busy machine, Python that waits, validation) is in both.
+The profile is the recorded one; its power is what was recorded beside it every 20 ms. What no
+simulation thinks of (steps that vary with a busy machine, Python that waits, validation) is in
+both.
 """
 
 from __future__ import annotations
@@ -22,12 +24,17 @@ OWN_W = 60.0  # of the foreign process that ran in the recording itself
 
 @dataclass(frozen=True)
 class Recording:
-    """A folder with a profile, the true power and what happened. `zero`: Unix time of the profile's clock; `span`: on it, s."""
+    """A folder with a profile, the true power and what happened.
+
+    `zero`: Unix time of the profile's clock; `span`: on it, s.
+    """
 
     folder: Path
     zero: float
     span: tuple[float, float]
-    at: Floats = field(repr=False)  # s on the profile's clock: the end of what each of `watts` is the mean of
+    at: Floats = field(
+        repr=False
+    )  # s on the profile's clock: the end of what each of `watts` is the mean of
     watts: Floats = field(repr=False)
     bursts: tuple[Burst, ...] = ()
 
@@ -56,14 +63,22 @@ def world(one: Recording, seed: int, *, quiet: bool = False) -> World:
         turn = seed % (len(WATTS) * len(SECONDS))
         seconds, size = SECONDS[turn // len(WATTS)], WATTS[turn % len(WATTS)]
         for _ in range(60):
-            start = float(rng.uniform(one.span[0] + 0.2, one.span[1] - seconds - 0.2)) if one.span[1] > seconds + 1 else np.inf
-            if np.isfinite(start) and all(start > b.end + APART or start + seconds < b.start - APART for b in one.bursts):
+            start = (
+                float(rng.uniform(one.span[0] + 0.2, one.span[1] - seconds - 0.2))
+                if one.span[1] > seconds + 1
+                else np.inf
+            )
+            if np.isfinite(start) and all(
+                start > b.end + APART or start + seconds < b.start - APART for b in one.bursts
+            ):
                 laid = (Burst(start, seconds, size),)
                 break
     foreign = np.zeros(count)
     for burst in (*one.bursts, *laid):
         foreign += burst.watts * ((moments >= burst.start) & (moments < burst.end))
-    own = watts + sum((b.watts * ((moments >= b.start) & (moments < b.end)) for b in laid), np.zeros(count))
+    own = watts + sum(
+        (b.watts * ((moments >= b.start) & (moments < b.end)) for b in laid), np.zeros(count)
+    )
     usual: Plan = replace(plan(seed, quiet=True), unix_s=one.zero)
     # Its own burst is true as well, but not as sharply: it is neither judged nor held to be false.
     odd = tuple((b.start, b.end) for b in one.bursts)

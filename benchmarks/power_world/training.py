@@ -1,7 +1,9 @@
-"""A training as it runs: events for the profile, loads for the power, one after the other on one tape; then the true watts.
+"""A training as it runs: events for the profile, loads for the power, one after the other on one
+tape; then the true watts.
 
-What a moment draws is told by loads (so many cores, so much of a device), never by the events: the profile shows the same
-work in its own words, and what it does not show (start-up, somebody else's work, throttling) draws power all the same.
+What a moment draws is told by loads (so many cores, so much of a device), never by the events: the
+profile shows the same work in its own words, and what it does not show (start-up, somebody else's
+work, throttling) draws power all the same.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from benchmarks.power_world.plan import Burst, Plan
 Floats = npt.NDArray[np.float64]
 
 TICK = 0.001  # s: the truth's grid
-HOST, COPY, DEVICE = "host", "copy", "device"  # loads; DEVICE means the computing threads where the host computes
+HOST, COPY, DEVICE = (
+    "host",
+    "copy",
+    "device",
+)  # loads; DEVICE means the computing threads where the host computes
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,9 @@ class World:
     span: tuple[float, float]  # of the profile
     trained: tuple[float, float]  # of the training
     bursts: tuple[Burst, ...]
-    odd: tuple[tuple[float, float], ...]  # stretches that draw other than usual without a burst: throttling
+    odd: tuple[
+        tuple[float, float], ...
+    ]  # stretches that draw other than usual without a burst: throttling
     begin: float  # of the truth
     watts: Floats  # mean of each tick
     foreign: Floats  # of these, what no event explains
@@ -52,7 +60,9 @@ class World:
 
     def power(self, at: Floats | float) -> Floats:
         """True watts at these moments."""
-        rows = np.clip(((np.asarray(at) - self.begin) / TICK).astype(np.int64), 0, len(self.watts) - 1)
+        rows = np.clip(
+            ((np.asarray(at) - self.begin) / TICK).astype(np.int64), 0, len(self.watts) - 1
+        )
         return np.asarray(self.watts[rows])
 
     def joules(self, lo: Floats | float, hi: Floats | float, *, foreign: bool = False) -> Floats:
@@ -63,7 +73,9 @@ class World:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_total", np.concatenate([[0.0], np.cumsum(self.watts) * TICK]))
-        object.__setattr__(self, "_foreign", np.concatenate([[0.0], np.cumsum(self.foreign) * TICK]))
+        object.__setattr__(
+            self, "_foreign", np.concatenate([[0.0], np.cumsum(self.foreign) * TICK])
+        )
 
     _total: Floats = field(init=False, repr=False)
     _foreign: Floats = field(init=False, repr=False)
@@ -94,19 +106,35 @@ class _Tape:
 
 
 _HOST_OPS = (
-    ("sequential/conv2d/Conv2D:_MklNativeFusedConv2D", 1.0), ("sequential/max_pooling2d/MaxPool:_MklNativeMaxPool", 0.93),
-    ("sequential/dense/MatMul:_MklNativeFusedMatMul", 1.03), ("gradient_tape/sequential/re_lu/ReluGrad:ReluGrad", 0.95),
-    ("gradient_tape/sequential/conv2d/Conv2DBackpropFilter:_MklNativeConv2DBackpropFilterWithBias", 1.02),
+    ("sequential/conv2d/Conv2D:_MklNativeFusedConv2D", 1.0),
+    ("sequential/max_pooling2d/MaxPool:_MklNativeMaxPool", 0.93),
+    ("sequential/dense/MatMul:_MklNativeFusedMatMul", 1.03),
+    ("gradient_tape/sequential/re_lu/ReluGrad:ReluGrad", 0.95),
+    (
+        "gradient_tape/sequential/conv2d/Conv2DBackpropFilter:_MklNativeConv2DBackpropFilterWithBias",
+        1.02,
+    ),
     ("gradient_tape/sequential/conv2d/Conv2DBackpropInput:_MklNativeConv2DBackpropInput", 1.01),
     ("adam/AssignAddVariableOp:ResourceApplyAdam", 0.9),
-)  # fmt: skip
-_JAX_OPS = (("ynn_fusion.2", 1.0), ("wrapped_tanh", 0.92), ("ynn_fusion.1", 1.01), ("broadcast_multiply_fusion", 0.94),
-            ("dot.1", 1.03), ("multiply_add_fusion", 0.93), ("dot", 1.02))  # fmt: skip
+)
+_JAX_OPS = (
+    ("ynn_fusion.2", 1.0),
+    ("wrapped_tanh", 0.92),
+    ("ynn_fusion.1", 1.01),
+    ("broadcast_multiply_fusion", 0.94),
+    ("dot.1", 1.03),
+    ("multiply_add_fusion", 0.93),
+    ("dot", 1.02),
+)
 _KERNELS = (
-    ("ampere_sgemm_128x64_nn", 1.0), ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float>", 0.72),
-    ("sm80_xmma_fprop_implicit_gemm_f32", 1.05), ("void tensorflow::functor::ElementwiseKernel<relu>", 0.68),
-    ("ampere_sgemm_64x64_nt", 0.98), ("sm80_xmma_dgrad_implicit_gemm_f32", 1.04), ("loop_add_fusion", 0.66),
-)  # fmt: skip
+    ("ampere_sgemm_128x64_nn", 1.0),
+    ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float>", 0.72),
+    ("sm80_xmma_fprop_implicit_gemm_f32", 1.05),
+    ("void tensorflow::functor::ElementwiseKernel<relu>", 0.68),
+    ("ampere_sgemm_64x64_nt", 0.98),
+    ("sm80_xmma_dgrad_implicit_gemm_f32", 1.04),
+    ("loop_add_fusion", 0.66),
+)
 
 
 def make(plan: Plan) -> World:
@@ -142,7 +170,13 @@ def _epoch(tape: _Tape, epoch: int) -> None:
     middle = tape.now + plan.epoch_s / 2
     paused = plan.epochs > 0 or plan.checkpoint_s == 0
     while tape.now < until or number < 4:
-        tracing = plan.tracing_s if epoch == 0 and number == 0 else 0.15 * plan.tracing_s if epoch == 0 and number == 1 else 0.0
+        tracing = (
+            plan.tracing_s
+            if epoch == 0 and number == 0
+            else 0.15 * plan.tracing_s
+            if epoch == 0 and number == 1
+            else 0.0
+        )
         _step(tape, epoch if plan.epochs else -1, number, tracing=tracing)
         number += 1
         if not paused and tape.now > middle:
@@ -164,7 +198,11 @@ def _step(tape: _Tape, epoch: int, number: int, *, tracing: float) -> None:
     """One step: host work, then the device's, waiting for it; the marker around it all."""
     plan, rng = tape.plan, tape.rng
     start = tape.now
-    length = plan.step_s * float(np.exp(plan.jitter * np.clip(rng.standard_normal(), -2.5, 2.5))) / tape.pace()
+    length = (
+        plan.step_s
+        * float(np.exp(plan.jitter * np.clip(rng.standard_normal(), -2.5, 2.5)))
+        / tape.pace()
+    )
     if rng.random() < 0.01:
         length *= 1.5  # now and then something holds a step up
     if tracing:
@@ -226,7 +264,13 @@ def _compute(tape: _Tape, lo: float, hi: float, *, forward: bool = False) -> Non
             at = end
         if plan.devices > 1:
             tape.launched += 1
-            tape.show(f"stream {device}", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at, hi, correlation_id=tape.launched)
+            tape.show(
+                f"stream {device}",
+                "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                at,
+                hi,
+                correlation_id=tape.launched,
+            )
             tape.load(DEVICE, at, hi, 0.45)
 
 
@@ -235,7 +279,10 @@ def _validation(tape: _Tape, *, first_time: bool) -> None:
     if first_time:
         seconds = 0.3 * plan.tracing_s
         tape.show(
-            "python", "tf.function-graph_building" if plan.style == "keras" else "backend_compile", tape.now, tape.now + seconds
+            "python",
+            "tf.function-graph_building" if plan.style == "keras" else "backend_compile",
+            tape.now,
+            tape.now + seconds,
         )
         tape.load(HOST, tape.now, tape.now + seconds, 1.0)
         tape.now += seconds
@@ -243,7 +290,12 @@ def _validation(tape: _Tape, *, first_time: bool) -> None:
     each = max(0.45 * plan.step_s, 0.004)
     while tape.now < until:
         host = (1 - plan.busy) * each
-        tape.show("python", "EagerExecute" if plan.style == "keras" else "PjitFunction(evaluate)", tape.now, tape.now + each)
+        tape.show(
+            "python",
+            "EagerExecute" if plan.style == "keras" else "PjitFunction(evaluate)",
+            tape.now,
+            tape.now + each,
+        )
         tape.load(HOST, tape.now, tape.now + host, 1.0)
         _compute(tape, tape.now + host, tape.now + each, forward=True)
         tape.now += each
@@ -252,7 +304,12 @@ def _validation(tape: _Tape, *, first_time: bool) -> None:
 def _checkpoint(tape: _Tape) -> None:
     """The disk is waited for."""
     seconds = tape.plan.checkpoint_s
-    tape.show("python", "SaveV2:SaveV2" if tape.plan.style == "keras" else "$checkpoint.py:120 save", tape.now, tape.now + seconds)
+    tape.show(
+        "python",
+        "SaveV2:SaveV2" if tape.plan.style == "keras" else "$checkpoint.py:120 save",
+        tape.now,
+        tape.now + seconds,
+    )
     tape.load(HOST, tape.now, tape.now + seconds, 0.25)
     tape.now += seconds
 
@@ -261,30 +318,59 @@ def _checkpoint(tape: _Tape) -> None:
 
 
 def _drawn(
-    tape: _Tape, shown: tuple[Shown, ...], steps: tuple[tuple[int, int, float, float], ...], span: tuple[float, float],
+    tape: _Tape,
+    shown: tuple[Shown, ...],
+    steps: tuple[tuple[int, int, float, float], ...],
+    span: tuple[float, float],
     trained: tuple[float, float],
-) -> World:  # fmt: skip
-    plan, rng = tape.plan, np.random.default_rng([31, tape.plan.seed])  # a quiet world is the same world without its bursts
+) -> World:
+    plan, rng = (
+        tape.plan,
+        np.random.default_rng([31, tape.plan.seed]),
+    )  # a quiet world is the same world without its bursts
     begin, end = -plan.lead_s, max(span[1], trained[1]) + plan.tail_s
     count = round((end - begin) / TICK)
-    each = {HOST: plan.core_w, COPY: plan.device_w, DEVICE: plan.device_w if plan.style == "gpu" else plan.core_w * plan.cores}
+    each = {
+        HOST: plan.core_w,
+        COPY: plan.device_w,
+        DEVICE: plan.device_w if plan.style == "gpu" else plan.core_w * plan.cores,
+    }
     dynamic = np.zeros(count)
     for kind, stretches in tape.loads.items():
         dynamic += each[kind] * _share(np.array(stretches), begin, count)
     seconds = np.arange(count) * TICK
     heat = _followed(dynamic / max(float(dynamic.max()), 1e-9), TICK / plan.warming_s)
     noise = _noise(rng, count, plan.noise_s)
-    wander = np.interp(seconds, np.arange(0, seconds[-1] + 30, 15.0),
-                       np.cumsum(rng.standard_normal(len(np.arange(0, seconds[-1] + 30, 15.0)))) / 3)  # fmt: skip
+    wander = np.interp(
+        seconds,
+        np.arange(0, seconds[-1] + 30, 15.0),
+        np.cumsum(rng.standard_normal(len(np.arange(0, seconds[-1] + 30, 15.0)))) / 3,
+    )
     own = plan.base_w + dynamic * (1 + plan.warming * heat + plan.noise * noise)
     own = own * (1 + plan.drift * np.clip(wander, -2, 2)) + 0.4 * _noise(rng, count, 0.01)
     bursts = plan.bursts or _places(plan, rng, trained)
     foreign = np.zeros(count)
     for one in bursts:
-        foreign += one.watts * _share(np.array([(one.start, one.end, 1.0)]), begin, count) * (1 + 0.02 * _noise(rng, count, 0.2))
+        foreign += (
+            one.watts
+            * _share(np.array([(one.start, one.end, 1.0)]), begin, count)
+            * (1 + 0.02 * _noise(rng, count, 0.2))
+        )
     odd = (tape.slow,) if np.isfinite(tape.slow[0]) else ()
     own_plan = replace(plan, bursts=bursts)
-    return World(own_plan, shown, steps, tuple(tape.epochs), span, trained, bursts, odd, begin, own + foreign, foreign)
+    return World(
+        own_plan,
+        shown,
+        steps,
+        tuple(tape.epochs),
+        span,
+        trained,
+        bursts,
+        odd,
+        begin,
+        own + foreign,
+        foreign,
+    )
 
 
 def _share(stretches: Floats, begin: float, count: int) -> Floats:
@@ -299,7 +385,9 @@ def _share(stretches: Floats, begin: float, count: int) -> Floats:
 
 
 def _followed(values: Floats, part: float) -> Floats:
-    """Each value a small part of the way to what it follows; by blocks, for the slow ones it is made for."""
+    """Each value a small part of the way to what it follows; by blocks, for the slow ones it is
+    made for.
+    """
     block = 50
     means = np.add.reduceat(values, np.arange(0, len(values), block)) / block
     level, out = 0.0, np.empty(len(means))
@@ -316,7 +404,9 @@ def _noise(rng: np.random.Generator, count: int, memory_s: float) -> Floats:
     return np.asarray((total[width:-1] - total[: -width - 1]) / np.sqrt(width))
 
 
-def _places(plan: Plan, rng: np.random.Generator, trained: tuple[float, float]) -> tuple[Burst, ...]:
+def _places(
+    plan: Plan, rng: np.random.Generator, trained: tuple[float, float]
+) -> tuple[Burst, ...]:
     """Anywhere in the training; one in eight reaches or lies outside of it. Two keep apart."""
     found: list[Burst] = []
     for watts, seconds in plan.wanted:

@@ -1,4 +1,5 @@
-"""Trainings of minutes of which nothing is profiled: epochs, validation, pauses, checkpoints, and what their scalars say of it.
+"""Trainings of minutes of which nothing is profiled: epochs, validation, pauses, checkpoints, and
+what their scalars say of it.
 
 course = make_whole(3, batches=True)            # what ran when, and the true watts
 write_whole(course, folder)                     # its scalars as Keras writes them, every few batches or once an epoch
@@ -30,7 +31,9 @@ class Course:
     validated: tuple[tuple[float, float], ...]
 
 
-def make_whole(seed: int, *, batches: bool = True, burst: bool = True, epochs: int | None = None) -> Course:
+def make_whole(
+    seed: int, *, batches: bool = True, burst: bool = True, epochs: int | None = None
+) -> Course:
     """A training drawn by its seed."""
     rng = np.random.default_rng([53, seed])
     count = int(epochs or rng.integers(2, 8))
@@ -38,10 +41,20 @@ def make_whole(seed: int, *, batches: bool = True, burst: bool = True, epochs: i
     epoch_s = float(rng.uniform(12, 60))
     per_epoch = max(20, int(epoch_s / step_s))
     every = int(rng.choice([1, 5, 10, 25])) if batches else 0
-    validation_s, pause_s = float(rng.uniform(0.2, 6)), float(rng.choice([0.0, rng.uniform(0.5, 4)]))
-    checkpoint_s, checkpoint_every = float(rng.choice([0.0, rng.uniform(0.5, 3)])), max(10, int(per_epoch / rng.uniform(1.5, 4)))
+    validation_s, pause_s = (
+        float(rng.uniform(0.2, 6)),
+        float(rng.choice([0.0, rng.uniform(0.5, 4)])),
+    )
+    checkpoint_s, checkpoint_every = (
+        float(rng.choice([0.0, rng.uniform(0.5, 3)])),
+        max(10, int(per_epoch / rng.uniform(1.5, 4))),
+    )
     base, high = float(rng.uniform(60, 300)), float(np.exp(rng.uniform(np.log(25), np.log(500))))
-    validation_w, pause_w, start_w = float(rng.uniform(0.3, 1.0)) * high, float(rng.uniform(0, 0.15)) * high, 0.4 * high
+    validation_w, pause_w, start_w = (
+        float(rng.uniform(0.3, 1.0)) * high,
+        float(rng.uniform(0, 0.15)) * high,
+        0.4 * high,
+    )
     jitter, noise = float(rng.uniform(0.01, 0.08)), float(rng.uniform(0.003, 0.02))
     lead, tail = float(rng.uniform(6, 15)), float(rng.uniform(5, 12))
     loads: list[tuple[float, float, float]] = []  # from, to, W above the base
@@ -72,7 +85,13 @@ def make_whole(seed: int, *, batches: bool = True, burst: bool = True, epochs: i
     bursts: tuple[Burst, ...] = ()
     if burst:
         seconds, watts = float(rng.uniform(4, 0.4 * epoch_s)), float(rng.uniform(0.15, 0.8)) * high
-        bursts = (Burst(float(rng.uniform(bounds[0][0] + 8, max(end - seconds - 1, bounds[0][0] + 9))), seconds, watts),)
+        bursts = (
+            Burst(
+                float(rng.uniform(bounds[0][0] + 8, max(end - seconds - 1, bounds[0][0] + 9))),
+                seconds,
+                watts,
+            ),
+        )
     rows = int((end + lead + tail) / TICK)
     watts = np.full(rows, base)
     grid = np.arange(rows) * TICK - lead
@@ -92,7 +111,9 @@ def make_whole(seed: int, *, batches: bool = True, burst: bool = True, epochs: i
     slow = np.cumsum(rng.standard_normal(rows // 5000 + 2)) * 0.002 * base
     watts += np.interp(np.arange(rows) / 5000, np.arange(len(slow)), slow - slow.mean())
     plan = Plan(seed, "keras", count, epoch_s, step_s, jitter)
-    world = World(plan, (), (), tuple(bounds), (0.0, end), (0.0, end), bursts, (), -lead, watts, foreign)
+    world = World(
+        plan, (), (), tuple(bounds), (0.0, end), (0.0, end), bursts, (), -lead, watts, foreign
+    )
     return Course(world, np.array(done), per_epoch, every, tuple(validated))
 
 
@@ -102,14 +123,33 @@ def write_whole(course: Course, folder: Path) -> Path:
     rows: list[tuple[float, int, str, float]] = []
     if course.every:
         for row in range(course.every - 1, len(course.done), course.every):
-            rows.append((unix + float(course.done[row]) + 0.0005, row + 1, "batch_loss", 2.3 / (1 + 0.01 * row)))
+            rows.append(
+                (
+                    unix + float(course.done[row]) + 0.0005,
+                    row + 1,
+                    "batch_loss",
+                    2.3 / (1 + 0.01 * row),
+                )
+            )
     for number, (_, end) in enumerate(world.epochs):
         rows.append((unix + end, number, "epoch_loss", 2.3 / (1 + number)))
         rows.append((unix + end + 0.0004, number, "epoch_learning_rate", 0.001))
     rows.sort()
     logs = folder / "logs"
     begin = unix + world.trained[0]
-    write_scalars(logs / "train" / f"events.out.tfevents.{int(begin)}.{HOST}.77.0.v2", rows, begin, graph=begin)
-    val = [(unix + end + 0.001, number, "epoch_loss", 2.4) for number, (_, end) in enumerate(course.validated)]
-    write_scalars(logs / "validation" / f"events.out.tfevents.{int(begin) + 9}.{HOST}.77.1.v2", val, unix + course.validated[0][1])
+    write_scalars(
+        logs / "train" / f"events.out.tfevents.{int(begin)}.{HOST}.77.0.v2",
+        rows,
+        begin,
+        graph=begin,
+    )
+    val = [
+        (unix + end + 0.001, number, "epoch_loss", 2.4)
+        for number, (_, end) in enumerate(course.validated)
+    ]
+    write_scalars(
+        logs / "validation" / f"events.out.tfevents.{int(begin) + 9}.{HOST}.77.1.v2",
+        val,
+        unix + course.validated[0][1],
+    )
     return logs

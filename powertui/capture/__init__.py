@@ -1,1 +1,3 @@
-"""Taking a profile from a program that runs: the client of TensorFlow's and JAX's profiler server, and power around it."""
+"""Taking a profile from a program that runs: the client of TensorFlow's and JAX's profiler server,
+and power around it.
+"""

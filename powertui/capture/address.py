@@ -11,7 +11,9 @@ from powertui.plain import plain
 
 __all__ = ["ServerAddress", "parse"]
 
-_FORM = re.compile(r"^(?:grpc://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[A-Za-z0-9._-]*)):(?P<port>\d{1,5})/?$")
+_FORM = re.compile(
+    r"^(?:grpc://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[A-Za-z0-9._-]*)):(?P<port>\d{1,5})/?$"
+)
 _HINT = "Write it like localhost:9012. The program says its port where it starts the server."
 
 
@@ -26,7 +28,9 @@ class ServerAddress(NamedTuple):
 
     @property
     def here(self) -> bool:
-        """Whether it is an address of this machine (a tunnel or a container may stand behind it all the same)."""
+        """Whether it is an address of this machine (a tunnel or a container may stand behind it all
+        the same).
+        """
         try:
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
         except OSError:
@@ -35,7 +39,9 @@ class ServerAddress(NamedTuple):
 
     @property
     def machine(self) -> str:
-        """The machine's name, for the profile: our own for what is here, so that power which is recorded here belongs to it."""
+        """The machine's name, for the profile: our own for what is here, so that power which is
+        recorded here belongs to it.
+        """
         return socket.gethostname() if self.here else self.host
 
 
@@ -54,5 +60,7 @@ def parse(written: str) -> ServerAddress:
     bare = written.strip()
     match = _FORM.match(f":{bare}" if bare.isdigit() else bare)
     if match is None or not 0 < int(match["port"]) < 65536:
-        raise UsageError(f"{plain(written, 80)!r} is not the address of a profiler server.", hint=_HINT)
+        raise UsageError(
+            f"{plain(written, 80)!r} is not the address of a profiler server.", hint=_HINT
+        )
     return ServerAddress(match["v6"] or match["host"] or "localhost", int(match["port"]))

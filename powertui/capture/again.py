@@ -16,9 +16,16 @@ __all__ = ["run"]
 
 
 def run(
-    plan: Plan, every_s: float, keep: int | None, told: Callable[[Stage], bool], say: Callable[[Taken | PowertuiError], None]
+    plan: Plan,
+    every_s: float,
+    keep: int | None,
+    told: Callable[[Stage], bool],
+    say: Callable[[Taken | PowertuiError], None],
 ) -> int:
-    """Until Ctrl+C. What is wrong from the beginning is raised; later a server may be away for a while (a restart)."""
+    """Until Ctrl+C.
+
+    What is wrong from the beginning is raised; later a server may be away for a while (a restart).
+    """
     kept: deque[Taken] = deque()
     code, next_s = 0, time.monotonic()
     while True:
@@ -46,7 +53,9 @@ def run(
 
 
 def _remove(taken: Taken) -> None:
-    """What one capture wrote, and nothing else: whatever somebody put beside it stays, with the folder."""
+    """What one capture wrote, and nothing else: whatever somebody put beside it stays, with the
+    folder.
+    """
     for path in (*taken.files, *taken.results, taken.power):
         if path and Path(path).parent == taken.folder:
             with contextlib.suppress(OSError):

@@ -1,4 +1,6 @@
-"""Power around a profile: from some seconds before to some seconds after it, and beside it as soon as it is there."""
+"""Power around a profile: from some seconds before to some seconds after it, and beside it as soon
+as it is there.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,22 @@ NAME = "power.csv"
 
 
 class PowerAround:
-    """Records from `start()` to `stop()`. Until the profile is there the file lies in the logdir itself: whatever ends us, it is
-    found there."""
+    """Records from `start()` to `stop()`. Until the profile is there the file lies in the logdir
+    itself: whatever ends us, it is found there.
+    """
 
     def __init__(self, targets: Sequence[Target], logdir: str, interval: float) -> None:
         self.path = Path(logdir) / f"power-{os.getpid()}-{threading.get_ident() % 10**6}.csv"
         self._recorder = RecorderProcess(
-            [(one.url, one.options) for one in targets], path=str(self.path), interval=interval, stream=False
+            [(one.url, one.options) for one in targets],
+            path=str(self.path),
+            interval=interval,
+            stream=False,
         )
         self.notes: list[str] = []
-        self._recorder.on_event(lambda event: self.notes.append(event.text) if event.level != "info" else None)
+        self._recorder.on_event(
+            lambda event: self.notes.append(event.text) if event.level != "info" else None
+        )
         self.began = self.ended = False  # the profile
         self._beside: Path | None = None  # the same file, in the session's folder
         self._timer: threading.Timer | None = None
@@ -53,7 +61,10 @@ class PowerAround:
         self.ended = True
 
     def show(self, folder: Path) -> None:
-        """Let the file, which still grows, lie in this folder too. A file system with one name for each has it there at the end."""
+        """Let the file, which still grows, lie in this folder too.
+
+        A file system with one name for each has it there at the end.
+        """
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             self._beside = _second_name(self.path, folder)
@@ -61,13 +72,17 @@ class PowerAround:
     @property
     def lies(self) -> str:
         """Where the file is; "" where there is none."""
-        return str(self._beside or self.path) if self.path.exists() or self._beside is not None else ""
+        return (
+            str(self._beside or self.path) if self.path.exists() or self._beside is not None else ""
+        )
 
     def end_in(self, seconds: float) -> None:
         """Stop recording after so long, whatever is done meanwhile."""
         self._timer = threading.Timer(seconds, self._end)
         self._timer.daemon = True
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # signals are for the main thread
+        before = signal.pthread_sigmask(
+            signal.SIG_BLOCK, signal.valid_signals()
+        )  # signals are for the main thread
         self._timer.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -78,7 +93,10 @@ class PowerAround:
             self.notes.append("No reading came from the power source.")
 
     def stop(self, folder: Path | None) -> str:
-        """End it, and put the file into this folder. Where that cannot be, it stays where it is; "" when there is none."""
+        """End it, and put the file into this folder.
+
+        Where that cannot be, it stays where it is; "" when there is none.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
@@ -137,4 +155,6 @@ def made(folder: str) -> None:
     except OSError as error:
         raise unwritable(Path(folder), error) from None
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PowertuiError(f"{folder} cannot be written: permission denied.", hint="Choose another --logdir.")
+        raise PowertuiError(
+            f"{folder} cannot be written: permission denied.", hint="Choose another --logdir."
+        )

@@ -1,8 +1,10 @@
-"""A profile of a command that is being recorded: wait for its server, then capture between two steps, or after some time.
+"""A profile of a command that is being recorded: wait for its server, then capture between two
+steps, or after some time.
 
-Steps are read from the scalars that the program logs. A writer keeps them to itself for a while (TensorFlow's for up to two minutes
-unless it is flushed), so when the steps come is told by the rate of those that were seen; the capture begins earlier and ends later
-by as much as that may be off. Which steps it caught is said afterwards, when the log is complete.
+Steps are read from the scalars that the program logs. A writer keeps them to itself for a while
+(TensorFlow's for up to two minutes unless it is flushed), so when the steps come is told by the
+rate of those that were seen; the capture begins earlier and ends later by as much as that may be
+off. Which steps it caught is said afterwards, when the log is complete.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ from powertui.plain import plain
 __all__ = ["WantedProfile", "WhileRecording", "steps_of"]
 
 _ASK_S = 0.5  # between two looks for the server, and at the logdir
-_NO_STEPS_S = 150.0  # without any step logged it is captured by time instead: TensorFlow's writer keeps them for 120
+# without any step logged it is captured by time instead: TensorFlow's writer keeps them for 120
+_NO_STEPS_S = 150.0
 _LEAD_S = 0.4  # until a profiler has begun
 _LATE_S = 5.0  # a log that is so far behind deserves a word
-_HOW = "TensorBoard(update_freq=10) or tf.summary.scalar log steps; a writer's flush() lets them out."
+_HOW = (
+    "TensorBoard(update_freq=10) or tf.summary.scalar log steps; a writer's flush() lets them out."
+)
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,12 @@ class WantedProfile:
 def steps_of(written: str) -> tuple[int, int]:
     """ "100-110": from step 100 on, until step 110."""
     first, sign, last = written.partition("-")
-    if not (sign and first.strip().isdecimal() and last.strip().isdecimal()) or int(first) >= int(last):
-        raise UsageError(f"--steps {plain(written, 40)}: is not a range of steps.", hint="Write it like 100-110.")
+    if not (sign and first.strip().isdecimal() and last.strip().isdecimal()) or int(first) >= int(
+        last
+    ):
+        raise UsageError(
+            f"--steps {plain(written, 40)}: is not a range of steps.", hint="Write it like 100-110."
+        )
     return int(first), int(last)
 
 
@@ -62,7 +71,9 @@ class WhileRecording:
         self.taken: Taken | None = None
 
     def __enter__(self) -> WhileRecording:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # signals are for the main thread
+        before = signal.pthread_sigmask(
+            signal.SIG_BLOCK, signal.valid_signals()
+        )  # signals are for the main thread
         self._thread.start()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return self
@@ -77,13 +88,23 @@ class WhileRecording:
         address = self._wanted.plan.addresses[0]
         try:
             if not self._server_is_there():
-                self._say(f"No profile was taken: the command ended, and nothing had listened at {address}.")
+                self._say(
+                    "No profile was taken: the command ended, and nothing had listened at "
+                    f"{address}."
+                )
                 return
             plan = self._when()
             if plan is None:
-                at = f"step {self._wanted.steps[0]}" if self._wanted.steps else f"{self._wanted.after_s:g} s"
+                at = (
+                    f"step {self._wanted.steps[0]}"
+                    if self._wanted.steps
+                    else f"{self._wanted.after_s:g} s"
+                )
                 none = self._wanted.steps is not None and self._steps.last is None
-                self._say(f"No profile was taken: the command ended before {at}." + f" It logged no step. {_HOW}" * none)
+                self._say(
+                    f"No profile was taken: the command ended before {at}."
+                    + f" It logged no step. {_HOW}" * none
+                )
                 return
             self.taken = whole.take(plan, self._enough)
         except PowertuiError as error:
@@ -119,13 +140,19 @@ class WhileRecording:
             self._look()
             last, wait = self._steps.last, _ASK_S
             expected = self._steps.when(steps[0])
-            due = expected.at - expected.half - _LEAD_S - time.time() if expected is not None else _ASK_S
+            due = (
+                expected.at - expected.half - _LEAD_S - time.time()
+                if expected is not None
+                else _ASK_S
+            )
             if (last is not None and last >= steps[0]) or due <= 0:
                 self._until = self._last_wanted(*steps)
                 return (
                     plan
                     if self._until is not None
-                    else self._by_time(f"The log does not show how fast steps go: it has only step {last}.")
+                    else self._by_time(
+                        f"The log does not show how fast steps go: it has only step {last}."
+                    )
                 )
             if last is None and time.monotonic() - begun > _NO_STEPS_S:
                 return self._by_time(f"No step has been logged in {plan.logdir} so far. {_HOW}")
@@ -133,14 +160,19 @@ class WhileRecording:
         return None
 
     def _last_wanted(self, first: int, last: int) -> int | None:
-        """Until which step to capture: the one that was asked for, or as many from now on where that is over."""
+        """Until which step to capture: the one that was asked for, or as many from now on where
+        that is over.
+        """
         now, end = self._steps.at(time.time()), self._steps.when(last)
         if now is None or end is None:
             return last if (self._steps.last or 0) < last else None
         if time.time() < end.at:
             self._say(f"about step {now:.0f}: capturing until step {last}")
             return last
-        self._say(f"Steps {first} to {last} had already run when logged: capturing {last - first} steps from about {now:.0f} on.")
+        self._say(
+            f"Steps {first} to {last} had already run when logged: capturing {last - first} "
+            f"steps from about {now:.0f} on."
+        )
         return round(now) + last - first
 
     def _by_time(self, why: str) -> Plan:
@@ -151,25 +183,36 @@ class WhileRecording:
     def _enough(self, stage: Stage) -> bool:
         if stage.sentence() and not self._slow:
             self._slow = True
-            self._say(f"Waiting for the profile from {' and '.join(stage.slow)}, at most {stage.deadline_s:.0f} s in all.")
+            self._say(
+                f"Waiting for the profile from {' and '.join(stage.slow)}, at most "
+                f"{stage.deadline_s:.0f} s in all."
+            )
         if self._over.is_set():
             return True
         if self._until is None:
             return False
         self._look()
         end = self._steps.when(self._until)
-        return (self._steps.last or 0) >= self._until or (end is not None and time.time() >= end.at + end.half)
+        return (self._steps.last or 0) >= self._until or (
+            end is not None and time.time() >= end.at + end.half
+        )
 
     def _look(self) -> None:
         """What was logged since, twice a second at most. Epochs are no steps."""
         if self._watch is not None and time.monotonic() - self._looked_s >= _ASK_S:
             found = self._watch.poll().scalars
-            made = [(one.step, one.wall_ns / 1e9) for one in found if not one.tag.startswith(("epoch_", "evaluation_"))]
+            made = [
+                (one.step, one.wall_ns / 1e9)
+                for one in found
+                if not one.tag.startswith(("epoch_", "evaluation_"))
+            ]
             self._steps.add(made, time.time())
             self._looked_s = time.monotonic()
 
     def _say_steps(self, taken: Taken) -> None:
-        """Which steps it caught: as the profile numbers them, else as the log has them now that the command is over."""
+        """Which steps it caught: as the profile numbers them, else as the log has them now that the
+        command is over.
+        """
         assert self._wanted.steps is not None
         self._looked_s = 0.0
         self._look()
@@ -185,16 +228,20 @@ class WhileRecording:
                 "by the log" if sure else "by the rate of the steps that were logged",
             )
         else:
-            self._say("Which steps it holds is not known: the profile numbers none, and the log has too few.")
+            self._say(
+                "Which steps it holds is not known: the profile numbers none, and the log has "
+                "too few."
+            )
             return
         first, last = self._wanted.steps
         held = "" if caught[0] <= first and caught[1] >= last else f" Requested: {first} to {last}."
         self._say(f"It holds steps {caught[0]} to {caught[1]}, {how}.{held}")
         if held and self._steps.behind_s > _LATE_S:
             self._say(
-                f"The log was {self._steps.behind_s:.0f} s behind the program. It is logged sooner where the writer is flushed, "
+                f"The log was {self._steps.behind_s:.0f} s behind the program. It is logged "
+                "sooner where the writer is flushed, "
                 "with tf.summary.create_file_writer(…, flush_millis=1000) or writer.flush()."
-            )  # fmt: skip
+            )
 
 
 def _numbered(taken: Taken) -> tuple[int, int] | None:
@@ -203,11 +250,20 @@ def _numbered(taken: Taken) -> tuple[int, int] | None:
     from powertui.data.opened import Opened
 
     try:
-        profiles = [profile for entry in logdir.scan(str(taken.folder)).runs for profile in Opened(entry).profiles]
+        profiles = [
+            profile
+            for entry in logdir.scan(str(taken.folder)).runs
+            for profile in Opened(entry).profiles
+        ]
     except PowertuiError:
         return None
     for profile in profiles:
         steps = profile.steps
-        if len(steps) and steps.confidence.startswith("sure") and not steps.inferred and int(steps.number.min()) >= 0:
+        if (
+            len(steps)
+            and steps.confidence.startswith("sure")
+            and not steps.inferred
+            and int(steps.number.min()) >= 0
+        ):
             return int(steps.number.min()), int(steps.number.max())
     return None

@@ -1,12 +1,13 @@
-"""One unary gRPC call over plain HTTP/2, on a connection of its own, without threads: whoever waits asks a selector.
+"""One unary gRPC call over plain HTTP/2, on a connection of its own, without threads: whoever waits
+asks a selector.
 
     call = Call(address); call.connect(); call.send(PROFILE, body)
     while not call.done:
         …wait until call.socket is readable…; call.receive()
     call.answer                     # the message; raises CaptureError where there is none
 
-No pings are sent: gRPC's servers take more than two within five minutes for an attack. A peer that vanishes without a word is
-found by TCP's own probes.
+No pings are sent: gRPC's servers take more than two within five minutes for an attack. A peer that
+vanishes without a word is found by TCP's own probes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from powertui.errors import CaptureError
 __all__ = ["Call"]
 
 PATIENCE_S = 5.0  # for a connection, and for the first bytes of a server
-_MAX_ANSWER = 256 << 20  # bytes: old servers send their results in it, which were packed and of a million events at most
+_MAX_ANSWER = (
+    256 << 20
+)  # bytes: old servers send their results in it, which were packed and of a million events at most
 _PIECE = 1 << 16
 _WINDOW = 1 << 24
 
@@ -92,7 +95,9 @@ class Call:
             raise problems.unreachable(str(self.address), error) from None
         _probe(self.socket)
         self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
-        self._h2.local_settings[SettingCodes.ENABLE_PUSH] = 0  # nobody has to send us what we did not ask for
+        self._h2.local_settings[SettingCodes.ENABLE_PUSH] = (
+            0  # nobody has to send us what we did not ask for
+        )
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         until = time.monotonic() + PATIENCE_S
@@ -130,16 +135,25 @@ class Call:
         from h2.exceptions import ProtocolError
 
         headers = [
-            (":method", "POST"), (":scheme", "http"), (":path", method), (":authority", str(self.address)),
-            ("te", "trailers"), ("content-type", "application/grpc"), ("user-agent", "powertui"),
-        ]  # fmt: skip
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", method),
+            (":authority", str(self.address)),
+            ("te", "trailers"),
+            ("content-type", "application/grpc"),
+            ("user-agent", "powertui"),
+        ]
         try:
             self._stream = self._h2.get_next_available_stream_id()
             self.sent = True
             self._h2.send_headers(self._stream, headers)
-            self._h2.send_data(self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True)
+            self._h2.send_data(
+                self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True
+            )
             self._flush()
-        except ProtocolError:  # it said goodbye at once, or allows no request, or none of a few hundred bytes
+        except (
+            ProtocolError
+        ):  # it said goodbye at once, or allows no request, or none of a few hundred bytes
             raise problems.takes_nothing(str(self.address)) from None
         except OSError as error:
             raise problems.closed(str(self.address), error.strerror or "") from None
@@ -159,9 +173,13 @@ class Call:
                 self._take(event)
             self._flush()
         except ProtocolError as error:
-            self.failure = self.failure or problems.closed(str(self.address), f"its answer is not HTTP/2: {error}")
+            self.failure = self.failure or problems.closed(
+                str(self.address), f"its answer is not HTTP/2: {error}"
+            )
         except (OSError, UnicodeDecodeError) as error:
-            self.failure = self.failure or problems.closed(str(self.address), getattr(error, "strerror", "") or "")
+            self.failure = self.failure or problems.closed(
+                str(self.address), getattr(error, "strerror", "") or ""
+            )
 
     def _take(self, event: Any) -> None:
         from h2 import events
@@ -173,23 +191,34 @@ class Call:
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             if len(self._body) > _MAX_ANSWER:
                 size = f"{_MAX_ANSWER >> 20} MiB"
-                self.failure = problems.closed(str(self.address), f"its answer is larger than {size}")
+                self.failure = problems.closed(
+                    str(self.address), f"its answer is larger than {size}"
+                )
         elif isinstance(event, events.StreamEnded):
             self._judge()
-        elif isinstance(event, (events.StreamReset, events.ConnectionTerminated)) and not self._answered:
-            self.failure = self.failure or problems.closed(str(self.address), f"HTTP/2 error {event.error_code}")
+        elif (
+            isinstance(event, (events.StreamReset, events.ConnectionTerminated))
+            and not self._answered
+        ):
+            self.failure = self.failure or problems.closed(
+                str(self.address), f"HTTP/2 error {event.error_code}"
+            )
 
     def _judge(self) -> None:
         """The whole answer is here: is it one."""
         where = str(self.address)
         http = self._headers.get(":status", "")
-        if http != "200" or not self._headers.get("content-type", "").startswith("application/grpc"):
+        if http != "200" or not self._headers.get("content-type", "").startswith(
+            "application/grpc"
+        ):
             self.failure = problems.not_a_profiler(where, b"HTTP/2 " + http.encode())
             return
         status = self._headers.get("grpc-status", "2")
         number = int(status) if status.isascii() and status.isdigit() and len(status) < 4 else 2
         if number:
-            self.failure = problems.refused(where, number, unquote(self._headers.get("grpc-message", "")), self.path)
+            self.failure = problems.refused(
+                where, number, unquote(self._headers.get("grpc-message", "")), self.path
+            )
             return
         self._answered = True
 
@@ -208,10 +237,14 @@ class Call:
 
 
 def _connection(address: ServerAddress, limit_s: float) -> socket.socket:
-    """Connect to the first of the host's addresses that answers, within one time for all of them."""
+    """Connect to the first of the host's addresses that answers, within one time for all of
+    them.
+    """
     until = time.monotonic() + limit_s
     failure: OSError = TimeoutError()
-    for family, kind, protocol, _, place in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+    for family, kind, protocol, _, place in socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM
+    ):
         left_s = until - time.monotonic()
         if left_s <= 0:
             break

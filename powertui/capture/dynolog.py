@@ -1,11 +1,13 @@
-"""What Kineto asks of its daemon, dynolog: whether there is anything to profile. For as long as a capture takes, we are the daemon.
+"""What Kineto asks of its daemon, dynolog: whether there is anything to profile. For as long as a
+capture takes, we are the daemon.
 
-A program that was started with KINETO_USE_DAEMON sends a datagram to the socket `dynolog` every few seconds, and is answered with
-what to record, or with nothing. Who it is that asks, the kernel says. PyTorch understands this since 2.0; the signal that was
-another way has been taken out of it.
+A program that was started with KINETO_USE_DAEMON sends a datagram to the socket `dynolog` every few
+seconds, and is answered with what to record, or with nothing. Who it is that asks, the kernel says.
+PyTorch understands this since 2.0; the signal that was another way has been taken out of it.
 
-Where KINETO_IPC_SOCKET_DIR names a folder, the socket lies in there. That name comes from another program's environment, and we may
-be root: `_Folder` says which folders are used, and what is done in them is done with the rights of that program's user.
+Where KINETO_IPC_SOCKET_DIR names a folder, the socket lies in there. That name comes from another
+program's environment, and we may be root: `_Folder` says which folders are used, and what is done
+in them is done with the rights of that program's user.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ from powertui.errors import CaptureError
 __all__ = ["Daemon", "ProcessUser", "socket_of", "user_of"]
 
 NAME = b"\0dynolog\0"  # an abstract name, with the 0 at its end that Kineto gives it
-_HEAD = struct.Struct("@N32s")  # size of what follows, and of what kind it is: as the machine has them
+_HEAD = struct.Struct(
+    "@N32s"
+)  # size of what follows, and of what kind it is: as the machine has them
 _REQUEST = struct.Struct("@iiq")  # what may be asked for (bits), count of pids behind it, job
 _ACTIVITIES = 2
 _CREDENTIALS = struct.Struct("@iII")  # pid, user, group
 _MOST = 1 << 16
-# Linux alone has it, and Kineto's daemon exists there alone; other systems check the types of this file.
+# Linux alone has it, and Kineto's daemon exists there alone; other systems check the types of this
+# file.
 _O_PATH: int = getattr(os, "O_PATH", 0)
 _PAST = 64  # datagrams in one look: whoever sends more does not hold us up
 
@@ -47,15 +52,20 @@ class ProcessUser:
 
 
 def user_of(pid: int) -> ProcessUser:
-    """The user and group by which the kernel judges a process's access to files: the last of the four numbers of each."""
-    fields = dict(line.partition(":")[::2] for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    """The user and group by which the kernel judges a process's access to files: the last of the
+    four numbers of each.
+    """
+    fields = dict(
+        line.partition(":")[::2] for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
     return ProcessUser(int(fields["Uid"].split()[3]), int(fields["Gid"].split()[3]))
 
 
 def socket_of(environ: dict[bytes, bytes]) -> bytes:
     """Where a process with this environment looks for its daemon.
 
-    Kineto ends its program when an answer comes from another name than this one, letter by letter: two slashes stay two.
+    Kineto ends its program when an answer comes from another name than this one, letter by letter:
+    two slashes stay two.
     """
     folder = environ.get(b"KINETO_IPC_SOCKET_DIR", b"")
     return folder + b"/dynolog" if folder else NAME
@@ -63,17 +73,24 @@ def socket_of(environ: dict[bytes, bytes]) -> bytes:
 
 @contextlib.contextmanager
 def _files_as(user: ProcessUser) -> Iterator[None]:
-    """What this thread does to files meanwhile, it does with this user's rights. Only root has to change anything for that."""
+    """What this thread does to files meanwhile, it does with this user's rights.
+
+    Only root has to change anything for that.
+    """
     if user.user_id == os.geteuid():
         yield
         return
     import ctypes
 
-    libc = ctypes.CDLL(None, use_errno=True)  # the libc's own calls change one thread; os.seteuid changes all of them
+    libc = ctypes.CDLL(
+        None, use_errno=True
+    )  # the libc's own calls change one thread; os.seteuid changes all of them
     group_before = libc.setfsgid(user.group_id)
     user_before = libc.setfsuid(user.user_id)
     try:
-        if libc.setfsuid(-1) != user.user_id:  # -1 is no user: it changes nothing, and answers who it is now
+        if (
+            libc.setfsuid(-1) != user.user_id
+        ):  # -1 is no user: it changes nothing, and answers who it is now
             raise PermissionError(errno.EPERM, "the rights of its user cannot be taken on")
         yield
     finally:
@@ -82,12 +99,16 @@ def _files_as(user: ProcessUser) -> Iterator[None]:
 
 
 class _Folder:
-    """The folder of the socket, opened once and checked: what happens to its name afterwards changes nothing."""
+    """The folder of the socket, opened once and checked: what happens to its name afterwards
+    changes nothing.
+    """
 
     def __init__(self, path: bytes, user: ProcessUser) -> None:
         self.shown = os.fsdecode(path)
         if not path.startswith(b"/"):
-            raise self._refused("it is not a whole path", "with KINETO_IPC_SOCKET_DIR as a path that begins with /")
+            raise self._refused(
+                "it is not a whole path", "with KINETO_IPC_SOCKET_DIR as a path that begins with /"
+            )
         self.descriptor = os.open(b"/", _O_PATH | os.O_CLOEXEC)
         try:
             names = [name for name in path.split(b"/") if name]
@@ -101,13 +122,18 @@ class _Folder:
             raise
 
     def _enter(self, name: bytes, *, links_of_root: bool) -> None:
-        """Go one folder down. Root's own links on the way (/var/run) may be followed, nobody else's."""
+        """Go one folder down.
+
+        Root's own links on the way (/var/run) may be followed, nobody else's.
+        """
         parent = self.descriptor
         try:
             state = os.stat(name, dir_fd=parent, follow_symlinks=False)
             follow = links_of_root and stat.S_ISLNK(state.st_mode) and state.st_uid == 0
             if stat.S_ISLNK(state.st_mode) and not follow:
-                raise self._refused(f"{os.fsdecode(name)} in it is a link", "with the folder's own path")
+                raise self._refused(
+                    f"{os.fsdecode(name)} in it is a link", "with the folder's own path"
+                )
             flags = _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
             self.descriptor = os.open(name, flags, dir_fd=parent)
         except OSError as error:
@@ -118,13 +144,19 @@ class _Folder:
     def _check(self, user: ProcessUser) -> None:
         state = os.fstat(self.descriptor)
         if state.st_uid not in (0, user.user_id):
-            raise self._refused(f"it belongs to user {state.st_uid}", "with a folder that only its own user can write to")
+            raise self._refused(
+                f"it belongs to user {state.st_uid}",
+                "with a folder that only its own user can write to",
+            )
         if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX:
-            raise self._refused("other users can rename what lies in it", f"after: chmod go-w {self.shown}")
+            raise self._refused(
+                "other users can rename what lies in it", f"after: chmod go-w {self.shown}"
+            )
 
     def _refused(self, why: str, remedy: str) -> CaptureError:
         return CaptureError(
-            f"The program's KINETO_IPC_SOCKET_DIR, {self.shown}, is not used: {why}.", hint=f"Start the program {remedy}."
+            f"The program's KINETO_IPC_SOCKET_DIR, {self.shown}, is not used: {why}.",
+            hint=f"Start the program {remedy}.",
         )
 
     def socket_inode(self) -> tuple[int, int] | None:
@@ -177,7 +209,8 @@ class Daemon:
             self._socket.bind(self._where)
             return
         with _files_as(self._user):
-            # By its name, not through the folder's descriptor: Kineto compares the name that the answers come from.
+            # By its name, not through the folder's descriptor: Kineto compares the name that the
+            # answers come from.
             self._socket.bind(self._where)
         self._inode = self._folder.socket_inode()
         if self._inode is None:
@@ -187,18 +220,31 @@ class Daemon:
         """Why it cannot be waited for."""
         shown = self._where.decode("utf-8", "replace")
         if error.errno != errno.EADDRINUSE:
-            return CaptureError(f"Kineto cannot be waited for at {shown}: {error.strerror or error}.")
+            return CaptureError(
+                f"Kineto cannot be waited for at {shown}: {error.strerror or error}."
+            )
         if self._where[:1] != b"\0" and not _answered(self._where):
             return CaptureError(
-                f"{shown} exists, and no program listens there. Probably a daemon or a capture was killed.",
+                (
+                    f"{shown} exists, and no program listens there. Probably a daemon or a capture "
+                    "was killed."
+                ),
                 hint=f"If nothing uses it: rm {shown}",
             )
         return CaptureError(
             "dynolog runs here, or somebody else captures: Kineto has one daemon.",
-            hint=f"Ask dynolog itself: dyno gputrace --pids {self._pid} --log-file FILE.json, then: powertui FILE.json",
+            hint=(
+                f"Ask dynolog itself: dyno gputrace --pids {self._pid} --log-file FILE.json, "
+                "then: powertui FILE.json"
+            ),
         )
 
-    def __exit__(self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
         self._close()
 
     def _close(self) -> None:
@@ -210,12 +256,17 @@ class Daemon:
             self._folder = None
 
     def look(self, seconds: float) -> None:
-        """Answer whoever asks, at once: Kineto waits for 50 ms. Nobody asking, it returns after so many seconds."""
+        """Answer whoever asks, at once: Kineto waits for 50 ms.
+
+        Nobody asking, it returns after so many seconds.
+        """
         if not select.select([self._socket], [], [], seconds)[0]:
             return
         for _ in range(_PAST):
             try:
-                data, told, _, sender = self._socket.recvmsg(_MOST, socket.CMSG_SPACE(_CREDENTIALS.size))
+                data, told, _, sender = self._socket.recvmsg(
+                    _MOST, socket.CMSG_SPACE(_CREDENTIALS.size)
+                )
             except OSError:
                 return
             if self._may_answer(sender) and len(data) >= _HEAD.size:
@@ -225,7 +276,9 @@ class Daemon:
                         self._socket.sendto(answer, sender)
 
     def _may_answer(self, sender: str | bytes | None) -> bool:
-        """Whether it asks from where Kineto asks from: a sender chooses its name, and could give that of any socket here."""
+        """Whether it asks from where Kineto asks from: a sender chooses its name, and could give
+        that of any socket here.
+        """
         if not sender:
             return False
         name = os.fsencode(sender)
@@ -263,7 +316,11 @@ def _answered(path: bytes) -> bool:
 def _pid(told: list[tuple[int, int, bytes]]) -> int:
     if sys.platform == "linux":
         for level, kind, data in told:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and len(data) >= _CREDENTIALS.size:
+            if (
+                level == socket.SOL_SOCKET
+                and kind == socket.SCM_CREDENTIALS
+                and len(data) >= _CREDENTIALS.size
+            ):
                 pid: int = _CREDENTIALS.unpack_from(data)[0]
                 return pid
     return 0

@@ -1,7 +1,8 @@
 """Fetching a profile from the disk of another machine with the system's ssh.
 
-What that machine sends is not trusted: it may send nothing, too slowly, more than it announced, or talk without end on its error
-output. Both outputs are read as they come, into a file that gets its name when all of it is on the disk.
+What that machine sends is not trusted: it may send nothing, too slowly, more than it announced, or
+talk without end on its error output. Both outputs are read as they come, into a file that gets its
+name when all of it is on the disk.
 """
 
 from __future__ import annotations
@@ -27,7 +28,14 @@ from powertui.plain import plain
 __all__ = ["FetchLimits", "FetchProgress", "fetch"]
 
 # ssh itself notices a broken connection within a minute.
-_SSH_OPTIONS = ("-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4")
+_SSH_OPTIONS = (
+    "-o",
+    "ConnectTimeout=20",
+    "-o",
+    "ServerAliveInterval=15",
+    "-o",
+    "ServerAliveCountMax=4",
+)
 _PIECE = 1 << 18
 _LONGEST_SIZE = 20  # digits and blanks of the announced size: 10^18 bytes and a line end
 _LAST_WORDS = 4096  # bytes of ssh's error output that are kept: its last line is the reason
@@ -39,8 +47,9 @@ _ENDING_S = 5.0  # for ssh to end by itself once its output has ended
 class FetchLimits:
     """How long a fetch may take.
 
-    ssh gives up a dead connection after 60 s, and somebody may have to type a password; with half of `silence_s` such a person
-    is cut off. Lines slower than `slowest_rate` are no use for profiles: 100 MB take 27 minutes at that rate.
+    ssh gives up a dead connection after 60 s, and somebody may have to type a password; with half
+    of `silence_s` such a person is cut off. Lines slower than `slowest_rate` are no use for
+    profiles: 100 MB take 27 minutes at that rate.
     """
 
     silence_s: float = 90.0  # without a byte
@@ -66,10 +75,11 @@ def fetch(
     on_wait: Callable[[FetchProgress], bool] = lambda _: False,
     limits: FetchLimits = _USUAL_LIMITS,
 ) -> Path:
-    """Fetch the profile of a server through a host that ssh knows. What arrives is complete or not there at all.
+    """Fetch the profile of a server through a host that ssh knows. What arrives is complete or not
+    there at all.
 
-    `on_wait` is called a few times a second; with True it ends the fetch as Ctrl+C does. Raises `CaptureError` with the line that
-    fetches the file by hand.
+    `on_wait` is called a few times a second; with True it ends the fetch as Ctrl+C does. Raises
+    `CaptureError` with the line that fetches the file by hand.
     """
     path = place.file(server)
     transfer = _Transfer(place, server, hop, on_wait, limits)
@@ -105,10 +115,14 @@ class _Transfer:
         words = [*client(), *_SSH_OPTIONS, "--", self._hop, self._order]
         pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+            )
         except OSError as error:
             why = error.strerror or type(error).__name__
-            raise CaptureError(f"ssh cannot be run to fetch the profile: {why}.", hint=self._by_hand) from None
+            raise CaptureError(
+                f"ssh cannot be run to fetch the profile: {why}.", hint=self._by_hand
+            ) from None
         self._begun = self._heard = time.monotonic()
         return self
 
@@ -141,7 +155,9 @@ class _Transfer:
         self._judge()
 
     def _pieces(self) -> Iterator[bytes]:
-        """The pieces of the standard output until it ends; the error output is drained beside it."""
+        """The pieces of the standard output until it ends; the error output is drained
+        beside it.
+        """
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         output, errors = self._process.stdout.fileno(), self._process.stderr.fileno()
@@ -166,7 +182,11 @@ class _Transfer:
             self._finish(selector, errors)
 
     def _finish(self, selector: selectors.BaseSelector, errors: int) -> None:
-        """ssh's last words. A connection that stays for others (ControlPersist) keeps the error output open: ssh's end counts."""
+        """ssh's last words.
+
+        A connection that stays for others (ControlPersist) keeps the error output open: ssh's end
+        counts.
+        """
         until = time.monotonic() + _ENDING_S
         while time.monotonic() < until:
             over = self._process.poll() is not None
@@ -194,15 +214,23 @@ class _Transfer:
             raise self._failure(f"it takes longer than {limit_s:.3g} s")
 
     def _announced(self, text: bytes) -> None:
-        """The size, before anything is written: what no disk and no memory here can take is not fetched."""
+        """The size, before anything is written: what no disk and no memory here can take is not
+        fetched.
+        """
         from powertui.data.limits import MACHINE
 
         if not text.isdigit() or len(text) > _LONGEST_SIZE:
             shown = plain(text[:60].decode("utf-8", "replace"))
-            raise self._failure(f"the answer begins with {shown!r} instead of the size" if text else "the connection broke")
+            raise self._failure(
+                f"the answer begins with {shown!r} instead of the size"
+                if text
+                else "the connection broke"
+            )
         self._size = int(text)
         if self._size > shutil.disk_usage(self._folder).free:
-            raise self._failure(f"the {self._size:,} bytes do not fit on the disk of {self._folder}")
+            raise self._failure(
+                f"the {self._size:,} bytes do not fit on the disk of {self._folder}"
+            )
         too_much = MACHINE.exceeded(self._size)
         if too_much:
             raise self._failure(f"reading it takes {self._size:,} bytes of memory, {too_much}")
@@ -211,10 +239,17 @@ class _Transfer:
         if self._process.poll() != 0 or self._size is None:
             raise self._failure("the connection broke")
         if self._received != self._size:
-            raise self._failure(f"the connection broke after {self._received:,} of {self._size:,} bytes")
+            raise self._failure(
+                f"the connection broke after {self._received:,} of {self._size:,} bytes"
+            )
 
     def _failure(self, why: str) -> CaptureError:
-        lines = [line for line in self._errors.decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [
+            line for line in self._errors.decode("utf-8", "replace").splitlines() if line.strip()
+        ]
         if lines and self._process.poll():
             why = plain(lines[-1].strip(), 200)
-        return ProfileLost(f"The profile could not be fetched through {self._hop}: {why.rstrip('.')}.", hint=self._by_hand)
+        return ProfileLost(
+            f"The profile could not be fetched through {self._hop}: {why.rstrip('.')}.",
+            hint=self._by_hand,
+        )

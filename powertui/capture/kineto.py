@@ -1,5 +1,6 @@
-"""A profile of a PyTorch program that runs, where it was started for that: Kineto asks its daemon every few seconds for something
-to do, and for the length of a capture that is us."""
+"""A profile of a PyTorch program that runs, where it was started for that: Kineto asks its daemon
+every few seconds for something to do, and for the length of a capture that is us.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ __all__ = ["ready", "stopped", "take"]
 
 ASKS_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
 PATIENCE_S = 120.0  # it warms up for 5 s, and writes what may be a large file
-USUAL_S = 25.0  # beyond the asked time: it looks every 5 s, waits for a daemon for up to 10, warms up for 5, and writes
+# beyond the asked time: it looks every 5 s, waits for a daemon for up to 10, warms up for 5, and
+# writes
+USUAL_S = 25.0
 _TELL_S = 0.25
 _QUIET_S = 1.0  # without change, after which a file that ends like JSON is whole
 
@@ -27,22 +30,39 @@ _QUIET_S = 1.0  # without change, after which a file that ends like JSON is whol
 def ready(pid: int) -> bytes:
     """Where this process looks for its daemon. Raises why it cannot be asked."""
     if sys.platform != "linux":
-        raise CaptureError("Kineto can be asked for a profile only on Linux.", hint="Profile in the program: torch.profiler.")
+        raise CaptureError(
+            "Kineto can be asked for a profile only on Linux.",
+            hint="Profile in the program: torch.profiler.",
+        )
     try:
         listed = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError):
         raise UsageError(f"There is no process {pid}.") from None
     except PermissionError:
-        raise CaptureError(f"Process {pid} belongs to somebody else.", hint="Capture as the user that runs it.") from None
+        raise CaptureError(
+            f"Process {pid} belongs to somebody else.", hint="Capture as the user that runs it."
+        ) from None
     environ = {name: value for name, _, value in (one.partition(b"=") for one in listed)}
     if not environ.get(b"KINETO_USE_DAEMON"):
-        raise CaptureError(f"Process {pid} was not started with KINETO_USE_DAEMON.", hint=TOLD["pytorch"])
+        raise CaptureError(
+            f"Process {pid} was not started with KINETO_USE_DAEMON.", hint=TOLD["pytorch"]
+        )
     return dynolog.socket_of(environ)
 
 
-def take(pid: int, seconds: float, folder: Path, on_wait: Callable[[float, float], bool] = lambda _past_s, _limit_s: False) -> Path:
-    """Ask for a profile, and wait for its file. `on_wait(past_s, limit_s)` returns True to stop waiting."""
-    name = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in socket.gethostname())
+def take(
+    pid: int,
+    seconds: float,
+    folder: Path,
+    on_wait: Callable[[float, float], bool] = lambda _past_s, _limit_s: False,
+) -> Path:
+    """Ask for a profile, and wait for its file.
+
+    `on_wait(past_s, limit_s)` returns True to stop waiting.
+    """
+    name = "".join(
+        letter if letter.isalnum() or letter in "-." else "_" for letter in socket.gethostname()
+    )
     path = folder / f"{name}_{pid}.{time.time_ns() // 10**6}.pt.trace.json"
     where = ready(pid)
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +70,9 @@ def take(pid: int, seconds: float, folder: Path, on_wait: Callable[[float, float
     begun = time.monotonic()
     size, since, last = -1, begun, begun - _TELL_S
     with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:
-        while time.monotonic() - begun < (limit_s := seconds + PATIENCE_S if daemon.ordered else ASKS_S):
+        while time.monotonic() - begun < (
+            limit_s := seconds + PATIENCE_S if daemon.ordered else ASKS_S
+        ):
             daemon.look(_TELL_S)
             now = time.monotonic()
             if now - last >= _TELL_S:
@@ -63,21 +85,29 @@ def take(pid: int, seconds: float, folder: Path, on_wait: Callable[[float, float
                 if written is not None and now - since >= _QUIET_S and _whole(written):
                     return written
                 if not _runs(pid) and now - since >= _QUIET_S:
-                    raise ProfileLost(f"Process {pid} ended before its profile was written.", hint=_put_away(written))
+                    raise ProfileLost(
+                        f"Process {pid} ended before its profile was written.",
+                        hint=_put_away(written),
+                    )
     if not daemon.asked:
         raise CaptureError(
             f"Process {pid} did not ask for anything to profile within {ASKS_S:g} s.",
-            hint="It has not imported torch, or its torch is older than 2.0, or it runs in a container with its own network: "
+            hint="It has not imported torch, or its torch is older than 2.0, or it runs in a "
+            "container with its own network: "
             "capture inside that.",
-        )  # fmt: skip
+        )
     if not daemon.ordered:
         raise CaptureError(
-            f"Process {pid} is taking another profile already.", hint="Wait until the program's own profiling is over."
+            f"Process {pid} is taking another profile already.",
+            hint="Wait until the program's own profiling is over.",
         )
     raise ProfileLost(
         f"Process {pid} wrote no whole profile to {folder} within {limit_s:.3g} s.",
         hint=_put_away(_written(path))
-        or "Kineto writes where the program may write, and only while it runs ops. Its messages are on the program's terminal.",
+        or (
+            "Kineto writes where the program may write, and only while it runs ops. Its "
+            "messages are on the program's terminal."
+        ),
     )
 
 
@@ -90,7 +120,9 @@ def stopped(folder: Path) -> CaptureError:
 
 
 def _put_away(path: Path | None) -> str:
-    """Take a trace that ends in the middle from its final name, and report what became of it; "" where there is none."""
+    """Take a trace that ends in the middle from its final name, and report what became of it; ""
+    where there is none.
+    """
     if path is None:
         return ""
     aside = profile_file.set_aside(path)
@@ -112,7 +144,11 @@ def _written(path: Path) -> Path | None:
     """The file: under its name, or with the pid that Kineto puts into it."""
     stem = path.name.removesuffix(".pt.trace.json")
     for candidate in path.parent.iterdir():
-        if candidate.name.startswith(stem) and candidate.name.endswith(".json") and candidate.is_file():
+        if (
+            candidate.name.startswith(stem)
+            and candidate.name.endswith(".json")
+            and candidate.is_file()
+        ):
             return candidate
     return None
 

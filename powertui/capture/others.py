@@ -1,4 +1,6 @@
-"""Makers whose programs have no server of this kind: what captures from them, and how the result is opened."""
+"""Makers whose programs have no server of this kind: what captures from them, and how the result is
+opened.
+"""
 
 from __future__ import annotations
 
@@ -18,4 +20,4 @@ AMD: rocprofv3 --sys-trace --output-format pftrace -- python train.py, then: pow
     "nvidia": """\
 NVIDIA: JAX and TensorFlow have their own servers: powertui capture HOST:PORT works there. For PyTorch: --other pytorch.
     Nsight Systems: nsys profile --output FILE python train.py; its own files cannot be opened here.""",
-}  # fmt: skip
+}

@@ -36,11 +36,22 @@ _PORT = "Name the port that the program starts its server on."
 _ROOM = "Make room there, or choose another --logdir."
 
 # grpc-status of an answer
-_OK, _CANCELLED, _DEADLINE, _EXISTS, _DENIED, _FULL, _PRECONDITION, _UNIMPLEMENTED = 0, 1, 4, 6, 7, 8, 9, 12
+_OK, _CANCELLED, _DEADLINE, _EXISTS, _DENIED, _FULL, _PRECONDITION, _UNIMPLEMENTED = (
+    0,
+    1,
+    4,
+    6,
+    7,
+    8,
+    9,
+    12,
+)
 
 
 class ProfileLost(CaptureError):
-    """The profiler had begun, and its profile did not come: what was recorded beside it is worth keeping."""
+    """The profiler had begun, and its profile did not come: what was recorded beside it is worth
+    keeping.
+    """
 
 
 class NotWritten(ProfileLost):
@@ -50,9 +61,14 @@ class NotWritten(ProfileLost):
 def unreachable(where: str, error: OSError) -> CaptureError:
     """The connection could not be made."""
     if isinstance(error, socket.gaierror):
-        return CaptureError(f"There is no host named {where.rpartition(':')[0]!r}.", hint="Check the address.")
+        return CaptureError(
+            f"There is no host named {where.rpartition(':')[0]!r}.", hint="Check the address."
+        )
     if isinstance(error, TimeoutError) or error.errno == errno.ETIMEDOUT:
-        return CaptureError(f"{where} does not answer.", hint="Check the address, and whether a firewall is in between.")
+        return CaptureError(
+            f"{where} does not answer.",
+            hint="Check the address, and whether a firewall is in between.",
+        )
     if error.errno == errno.ECONNREFUSED:
         return CaptureError(f"Nothing listens at {where}.", hint=THREE_LINES)
     why = os.strerror(error.errno) if error.errno else str(error)
@@ -78,7 +94,10 @@ def no_answer(where: str) -> CaptureError:
     """Connected, and then nothing."""
     return CaptureError(
         f"{where} is not a profiler server: it accepts the connection and says nothing.",
-        hint="Name the port that the program starts its server on. A tunnel whose far end is down behaves like this, too.",
+        hint=(
+            "Name the port that the program starts its server on. A tunnel whose far end is "
+            "down behaves like this, too."
+        ),
     )
 
 
@@ -86,13 +105,16 @@ def closed(where: str, why: str = "") -> CaptureError:
     """It went away in the middle of a capture."""
     because = f" ({plain(why, 120)})" if why else ""
     return ProfileLost(
-        f"{where} closed the connection before the profile was written{because}.", hint="Check whether the program still runs."
+        f"{where} closed the connection before the profile was written{because}.",
+        hint="Check whether the program still runs.",
     )
 
 
 def takes_nothing(where: str) -> CaptureError:
     """It speaks HTTP/2, and takes no request: it is ending, or is no such server."""
-    return CaptureError(f"{where} takes no requests.", hint=f"Check whether the program is ending. {_PORT}")
+    return CaptureError(
+        f"{where} takes no requests.", hint=f"Check whether the program is ending. {_PORT}"
+    )
 
 
 def not_asked(where: str) -> CaptureError:
@@ -102,7 +124,10 @@ def not_asked(where: str) -> CaptureError:
 
 def not_waited_for(where: str, path: str) -> CaptureError:
     """Ctrl+C, twice."""
-    return ProfileLost(f"Stopped before {where} had written its profile.", hint=f"It may still write it, to {path}.")
+    return ProfileLost(
+        f"Stopped before {where} had written its profile.",
+        hint=f"It may still write it, to {path}.",
+    )
 
 
 def did_not_answer(where: str, waited_s: float, path: str) -> CaptureError:
@@ -115,7 +140,9 @@ def did_not_answer(where: str, waited_s: float, path: str) -> CaptureError:
 
 def cut_file(where: str, path: str) -> CaptureError:
     """The server answered that all is well, and its file ends in the middle."""
-    return ProfileLost(f"{path} ends in the middle, although {where} answered that it is written.", hint=_ROOM)
+    return ProfileLost(
+        f"{path} ends in the middle, although {where} answered that it is written.", hint=_ROOM
+    )
 
 
 def refused(where: str, status: int, said: str, path: str) -> CaptureError:
@@ -123,7 +150,10 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
     words = plain(said, 300).strip()
     low = words.lower()
     if status == _UNIMPLEMENTED:
-        return CaptureError(f"{where} is a gRPC server, but not a profiler server.", hint="Name the port of the profiler's server.")
+        return CaptureError(
+            f"{where} is a gRPC server, but not a profiler server.",
+            hint="Name the port of the profiler's server.",
+        )
     if "no space left" in low or "disk quota" in low or "disk full" in low:
         return NotWritten(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
     if status == _DENIED or "permission denied" in low or "read-only file system" in low:
@@ -131,10 +161,18 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
             f"The server may not write {path}.",
             hint="Choose a --logdir that the program may write to: it writes the profile itself.",
         )
-    if status == _EXISTS or "another profil" in low or "only one profil" in low or "session active" in low:
+    if (
+        status == _EXISTS
+        or "another profil" in low
+        or "only one profil" in low
+        or "session active" in low
+    ):
         return CaptureError(
             f"{where} is taking another profile already: a program allows only one at a time.",
-            hint="Wait until that one ends, or until the program's own profiling (a TensorBoard callback, say) is over.",
+            hint=(
+                "Wait until that one ends, or until the program's own profiling (a "
+                "TensorBoard callback, say) is over."
+            ),
         )
     text = words.rstrip(".") or "no reason was given"
     return NotWritten(f"{where} could not take the profile: {text} (grpc status {status}).")
@@ -143,7 +181,10 @@ def refused(where: str, status: int, said: str, path: str) -> CaptureError:
 def empty(where: str, seconds: float) -> CaptureError:
     """A profile without events."""
     return CaptureError(
-        f"{where} recorded nothing: the program did nothing in those {seconds:g} s that its profiler sees.",
+        (
+            f"{where} recorded nothing: the program did nothing in those {seconds:g} s that its "
+            "profiler sees."
+        ),
         hint="Capture while it trains, or longer: -t 10s. With a higher --host-level it sees more.",
     )
 
@@ -151,6 +192,7 @@ def empty(where: str, seconds: float) -> CaptureError:
 def too_old(where: str) -> str:
     """Its answer holds results, no profile."""
     return (
-        f"{where} is too old to return a profile: it sent results that it had worked out itself, which are kept unchanged; "
+        f"{where} is too old to return a profile: it sent results that it had worked out "
+        "itself, which are kept unchanged; "
         "a profile with a timeline needs TensorFlow 2.2 or newer."
     )

@@ -1,7 +1,7 @@
 """Whether a profile that a server wrote is complete, and what becomes of one that is not.
 
-A server writes under the final name from the first byte on, so a full disk or a killed program leaves a file that looks like a
-profile and ends in the middle.
+A server writes under the final name from the first byte on, so a full disk or a killed program
+leaves a file that looks like a profile and ends in the middle.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ __all__ = ["UNFINISHED", "ProfileState", "file_state", "remove", "set_aside", "s
 
 ProfileState = Literal["absent", "incomplete", "complete"]
 
-UNFINISHED = ".part"  # appended to the name of a file that ends in the middle: no program takes it for a profile
-_MAX_FIELDS = 1_000_000  # a profile of a thousand hosts has some ten thousand; more are not walked through
+# appended to the name of a file that ends in the middle: no program takes it for a profile
+UNFINISHED = ".part"
+_MAX_FIELDS = (
+    1_000_000  # a profile of a thousand hosts has some ten thousand; more are not walked through
+)
 _LONGEST_VARINT = 10  # bytes
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5  # wire types
 
 
 def file_state(path: Path) -> ProfileState:
-    """Look at the ends of the outermost fields alone, which takes no time however large the file is."""
+    """Look at the ends of the outermost fields alone, which takes no time however large the file
+    is.
+    """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return "absent"
@@ -46,7 +51,10 @@ def settled_state(path: Path, quiet_s: float) -> ProfileState:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Rename an incomplete file, so that nothing takes it for a profile. None where that is not allowed."""
+    """Rename an incomplete file, so that nothing takes it for a profile.
+
+    None where that is not allowed.
+    """
     aside = path.with_name(path.name + UNFINISHED)
     try:
         path.rename(aside)

@@ -1,4 +1,6 @@
-"""Several profiler servers, asked for one session at the same moment; ended early when somebody says so."""
+"""Several profiler servers, asked for one session at the same moment; ended early when somebody
+says so.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def named(addresses: Sequence[ServerAddress]) -> tuple[Server, ...]:
     return tuple(
         Server(one, f"{name}_{one.port}" if machines.count(name) > 1 else name)
         for one, name in zip(addresses, machines, strict=True)
-    )  # fmt: skip
+    )
 
 
 def check(addresses: Sequence[ServerAddress]) -> None:
@@ -79,9 +81,9 @@ def take(
 ) -> tuple[tuple[Outcome, ...], bool]:
     """Ask all of them and wait for every answer, each until its deadline.
 
-    `started` is called once all were asked, `on_wait` a few times a second from then on; when it answers True, or at Ctrl+C, the
-    sessions are ended, and what they have by then is written: the second value says so. After a second Ctrl+C nothing is waited
-    for.
+    `started` is called once all were asked, `on_wait` a few times a second from then on; when it
+    answers True, or at Ctrl+C, the sessions are ended, and what they have by then is written: the
+    second value says so. After a second Ctrl+C nothing is waited for.
     """
     calls = [Call(server.address) for server in servers]
     stop = False
@@ -95,13 +97,17 @@ def take(
                 if not call.sent and call.failure is None:
                     call.failure = problems.not_asked(str(call.address))
         early = _Waiter(calls, session, asked, on_wait).wait(stop)
-        return tuple(_outcome(call, server) for call, server in zip(calls, servers, strict=True)), early
+        return tuple(
+            _outcome(call, server) for call, server in zip(calls, servers, strict=True)
+        ), early
     finally:
         for call in calls:
             call.close()
 
 
-def _ask(calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest, root: str, session: str) -> None:
+def _ask(
+    calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest, root: str, session: str
+) -> None:
     """Connect to all of them before the first is asked."""
     for call, server in zip(calls, servers, strict=True):
         call.path = f"{root}/{session}/{server.host}.xplane.pb"
@@ -120,7 +126,13 @@ def _ask(calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest
 class _Waiter:
     """Takes the answers as they come."""
 
-    def __init__(self, calls: Sequence[Call], session: str, asked: ProfileRequest, on_wait: Callable[[AnswerWait], bool]) -> None:
+    def __init__(
+        self,
+        calls: Sequence[Call],
+        session: str,
+        asked: ProfileRequest,
+        on_wait: Callable[[AnswerWait], bool],
+    ) -> None:
         self._calls, self._session, self._asked, self._on_wait = calls, session, asked, on_wait
         self._begun = time.monotonic()
         self._limit_s = asked.limit_s
@@ -167,7 +179,9 @@ class _Waiter:
             call.receive()
 
     def _look(self) -> bool:
-        """Report a few times a second, however much a server talks, and once when the asked time is over."""
+        """Report a few times a second, however much a server talks, and once when the asked time is
+        over.
+        """
         past_s = self._past_s()
         at_end = past_s >= self._asked.seconds > self._looked_s
         if past_s - self._looked_s < _LOOK_S and not at_end:
@@ -178,7 +192,10 @@ class _Waiter:
 
 
 def _terminate(addresses: Sequence[ServerAddress], session: str) -> None:
-    """End its session now, at all of them. A server that knows no such call ends when the time is up."""
+    """End its session now, at all of them.
+
+    A server that knows no such call ends when the time is up.
+    """
     calls = [Call(address) for address in addresses]
     try:
         for call in calls:
@@ -188,7 +205,9 @@ def _terminate(addresses: Sequence[ServerAddress], session: str) -> None:
             except CaptureError as error:
                 call.failure = error
         until = time.monotonic() + PATIENCE_S
-        while (open_ := [call for call in calls if not call.done]) and (left := until - time.monotonic()) > 0:
+        while (open_ := [call for call in calls if not call.done]) and (
+            left := until - time.monotonic()
+        ) > 0:
             for call in select.select(open_, [], [], left)[0]:
                 call.receive()
     finally:

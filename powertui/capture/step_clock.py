@@ -1,7 +1,8 @@
 """When a step of a program that runs comes, told by what it has logged so far.
 
-A record carries the moment at which it was made, however late its writer lets it out. So the rate of the steps is known from the
-first time that a writer lets out some, and what lies ahead can be told from it, as long as the program goes on like that.
+A record carries the moment at which it was made, however late its writer lets it out. So the rate
+of the steps is known from the first time that a writer lets out some, and what lies ahead can be
+told from it, as long as the program goes on like that.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class StepClock:
 
     def __init__(self) -> None:
         self._made: dict[int, float] = {}  # step → Unix s
-        self.behind_s = 0.0  # the longest that a record was kept from us, of those that were made while we looked
+        # the longest that a record was kept from us, of those that were made while we looked
+        self.behind_s = 0.0
         self._since: float | None = None
 
     def add(self, records: list[tuple[int, float]], now: float) -> None:
@@ -35,7 +37,9 @@ class StepClock:
         self._made.update((step, made) for step, made in reversed(fresh))
         if self._since is None:
             self._since = now
-        self.behind_s = max(self.behind_s, *(now - made for _, made in fresh if made >= self._since), 0.0)
+        self.behind_s = max(
+            self.behind_s, *(now - made for _, made in fresh if made >= self._since), 0.0
+        )
 
     @property
     def last(self) -> int | None:
@@ -54,8 +58,9 @@ class StepClock:
         off = max(abs(self._made[one] - began - each * (one - first)) for one in known)
         ahead = abs(step - last) if step > last else 0
         return StepTime(
-            self._made[last] + each * (step - last), each + off * (1 + ahead / (last - first)) + _LEAST * each * ahead
-        )  # fmt: skip
+            self._made[last] + each * (step - last),
+            each + off * (1 + ahead / (last - first)) + _LEAST * each * ahead,
+        )
 
     def at(self, moment: float) -> float | None:
         """The step that was going on then: between the records around it, else by the rate."""

@@ -1,4 +1,7 @@
-"""Where the profile is. The server writes it on its own disk, which may be this machine's, a shared one, or another's."""
+"""Where the profile is.
+
+The server writes it on its own disk, which may be this machine's, a shared one, or another's.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from powertui.plain import plain
 
 __all__ = ["SessionPlace", "command", "complete_file", "results", "state", "unwritable", "via"]
 
-_SHARED_S = 3.0  # after which a file on a shared folder is seen at last: NFS keeps what it knew of a folder for some seconds
+# after which a file on a shared folder is seen at last: NFS keeps what it knew of a folder for some
+# seconds
+_SHARED_S = 3.0
 _VIA = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._@:%\[\]-]*$")  # never an option
 _RESULT = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9._@^-]{0,100}$")
 
@@ -39,7 +44,10 @@ class SessionPlace(NamedTuple):
 def via(written: str) -> str:
     """What --via names: USER@HOST, as ssh takes it."""
     if not _VIA.match(written):
-        raise UsageError(f"--via {plain(written, 60)}: is not a host for ssh.", hint="Write it like --via user@host.")
+        raise UsageError(
+            f"--via {plain(written, 60)}: is not a host for ssh.",
+            hint="Write it like --via user@host.",
+        )
     return written
 
 
@@ -77,17 +85,26 @@ def complete_file(path: Path) -> Iterator[BinaryIO]:
     except CaptureError:
         raise
     except PowertuiError as error:
-        raise CaptureError(error.message, hint="Choose another --logdir, or make room there.") from None
+        raise CaptureError(
+            error.message, hint="Choose another --logdir, or make room there."
+        ) from None
 
 
 def unwritable(path: Path, error: OSError) -> CaptureError:
     """Something of ours cannot be written."""
     why = error.strerror or str(error)
-    return CaptureError(f"{path} cannot be written: {why}.", hint="Choose another --logdir, or make room there.")
+    return CaptureError(
+        f"{path} cannot be written: {why}.", hint="Choose another --logdir, or make room there."
+    )
 
 
-def results(place: SessionPlace, server: Server, given: tuple[tuple[str, bytes], ...]) -> Iterator[str]:
-    """Keep what an old server answered, named as its own client did. Names are the server's: only plain ones are taken."""
+def results(
+    place: SessionPlace, server: Server, given: tuple[tuple[str, bytes], ...]
+) -> Iterator[str]:
+    """Keep what an old server answered, named as its own client did.
+
+    Names are the server's: only plain ones are taken.
+    """
     for name, content in given:
         if not _RESULT.match(name):
             continue

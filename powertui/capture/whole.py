@@ -1,4 +1,6 @@
-"""One capture from start to end: look whether the servers are there, power before, the profile, power after, where the file is."""
+"""One capture from start to end: look whether the servers are there, power before, the profile,
+power after, where the file is.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,20 @@ from powertui.sampler.targets import Target
 __all__ = ["BEFORE", "SESSIONS", "WRITING", "Plan", "Stage", "Taken", "Waiting", "take"]
 
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
-BEFORE, _PROFILING, WRITING, _AFTER = "power before", "profiling", "waiting for the server to write the profile", "power after"
-_LOOK_S = 0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
-_SLOW_S = 3.0  # beyond the asked time: profiles of the programs in docs/capture.md were written within 1 s
-_QUIET_S = 0.5  # without a byte more, after which a file that ends in the middle is taken for abandoned
+BEFORE, _PROFILING, WRITING, _AFTER = (
+    "power before",
+    "profiling",
+    "waiting for the server to write the profile",
+    "power after",
+)
+_LOOK_S = (
+    0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
+)
+# beyond the asked time: profiles of the programs in docs/capture.md were written within 1 s
+_SLOW_S = 3.0
+_QUIET_S = (
+    0.5  # without a byte more, after which a file that ends in the middle is taken for abandoned
+)
 
 
 class Stage(NamedTuple):
@@ -36,7 +48,9 @@ class Stage(NamedTuple):
     what: str
     past_s: float
     of_s: float | None  # None: as long as it takes
-    deadline_s: float | None = None  # when it is given up, which is of interest once somebody is slow
+    deadline_s: float | None = (
+        None  # when it is given up, which is of interest once somebody is slow
+    )
     slow: tuple[str, ...] = ()  # who should have answered by now
     ending: bool = False  # they were told to end already
     keeps_power: bool = False  # when it is ended now
@@ -50,8 +64,13 @@ class Stage(NamedTuple):
         power = " and keeps the power" if self.keeps_power else ""
         names = " and ".join(self.slow)
         if short:
-            return f"Waiting for {names}: {self.past_s:.0f} of {self.deadline_s:.0f} s. {key} {does}."
-        return f"Waiting for {names}: {self.past_s:.0f} s of at most {self.deadline_s:.0f} s. {key} {does}{power}."
+            return (
+                f"Waiting for {names}: {self.past_s:.0f} of {self.deadline_s:.0f} s. {key} {does}."
+            )
+        return (
+            f"Waiting for {names}: {self.past_s:.0f} s of at most {self.deadline_s:.0f} s. "
+            f"{key} {does}{power}."
+        )
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,9 @@ class Plan:
     delay_s: float = 0.0
     server_logdir: str = ""  # the logdir as the server sees it, where that is another path
     pid: int | None = None  # a PyTorch program of this machine, instead of addresses
-    via: tuple[str, ...] = ()  # for each address, or one for all: through which host to fetch its file
+    via: tuple[
+        str, ...
+    ] = ()  # for each address, or one for all: through which host to fetch its file
 
 
 @dataclass
@@ -78,7 +99,9 @@ class Taken:
     session: str
     folder: Path  # as we see it
     files: list[str] = field(default_factory=list)  # profiles that are here
-    elsewhere: list[str] = field(default_factory=list)  # for those that are not: the line that fetches each
+    elsewhere: list[str] = field(
+        default_factory=list
+    )  # for those that are not: the line that fetches each
     results: list[str] = field(default_factory=list)  # of old servers
     power: str = ""  # the recording
     problems: list[PowertuiError] = field(default_factory=list)
@@ -107,22 +130,31 @@ class Waiting:
         return self.stopped
 
     def wait(self, what: str, seconds: float, past: float = 0.0) -> None:
-        """So long, of which some may be past, unless somebody stops it: Ctrl+C ends the wait, not the capture."""
+        """So long, of which some may be past, unless somebody stops it: Ctrl+C ends the wait, not
+        the capture.
+        """
         begun = time.monotonic() - past
         try:
-            while (past := time.monotonic() - begun) < seconds and not self.look(Stage(what, past, seconds)):
+            while (past := time.monotonic() - begun) < seconds and not self.look(
+                Stage(what, past, seconds)
+            ):
                 time.sleep(min(_LOOK_S, seconds - past))
         except KeyboardInterrupt:
             self.stopped = True
 
 
 def take(
-    plan: Plan, told: Callable[[Stage], bool] = lambda _: False, *, meanwhile: Callable[[Taken], bool] = lambda _: False
+    plan: Plan,
+    told: Callable[[Stage], bool] = lambda _: False,
+    *,
+    meanwhile: Callable[[Taken], bool] = lambda _: False,
 ) -> Taken:
-    """Take one profile of every address. `told` hears what is waited for, some times a second; True ends the capture early.
-    `meanwhile` is given what is there once the profile is: power goes on beside it, in a file that grows. With True it ends that.
+    """Take one profile of every address. `told` hears what is waited for, some times a second; True
+    ends the capture early. `meanwhile` is given what is there once the profile is: power goes on
+    beside it, in a file that grows. With True it ends that.
 
-    Raises where nothing can come of it; what goes wrong with one of several servers is among the problems of what was taken.
+    Raises where nothing can come of it; what goes wrong with one of several servers is among the
+    problems of what was taken.
     """
     around.made(plan.logdir)
     if plan.pid is not None:
@@ -157,7 +189,13 @@ def _begun(plan: Plan) -> Taken:
     return Taken(session, _folder(plan, session))
 
 
-def _after(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting, meanwhile: Callable[[Taken], bool]) -> None:
+def _after(
+    plan: Plan,
+    taken: Taken,
+    power: PowerAround | None,
+    waiting: Waiting,
+    meanwhile: Callable[[Taken], bool],
+) -> None:
     """Power for some seconds more, from when the servers had answered."""
     goes_on = power is not None and taken.good and not waiting.stopped
     if power is not None and goes_on:
@@ -175,7 +213,9 @@ def _since(taken: Taken) -> float:
 
 
 def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
-    """Keep what was recorded where there is a profile, and where one had begun: nobody can record that power again."""
+    """Keep what was recorded where there is a profile, and where one had begun: nobody can record
+    that power again.
+    """
     raised_inside = power.began and not power.ended
     keeps = taken is not None and (taken.good or taken.lost or raised_inside)
     folder = taken.folder if taken is not None and keeps else None
@@ -195,7 +235,10 @@ def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
 
 
 def _session(plan: Plan) -> str:
-    """Named as TensorBoard names them: the local time. Two within a second get one each: the later one waits for its second."""
+    """Named as TensorBoard names them: the local time.
+
+    Two within a second get one each: the later one waits for its second.
+    """
     while True:
         name = time.strftime("%Y_%m_%d_%H_%M_%S")
         if not _folder(plan, name).exists():
@@ -204,7 +247,11 @@ def _session(plan: Plan) -> str:
 
 
 def _folder(plan: Plan, session: str) -> Path:
-    return Path(plan.logdir) / session if plan.pid is not None else Path(plan.logdir) / SESSIONS / session
+    return (
+        Path(plan.logdir) / session
+        if plan.pid is not None
+        else Path(plan.logdir) / SESSIONS / session
+    )
 
 
 def _profile(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting) -> None:
@@ -218,7 +265,9 @@ def _profile(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiti
         if past_s < seconds and not wait.ending:
             return waiting.look(Stage(_PROFILING, past_s, seconds))
         slow = wait.servers if past_s >= seconds + _SLOW_S or wait.ending else ()
-        return waiting.look(Stage(WRITING, past_s, None, wait.limit_s, slow, wait.ending, power is not None))
+        return waiting.look(
+            Stage(WRITING, past_s, None, wait.limit_s, slow, wait.ending, power is not None)
+        )
 
     def started() -> None:
         taken.begun_ns = time.time_ns()
@@ -226,7 +275,9 @@ def _profile(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiti
             power.begin(f"profile {session}")
 
     named = servers.named(plan.addresses)
-    outcomes, early = servers.take(named, plan.asked, theirs, session, on_wait=on_wait, started=started)
+    outcomes, early = servers.take(
+        named, plan.asked, theirs, session, on_wait=on_wait, started=started
+    )
     taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
     waiting.stopped = waiting.stopped or early
     if power is not None:
@@ -253,13 +304,17 @@ def _fetch_report(hop: str, waiting: Waiting) -> Callable[[FetchProgress], bool]
     def on_wait(progress: FetchProgress) -> bool:
         size = units.size(progress.size) if progress.size is not None else "an unknown size"
         detail = f"{units.size(progress.received)} of {size}"
-        return waiting.look(Stage(f"fetching the profile through {hop}", progress.past_s, None, detail=detail))
+        return waiting.look(
+            Stage(f"fetching the profile through {hop}", progress.past_s, None, detail=detail)
+        )
 
     return on_wait
 
 
 def _without_answer(taken: Taken, place: SessionPlace, outcome: Outcome) -> None:
-    """A server that refused or went away may have left a file: complete, or one that ends in the middle."""
+    """A server that refused or went away may have left a file: complete, or one that ends in the
+    middle.
+    """
     problem = outcome.problem
     if problem is None:
         return
@@ -294,13 +349,24 @@ def _put_away(path: Path) -> str:
     return f"What was written of the profile ends in the middle. It is kept in {aside}."
 
 
-def _of_process(plan: Plan, pid: int, taken: Taken, power: PowerAround | None, waiting: Waiting) -> None:
-    """Kineto begins by itself, some seconds after it was asked: the window in the recording is from asking to the file."""
+def _of_process(
+    plan: Plan, pid: int, taken: Taken, power: PowerAround | None, waiting: Waiting
+) -> None:
+    """Kineto begins by itself, some seconds after it was asked: the window in the recording is from
+    asking to the file.
+    """
     name = f"profile {taken.session}"
 
     def on_wait(past_s: float, limit_s: float) -> bool:
         slow = (f"process {pid}",) if past_s >= plan.asked.seconds + kineto.USUAL_S else ()
-        stage = Stage(f"waiting for Kineto to profile process {pid}", past_s, None, limit_s, slow, keeps_power=power is not None)
+        stage = Stage(
+            f"waiting for Kineto to profile process {pid}",
+            past_s,
+            None,
+            limit_s,
+            slow,
+            keeps_power=power is not None,
+        )
         return waiting.look(stage)
 
     taken.begun_ns = time.time_ns()
@@ -322,7 +388,9 @@ def _of_process(plan: Plan, pid: int, taken: Taken, power: PowerAround | None, w
         power.end(name)
 
 
-def _locate(taken: Taken, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting) -> None:
+def _locate(
+    taken: Taken, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
+) -> None:
     server = outcome.server
     path = place.file(server)
     results = outcome.answer.results if outcome.answer is not None else ()

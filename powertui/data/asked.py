@@ -1,4 +1,5 @@
-"""What a person asked for: how to read runs and power logs, and where the power lies. Made by the verbs and the Python API.
+"""What a person asked for: how to read runs and power logs, and where the power lies. Made by the
+verbs and the Python API.
 
 Nothing here imports more than the standard library: a screen stands before anything is read.
 """
@@ -10,15 +11,19 @@ from typing import Literal
 
 from powertui.data.limits import MACHINE, MemoryLimit
 
-# By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as copies; the same with all that those
-# releases took them for; the converter of today, which counts no host event where a device is.
+# By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as
+# copies; the same with all that those releases took them for; the converter of today, which counts
+# no host event where a device is.
 Compat = Literal["corrected", "tf2", "xprof"]
 COMPAT: tuple[Compat, ...] = ("corrected", "tf2", "xprof")
 
 
 @dataclass(frozen=True)
 class LogColumns:
-    """What is said of a power log when it cannot be guessed. None: guess, and tell what was guessed."""
+    """What is said of a power log when it cannot be guessed.
+
+    None: guess, and tell what was guessed.
+    """
 
     time_col: str | None = None  # a column's name, or its number from 1
     watts_col: str | None = None  # one name or number, or several with commas between
@@ -38,13 +43,17 @@ class ReadOptions:
     find_power: bool = True  # also take the logs that lie with the run
     columns: LogColumns | None = None
     limit: MemoryLimit = MACHINE  # of the memory that one file may take
-    power_hosts: tuple[tuple[str, str], ...] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now
+    power_hosts: tuple[
+        tuple[str, str], ...
+    ] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now
     usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
 
 
 @dataclass(frozen=True)
 class Pin:
-    """One moment on both clocks (s): a person saw that an edge of power and an event are the same."""
+    """One moment on both clocks (s): a person saw that an edge of power and an event are
+    the same.
+    """
 
     log_s: float
     trace_s: float
@@ -53,7 +62,10 @@ class Pin:
 
 @dataclass(frozen=True)
 class Pins:
-    """What a person knows of where the power lies. Without pins a nudge shifts whatever alignment there is."""
+    """What a person knows of where the power lies.
+
+    Without pins a nudge shifts whatever alignment there is.
+    """
 
     pins: tuple[Pin, ...] = ()
     nudge_s: float = 0.0

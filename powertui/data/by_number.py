@@ -1,4 +1,6 @@
-"""Rows by a small number that each carries (its epoch, its turn): one sort instead of a look at all rows for each number."""
+"""Rows by a small number that each carries (its epoch, its turn): one sort instead of a look at all
+rows for each number.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from powertui.data.model import Int32s, Int64s
 
 
 class ByNumber:
-    """`rows[n]` are the rows with number n, in their order; those with a number below 0 are in none."""
+    """`rows[n]` are the rows with number n, in their order; those with a number below 0 are in
+    none.
+    """
 
     def __init__(self, numbers: Int32s | Int64s, count: int) -> None:
         self._order = np.argsort(numbers, kind="stable")

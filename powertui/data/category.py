@@ -1,9 +1,11 @@
-"""What kind of work an event's name stands for: a handful of categories that colour the timeline and group tables.
+"""What kind of work an event's name stands for: a handful of categories that colour the timeline
+and group tables.
 
-Profiles name work in several tongues: framework ops (`dense/MatMul:MatMul`, `aten::mm`), compiler ops (`fusion.12`,
-`all-reduce.3`), kernels as C++ declares them (`kernel_names.py`) and bare ones (`volta_sgemm_128x64_nn`). The rules below read
-all of them, the most telling first. Of a framework op its type tells, not the scopes that it lies in. A name that no rule knows
-is "other" (or "host" when it has the form of a framework op): a guess would be worse than none.
+Profiles name work in several tongues: framework ops (`dense/MatMul:MatMul`, `aten::mm`), compiler
+ops (`fusion.12`, `all-reduce.3`), kernels as C++ declares them (`kernel_names.py`) and bare ones
+(`volta_sgemm_128x64_nn`). The rules below read all of them, the most telling first. Of a framework
+op its type tells, not the scopes that it lies in. A name that no rule knows is "other" (or "host"
+when it has the form of a framework op): a guess would be worse than none.
 """
 
 from __future__ import annotations
@@ -84,8 +86,9 @@ MEANINGS: dict[Category, str] = {
     Category.OTHER: "everything else",
 }
 
-# Patterns by kind; blanks are only for the eye (one that is meant is \x20). The most telling come first:
-# `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges although it reduces.
+# Patterns by kind; blanks are only for the eye (one that is meant is \x20). The most telling come
+# first: `conv2d_backprop_input` is a convolution although it says input, `ncclAllReduce` exchanges
+# although it reduces.
 _WORDS: dict[Category, str] = {
     Category.PYTHON: r"""
         ^\$ | ^<frozen\x20 | ^<built-in | ^<string> | \.py:\d+ | \.py\(\d+\) | ^nn\.module:
@@ -151,7 +154,9 @@ _WORDS: dict[Category, str] = {
 
 
 class _Rule(NamedTuple):
-    """Texts that need no regular expression are looked for as they are: ten times as fast, and there may be many names."""
+    """Texts that need no regular expression are looked for as they are: ten times as fast, and
+    there may be many names.
+    """
 
     kind: Category
     texts: tuple[str, ...]
@@ -177,11 +182,21 @@ _RULES = tuple(_rule(kind, words) for kind, words in _WORDS.items())
 _OP = re.compile(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
 _INSTANCE = re.compile(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
 _NUMBERED = re.compile(r"(?:[._-]\d+)+$")
-# Calls of TensorFlow's runtime whose ops run on other threads meanwhile: all that the calling thread does is wait for them.
-HAND_OVER = frozenset((
-    "KernelAndDeviceFunc::Run", "FunctionRun", "SessionRun", "Session::Run", "RunGraph", "DirectSession::Run", "EagerKernelExecute",
-    "EagerExecute", "EagerLocalExecute",
-))  # fmt: skip
+# Calls of TensorFlow's runtime whose ops run on other threads meanwhile: all that the calling
+# thread does is wait for them.
+HAND_OVER = frozenset(
+    (
+        "KernelAndDeviceFunc::Run",
+        "FunctionRun",
+        "SessionRun",
+        "Session::Run",
+        "RunGraph",
+        "DirectSession::Run",
+        "EagerKernelExecute",
+        "EagerExecute",
+        "EagerLocalExecute",
+    )
+)
 
 # TensorFlow's hand-overs between the devices of one machine: copies, and no talk with others.
 _RENDEZVOUS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
@@ -195,9 +210,11 @@ def op_type(name: str) -> str:
     return match["type"] if match else ""
 
 
-def of(name: str) -> Category:
+def work_category(name: str) -> Category:
     """The kind of work that a name stands for."""
-    return _of(_INSTANCE.sub("0", name[:400]))  # HLO text can be megabytes: what it is stands at its front
+    return _of(
+        _INSTANCE.sub("0", name[:400])
+    )  # HLO text can be megabytes: what it is stands at its front
 
 
 @lru_cache(maxsize=1 << 16)
@@ -222,5 +239,7 @@ def _by_rules(low: str) -> Category | None:
 
 
 def shade(name: str) -> int:
-    """A number that is stable for an op, whatever its instance number: picks one of a category's few shades."""
+    """A number that is stable for an op, whatever its instance number: picks one of a category's
+    few shades.
+    """
     return zlib.crc32(_NUMBERED.sub("", name[:400]).encode("utf-8", "replace")) & 0xFF

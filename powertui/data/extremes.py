@@ -1,8 +1,9 @@
 """Least and most of any stretches of a long column, at a cost that does not grow with the column.
 
-Rows that are few are gone through. Where they are many, every 16 make a block that knows its least and greatest value, 16 blocks
-make one of the next level, and so on. A stretch is some rows at either end and whole blocks between, level by level: exact,
-whatever its ends. What a block says is kept in as few bytes as hold it exactly.
+Rows that are few are gone through. Where they are many, every 16 make a block that knows its least
+and greatest value, 16 blocks make one of the next level, and so on. A stretch is some rows at
+either end and whole blocks between, level by level: exact, whatever its ends. What a block says is
+kept in as few bytes as hold it exactly.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ class _Level(NamedTuple):
 
 
 class Extremes:
-    """Of one column; NaN is no value. The column itself is kept as it is, the blocks take a sixteenth of it."""
+    """Of one column; NaN is no value.
+
+    The column itself is kept as it is, the blocks take a sixteenth of it.
+    """
 
     def __init__(self, values: KeptColumn) -> None:
         self.values = values
@@ -45,15 +49,25 @@ class Extremes:
             rows = len(self._levels[-1].low)
 
     def _above(self) -> _Level:
-        """Blocks of the level below; what is left over at its end is reached through the level below alone."""
+        """Blocks of the level below; what is left over at its end is reached through the level
+        below alone.
+        """
         if not self._levels:
-            parts = [_blocks(self.values[at : at + _AT_ONCE]) for at in range(0, len(self.values), _AT_ONCE)]
+            parts = [
+                _blocks(self.values[at : at + _AT_ONCE])
+                for at in range(0, len(self.values), _AT_ONCE)
+            ]
             low = np.concatenate([np.fmin.reduce(part, axis=1) for part in parts])
-            return _Level(_short(low), _short(np.concatenate([np.fmax.reduce(part, axis=1) for part in parts])))
+            return _Level(
+                _short(low),
+                _short(np.concatenate([np.fmax.reduce(part, axis=1) for part in parts])),
+            )
         below = self._levels[-1]
-        return _Level(np.fmin.reduce(_blocks(below.low), axis=1), np.fmax.reduce(_blocks(below.high), axis=1))
+        return _Level(
+            np.fmin.reduce(_blocks(below.low), axis=1), np.fmax.reduce(_blocks(below.high), axis=1)
+        )
 
-    def of(self, first: Int64s, end: Int64s) -> StretchExtremes:
+    def over_stretches(self, first: Int64s, end: Int64s) -> StretchExtremes:
         """Of the rows [first, end) of each stretch."""
         out = StretchExtremes(np.full(len(first), np.nan), np.full(len(first), np.nan))
         lo, hi = np.asarray(first, np.int64), np.maximum(first, end).astype(np.int64)
@@ -62,13 +76,19 @@ class Extremes:
             return out
         begin, stop = int(lo[some].min()), int(hi.max())
         if not self._levels or (stop - begin <= FEW and int((hi - lo).sum()) <= FEW):
-            self._go_through(out, some, begin, stop, np.stack([lo[some], hi[some]], axis=1).ravel() - begin)
+            self._go_through(
+                out, some, begin, stop, np.stack([lo[some], hi[some]], axis=1).ravel() - begin
+            )
         else:
             self._put_together(out, lo, hi)
         return out
 
-    def _go_through(self, out: StretchExtremes, some: Int64s, begin: int, stop: int, ends: Int64s) -> None:
-        """Look at all rows from `begin` to `stop`; `ends` are begin and end of each stretch that has rows, one after the other."""
+    def _go_through(
+        self, out: StretchExtremes, some: Int64s, begin: int, stop: int, ends: Int64s
+    ) -> None:
+        """Look at all rows from `begin` to `stop`; `ends` are begin and end of each stretch that
+        has rows, one after the other.
+        """
         rows = packed.at_once(self.values, stop - begin)[begin:stop]
         ends = ends[:-1] if ends[-1] == len(rows) else ends
         if int(ends.max()) == len(rows):  # another stretch ends where the rows do
@@ -113,7 +133,9 @@ class Extremes:
 
 
 def _short(column: Floats) -> npt.NDArray[Any]:
-    """The same in half the bytes, where that is the same to the bit: whole watts, and what was logged so."""
+    """The same in half the bytes, where that is the same to the bit: whole watts, and what was
+    logged so.
+    """
     with np.errstate(over="ignore"):
         short = column.astype(np.float32)
     return short if np.array_equal(short, column, equal_nan=True) else column

@@ -1,7 +1,8 @@
 """Gzip members, one after the other, in pieces: for every reader of packed files the same.
 
-zlib copies what it has not used when a member ends. So a member is fed little at first and more as it goes on: a file of many small
-members costs as much as it is long, and a file of one member is unpacked from large pieces.
+zlib copies what it has not used when a member ends. So a member is fed little at first and more as
+it goes on: a file of many small members costs as much as it is long, and a file of one member is
+unpacked from large pieces.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from collections.abc import Callable
 GZIP = b"\x1f\x8b"
 _FIRST_FEED = 1 << 9  # bytes that a new member is given; each next time twice as many
 _MOST_FEED = 1 << 18
-# Writers that flush leave one empty member for each block of data; nobody writes empty ones in a row. Reading so many takes 0.3 s.
+# Writers that flush leave one empty member for each block of data; nobody writes empty ones in a
+# row. Reading so many takes 0.3 s.
 MAX_EMPTY_MEMBERS = 100_000
-TOO_MANY_EMPTY = f"it contains {MAX_EMPTY_MEMBERS:,} empty gzip members in a row, as no recording does: the rest was left out"
+TOO_MANY_EMPTY = (
+    f"it contains {MAX_EMPTY_MEMBERS:,} empty gzip members in a row, as no "
+    "recording does: the rest was left out"
+)
 
 
 class GzipStream:
@@ -45,7 +50,10 @@ class GzipStream:
         return twin
 
     def unpack(self, most: int) -> bytes:
-        """The next bytes, at most so many; none does not mean the end. Raises `zlib.error` where the stream is damaged."""
+        """The next bytes, at most so many; none does not mean the end.
+
+        Raises `zlib.error` where the stream is damaged.
+        """
         if not self._feed and not self._fetch():
             self.ended = self.cut = True
             return self._engine.flush()

@@ -1,4 +1,6 @@
-"""The hits of a search by name: how many events each name has, their total time, and where its longest lies."""
+"""The hits of a search by name: how many events each name has, their total time, and where its
+longest lies.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,29 @@ from powertui.data.table import Column, Lazy, Place, Table, Value
 from powertui.data.texts import CancelCheck, unhindered
 
 
-def of(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Table:
+def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Table:
     """One row a name, the most time first."""
     count, total, longest, where = _summed(trace, hits, check)
     names = np.flatnonzero(count)
     names = names[np.argsort(-total[names], kind="stable")]
     tracks = [track for _, track in trace.tracks()]
     columns = (
-        Column("name", "name", "text", Lazy(len(names), lambda row: trace.names.full(int(names[row]))), weight=9),
+        Column(
+            "name",
+            "name",
+            "text",
+            Lazy(len(names), lambda row: trace.names.full(int(names[row]))),
+            weight=9,
+        ),
         Column("count", "count", "integer", count[names], weight=9),
         Column("total_s", "total", "duration", total[names], weight=9),
-        Column("average_s", "average", "duration", total[names] // np.maximum(count[names], 1), weight=7),
+        Column(
+            "average_s",
+            "average",
+            "duration",
+            total[names] // np.maximum(count[names], 1),
+            weight=7,
+        ),
         Column("longest_s", "longest", "duration", longest[names], weight=6),
     )
 
@@ -37,7 +51,16 @@ def of(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Table:
         return {"count": events, "total_s": time, "average_s": time // events if events else None}
 
     return Table(
-        "hits", "Hits by name", columns, place, ("total_s", True), "No name matches.", ("name",), "name", total=sums, layer=True
+        "hits",
+        "Hits by name",
+        columns,
+        place,
+        ("total_s", True),
+        "No name matches.",
+        ("name",),
+        "name",
+        total=sums,
+        layer=True,
     )
 
 
@@ -55,7 +78,9 @@ def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> tuple[Int64s, Int64
         count += np.bincount(name, minlength=size)
         np.add.at(total, name, took)
         order = np.lexsort((took, name))
-        last = order[np.append(np.flatnonzero(np.diff(name[order])), len(order) - 1)]  # of each name its longest
+        last = order[
+            np.append(np.flatnonzero(np.diff(name[order])), len(order) - 1)
+        ]  # of each name its longest
         better = last[took[last] > longest[name[last]]]
         longest[name[better]] = took[better]
         where[name[better]] = np.stack([np.full(len(better), number), rows[better]], axis=1)

@@ -1,4 +1,6 @@
-"""Programs of XLA as a profile keeps them (`Hlo Proto` in `/host:metadata`): what their ops are, and what is fused in them."""
+"""Programs of XLA as a profile keeps them (`Hlo Proto` in `/host:metadata`): what their ops are,
+and what is fused in them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from powertui.data.wire import schemas
 
 _MOST_BYTES = 64 << 20  # of one program
 _NUMBERED = re.compile(r"^(?P<name>.*)\((?P<id>\d+)\)$")
-_FUSIONS = {"kLoop": "loop fusion", "kInput": "input fusion", "kOutput": "output fusion", "kCustom": "custom fusion"}
+_FUSIONS = {
+    "kLoop": "loop fusion",
+    "kInput": "input fusion",
+    "kOutput": "output fusion",
+    "kCustom": "custom fusion",
+}
 _FORMATTING = frozenset(("transpose", "copy", "reshape", "dynamic-reshape"))
 _ELEMENTWISE_OPS = """
     abs add and atan2 bitcast-convert cbrt ceil clamp clz compare complex convert cosine count-leading-zeros divide erf exponential
@@ -24,11 +31,32 @@ _ELEMENTWISE_OPS = """
 _ELEMENTWISE = frozenset(_ELEMENTWISE_OPS.split())
 # xla::PrimitiveType → its name in HLO text, bytes (0 for none)
 _TYPES = {
-    1: ("pred", 1), 2: ("s8", 1), 3: ("s16", 2), 4: ("s32", 4), 5: ("s64", 8), 6: ("u8", 1), 7: ("u16", 2), 8: ("u32", 4),
-    9: ("u64", 8), 10: ("f16", 2), 11: ("f32", 4), 12: ("f64", 8), 13: ("tuple", 0), 14: ("opaque", 0), 15: ("c64", 8),
-    16: ("bf16", 2), 17: ("token", 0), 18: ("c128", 16), 19: ("f8e5m2", 1), 20: ("f8e4m3fn", 1), 21: ("s4", 1), 22: ("u4", 1),
-    23: ("f8e4m3b11fnuz", 1), 24: ("f8e5m2fnuz", 1), 25: ("f8e4m3fnuz", 1),
-}  # fmt: skip
+    1: ("pred", 1),
+    2: ("s8", 1),
+    3: ("s16", 2),
+    4: ("s32", 4),
+    5: ("s64", 8),
+    6: ("u8", 1),
+    7: ("u16", 2),
+    8: ("u32", 4),
+    9: ("u64", 8),
+    10: ("f16", 2),
+    11: ("f32", 4),
+    12: ("f64", 8),
+    13: ("tuple", 0),
+    14: ("opaque", 0),
+    15: ("c64", 8),
+    16: ("bf16", 2),
+    17: ("token", 0),
+    18: ("c128", 16),
+    19: ("f8e5m2", 1),
+    20: ("f8e4m3fn", 1),
+    21: ("s4", 1),
+    22: ("u4", 1),
+    23: ("f8e4m3b11fnuz", 1),
+    24: ("f8e5m2fnuz", 1),
+    25: ("f8e4m3fnuz", 1),
+}
 
 
 @dataclass(frozen=True)
@@ -75,7 +103,9 @@ class Module:
 
 def modules(profile: Profile) -> dict[str, Module]:
     """The programs that a profile keeps, by their number; read at the first question."""
-    return profile.cached("hlo modules", lambda: {module.id: module for module in _modules(profile)})
+    return profile.cached(
+        "hlo modules", lambda: {module.id: module for module in _modules(profile)}
+    )
 
 
 def find(programs: dict[str, Module], program: str, module: str) -> Module | None:
@@ -92,7 +122,9 @@ def _modules(profile: Profile) -> Iterator[Module]:
         if not process.name.startswith("/host:metadata"):
             continue
         for label, stats in profile.metadata(process):
-            proto = next((stat.value for stat in stats if stat.name in ("Hlo Proto", "hlo_proto")), None)
+            proto = next(
+                (stat.value for stat in stats if stat.name in ("Hlo Proto", "hlo_proto")), None
+            )
             if not isinstance(proto, bytes) or len(proto) > _MOST_BYTES:
                 continue
             try:
@@ -102,7 +134,9 @@ def _modules(profile: Profile) -> Iterator[Module]:
             said = next((str(stat.value) for stat in stats if stat.name == "program_id"), "")
             match = _NUMBERED.match(label)
             name = match["name"] if match else label
-            yield Module(found.name or name, said or (match["id"] if match else str(found.id)), found)
+            yield Module(
+                found.name or name, said or (match["id"] if match else str(found.id)), found
+            )
 
 
 def _instruction(op: Any, by_id: dict[int, str], bodies: dict[int, Any]) -> Instruction:
@@ -110,15 +144,22 @@ def _instruction(op: Any, by_id: dict[int, str], bodies: dict[int, Any]) -> Inst
     operands = tuple(by_id.get(number, "") for number in op.operand_ids)
     fused: tuple[str, ...] = ()
     if op.opcode == "fusion":
-        body = next((bodies[number] for number in op.called_computation_ids if number in bodies), None)
+        body = next(
+            (bodies[number] for number in op.called_computation_ids if number in bodies), None
+        )
         if body is not None:
-            fused = tuple(inner.name for inner in body.instructions if inner.opcode not in ("parameter",))
+            fused = tuple(
+                inner.name for inner in body.instructions if inner.opcode not in ("parameter",)
+            )
     meta = op.metadata
     provenance = f"{meta.op_name}:{meta.op_type}" if meta.op_name and meta.op_type else meta.op_name
     source = f"{meta.source_file}:{meta.source_line}" if meta.source_file else ""
     kind = f", kind={op.fusion_kind}" if op.fusion_kind else ""
     target = f', custom_call_target="{op.custom_call_target}"' if op.custom_call_target else ""
-    expression = f"%{op.name} = {shape} {op.opcode}({', '.join('%' + name for name in operands)}){kind}{target}"
+    expression = (
+        f"%{op.name} = {shape} "
+        f"{op.opcode}({', '.join('%' + name for name in operands)}){kind}{target}"
+    )
     return Instruction(
         op.name,
         op.opcode,
@@ -149,8 +190,16 @@ def _shape(shape: Any) -> tuple[str, int | None, int | None]:
         parts = [_shape(part) for part in shape.tuple_shapes]
         sizes = [size for _, size, _ in parts]
         pads = [padded if padded is not None else size for _, size, padded in parts]
-        padded = sum(p for p in pads if p) if any(p is not None for _, _, p in parts) and None not in pads else None
-        return f"({', '.join(text for text, _, _ in parts)})", sum(s for s in sizes if s) if None not in sizes else None, padded
+        padded = (
+            sum(p for p in pads if p)
+            if any(p is not None for _, _, p in parts) and None not in pads
+            else None
+        )
+        return (
+            f"({', '.join(text for text, _, _ in parts)})",
+            sum(s for s in sizes if s) if None not in sizes else None,
+            padded,
+        )
     name, width = _TYPES.get(shape.element_type, (f"type{shape.element_type}", 0))
     dims = list(shape.dimensions)
     order = list(shape.layout.minor_to_major)
@@ -161,9 +210,17 @@ def _shape(shape: Any) -> tuple[str, int | None, int | None]:
     return f"{name}[{','.join(map(str, dims))}]{layout}", size, _padded(dims, order, tiles, width)
 
 
-def _padded(dims: Sequence[int], order: Sequence[int], tiles: Sequence[Sequence[int]], width: int) -> int | None:
+def _padded(
+    dims: Sequence[int], order: Sequence[int], tiles: Sequence[Sequence[int]], width: int
+) -> int | None:
     """Bytes of a tiled value: its last dimensions filled up to whole tiles of the first tiling."""
-    if not tiles or not width or len(order) != len(dims) or any(d < 0 for d in dims) or len(tiles[0]) > len(dims):
+    if (
+        not tiles
+        or not width
+        or len(order) != len(dims)
+        or any(d < 0 for d in dims)
+        or len(tiles[0]) > len(dims)
+    ):
         return None
     physical = [dims[i] for i in reversed(order)]  # the slowest first
     tile = list(tiles[0])

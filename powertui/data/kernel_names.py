@@ -1,8 +1,9 @@
 """What kind of work a kernel does, by the name of its function.
 
-A compiled kernel's name is a C++ declaration: `void cudnn::cnn::wgrad_alg0_engine<float, 512>(int, kernel_grad_params, …)`. The
-function's own name tells most; its template arguments tell more where that name is general (`elementwise_kernel<…,
-direct_copy_kernel_cuda>`); its parameters tell nothing: nearly every list of them holds "kernel", "reduced" or "const".
+A compiled kernel's name is a C++ declaration: `void cudnn::cnn::wgrad_alg0_engine<float, 512>(int,
+kernel_grad_params, …)`. The function's own name tells most; its template arguments tell more where
+that name is general (`elementwise_kernel<…, direct_copy_kernel_cuda>`); its parameters tell
+nothing: nearly every list of them holds "kernel", "reduced" or "const".
 """
 
 from __future__ import annotations
@@ -10,14 +11,19 @@ from __future__ import annotations
 import re
 
 # Which names are functions of a device, and no calls on the host.
-_DECLARED = re.compile(r"^(?:void |_Z|std::enable_if)|kernel\w*\s*[<(]|\w\((?:at|c10|cub)::|\.kd$", re.IGNORECASE)
+_DECLARED = re.compile(
+    r"^(?:void |_Z|std::enable_if)|kernel\w*\s*[<(]|\w\((?:at|c10|cub)::|\.kd$", re.IGNORECASE
+)
 _NAMELESS = re.compile(r"\((?:anonymous namespace|anonymous)\)(?:::)?|<unnamed>::|decltype\(\w+\)")
 
 # The most telling first. Words are looked for in small letters; blanks are only for the eye.
 _RULES: tuple[tuple[str, str], ...] = (
     (
         "communication",
-        "nccl | rccl | all_?reduce | all_?gather | all_?to_?all | reduce_?scatter | cross_device | nvshmem | multimem",
+        (
+            "nccl | rccl | all_?reduce | all_?gather | all_?to_?all | reduce_?scatter | "
+            "cross_device | nvshmem | multimem"
+        ),
     ),
     (
         "normalization",
@@ -69,19 +75,35 @@ def _pattern(words: str) -> re.Pattern[str]:
 _PATTERNS = tuple((kind, _pattern(words)) for kind, words in _RULES)
 
 # Functions whose name says how they run; what they do, their template arguments say first.
-_GENERAL = re.compile(r"(?:^|[:_])(?:kernel\d*|device_kernel|globalkernel|kernel_entry|run_kernel)$")
-_CARRIERS = re.compile(r"elementwise_kernel|reduce_kernel|multi_tensor_apply|eigenmetakernel|for_each|transform|parallel_for")
-_SHAPING = "tensor(?:shuffling|padding|(?:striding)?slicing|concatenation|reverse|chipping|striding)op"
+_GENERAL = re.compile(
+    r"(?:^|[:_])(?:kernel\d*|device_kernel|globalkernel|kernel_entry|run_kernel)$"
+)
+_CARRIERS = re.compile(
+    r"elementwise_kernel|reduce_kernel|multi_tensor_apply|eigenmetakernel|for_each|transform|parallel_for"
+)
+_SHAPING = (
+    "tensor(?:shuffling|padding|(?:striding)?slicing|concatenation|reverse|chipping|striding)op"
+)
 _CARRIED: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("optimizer", _pattern("adam | adagrad | rmsprop | sgdfunctor | lambfunctor | lambstage | ftrl")),
-    ("memory", _pattern(f"copy_kernel | copy_device | gather | scatter | index_(?:put|copy|kernel) | {_SHAPING}")),
+    (
+        "optimizer",
+        _pattern("adam | adagrad | rmsprop | sgdfunctor | lambfunctor | lambstage | ftrl"),
+    ),
+    (
+        "memory",
+        _pattern(
+            f"copy_kernel | copy_device | gather | scatter | index_(?:put|copy|kernel) | {_SHAPING}"
+        ),
+    ),
     ("reduction", _pattern("tensorreductionop | tensortupleop")),
 )
 _TRITON = re.compile(r"^triton_(?P<how>poi|red|per|tem|mm|bmm)")
 
 
 def kind(name: str) -> str | None:
-    """The category of a kernel's work, by its value; None for what is no kernel's name, "other" for a kernel that no rule knows."""
+    """The category of a kernel's work, by its value; None for what is no kernel's name, "other" for
+    a kernel that no rule knows.
+    """
     triton = _TRITON.match(name)
     if triton is not None:
         return _triton(triton["how"], name.lower())
@@ -98,7 +120,9 @@ def kind(name: str) -> str | None:
 
 
 def _declared(name: str) -> tuple[str, str]:
-    """(a function's own name with its namespaces, its template arguments) of a declaration; a mangled name is all of the first."""
+    """(a function's own name with its namespaces, its template arguments) of a declaration; a
+    mangled name is all of the first.
+    """
     if name.startswith("_Z"):
         return name, ""
     text = _NAMELESS.sub("", name)
@@ -127,7 +151,9 @@ def _first(text: str) -> str | None:
 
 
 def _triton(how: str, name: str) -> str:
-    """Inductor's own kernels say how they run: pointwise, reduction, persistent reduction, a template of a product."""
+    """Inductor's own kernels say how they run: pointwise, reduction, persistent reduction, a
+    template of a product.
+    """
     if how in ("tem", "mm", "bmm"):
         return "convolution" if "conv" in name else "matmul"
     if re.search(r"norm|softmax|nll|cross_entropy", name):

@@ -2,11 +2,13 @@
 
     half of what is free: of this machine, of the cgroup that powertui runs in, of the address space it may use
 
-A reader says what it is about to take (`MemoryLimit.check`) before it takes it, so that a damaged file, a mistaken name or a
-bomb costs one sentence and not the machine. `--max-memory SIZE` sets the limit by hand, `--max-memory none` lifts it.
+A reader says what it is about to take (`MemoryLimit.check`) before it takes it, so that a damaged
+file, a mistaken name or a bomb costs one sentence and not the machine. `--max-memory SIZE` sets the
+limit by hand, `--max-memory none` lifts it.
 
-What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `_RATIO` times its size is left there,
-too: profiles and logs pack to a fifth or a fiftieth, zeros without end to a thousandth.
+What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `_RATIO`
+times its size is left there, too: profiles and logs pack to a fifth or a fiftieth, zeros without
+end to a thousandth.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ _RATIO = 250
 RATIO_FROM = 128 << 20  # bytes that may come out of any gzip stream
 UNKNOWN = 8 << 30  # taken as free where it is not known
 PIECE = 1 << 20
-HINT = "Set another limit with --max-memory SIZE, or none with --max-memory none (max_memory= in Python)."
+HINT = (
+    "Set another limit with --max-memory SIZE, or none with --max-memory none (max_memory= "
+    "in Python)."
+)
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -36,7 +41,10 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """The limit for one file. `said` is a person's own in bytes, infinite for none; None: what this machine bears."""
+    """The limit for one file.
+
+    `said` is a person's own in bytes, infinite for none; None: what this machine bears.
+    """
 
     said: float | None = None
 
@@ -49,13 +57,18 @@ class MemoryLimit:
             return cls(float("inf"))
         match = _SIZE.fullmatch(str(text).strip())
         if match is None or not float(match[1]):
-            raise UsageError(f"--max-memory {text}: is not a size", hint="Write it as 500M or 24G, or none for no limit.")
+            raise UsageError(
+                f"--max-memory {text}: is not a size",
+                hint="Write it as 500M or 24G, or none for no limit.",
+            )
         return cls(float(match[1]) * _UNITS[match[2].upper()])
 
     def exceeded(self, need: float) -> str:
         """Why this many bytes are too much; "" when they are not."""
         if self.said is not None:
-            return f"more than the {units.size(self.said)} of --max-memory" if need > self.said else ""
+            return (
+                f"more than the {units.size(self.said)} of --max-memory" if need > self.said else ""
+            )
         if need <= SMALL:
             return ""
         free = available()
@@ -65,12 +78,17 @@ class MemoryLimit:
         """Raise `UnreadableFile` when this many bytes are too much."""
         why = self.exceeded(need)
         if why:
-            raise UnreadableFile(path, f"{what} about {units.size(need)} of memory, {why}", hint=HINT)
+            raise UnreadableFile(
+                path, f"{what} about {units.size(need)} of memory, {why}", hint=HINT
+            )
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> str:
         """Why no file that people keep unpacks so far; "" when it may be one."""
         if self.said is None and unpacked > RATIO_FROM and unpacked > _RATIO * packed:
-            return f"it unpacks to more than {_RATIO} times its size, as no recording does: the rest was left out. {HINT}"
+            return (
+                f"it unpacks to more than {_RATIO} times its size, as no recording does: "
+                f"the rest was left out. {HINT}"
+            )
         return ""
 
 
@@ -95,7 +113,9 @@ def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 
 
 def available(root: Path = Path("/")) -> float:
     """Bytes that this process can still take, by whichever knows least of it."""
-    known = [value for value in (*_machine(root), *_cgroups(root), *_address_space(root)) if value >= 0]
+    known = [
+        value for value in (*_machine(root), *_cgroups(root), *_address_space(root)) if value >= 0
+    ]
     return min(known, default=UNKNOWN)
 
 
@@ -112,21 +132,32 @@ def _cgroups(root: Path) -> Iterator[float]:
         if number == "0" and not controllers:
             top, names = root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
         elif "memory" in controllers.split(","):
-            top, names = root / "sys/fs/cgroup/memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            top, names = (
+                root / "sys/fs/cgroup/memory",
+                ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+            )
         else:
             continue
         below = Path(path.lstrip("/"))
         for folder in (top / below, *(top / above for above in below.parents)):
             limit, used = _number(folder / names[0]), _number(folder / names[1])
-            if limit is not None and used is not None and limit < 1 << 60:  # version 1 writes its largest number for none
-                reclaimed = [int(entry.split()[1]) for entry in _lines(folder / "memory.stat") if entry.startswith(names[2] + " ")]
+            if (
+                limit is not None and used is not None and limit < 1 << 60
+            ):  # version 1 writes its largest number for none
+                reclaimed = [
+                    int(entry.split()[1])
+                    for entry in _lines(folder / "memory.stat")
+                    if entry.startswith(names[2] + " ")
+                ]
                 yield max(limit - used + sum(reclaimed), 0)
 
 
 def _address_space(root: Path) -> Iterator[float]:
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
-        used = next((int(line.split()[0]) for line in _lines(root / "proc/self/statm")), 0) * os.sysconf("SC_PAGE_SIZE")
+        used = next(
+            (int(line.split()[0]) for line in _lines(root / "proc/self/statm")), 0
+        ) * os.sysconf("SC_PAGE_SIZE")
         yield max(soft - used, 0)
 
 

@@ -1,9 +1,11 @@
-"""What is being sampled, as columns: the history of every channel, its sums, and the rows that stand out.
+"""What is being sampled, as columns: the history of every channel, its sums, and the rows that
+stand out.
 
-Readings are appended one by one; every question costs some thousand numbers, however long the window is that it asks about,
-and memory hardly grows with time: 64 hosts at 1 Hz for a day are 5.5 million readings. A reading without watts is a gap.
-Counting, round trips and the running energy belong to the sampler, which knows them first hand; joules of a window, with
-their interval, come from `data/energy` over `History.series`.
+Readings are appended one by one; every question costs some thousand numbers, however long the
+window is that it asks about, and memory hardly grows with time: 64 hosts at 1 Hz for a day are 5.5
+million readings. A reading without watts is a gap. Counting, round trips and the running energy
+belong to the sampler, which knows them first hand; joules of a window, with their interval, come
+from `data/energy` over `History.series`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,18 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import integrate, scopes, sensor
-from powertui.data.model import PS_PER_NS, Badge, Clock, Floats, Int64s, PowerCap, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import (
+    PS_PER_NS,
+    Badge,
+    Clock,
+    Floats,
+    Int64s,
+    PowerCap,
+    PowerKind,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
 from powertui.data.pyramid import Pyramid, ReadingBlocks
 
 # A row stands out when it lies this many robust standard deviations from the middle of all rows …
@@ -44,10 +57,17 @@ class ChannelStretch(NamedTuple):
 
 
 class History:
-    """The readings of one channel, by time: the last hour or two as they came, older ones as blocks (`pyramid.py`)."""
+    """The readings of one channel, by time: the last hour or two as they came, older ones as blocks
+    (`pyramid.py`).
+    """
 
     def __init__(
-        self, key: ChannelKey, *, host: str = "", scope: Scope = Scope.UNKNOWN, kind: PowerKind = PowerKind.SAMPLED
+        self,
+        key: ChannelKey,
+        *,
+        host: str = "",
+        scope: Scope = Scope.UNKNOWN,
+        kind: PowerKind = PowerKind.SAMPLED,
     ) -> None:
         self.key = key
         self.host = host or key.source
@@ -104,24 +124,35 @@ class History:
         self.limits.append(PowerCap(at_ns, math.nan if watts is None else watts))
 
     def pieces(self, lo_ns: int, hi_ns: int) -> ReadingBlocks:
-        """What touches the time from lo to hi, both included: blocks of readings where it is long ago, single ones else."""
+        """What touches the time from lo to hi, both included: blocks of readings where it is long
+        ago, single ones else.
+        """
         return self._pyramid.pieces(lo_ns, hi_ns)
 
     def stretch(self, lo_ns: int, hi_ns: int) -> ChannelStretch:
-        """Lowest, mean and highest reading of a window. The edges of one that begins long ago are those of whole blocks."""
+        """Lowest, mean and highest reading of a window.
+
+        The edges of one that begins long ago are those of whole blocks.
+        """
         found = self.pieces(lo_ns, hi_ns)
         samples, gaps = int(found.values.sum()), int(found.gaps.sum())
         if not samples:
             return ChannelStretch(0, gaps, None, None, None)
         mean = float(np.nansum(found.total)) / samples
-        return ChannelStretch(samples, gaps, float(np.nanmin(found.low)), mean, float(np.nanmax(found.high)))
+        return ChannelStretch(
+            samples, gaps, float(np.nanmin(found.low)), mean, float(np.nanmax(found.high))
+        )
 
     def series(self, lo_ns: int | None = None, hi_ns: int | None = None) -> PowerSeries:
-        """The readings of a window as a power series, so that everything that takes a log takes them.
+        """The readings of a window as a power series, so that everything that takes a log takes
+        them.
 
-        Of long ago every reading of a block has the mean of it: the energy is true, what was between is not told.
+        Of long ago every reading of a block has the mean of it: the energy is true, what was
+        between is not told.
         """
-        found = self.pieces(self.first_ns if lo_ns is None else lo_ns, self.last_ns if hi_ns is None else hi_ns)
+        found = self.pieces(
+            self.first_ns if lo_ns is None else lo_ns, self.last_ns if hi_ns is None else hi_ns
+        )
         when, watts = found.readings()
         zero = int(when[0]) if len(when) else 0
         clock = Clock(zero, zero, "absolute timestamps", "stamped by this machine while sampling")
@@ -131,7 +162,9 @@ class History:
 
 
 class WindowEnergy(NamedTuple):
-    """The energy of a window over the rows that can be added up; None where it is not resolved, with the reason."""
+    """The energy of a window over the rows that can be added up; None where it is not resolved,
+    with the reason.
+    """
 
     joules: float | None
     lo: float | None  # 95 % interval
@@ -168,7 +201,9 @@ class Board:
         return len(self.histories)
 
     def addable(self) -> tuple[tuple[ChannelKey, ...], str]:
-        """The rows that may be added up (scopes that do not overlap, host by host), and that in words."""
+        """The rows that may be added up (scopes that do not overlap, host by host), and that in
+        words.
+        """
         if self._addable is None:
             rows = list(self)
             # The choice depends on scopes and hosts alone, so one sample stands for a channel.
@@ -189,8 +224,8 @@ class Board:
     def outliers(self) -> dict[ChannelKey, float]:
         """Rows that draw far more or less than the others now: how many watts from their middle.
 
-        Only what can be compared is: rows of one scope, at least four. The spread is the median deviation, so
-        that one host that burns does not hide itself.
+        Only what can be compared is: rows of one scope, at least four. The spread is the median
+        deviation, so that one host that burns does not hide itself.
         """
         found: dict[ChannelKey, float] = {}
         keys, _ = self.addable()
@@ -203,11 +238,20 @@ class Board:
             middle = float(np.median(values))
             spread = 1.4826 * float(np.median(np.abs(values - middle)))
             limit = max(_OUTLIER_DEVIATIONS * spread, _OUTLIER_FRACTION * abs(middle))
-            found.update({key: watts - middle for key, watts in now.items() if watts is not None and abs(watts - middle) > limit})
+            found.update(
+                {
+                    key: watts - middle
+                    for key, watts in now.items()
+                    if watts is not None and abs(watts - middle) > limit
+                }
+            )
         return found
 
     def energy(self, lo_ns: int, hi_ns: int) -> WindowEnergy:
-        """Joules between two moments, with their interval. One row that is not resolved leaves the sum unresolved."""
+        """Joules between two moments, with their interval.
+
+        One row that is not resolved leaves the sum unresolved.
+        """
         keys, _ = self.addable()
         joules, variance = 0.0, 0.0
         badges = {Badge.MEASURED}
@@ -218,9 +262,13 @@ class Board:
             since = max(lo_ns - around, min(lo_ns, history.raw_ns))
             series = sensor.describe(history.series(since, hi_ns + around))
             if not len(series):
-                return WindowEnergy(None, None, None, Badge.MEASURED, f"{key.source} was not sampled then")
+                return WindowEnergy(
+                    None, None, None, Badge.MEASURED, f"{key.source} was not sampled then"
+                )
             zero = series.clock.mid_ns
-            found = integrate.energy(integrate.own_clock(series), (lo_ns - zero) * PS_PER_NS, (hi_ns - zero) * PS_PER_NS)
+            found = integrate.energy(
+                integrate.own_clock(series), (lo_ns - zero) * PS_PER_NS, (hi_ns - zero) * PS_PER_NS
+            )
             if found.joules is None or found.lo is None or found.hi is None:
                 return WindowEnergy(None, None, None, found.badge, found.reason)
             joules += found.joules
@@ -229,5 +277,7 @@ class Board:
         if not keys:
             return WindowEnergy(None, None, None, Badge.MEASURED, "nothing was sampled")
         half = math.sqrt(variance)
-        badge = next(badge for badge in (Badge.ASSUMED, Badge.ESTIMATED, Badge.MEASURED) if badge in badges)
+        badge = next(
+            badge for badge in (Badge.ASSUMED, Badge.ESTIMATED, Badge.MEASURED) if badge in badges
+        )
         return WindowEnergy(joules, joules - half, joules + half, badge)

@@ -1,7 +1,8 @@
-"""Reading one run: all its hosts, its scalars, its power; what went wrong is counted and hides nothing else.
+"""Reading one run: all its hosts, its scalars, its power; what went wrong is counted and hides
+nothing else.
 
-`load_run` gives the whole run. `stream_run` gives it as it grows, so that the first part can be looked at while
-the rest is still being read. Both stop at once when `progress` raises `Cancelled`.
+`load_run` gives the whole run. `stream_run` gives it as it grows, so that the first part can be
+looked at while the rest is still being read. Both stop at once when `progress` raises `Cancelled`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ LOADING = "still loading"
 
 
 class Beside:
-    """What lies beside several runs of one training: its scalars and power logs, each file read once for all of them."""
+    """What lies beside several runs of one training: its scalars and power logs, each file read
+    once for all of them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,16 +46,22 @@ class Beside:
 
     def tfevents(self, path: str, group: str, limit: MemoryLimit) -> EventLog:
         """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
-        return cast("EventLog", self._once(("tfevents", path), lambda: self._followed(path, group, limit)))
+        return cast(
+            "EventLog", self._once(("tfevents", path), lambda: self._followed(path, group, limit))
+        )
 
     def power(self, path: str, options: LogColumns) -> PowerLog:
         """A power log. The same."""
-        from powertui.data.power import registry as power  # fifteen dialects: only for those who have a log
+        from powertui.data.power import (
+            registry as power,
+        )  # fifteen dialects: only for those who have a log
 
         return cast("PowerLog", self._once(("power", path), lambda: power.load(path, options)))
 
     def look_again(self) -> bool:
-        """Whether anything came since: what was appended to scalars is read now, a power log that changed when asked for."""
+        """Whether anything came since: what was appended to scalars is read now, a power log that
+        changed when asked for.
+        """
         changed = False
         with self._lock:
             for path, tail in self._tails.items():
@@ -93,15 +102,20 @@ class Beside:
 
 def _stamp(path: str) -> FileState | None:
     try:
-        return FileState.of(Path(path).stat())
+        return FileState.from_status(Path(path).stat())
     except OSError:
         return None
 
 
 def load_run(
-    entry: RunEntry, *, options: ReadOptions | None = None, progress: Progress = silent, beside: Beside | None = None
-) -> Run:  # fmt: skip
-    """Read a run wholly; `beside`: where its scalars and power lie read already, or will for others.
+    entry: RunEntry,
+    *,
+    options: ReadOptions | None = None,
+    progress: Progress = silent,
+    beside: Beside | None = None,
+) -> Run:
+    """Read a run wholly; `beside`: where its scalars and power lie read already, or will for
+    others.
 
     Raises `UnreadableFile` when nothing at all is left of it: no profile, no scalars, no power.
     """
@@ -112,9 +126,16 @@ def load_run(
 
 
 def stream_run(
-    entry: RunEntry, *, options: ReadOptions | None = None, progress: Progress = silent, beside: Beside | None = None
-) -> Iterator[Run]:  # fmt: skip
-    """Read a run and give it as it grows. The last one is whole; those before have no steps for traces that still grow."""
+    entry: RunEntry,
+    *,
+    options: ReadOptions | None = None,
+    progress: Progress = silent,
+    beside: Beside | None = None,
+) -> Iterator[Run]:
+    """Read a run and give it as it grows.
+
+    The last one is whole; those before have no steps for traces that still grow.
+    """
     loader = _Loader(entry, options or ReadOptions(), progress, beside or Beside())
     yield from loader.traces(partial=True)
     yield loader.finish()
@@ -160,9 +181,16 @@ class _Loader:
             marks.append(Epochs(source=LOADING))
         scalars = tuple(series for log in self.logs for series in log.scalars)
         return Run(
-            self.entry.name, self.entry.path, tuple(traces), tuple(steps), tuple(marks), scalars,
-            tuple(self.power), tuple(self.warnings), (*self.options.power_hosts, *self.options.usual_hosts),
-        )  # fmt: skip
+            self.entry.name,
+            self.entry.path,
+            tuple(traces),
+            tuple(steps),
+            tuple(marks),
+            scalars,
+            tuple(self.power),
+            tuple(self.warnings),
+            (*self.options.power_hosts, *self.options.usual_hosts),
+        )
 
     def _failed(self, error: UnreadableFile) -> None:
         self.errors.append(error)
@@ -191,15 +219,21 @@ class _Loader:
         known = max(self.entry.size, self.bytes_before + total)
         self.progress(self.bytes_before + done, known, self.events_before + events)
 
-    def _clock(self, trace: Trace, marked: Steps | None = None, *, epoch_num: bool = False) -> Clock:
-        return clocks.find(trace, self.entry, self.logs, tz=self.options.tz, steps=marked, epoch_num=epoch_num)
+    def _clock(
+        self, trace: Trace, marked: Steps | None = None, *, epoch_num: bool = False
+    ) -> Clock:
+        return clocks.find(
+            trace, self.entry, self.logs, tz=self.options.tz, steps=marked, epoch_num=epoch_num
+        )
 
     def _add(self, trace: Trace) -> None:
         try:
             found = find_steps(trace, marker=self.options.step_marker)
         except FileChanged as error:  # what marks a step is read from the file
             found = no_steps(f"the file {error.problem}")
-            self.warnings.append(Warn(trace.path, "", f"{error.problem} before its steps were found. {error.hint}"))
+            self.warnings.append(
+                Warn(trace.path, "", f"{error.problem} before its steps were found. {error.hint}")
+            )
         trace = replace(trace, clock=self._clock(trace, found.steps, epoch_num=found.epoch_num))
         marked, marks = epochs.place(trace, found, self.logs)
         self.done.append(trace)

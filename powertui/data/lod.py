@@ -1,7 +1,8 @@
 """The level-of-detail forest: a frame costs the cells it shows, not the events behind it.
 
-Over the durations of each track, lane by lane as its columns are, lie a sum and the longest event of every 16 of them, and a
-sparse table: which of these blocks holds the longest event of 2^k groups of four. Less than two bytes an event in all.
+Over the durations of each track, lane by lane as its columns are, lie a sum and the longest event
+of every 16 of them, and a sparse table: which of these blocks holds the longest event of 2^k groups
+of four. Less than two bytes an event in all.
 
 * Coverage of a cell is the difference of two sums up to an event, less what hangs over the cell's edges: exact, in integers, for
   a nanosecond and for an hour. A sum is that of the blocks before and of the few events of one block. (Sums run over lanes
@@ -9,10 +10,11 @@ sparse table: which of these blocks holds the longest event of 2^k groups of fou
 * The longest event of any range is that of two overlapping runs of blocks, or one of the events at the range's ends that make no
   whole block: a bounded number of looks, the same for every lane and cell.
 
-Starts are looked up in the track's own column, durations read from it: nothing of the trace is copied. `data/wire` has the loops.
+Starts are looked up in the track's own column, durations read from it: nothing of the trace is
+copied. `data/wire` has the loops.
 
-Perfetto's ImplicitSegmentForest has the same aim in O(log n); a sparse table over blocks has no loop over
-levels, which in numpy would be one round of calls for each.
+Perfetto's ImplicitSegmentForest has the same aim in O(log n); a sparse table over blocks has no
+loop over levels, which in numpy would be one round of calls for each.
 """
 
 from __future__ import annotations
@@ -38,16 +40,21 @@ class LaneId(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What a grid of cells shows: one row per lane, one column per cell. Cells are [edge, next edge).
+    """What a grid of cells shows: one row per lane, one column per cell. Cells are [edge, next
+    edge).
 
-    A zero-duration event belongs to the cell that holds its start. `count` > 0 therefore says of every
-    cell whether anything at all happened in it, however short.
+    A zero-duration event belongs to the cell that holds its start. `count` > 0 therefore says of
+    every cell whether anything at all happened in it, however short.
     """
 
     busy: Int64s  # ps of the cell that events cover, exactly
     count: Int32s  # events that touch the cell
-    dominant: Int64s  # row (in its track's columns) of the event that covers most of the cell, the earliest of equals; -1 for none
-    lane: Int32s  # which lane (of those asked for) `dominant` is in: tells rows apart in a summary; equals the row otherwise
+    # row (in its track's columns) of the event that covers most of the cell, the earliest of
+    # equals; -1 for none
+    dominant: Int64s
+    # which lane (of those asked for) `dominant` is in: tells rows apart in a summary; equals the
+    # row otherwise
+    lane: Int32s
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,15 +70,25 @@ class _Index(NamedTuple):
 
 
 class Forest:
-    """The index of one trace (or of some tracks). Made once, asked once per frame; immutable after that."""
+    """The index of one trace (or of some tracks).
 
-    def __init__(self, tracks: Sequence[Track], *, progress: Callable[[int], None] | None = None) -> None:
+    Made once, asked once per frame; immutable after that.
+    """
+
+    def __init__(
+        self, tracks: Sequence[Track], *, progress: Callable[[int], None] | None = None
+    ) -> None:
         self.tracks = tuple(tracks)
         self.lanes: tuple[LaneId, ...] = tuple(
-            LaneId(t, depth) for t, track in enumerate(self.tracks) for depth in range(track.lane_count)
+            LaneId(t, depth)
+            for t, track in enumerate(self.tracks)
+            for depth in range(track.lane_count)
         )
-        self._first_lane = np.concatenate([[0], np.cumsum([t.lane_count for t in self.tracks], dtype=np.int64)])
-        # Where each lane begins and ends in its track's columns, and its starts and durations as views of them.
+        self._first_lane = np.concatenate(
+            [[0], np.cumsum([t.lane_count for t in self.tracks], dtype=np.int64)]
+        )
+        # Where each lane begins and ends in its track's columns, and its starts and durations as
+        # views of them.
         self._lo = np.empty(len(self.lanes), np.int64)
         self._hi = np.empty(len(self.lanes), np.int64)
         self._track_of = np.array([lane.track for lane in self.lanes], np.int64)
@@ -90,8 +107,11 @@ class Forest:
             done += len(track.events)
 
     @classmethod
-    def of(cls, trace: Trace, *, progress: Callable[[int], None] | None = None) -> Forest:
-        """The index over every track of a trace. `progress` is told how many events are indexed, and may raise to stop."""
+    def from_trace(cls, trace: Trace, *, progress: Callable[[int], None] | None = None) -> Forest:
+        """The index over every track of a trace.
+
+        `progress` is told how many events are indexed, and may raise to stop.
+        """
         return cls([track for _, track in trace.tracks()], progress=progress)
 
     @property
@@ -123,7 +143,9 @@ class Forest:
         return self.lane_busy(lane) if self.tracks[track].lane_count else 0
 
     def frame(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
-        """Coverage, count and dominant event of every cell of every lane: one query for the whole screen."""
+        """Coverage, count and dominant event of every cell of every lane: one query for the whole
+        screen.
+        """
         numbers = np.asarray(lanes, np.int64)
         at, over, length, sums = self._at_edges(edges, numbers)
         busy = np.diff(sums - over, axis=1)
@@ -133,16 +155,21 @@ class Forest:
         return Frame(busy, count, dominant, lane)
 
     def busy(self, edges: Int64s, lane: int) -> Int64s:
-        """Coverage of every cell of one lane: `frame(edges, [lane]).busy[0]`, without looking for what covers it."""
+        """Coverage of every cell of one lane: `frame(edges, [lane]).busy[0]`, without looking for
+        what covers it.
+        """
         _, over, _, sums = self._at_edges(edges, np.array([lane]))
         covered: Int64s = np.diff(sums[0] - over[0])
         return covered
 
     def _at_edges(self, edges: Int64s, numbers: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-        """[lane, edge]: the first event that starts at or after the edge, how far the one before it reaches past the edge,
-        how long that one is, and the durations of all before the edge."""
+        """[lane, edge]: the first event that starts at or after the edge, how far the one before it
+        reaches past the edge, how long that one is, and the durations of all before the edge.
+        """
         shape = (len(numbers), len(edges))
-        at = np.empty(shape, np.int64)  # the first event of the lane that starts at or after the edge
+        at = np.empty(
+            shape, np.int64
+        )  # the first event of the lane that starts at or after the edge
         before = np.zeros(shape, np.int64)  # the start of the one before it …
         length = np.zeros(shape, np.int64)  # … and its duration
         sums = np.zeros(shape, np.int64)
@@ -164,7 +191,8 @@ class Forest:
         return at, over, length, sums
 
     def summary(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
-        """One row for many lanes: in each cell that lane which is busiest there (the first of equals).
+        """One row for many lanes: in each cell that lane which is busiest there (the first of
+        equals).
 
         Lanes of different tracks run side by side, so their times must not be added up.
         """
@@ -182,8 +210,12 @@ class Forest:
             pick.astype(np.int32)[None, :],
         )
 
-    def _dominant(self, numbers: Int64s, at: Int64s, over: Int64s, length: Int64s, widths: Int64s) -> Int64s:
-        """The event with the longest stay in each cell: one that hangs in, one inside, or one that hangs out."""
+    def _dominant(
+        self, numbers: Int64s, at: Int64s, over: Int64s, length: Int64s, widths: Int64s
+    ) -> Int64s:
+        """The event with the longest stay in each cell: one that hangs in, one inside, or one that
+        hangs out.
+        """
         hangs_in, hangs_out = over[:, :-1] > 0, over[:, 1:] > 0
         lo, hi = at[:, :-1], at[:, 1:]
         best = np.where(hangs_in, np.minimum(over[:, :-1], widths), -1)
@@ -215,7 +247,9 @@ class Forest:
     # ── single events ────────────────────────────────────────────────────────────────────────────
 
     def step(self, lane: int, ps: int, direction: int) -> int | None:
-        """Row of the next event that starts after `ps` (direction > 0), or of the last that starts before it."""
+        """Row of the next event that starts after `ps` (direction > 0), or of the last that starts
+        before it.
+        """
         starts = self._starts[lane]
         if direction > 0:
             row = int(starts.searchsorted(ps, side="right"))
@@ -226,8 +260,13 @@ class Forest:
         return row + int(self._lo[lane])
 
 
-def _keep_longer(winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], found: Int64s, stay: Int64s) -> None:
-    """Put an event in where it stays longer. Called from the earliest candidate to the latest: ties keep the earlier."""
+def _keep_longer(
+    winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], found: Int64s, stay: Int64s
+) -> None:
+    """Put an event in where it stays longer.
+
+    Called from the earliest candidate to the latest: ties keep the earlier.
+    """
     known = best[cells]
     wins = stay > known
     winner[cells] = np.where(wins, found, winner[cells])
@@ -240,7 +279,11 @@ def _keep_longer(winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], found:
 def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _Index:
     durations = track.events.duration
     count = -(-len(durations) // wire.BLOCK)
-    before, top, longest = np.zeros(count + 1, np.int64), np.empty(count, np.uint8), np.empty(count, np.int64)
+    before, top, longest = (
+        np.zeros(count + 1, np.int64),
+        np.empty(count, np.uint8),
+        np.empty(count, np.int64),
+    )
     for lo in range(0, len(durations), _CHUNK):
         part = durations[lo : lo + _CHUNK]
         sums, rows = wire.blocks(part)
@@ -255,7 +298,10 @@ def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _
 
 
 def _sparse_table(longest: Int64s, span: int) -> Int32s:
-    """Which block has the longest of 1, 2, 4, 8 … groups, beginning at each. `span`: the most whole groups one range can hold."""
+    """Which block has the longest of 1, 2, 4, 8 … groups, beginning at each.
+
+    `span`: the most whole groups one range can hold.
+    """
     blocks = np.full((-(-len(longest) // wire.FAN), wire.FAN), np.iinfo(np.int64).min)
     blocks.reshape(-1)[: len(longest)] = longest
     groups = len(blocks)

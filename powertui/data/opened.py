@@ -1,7 +1,8 @@
 """A run as opened: what was read of it, and everything that was worked out from it so far.
 
-Screens, report, API and export ask an `Opened`; none of them reads or computes for itself, so that one question has one answer
-and is answered once. `Opened` itself knows no answers: whoever works one out keeps it here with `cached`, under a key of its own.
+Screens, report, API and export ask an `Opened`; none of them reads or computes for itself, so that
+one question has one answer and is answered once. `Opened` itself knows no answers: whoever works
+one out keeps it here with `cached`, under a key of its own.
 """
 
 from __future__ import annotations
@@ -56,14 +57,19 @@ class Profile:
         return self.opened.cached((self.index, key), make)
 
     def metadata(self, process: Process) -> Iterator[tuple[str, tuple[Stat, ...]]]:
-        """(name, stats) of everything that one plane's table of names describes: HLO protos of `/host:metadata`, say."""
+        """(name, stats) of everything that one plane's table of names describes: HLO protos of
+        `/host:metadata`, say.
+        """
         names = self.trace.names
         for index in getattr(process.source, "names", ()):
             yield names.full(index), names.stats(index)
 
 
 class EnclosingTraining(Protocol):
-    """The training that a run is a session of, as far as those below it ask. It knows its runs; they know only this of it."""
+    """The training that a run is a session of, as far as those below it ask.
+
+    It knows its runs; they know only this of it.
+    """
 
     @property
     def beside(self) -> loading.Beside:
@@ -71,15 +77,21 @@ class EnclosingTraining(Protocol):
         ...
 
     def around_ns(self, profile: Profile) -> tuple[int, int] | None:
-        """When it ran (Unix ns), for what has to meet it; None where the profile's own clock puts it elsewhere."""
+        """When it ran (Unix ns), for what has to meet it; None where the profile's own clock puts
+        it elsewhere.
+        """
         ...
 
     def placed(self, profile: Profile, found: Any, aligning: Aligning) -> Any:
-        """Power on one of its profiles, where the whole training places it surer than the profile alone."""
+        """Power on one of its profiles, where the whole training places it surer than the profile
+        alone.
+        """
         ...
 
     def by_wall(self, profile: Profile, account: Any, aligning: Aligning) -> Any:
-        """The account of one of its profiles as wall time alone knows power and epochs; None where it does not."""
+        """The account of one of its profiles as wall time alone knows power and epochs; None where
+        it does not.
+        """
         ...
 
     def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
@@ -92,7 +104,11 @@ class EnclosingTraining(Protocol):
 
 
 class Opened:
-    """One run. Reading it happens at the first question that needs it, or elsewhere: then it is handed over with `adopt`."""
+    """One run.
+
+    Reading it happens at the first question that needs it, or elsewhere: then it is handed over
+    with `adopt`.
+    """
 
     def __init__(
         self,
@@ -129,7 +145,9 @@ class Opened:
                 if self.around is None:
                     self._run = loading.load_run(self.entry, options=self.options)
                 else:
-                    self._run = loading.load_run(self.entry, options=self.options, beside=self.around.beside)
+                    self._run = loading.load_run(
+                        self.entry, options=self.options, beside=self.around.beside
+                    )
                 self.complete = True
             return self._run
 
@@ -139,7 +157,10 @@ class Opened:
         return self._run is not None
 
     def adopt(self, run: Run, *, complete: bool = True) -> None:
-        """The run as somebody else read it, perhaps only a part so far. What was worked out from the part before is let go."""
+        """The run as somebody else read it, perhaps only a part so far.
+
+        What was worked out from the part before is let go.
+        """
         with self._lock:
             self._run = run
             self.complete = complete
@@ -157,12 +178,21 @@ class Opened:
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
-        """Everything that could not be read or believed, in the run and in its traces and power logs."""
+        """Everything that could not be read or believed, in the run and in its traces and power
+        logs.
+        """
         run = self.run
-        return (*run.warnings, *(w for t in run.traces for w in t.warnings), *(w for s in run.power for w in s.warnings))
+        return (
+            *run.warnings,
+            *(w for t in run.traces for w in t.warnings),
+            *(w for s in run.power for w in s.warnings),
+        )
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What is kept under this key; made now when nobody asked before. Two threads that ask at once make it once."""
+        """What is kept under this key; made now when nobody asked before.
+
+        Two threads that ask at once make it once.
+        """
         with self._lock:
             if key in self._kept:
                 return cast(T, self._kept[key])
@@ -186,5 +216,9 @@ class Opened:
     def forget(self, *prefix: Hashable, but: Hashable = None) -> None:
         """Let go of everything whose key begins like this, but for one."""
         with self._lock:
-            for key in [k for k in self._kept if isinstance(k, tuple) and k[: len(prefix)] == prefix and k != but]:
+            for key in [
+                k
+                for k in self._kept
+                if isinstance(k, tuple) and k[: len(prefix)] == prefix and k != but
+            ]:
                 del self._kept[key]

@@ -1,14 +1,17 @@
-"""Long columns in as few bytes as hold them exactly: what a week of power and scalars takes of memory.
+"""Long columns in as few bytes as hold them exactly: what a week of power and scalars takes of
+memory.
 
-Columns are packed in pieces of `PIECE` rows, each in the smallest form that gives every value back to the bit:
+Columns are packed in pieces of `PIECE` rows, each in the smallest form that gives every value back
+to the bit:
 
     whole numbers    the differences of neighbours, less their least, in 0, 1, 2 or 4 bytes
     numbers          as they were written (245.3 is 2453 tenths), less their least, in 1, 2 or 4 bytes; else as float32;
                      else as they are
 
-A dataclass says which of its fields are kept so (`packs`). Whoever asks for one gets the array: the one that was unpacked lately,
-or it is unpacked again. Such an array cannot be written to. Whoever wants but some rows asks the column as it is kept (`kept`):
-packed or not, it answers `len`, `column[rows]` and `searchsorted`, and unpacks no more than the pieces that hold them.
+A dataclass says which of its fields are kept so (`packs`). Whoever asks for one gets the array: the
+one that was unpacked lately, or it is unpacked again. Such an array cannot be written to. Whoever
+wants but some rows asks the column as it is kept (`kept`): packed or not, it answers `len`,
+`column[rows]` and `searchsorted`, and unpacks no more than the pieces that hold them.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ import numpy.typing as npt
 
 _LONG = 1 << 14  # rows from which a column is packed
 PIECE = 1 << 14
-_SHORT = 1 << 17  # rows up to which a column is unpacked as a whole for somebody who looks at many of them
+_SHORT = (
+    1 << 17
+)  # rows up to which a column is unpacked as a whole for somebody who looks at many of them
 KEPT = 12 << 20  # bytes of unpacked columns that nobody holds any more
 _DIGITS = 6  # decimals that are tried
 _FIRST = 256  # rows that tell whether a form is worth trying
@@ -37,7 +42,9 @@ Array = npt.NDArray[Any]
 
 
 class _Deltas(NamedTuple):
-    """Row i is `first` and i times `least`, and the sum of `rest` up to there; no `rest`: all steps are alike."""
+    """Row i is `first` and i times `least`, and the sum of `rest` up to there; no `rest`: all steps
+    are alike.
+    """
 
     first: int
     least: int
@@ -71,7 +78,9 @@ class _Deltas(NamedTuple):
 
 
 class _Decimals(NamedTuple):
-    """Row i is (least + code[i]) / scale; with `gaps`, code 0 is no value and the others are one more."""
+    """Row i is (least + code[i]) / scale; with `gaps`, code 0 is no value and the others are one
+    more.
+    """
 
     least: int
     scale: float
@@ -129,7 +138,9 @@ _Piece = _Deltas | _Decimals | _Plain
 
 
 def _search(piece: _Piece, values: Array, side: Literal["left", "right"]) -> Array:
-    """Where values lie in a piece that ascends; where all its steps are alike, by the rule of three."""
+    """Where values lie in a piece that ascends; where all its steps are alike, by the rule of
+    three.
+    """
     if isinstance(piece, _Deltas):
         if piece.rest is None and piece.least > 0 and values.dtype.kind == "i":
             past = values - piece.first
@@ -159,8 +170,10 @@ class Packed:
         return sum(piece.nbytes for piece in self.pieces)
 
     def unpack(self) -> Array:
-        """The column as an array that cannot be written to; the one that was made lately, where there is one."""
-        return _LATELY.of(self)
+        """The column as an array that cannot be written to; the one that was made lately, where
+        there is one.
+        """
+        return _LATELY.unpacked(self)
 
     @overload
     def __getitem__(self, rows: int) -> Any: ...
@@ -184,7 +197,9 @@ class Packed:
         return out.reshape(asked.shape)
 
     def searchsorted(self, values: Any, side: Literal["left", "right"] = "left") -> Any:
-        """As of an array, where the column ascends: only the pieces in which values lie are looked at."""
+        """As of an array, where the column ascends: only the pieces in which values lie are looked
+        at.
+        """
         asked = np.atleast_1d(values)
         if not self.rows:
             return np.zeros(np.shape(values), np.int64)[()]
@@ -243,7 +258,9 @@ class GrowingColumn:
 
 def pack(values: Array) -> Packed:
     """A column of int64 or float64."""
-    return Packed([_pack(values[at : at + PIECE]) for at in range(0, len(values), PIECE)], values.dtype)
+    return Packed(
+        [_pack(values[at : at + PIECE]) for at in range(0, len(values), PIECE)], values.dtype
+    )
 
 
 def _pack(values: Array) -> _Piece:
@@ -316,16 +333,20 @@ def _smallest(most: int) -> np.dtype[Any] | None:
 
 
 class _Lately:
-    """Columns that are unpacked now: as long as somebody holds them, and the last `KEPT` bytes of them."""
+    """Columns that are unpacked now: as long as somebody holds them, and the last `KEPT` bytes of
+    them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a weak reference may end while it is held
-        self._arrays: weakref.WeakKeyDictionary[Packed, weakref.ref[Array]] = weakref.WeakKeyDictionary()
+        self._arrays: weakref.WeakKeyDictionary[Packed, weakref.ref[Array]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._packed: dict[int, tuple[weakref.ref[Array], Packed]] = {}
         self._held: OrderedDict[int, Array] = OrderedDict()
         self._bytes = 0
 
-    def of(self, packed: Packed) -> Array:
+    def unpacked(self, packed: Packed) -> Array:
         """The column as an array."""
         with self._lock:
             array = self.known(packed)
@@ -386,9 +407,11 @@ _LATELY = _Lately()
 
 
 def give_back() -> None:
-    """After long columns were looked at: what was unpacked for that is let go, and what was freed is handed back to the system.
+    """After long columns were looked at: what was unpacked for that is let go, and what was freed
+    is handed back to the system.
 
-    glibc keeps it, in holes: from here on it hands back at once what is large. With another C library nothing is handed back.
+    glibc keeps it, in holes: from here on it hands back at once what is large. With another C
+    library nothing is handed back.
     """
     import ctypes
 
@@ -406,8 +429,9 @@ KeptColumn = Array | Packed
 
 
 def at_once(column: KeptColumn, rows: int) -> KeptColumn:
-    """The column for somebody who looks at so many of its rows: as an array where it was unpacked lately, or where unpacking them
-    is half of unpacking it."""
+    """The column for somebody who looks at so many of its rows: as an array where it was unpacked
+    lately, or where unpacking them is half of unpacking it.
+    """
     if not isinstance(column, Packed):
         return column
     if rows > PIECE and len(column) <= _SHORT:
@@ -416,7 +440,7 @@ def at_once(column: KeptColumn, rows: int) -> KeptColumn:
     return column if known is None else known
 
 
-def of(values: Array) -> KeptColumn:
+def pack_column(values: Array) -> KeptColumn:
     """The column, packed where it is long and that saves a quarter of it."""
     if len(values) < _LONG or values.ndim != 1 or values.dtype not in (np.int64, np.float64):
         return values
@@ -436,8 +460,9 @@ _Kind = TypeVar("_Kind", bound=type)
 
 
 def packs(*names: str) -> Callable[[_Kind], _Kind]:
-    """Put over a dataclass: these of its fields keep long columns packed. What is set is an array or a packed column; what is asked
-    for is an array."""
+    """Put over a dataclass: these of its fields keep long columns packed. What is set is an array
+    or a packed column; what is asked for is an array.
+    """
 
     def decorate(kind: _Kind) -> _Kind:
         for name in names:
@@ -461,5 +486,5 @@ class _Column:
         if isinstance(value, Packed):
             value = value if len(value) >= _LONG else value.made()
         elif isinstance(value, np.ndarray):
-            value = of(value)
+            value = pack_column(value)
         instance.__dict__[self._name] = value

@@ -1,9 +1,11 @@
-"""A series that never ends, in memory that hardly grows: the newest readings as they are, older ones in blocks.
+"""A series that never ends, in memory that hardly grows: the newest readings as they are, older
+ones in blocks.
 
-A block knows the time from its first to its last reading, the lowest and highest value, their sum and number, and the number
-of gaps. Blocks of 16 readings are kept for some hours (at 1 Hz), of 64 for a day, of 256 for some days, and so on: each level
-forgets its oldest half when it is full, and by then the level above has them. Together the levels say everything that a chart,
-a minimum, a mean or a maximum needs; every reading counts exactly once.
+A block knows the time from its first to its last reading, the lowest and highest value, their sum
+and number, and the number of gaps. Blocks of 16 readings are kept for some hours (at 1 Hz), of 64
+for a day, of 256 for some days, and so on: each level forgets its oldest half when it is full, and
+by then the level above has them. Together the levels say everything that a chart, a minimum, a mean
+or a maximum needs; every reading counts exactly once.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from powertui.data.model import Floats, Int64s
 
 RAW = 4096  # readings that stay when there are twice as many
 BLOCKS = 512  # blocks of a level that stay when there are twice as many
-_FIRST, _FACTOR = 16, 4  # readings in a block of the first level, and how many of its blocks make one of the next
+_FIRST, _FACTOR = (
+    16,
+    4,
+)  # readings in a block of the first level, and how many of its blocks make one of the next
 
 
 class ReadingBlocks(NamedTuple):
@@ -31,7 +36,9 @@ class ReadingBlocks(NamedTuple):
     gaps: Int64s  # readings without one
 
     def readings(self) -> tuple[Int64s, Floats]:
-        """As many readings as there were: those of a block evenly over its time, with its mean, and its gaps behind them."""
+        """As many readings as there were: those of a block evenly over its time, with its mean, and
+        its gaps behind them.
+        """
         sizes = self.values + self.gaps
         block = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(len(block)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -89,12 +96,19 @@ class Pyramid:
     @property
     def nbytes(self) -> int:
         """Memory of all of it."""
-        return self._times.nbytes + self._watts.nbytes + sum(level.times.nbytes + level.values.nbytes for level in self._levels)
+        return (
+            self._times.nbytes
+            + self._watts.nbytes
+            + sum(level.times.nbytes + level.values.nbytes for level in self._levels)
+        )
 
     def append(self, at: int, watts: float) -> None:
         """Take one reading, later than the last; NaN is a gap."""
         if self._size == 2 * RAW:
-            self._times[:RAW], self._watts[:RAW] = self._times[RAW : 2 * RAW], self._watts[RAW : 2 * RAW]
+            self._times[:RAW], self._watts[:RAW] = (
+                self._times[RAW : 2 * RAW],
+                self._watts[RAW : 2 * RAW],
+            )
             self._dropped += RAW
             self._size = RAW
         elif self._size == len(self._times):
@@ -108,41 +122,71 @@ class Pyramid:
             self._close(0, _readings(self._times[part], self._watts[part]))
 
     def _close(self, level: int, parts: ReadingBlocks) -> None:
-        """One more block of a level, made of these parts; and of the next level where it is the last of its parts."""
+        """One more block of a level, made of these parts; and of the next level where it is the
+        last of its parts.
+        """
         if level == len(self._levels):
             self._levels.append(_Ring(BLOCKS))
         ring = self._levels[level]
         known = parts.values > 0
         low = float(parts.low[known].min()) if known.any() else np.nan
         high = float(parts.high[known].max()) if known.any() else np.nan
-        sums = (low, high, float(parts.total[known].sum()), float(parts.values.sum()), float(parts.gaps.sum()))
+        sums = (
+            low,
+            high,
+            float(parts.total[known].sum()),
+            float(parts.values.sum()),
+            float(parts.gaps.sum()),
+        )
         ring.append((int(parts.since[0]), int(parts.until[-1])), sums)
         if (ring.dropped + ring.size) % _FACTOR == 0:
             self._close(level + 1, _blocks(ring, slice(ring.size - _FACTOR, ring.size)))
 
     def pieces(self, lo: int, hi: int) -> ReadingBlocks:
-        """Everything that touches the time from lo to hi, both included, as finely as it is still known."""
+        """Everything that touches the time from lo to hi, both included, as finely as it is still
+        known.
+        """
         first, last = np.searchsorted(self.times, [lo, hi + 1])
         found = [_readings(self.times[first:last], self.watts[first:last])]
         size, below = _FIRST, self._dropped  # readings before this one are in blocks
         for ring in self._levels:
             if not below or (self._size and lo >= self._times[0]):
                 break
-            rows = below // size - ring.dropped  # the blocks that end before what is known more finely
+            rows = (
+                below // size - ring.dropped
+            )  # the blocks that end before what is known more finely
             first = int(np.searchsorted(ring.times[1, :rows], lo))
             last = int(np.searchsorted(ring.times[0, :rows], hi + 1))
             found.insert(0, _blocks(ring, slice(first, max(first, last))))
             below, size = ring.dropped * size, size * _FACTOR
-        return found[0] if len(found) == 1 else ReadingBlocks(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        return (
+            found[0]
+            if len(found) == 1
+            else ReadingBlocks(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        )
 
 
 def _readings(times: Int64s, watts: Floats) -> ReadingBlocks:
     gaps = np.isnan(watts)
-    return ReadingBlocks(times, times, watts, watts, np.where(gaps, 0.0, watts), (~gaps).astype(np.int64), gaps.astype(np.int64))
+    return ReadingBlocks(
+        times,
+        times,
+        watts,
+        watts,
+        np.where(gaps, 0.0, watts),
+        (~gaps).astype(np.int64),
+        gaps.astype(np.int64),
+    )
 
 
 def _blocks(ring: _Ring, rows: slice) -> ReadingBlocks:
     times, values = ring.times[:, rows], ring.values[:, rows]
     return ReadingBlocks(
-        times[0], times[1], values[0], values[1], values[2], values[3].astype(np.int64), values[4].astype(np.int64)
+        times[0],
+        times[1],
+        values[0],
+        values[1],
+        values[2],
+        values[3].astype(np.int64),
+        values[4].astype(np.int64),
     )

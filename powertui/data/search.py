@@ -1,7 +1,8 @@
-"""Find events by name: text or regular expression, over all names of a trace, hits in the order of time.
+"""Find events by name: text or regular expression, over all names of a trace, hits in the order of
+time.
 
-Names are looked through many at a time, as bytes; only a regular expression asks each name, in one call for thousands.
-Events are chosen by a table of names.
+Names are looked through many at a time, as bytes; only a regular expression asks each name, in one
+call for thousands. Events are chosen by a table of names.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """All events whose name matches. 4 bytes each (8 beyond four billion events): positions only."""
+    """All events whose name matches.
+
+    4 bytes each (8 beyond four billion events): positions only.
+    """
 
     pattern: str
     regex: bool
@@ -60,7 +64,9 @@ class Hits:
         if not len(self):
             return None
         # Without an event, hits that start at `ps` itself count as ahead in both directions.
-        place = (ps, track, row) if row >= 0 else (ps, -1, -1) if direction > 0 else (ps, 1 << 60, 0)
+        place = (
+            (ps, track, row) if row >= 0 else (ps, -1, -1) if direction > 0 else (ps, 1 << 60, 0)
+        )
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -74,16 +80,27 @@ class Hits:
 
 
 def compile_pattern(pattern: str, regex: bool) -> re.Pattern[str]:
-    """Case matters only when the pattern has a capital letter. A broken regex is a UsageError that says where."""
+    """Case matters only when the pattern has a capital letter.
+
+    A broken regex is a UsageError that says where.
+    """
     flags = 0 if any(char.isupper() for char in pattern) else re.IGNORECASE
     try:
         return re.compile(pattern if regex else re.escape(pattern), flags)
     except re.error as error:
-        raise UsageError(f"not a regular expression: {error}", hint="Search for plain text, or put \\ before ( [ * + ? .") from None
+        raise UsageError(
+            f"not a regular expression: {error}",
+            hint="Search for plain text, or put \\ before ( [ * + ? .",
+        ) from None
 
 
-def find(trace: Trace, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered) -> Hits:
-    """Every event of the trace whose recorded or displayed name matches. `check` may raise to break it off."""
+def find(
+    trace: Trace, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered
+) -> Hits:
+    """Every event of the trace whose recorded or displayed name matches.
+
+    `check` may raise to break it off.
+    """
     wanted = compile_pattern(pattern, regex)
     names = trace.names
     match = np.zeros(len(names), np.bool_)

@@ -1,11 +1,12 @@
 """The one shape of an answer: a `Result` of tables, facts, chart series and notes.
 
-A tool, the energy module, a list of runs: whoever answers a question builds a `Result` out of columns. The writers
-(text, JSON, CSV, Markdown, DataFrame), the table on screen and the clipboard are made for `Result` and know no tool: a new tool
-needs none of them.
+A tool, the energy module, a list of runs: whoever answers a question builds a `Result` out of
+columns. The writers (text, JSON, CSV, Markdown, DataFrame), the table on screen and the clipboard
+are made for `Result` and know no tool: a new tool needs none of them.
 
-Values stay as numpy holds them: times are int64 picoseconds, joules and watts float64. Only a row that somebody looks at becomes
-text. What is unknown is missing (`Column.present`, NaN, an empty text), never 0.
+Values stay as numpy holds them: times are int64 picoseconds, joules and watts float64. Only a row
+that somebody looks at becomes text. What is unknown is missing (`Column.present`, NaN, an empty
+text), never 0.
 """
 
 from __future__ import annotations
@@ -37,18 +38,31 @@ Value: TypeAlias = "str | int | float | bool | None"
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column. `id` is its stable name in JSON, CSV and DataFrames, where times are seconds: ids of times end in `_s`."""
+    """One column.
+
+    `id` is its stable name in JSON, CSV and DataFrames, where times are seconds: ids of times end
+    in `_s`.
+    """
 
     id: str
     label: str  # what stands above it for a person
     kind: ColumnKind
     values: Sequence[Any] | npt.NDArray[Any]  # texts may be looked up as they are asked for
-    unit: str = ""  # of a number: "W", "J", "B"; of a time as programs read it: "us", "ms", else s; of a share: "%", else 0 to 1
-    present: Bools | None = None  # None: every row has a value (NaN and empty texts are missing all the same)
-    weight: int = 1  # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
-    head: str = ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
+    # of a number: "W", "J", "B"; of a time as programs read it: "us", "ms", else s; of a share:
+    # "%", else 0 to 1
+    unit: str = ""
+    present: Bools | None = (
+        None  # None: every row has a value (NaN and empty texts are missing all the same)
+    )
+    # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
+    weight: int = 1
+    head: str = (
+        ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
+    )
     signed: bool = False  # a difference: a person reads its plus sign, too
-    ranks: Floats | None = None  # of words that do not sort by their letters: what their rows sort by; NaN is missing
+    ranks: Floats | None = (
+        None  # of words that do not sort by their letters: what their rows sort by; NaN is missing
+    )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -60,11 +74,18 @@ class Column:
 
     @cached_property
     def unknown(self) -> bool:
-        """Whether not one row has a value, as far as the column itself tells without looking at texts."""
+        """Whether not one row has a value, as far as the column itself tells without looking at
+        texts.
+        """
         if self.present is not None:
             return not self.present.any()
         values = self.values
-        return isinstance(values, np.ndarray) and values.dtype.kind == "f" and bool(len(values)) and bool(np.isnan(values).all())
+        return (
+            isinstance(values, np.ndarray)
+            and values.dtype.kind == "f"
+            and bool(len(values))
+            and bool(np.isnan(values).all())
+        )
 
     def value(self, row: int) -> Value:
         """One value as Python has it, times still in ps; None where nothing is known."""
@@ -80,10 +101,17 @@ class Column:
         return float(found) if self.kind in ("number", "share") else int(found)
 
     def text(self, row: int) -> str:
-        """One value as a person reads it; "" where nothing is known. Text from files still needs `plain`."""
+        """One value as a person reads it; "" where nothing is known.
+
+        Text from files still needs `plain`.
+        """
         value = self.value(row)
         words = shown(value, self.kind, self.unit)
-        return f"+{words}" if self.signed and not isinstance(value, str | None) and value > 0 else words
+        return (
+            f"+{words}"
+            if self.signed and not isinstance(value, str | None) and value > 0
+            else words
+        )
 
     def exported(self, row: int) -> Value:
         """One value as a program reads it: times in seconds, unless the column says otherwise."""
@@ -112,13 +140,18 @@ class Column:
         return out
 
     def order(self, descending: bool) -> Int64s:
-        """Rows in the order of this column. Equal rows keep theirs; missing values come last either way."""
+        """Rows in the order of this column.
+
+        Equal rows keep theirs; missing values come last either way.
+        """
         keys: npt.NDArray[Any]
         if self.ranks is not None:
             keys, missing = self.ranks, np.isnan(self.ranks)
         elif self.kind == "text":
             texts = [str(self.values[i] or "").lower() for i in range(len(self.values))]
-            _, keys = np.unique(np.array(texts, dtype=object) if texts else np.empty(0, object), return_inverse=True)
+            _, keys = np.unique(
+                np.array(texts, dtype=object) if texts else np.empty(0, object), return_inverse=True
+            )
             missing = np.array([not text for text in texts], np.bool_)
         else:
             keys = np.asarray(self.values)
@@ -135,9 +168,18 @@ class Column:
 
     def take(self, rows: Int64s) -> Column:
         """Only these rows, in this order."""
-        values: Any = self.values[rows] if isinstance(self.values, np.ndarray) else [self.values[i] for i in rows.tolist()]
+        values: Any = (
+            self.values[rows]
+            if isinstance(self.values, np.ndarray)
+            else [self.values[i] for i in rows.tolist()]
+        )
         present = None if self.present is None else self.present[rows]
-        return replace(self, values=values, present=present, ranks=None if self.ranks is None else self.ranks[rows])
+        return replace(
+            self,
+            values=values,
+            present=present,
+            ranks=None if self.ranks is None else self.ranks[rows],
+        )
 
 
 def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
@@ -175,7 +217,9 @@ def ps_of(unit: str) -> int:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a row lies: which run and host, which stretch of time (ps on the trace's clock), which event. None: not known."""
+    """Where a row lies: which run and host, which stretch of time (ps on the trace's clock), which
+    event. None: not known.
+    """
 
     run: str = ""
     host: int | None = None  # index of the trace
@@ -197,7 +241,9 @@ def nowhere(_row: int) -> Place | None:
 
 @dataclass(frozen=True, eq=False)
 class TablePart:
-    """Some rows of a table that are looked at by themselves: what ran on devices, what ran on the host."""
+    """Some rows of a table that are looked at by themselves: what ran on devices, what ran on the
+    host.
+    """
 
     label: str
     keep: Callable[[CancelCheck], Bools]
@@ -205,16 +251,23 @@ class TablePart:
 
 @dataclass(frozen=True, eq=False)
 class Quick:
-    """For tables of a million rows whose texts are looked up one by one: the same answers without looking at each text."""
+    """For tables of a million rows whose texts are looked up one by one: the same answers without
+    looking at each text.
+    """
 
     order: Callable[[str, bool, CancelCheck], Int64s]  # all rows by a column
     matching: Callable[[str, CancelCheck], Bools]  # which rows hold a text
-    find: Callable[[tuple[Value, ...], Int64s], int]  # where among these rows the one with this key stands; -1
+    find: Callable[
+        [tuple[Value, ...], Int64s], int
+    ]  # where among these rows the one with this key stands; -1
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of the same length. `place(row)` says where a row lies; `order` is how the rows are sorted as they come."""
+    """Columns of the same length.
+
+    `place(row)` says where a row lies; `order` is how the rows are sorted as they come.
+    """
 
     id: str
     title: str
@@ -222,16 +275,26 @@ class Table:
     place: Callable[[int], Place | None] = nowhere
     order: tuple[str, bool] | None = None  # (column id, descending)
     empty: str = ""  # what to say when there is no row, and what would help
-    key: tuple[str, ...] = ()  # columns that tell a row from all others: it is found again in another window's table by them
+    key: tuple[
+        str, ...
+    ] = ()  # columns that tell a row from all others: it is found again in another window's table by them
     noun: str = "row"  # what a row is, in the singular
     summary: str = ""  # beside the count of rows: what all of them come to
     kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after
     quick: Quick | None = None
-    parts: tuple[TablePart, ...] = ()  # what is shown by itself, the first to begin with; none: all rows together
-    wrappers: Callable[[CancelCheck], Bools] | None = None  # rows that only hold others: left out until they are asked for
-    total: Callable[[Int64s], Mapping[str, Value]] | None = None  # what some rows come to, by column
+    parts: tuple[
+        TablePart, ...
+    ] = ()  # what is shown by itself, the first to begin with; none: all rows together
+    wrappers: Callable[[CancelCheck], Bools] | None = (
+        None  # rows that only hold others: left out until they are asked for
+    )
+    total: Callable[[Int64s], Mapping[str, Value]] | None = (
+        None  # what some rows come to, by column
+    )
     layer: bool = False  # the names are paths: rows can be put together by all but the last part
-    within: Int64s | None = None  # the row that each row lies in, -1 for those at the top: one level
+    within: Int64s | None = (
+        None  # the row that each row lies in, -1 for those at the top: one level
+    )
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -254,7 +317,11 @@ class Table:
 
     def rows_by(self, id: str, descending: bool, check: CancelCheck = unhindered) -> Int64s:
         """All rows in the order of one column. `check` may raise to break it off."""
-        return self.quick.order(id, descending, check) if self.quick is not None else self[id].order(descending)
+        return (
+            self.quick.order(id, descending, check)
+            if self.quick is not None
+            else self[id].order(descending)
+        )
 
     def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
         """Which rows hold this text in one of their words, in any case."""
@@ -265,7 +332,10 @@ class Table:
         for column in self.columns:
             if wanted and column.kind == "text":
                 check()
-                keep |= np.array([wanted in str(column.values[i] or "").lower() for i in range(len(column))], np.bool_)
+                keep |= np.array(
+                    [wanted in str(column.values[i] or "").lower() for i in range(len(column))],
+                    np.bool_,
+                )
         return keep
 
     def key_of(self, row: int) -> tuple[Value, ...]:
@@ -278,17 +348,26 @@ class Table:
             return -1
         if self.quick is not None:
             return self.quick.find(key, rows)
-        return next((place for place, row in enumerate(rows.tolist()) if self.key_of(row) == key), -1)
+        return next(
+            (place for place, row in enumerate(rows.tolist()) if self.key_of(row) == key), -1
+        )
 
     def take(self, rows: Int64s) -> Table:
         """Only these rows, in this order; they still know their places."""
         kept = np.asarray(rows, np.int64)
         place, work, total = self.place, self.kind_of_work, self.total
         return replace(
-            self, columns=tuple(column.take(kept) for column in self.columns), place=lambda row: place(int(kept[row])), order=None,
-            kind_of_work=None if work is None else lambda row: work(int(kept[row])), quick=None, parts=(), wrappers=None,
-            within=None, total=None if total is None else lambda rows: total(kept[rows]),
-        )  # fmt: skip
+            self,
+            columns=tuple(column.take(kept) for column in self.columns),
+            place=lambda row: place(int(kept[row])),
+            order=None,
+            kind_of_work=None if work is None else lambda row: work(int(kept[row])),
+            quick=None,
+            parts=(),
+            wrappers=None,
+            within=None,
+            total=None if total is None else lambda rows: total(kept[rows]),
+        )
 
 
 @dataclass(frozen=True)
@@ -307,7 +386,11 @@ class Fact:
 
     def exported(self) -> tuple[Value, Value, Value]:
         """The value and its interval as a program reads them: times in seconds."""
-        return _exported(self.value, self.kind), _exported(self.lo, self.kind), _exported(self.hi, self.kind)
+        return (
+            _exported(self.value, self.kind),
+            _exported(self.lo, self.kind),
+            _exported(self.hi, self.kind),
+        )
 
     @property
     def exported_unit(self) -> str:
@@ -320,7 +403,10 @@ class Fact:
             return self.why or "unknown"
         words = shown(self.value, self.kind, self.unit)
         if self.lo is not None and self.hi is not None:
-            words += f" ({shown(self.lo, self.kind, self.unit)} to {shown(self.hi, self.kind, self.unit)})"
+            words += (
+                f" ({shown(self.lo, self.kind, self.unit)} to "
+                f"{shown(self.hi, self.kind, self.unit)})"
+            )
         return words
 
 
@@ -397,24 +483,56 @@ def plural(noun: str, count: int) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeou" else f"{noun}s"
 
 
-def text_column(id: str, label: str, values: Iterable[str | None], *, weight: int = 1, ranks: Floats | None = None) -> Column:
+def text_column(
+    id: str,
+    label: str,
+    values: Iterable[str | None],
+    *,
+    weight: int = 1,
+    ranks: Floats | None = None,
+) -> Column:
     """A column of words."""
     return Column(id, label, "text", [value or "" for value in values], weight=weight, ranks=ranks)
 
 
 def optional(
-    id: str, label: str, kind: ColumnKind, values: Iterable[int | float | None], *, unit: str = "", weight: int = 1
+    id: str,
+    label: str,
+    kind: ColumnKind,
+    values: Iterable[int | float | None],
+    *,
+    unit: str = "",
+    weight: int = 1,
 ) -> Column:
     """A column of numbers of which some are not known."""
     found = list(values)
     present = np.array([value is not None for value in found], np.bool_)
     if kind in ("number", "share"):
-        return Column(id, label, kind, np.array([np.nan if v is None else v for v in found], np.float64), unit, present, weight)
-    return Column(id, label, kind, np.array([0 if v is None else v for v in found], np.int64), unit, present, weight)
+        return Column(
+            id,
+            label,
+            kind,
+            np.array([np.nan if v is None else v for v in found], np.float64),
+            unit,
+            present,
+            weight,
+        )
+    return Column(
+        id,
+        label,
+        kind,
+        np.array([0 if v is None else v for v in found], np.int64),
+        unit,
+        present,
+        weight,
+    )
 
 
 def stacked(tables: Sequence[Table]) -> Table:
-    """Tables with the same columns, one below the other. A column that some of them lack is missing there."""
+    """Tables with the same columns, one below the other.
+
+    A column that some of them lack is missing there.
+    """
     first = max(tables, key=lambda table: len(table.columns))
     counts = [len(table) for table in tables]
     starts = np.cumsum([0, *counts])
@@ -424,16 +542,30 @@ def stacked(tables: Sequence[Table]) -> Table:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return tables[at].place(row - int(starts[at]))
 
-    return replace(first, columns=columns, place=place, order=None, kind_of_work=None, quick=None, within=None)
+    return replace(
+        first, columns=columns, place=place, order=None, kind_of_work=None, quick=None, within=None
+    )
 
 
 def _stacked(column: Column, tables: Sequence[Table]) -> Column:
     parts = [next((c for c in table.columns if c.id == column.id), None) for table in tables]
     values = [
-        value for part, table in zip(parts, tables, strict=True)
-        for value in ([part.value(row) for row in range(len(part))] if part is not None else [None] * len(table))
-    ]  # fmt: skip
+        value
+        for part, table in zip(parts, tables, strict=True)
+        for value in (
+            [part.value(row) for row in range(len(part))]
+            if part is not None
+            else [None] * len(table)
+        )
+    ]
     if column.kind == "text":
-        return text_column(column.id, column.label, [None if v is None else str(v) for v in values], weight=column.weight)
+        return text_column(
+            column.id,
+            column.label,
+            [None if v is None else str(v) for v in values],
+            weight=column.weight,
+        )
     numbers = [None if v is None or isinstance(v, str) else v for v in values]
-    return optional(column.id, column.label, column.kind, numbers, unit=column.unit, weight=column.weight)
+    return optional(
+        column.id, column.label, column.kind, numbers, unit=column.unit, weight=column.weight
+    )

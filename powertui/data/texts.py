@@ -1,6 +1,8 @@
-"""Many short texts end to end in one array of bytes: looked through, compared and sorted without a step of Python for each.
+"""Many short texts end to end in one array of bytes: looked through, compared and sorted without a
+step of Python for each.
 
-Names of events are UTF-8. Where one of a batch is not ASCII, the batch is taken apart into Python's own texts: rare, and exact.
+Names of events are UTF-8. Where one of a batch is not ASCII, the batch is taken apart into Python's
+own texts: rare, and exact.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, Names, Stat, UInt8s, UInt64s
 
-BATCH = 4096  # names looked at together: what they take stays in the processor's cache, and a person who gave up is heard soon
+# names looked at together: what they take stays in the processor's cache, and a person who gave up
+# is heard soon
+BATCH = 4096
 
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[ord("A") : ord("Z") + 1] += 32
@@ -35,7 +39,7 @@ class Texts:
     start: Int64s
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Texts:
+    def from_strings(cls, texts: Sequence[str]) -> Texts:
         """Python's texts as bytes."""
         encoded = [text.encode("utf-8", "replace") for text in texts]
         sizes = np.fromiter(map(len, encoded), np.int64, len(encoded))
@@ -92,7 +96,9 @@ class Texts:
             there &= self.data[offset : offset + room] == part[offset]
         at = np.flatnonzero(there)
         which = np.searchsorted(self.start, at, side="right") - 1
-        out[which[at + len(part) <= self.start[which + 1]]] = True  # not those that run on into the next text
+        out[which[at + len(part) <= self.start[which + 1]]] = (
+            True  # not those that run on into the next text
+        )
         return out
 
     def among(self, wanted: Collection[str]) -> Bools:
@@ -106,7 +112,11 @@ class Texts:
 
     def match(self, pattern: re.Pattern[str]) -> Bools:
         """In which the pattern is found."""
-        return np.fromiter((found is not None for found in map(pattern.search, self.strings())), np.bool_, len(self))
+        return np.fromiter(
+            (found is not None for found in map(pattern.search, self.strings())),
+            np.bool_,
+            len(self),
+        )
 
     def begin(self, prefix: bytes, *, whole: bool = False) -> Bools:
         """Which begin with these bytes; `whole`: which are these bytes."""
@@ -121,16 +131,23 @@ class Texts:
         """At most so many bytes of each."""
         if not len(self) or int(np.diff(self.start).max()) <= size:
             return self
-        return Texts.gathered(self.data, self.start[:-1], np.minimum(self.start[1:], self.start[:-1] + size))
+        return Texts.gathered(
+            self.data, self.start[:-1], np.minimum(self.start[1:], self.start[:-1] + size)
+        )
 
     def marks(self) -> UInt64s:
-        """A number for each that equal texts share. Others may share it too: whoever must know compares the texts."""
+        """A number for each that equal texts share.
+
+        Others may share it too: whoever must know compares the texts.
+        """
         count = -(-np.diff(self.start) // 8)
         first = np.cumsum(count) - count
         turn = np.arange(int(count.sum())) - np.repeat(first, count)
         word = self._words(np.repeat(np.arange(len(self)), count), 8 * turn)
         word ^= word >> np.uint64(31)
-        word *= (turn.astype(np.uint64) << np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD6E8FEB86659FD93)
+        word *= (turn.astype(np.uint64) << np.uint64(1)) * np.uint64(
+            0x9E3779B97F4A7C15
+        ) + np.uint64(0xD6E8FEB86659FD93)
         word ^= word >> np.uint64(29)
         total = np.zeros(len(word) + 1, np.uint64)
         np.cumsum(word, out=total[1:])
@@ -138,9 +155,13 @@ class Texts:
         return marks
 
     def _words(self, rows: Int64s, at: Int64s | int) -> UInt64s:
-        """Eight bytes of each of these texts from byte `at` on, as numbers that sort as the bytes do; zeros behind the end."""
+        """Eight bytes of each of these texts from byte `at` on, as numbers that sort as the bytes
+        do; zeros behind the end.
+        """
         padded = np.concatenate((self.data, np.zeros(8, np.uint8)))
-        every = np.ndarray((len(self.data) + 1,), ">u8", padded, 0, (1,))  # the eight bytes from each byte on
+        every = np.ndarray(
+            (len(self.data) + 1,), ">u8", padded, 0, (1,)
+        )  # the eight bytes from each byte on
         place = self.start[rows] + at
         left = np.clip(self.start[rows + 1] - place, 0, 8)
         word: UInt64s = every[np.minimum(place, len(self.data))].astype(np.uint64)
@@ -151,15 +172,23 @@ class Texts:
         return word
 
     def ranks(self, groups: Int64s | None = None, check: CancelCheck = unhindered) -> Int64s:
-        """Where each stands when sorted group by group (numbers that ascend), in each by its bytes. Equal ones stand together."""
+        """Where each stands when sorted group by group (numbers that ascend), in each by its bytes.
+
+        Equal ones stand together.
+        """
         count = len(self)
         order = np.arange(count) if groups is None else np.argsort(groups, kind="stable")
-        new = np.zeros(count, np.bool_)  # at each place in the order: whether another text begins here
+        new = np.zeros(
+            count, np.bool_
+        )  # at each place in the order: whether another text begins here
         new[:1] = True
         if groups is not None:
             new[1:] = np.diff(groups[order]) != 0
         sizes = np.diff(self.start)
-        place, at = np.arange(count), 0  # what is still tied, and the byte from which it is compared next
+        place, at = (
+            np.arange(count),
+            0,
+        )  # what is still tied, and the byte from which it is compared next
         while True:
             rows = order[place]
             tied = np.cumsum(new[place]) - 1
@@ -187,8 +216,12 @@ def _starts(sizes: Int64s) -> Int64s:
     return start
 
 
-def batches(names: Names, indices: Int64s, check: CancelCheck = unhindered) -> Iterator[tuple[slice, Texts, Texts]]:
-    """(which of the indices, their full names, their own short ones where they have one), a batch at a time."""
+def batches(
+    names: Names, indices: Int64s, check: CancelCheck = unhindered
+) -> Iterator[tuple[slice, Texts, Texts]]:
+    """(which of the indices, their full names, their own short ones where they have one), a batch
+    at a time.
+    """
     for at in range(0, len(indices), BATCH):
         check()
         some = indices[at : at + BATCH]
@@ -201,13 +234,22 @@ def displayed(names: Names, indices: Int64s, check: CancelCheck = unhindered) ->
     for _, full, display in batches(names, indices, check):
         if len(display.data):
             own = np.diff(display.start) > 0
-            full = Texts.joined((full, display)).take(np.arange(len(full)) + np.where(own, len(full), 0))
+            full = Texts.joined((full, display)).take(
+                np.arange(len(full)) + np.where(own, len(full), 0)
+            )
         pieces.append(full)
     return Texts.joined(pieces)
 
 
-def matching(names: Names, test: Callable[[Texts], Bools], indices: Int64s | None = None, check: CancelCheck = unhindered) -> Bools:
-    """Which of these names (all by default) pass, by their full name or by the one that is displayed."""
+def matching(
+    names: Names,
+    test: Callable[[Texts], Bools],
+    indices: Int64s | None = None,
+    check: CancelCheck = unhindered,
+) -> Bools:
+    """Which of these names (all by default) pass, by their full name or by the one that is
+    displayed.
+    """
     chosen = np.arange(len(names)) if indices is None else indices
     out = np.zeros(len(chosen), np.bool_)
     for rows, full, display in batches(names, chosen, check):
@@ -258,4 +300,4 @@ class NoNames:
 
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
         """None."""
-        return Texts.of(())
+        return Texts.from_strings(())

@@ -1,12 +1,20 @@
-"""PyTorch's operators, by whatever name they stand: `aten::mm`, `MmBackward0`, or that behind `autograd::engine::…:`."""
+"""PyTorch's operators, by whatever name they stand: `aten::mm`, `MmBackward0`, or that behind
+`autograd::engine::…:`.
+"""
 
 from __future__ import annotations
 
 import re
 
-_NAME = re.compile(r"^(?:autograd::engine::evaluate_function: )?(?:(?:aten|prims)::(?P<op>\w+)|(?P<grad>[A-Z]\w*)Backward\d*)$")
+_NAME = re.compile(
+    r"^(?:autograd::engine::evaluate_function: "
+    r")?(?:(?:aten|prims)::(?P<op>\w+)|(?P<grad>[A-Z]\w*)Backward\d*)$"
+)
 _KINDS = {
-    "matmul": "mm bmm addmm baddbmm linear scaledmm mv addmv addbmm tensordot dot vdot inner outer ger addr einsum intmm",
+    "matmul": (
+        "mm bmm addmm baddbmm linear scaledmm mv addmv addbmm tensordot dot vdot inner "
+        "outer ger addr einsum intmm"
+    ),
     "memory": """
         t view unsafeview asstrided transpose permute expand expandas reshape reshapealias contiguous clone copy to tocopy detach
         empty emptylike emptystrided newempty newzeros zeros zeroslike resize squeeze unsqueeze narrow select slice cat stack
@@ -29,11 +37,15 @@ _KINDS = {
     "runtime": "resulttype stride size",
 }
 _BY_KEY = {key: kind for kind, keys in _KINDS.items() for key in keys.split()}
-_DRESS = re.compile("_|backward$")  # what forward, backward and in-place forms of one operator differ in
+_DRESS = re.compile(
+    "_|backward$"
+)  # what forward, backward and in-place forms of one operator differ in
 
 
 def operator(name: str) -> str:
-    """The operator that a name stands for, without its namespace and its wrapping; "" for what is none."""
+    """The operator that a name stands for, without its namespace and its wrapping; "" for what is
+    none.
+    """
     match = _NAME.match(name)
     return (match["op"] or match["grad"]) if match else ""
 

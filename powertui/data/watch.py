@@ -1,9 +1,12 @@
-"""Following a run while it trains: epochs and losses as they are logged, profiles as they are written.
+"""Following a run while it trains: epochs and losses as they are logged, profiles as they are
+written.
 
-A logdir often holds many old runs. What counts is what moves: a tfevents file that is new, that grows, or that was
-written to just before; a profile that was not there when the watch began. Old runs stay silent.
+A logdir often holds many old runs. What counts is what moves: a tfevents file that is new, that
+grows, or that was written to just before; a profile that was not there when the watch began. Old
+runs stay silent.
 
-`Watch.poll` reads what came since the last call and may take a while on a large tree: call it from a thread.
+`Watch.poll` reads what came since the last call and may take a while on a large tree: call it from
+a thread.
 """
 
 from __future__ import annotations
@@ -31,9 +34,13 @@ class FinishedEpoch:
     """One epoch that has ended, by the wall clock of the machine that trains."""
 
     number: int
-    begin_ns: int | None  # the end of the epoch before, or the start of training; None when it is not known
+    begin_ns: (
+        int | None
+    )  # the end of the epoch before, or the start of training; None when it is not known
     end_ns: int
-    scalars: tuple[tuple[str, float], ...]  # ("loss", 0.41), ("accuracy", 0.83): as logged, without "epoch_"
+    scalars: tuple[
+        tuple[str, float], ...
+    ]  # ("loss", 0.41), ("accuracy", 0.83): as logged, without "epoch_"
 
 
 @dataclass
@@ -42,7 +49,9 @@ class News:
 
     epochs: list[FinishedEpoch] = field(default_factory=list)
     profiles: list[RunEntry] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # for a person: what is followed, what cannot be read
+    notes: list[str] = field(
+        default_factory=list
+    )  # for a person: what is followed, what cannot be read
     scalars: list[tfevents.Scalar] = field(default_factory=list)  # all that came
 
     def __bool__(self) -> bool:
@@ -50,7 +59,9 @@ class News:
 
 
 def changed(run: Run) -> bool:
-    """Whether a profile of this run is another now than the one that was read: cut, rewritten, replaced or deleted."""
+    """Whether a profile of this run is another now than the one that was read: cut, rewritten,
+    replaced or deleted.
+    """
     return any(stored.changed(trace.path, trace.stamp) for trace in run.traces)
 
 
@@ -62,7 +73,9 @@ class Watch:
         self.latest: dict[tuple[str, str], tfevents.Scalar] = {}  # (group, tag) → its last value
         self._tails: dict[str, tfevents.Tail] = {}
         self._sizes: dict[str, int] | None = None  # of the files that are not followed (yet)
-        self._known: set[str] | None = None  # profiles that were there from the start, and those announced
+        self._known: set[str] | None = (
+            None  # profiles that were there from the start, and those announced
+        )
         self._growing: dict[str, int] = {}  # new profiles by path: their size at the last look
         self._epochs: dict[int, FinishedEpoch] = {}
         self._unreadable: set[str] = set()
@@ -92,10 +105,16 @@ class Watch:
             if file.kind != "scalars" or file.path in self._tails:
                 continue
             before = self._sizes.get(file.path)
-            moves = _age(file.path, time.time()) < FRESH_S if first else before is None or file.size != before
+            moves = (
+                _age(file.path, time.time()) < FRESH_S
+                if first
+                else before is None or file.size != before
+            )
             if moves:
                 self._tails[file.path] = tfevents.Tail(file.path, file.group)
-                news.notes.append(f"following {Path(file.path).name}" + (f" ({file.group})" if file.group else ""))
+                news.notes.append(
+                    f"following {Path(file.path).name}" + (f" ({file.group})" if file.group else "")
+                )
             else:
                 self._sizes[file.path] = file.size
 
@@ -121,7 +140,10 @@ class Watch:
                 news.epochs.append(epoch)
 
     def _epoch(self, number: int) -> FinishedEpoch | None:
-        """Everything that was logged for one epoch, validation too. Where a run began anew, its newest file counts."""
+        """Everything that was logged for one epoch, validation too.
+
+        Where a run began anew, its newest file counts.
+        """
         scalars: dict[str, tuple[int, float]] = {}
         ends: list[tuple[int, int | None]] = []
         for tail in self._tails.values():
@@ -138,7 +160,9 @@ class Watch:
                     wall = int(series.wall_ns[rows[-1]])
                     name = "val_" * validates + series.tag.removeprefix(_EPOCH)
                     scalars[name] = max(
-                        scalars.get(name, (0, 0.0)), (wall, float(series.values[rows[-1]])), key=lambda pair: pair[0]
+                        scalars.get(name, (0, 0.0)),
+                        (wall, float(series.values[rows[-1]])),
+                        key=lambda pair: pair[0],
                     )
                     walls.append(wall)
             if walls and not validates:
@@ -148,10 +172,14 @@ class Watch:
             return None
         end, begin = max(ends, key=lambda pair: pair[0])
         known = begin if begin is not None and begin < end else None
-        return FinishedEpoch(number, known, end, tuple((name, value) for name, (_, value) in scalars.items()))
+        return FinishedEpoch(
+            number, known, end, tuple((name, value) for name, (_, value) in scalars.items())
+        )
 
     def _profiles(self, runs: tuple[RunEntry, ...], news: News) -> None:
-        """Announce a profile once it has stopped growing: it is written in one go, and takes its time."""
+        """Announce a profile once it has stopped growing: it is written in one go, and takes its
+        time.
+        """
         here = {run.path: run for run in runs if run.profiles}
         if self._known is None:
             self._known = set(here)

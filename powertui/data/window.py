@@ -11,11 +11,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Bools, Epochs, Events, Int64s, PowerOnTrace, Process, Steps, Trace, Track
+from powertui.data.model import (
+    Bools,
+    Epochs,
+    Events,
+    Int64s,
+    PowerOnTrace,
+    Process,
+    Steps,
+    Trace,
+    Track,
+)
 
 
 def touches(start: Int64s, end: Int64s, lo: int, hi: int) -> Bools:
-    """Which stretches belong to [lo, hi): those that overlap it, and those without length that lie in it.
+    """Which stretches belong to [lo, hi): those that overlap it, and those without length that lie
+    in it.
 
     The one rule for windows. What belongs to one counts by its part inside.
     """
@@ -24,7 +35,9 @@ def touches(start: Int64s, end: Int64s, lo: int, hi: int) -> Bools:
 
 
 def lane_rows(lane: Events, lo: int, hi: int) -> tuple[int, int]:
-    """Rows [first, last) of a lane that belong to [lo, hi): the same rule where nothing overlaps and all is in order."""
+    """Rows [first, last) of a lane that belong to [lo, hi): the same rule where nothing overlaps
+    and all is in order.
+    """
     first, last = (int(row) for row in lane.start.searchsorted([lo, hi]))
     if first > 0 and int(lane.start[first - 1] + lane.duration[first - 1]) > lo:
         first -= 1
@@ -57,7 +70,10 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """[lo, hi) of a trace. An event belongs to it when it overlaps it, or lies in it without length; it is not cut off."""
+    """[lo, hi) of a trace.
+
+    An event belongs to it when it overlaps it, or lies in it without length; it is not cut off.
+    """
 
     trace: Trace
     lo: int
@@ -86,7 +102,10 @@ class Window:
         """Whether an event lies across one of its ends."""
         for cut in self.cuts(derived=False):
             events = cut.events
-            if int(events.start[0]) < self.lo or int(events.start[-1] + events.duration[-1]) > self.hi:
+            if (
+                int(events.start[0]) < self.lo
+                or int(events.start[-1] + events.duration[-1]) > self.hi
+            ):
                 return True
         return False
 
@@ -97,13 +116,29 @@ class Window:
     def epoch_rows(self) -> list[int]:
         """Indices of the epochs that touch it; those without known bounds do not."""
         return [
-            i for i, epoch in enumerate(self.epochs)
-            if epoch.start is not None and epoch.start < self.hi and (epoch.end is None or epoch.end > self.lo)
-        ]  # fmt: skip
+            i
+            for i, epoch in enumerate(self.epochs)
+            if epoch.start is not None
+            and epoch.start < self.hi
+            and (epoch.end is None or epoch.end > self.lo)
+        ]
 
 
-def of(
-    trace: Trace, lo: int, hi: int, *, steps: Steps | None = None, epochs: Epochs | None = None, power: Sequence[PowerOnTrace] = ()
+def window_summary(
+    trace: Trace,
+    lo: int,
+    hi: int,
+    *,
+    steps: Steps | None = None,
+    epochs: Epochs | None = None,
+    power: Sequence[PowerOnTrace] = (),
 ) -> Window:
     """What happened in [lo, hi) of a trace."""
-    return Window(trace, min(lo, hi), max(lo, hi), steps if steps is not None else Steps.none(), epochs or Epochs(), tuple(power))
+    return Window(
+        trace,
+        min(lo, hi),
+        max(lo, hi),
+        steps if steps is not None else Steps.none(),
+        epochs or Epochs(),
+        tuple(power),
+    )

@@ -17,7 +17,10 @@ _SHOWN = 20  # rows of a table in a notebook
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """What a tool said, host by host. Frames have the host as their first column, and times in seconds."""
+    """What a tool said, host by host.
+
+    Frames have the host as their first column, and times in seconds.
+    """
 
     tool: str
     results: tuple[tuple[str, Result], ...]  # (host, answer)
@@ -33,15 +36,24 @@ class Answer:
         ids = dict.fromkeys(table.id for _, result in self.results for table in result.tables)
         return {
             id: as_frame.of_hosts(
-                [(host, as_frame.of_table(table)) for host, result in self.results for table in result.tables if table.id == id]
+                [
+                    (host, as_frame.of_table(table))
+                    for host, result in self.results
+                    for table in result.tables
+                    if table.id == id
+                ]
             )
             for id in ids
         }
 
     @cached_property
     def facts(self) -> pd.DataFrame:
-        """Single figures: id, label, value, unit, lo and hi (their interval), badge, why (there is none, or what it stands on)."""
-        return as_frame.of_hosts([(host, as_frame.of_facts(result.facts)) for host, result in self.results])
+        """Single figures: id, label, value, unit, lo and hi (their interval), badge, why (there is
+        none, or what it stands on).
+        """
+        return as_frame.of_hosts(
+            [(host, as_frame.of_facts(result.facts)) for host, result in self.results]
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -51,7 +63,10 @@ class Answer:
     def text(self) -> str:
         """What `powertui report --tool` prints."""
         several = len(self.results) > 1
-        return "\n".join((f"{plain(host)}\n" if several else "") + as_text.write(result) for host, result in self.results)
+        return "\n".join(
+            (f"{plain(host)}\n" if several else "") + as_text.write(result)
+            for host, result in self.results
+        )
 
     def __str__(self) -> str:
         return self.text()
@@ -65,7 +80,20 @@ class Answer:
         titles = list(dict.fromkeys(result.title for _, result in self.results))
         parts = [f"<b>{html.escape(plain(', '.join(titles)))}</b>"]
         shown = [self.facts, *self.frames.values()]
-        parts += [frame.to_html(max_rows=_SHOWN, index=False, na_rep="", escape=True) for frame in shown if len(frame)]
-        empty = [table.empty for _, result in self.results for table in result.tables if not len(self.frames[table.id])]
-        parts += [f"<p>{html.escape(plain(words))}</p>" for words in dict.fromkeys((*empty, *self.notes)) if words]
+        parts += [
+            frame.to_html(max_rows=_SHOWN, index=False, na_rep="", escape=True)
+            for frame in shown
+            if len(frame)
+        ]
+        empty = [
+            table.empty
+            for _, result in self.results
+            for table in result.tables
+            if not len(self.frames[table.id])
+        ]
+        parts += [
+            f"<p>{html.escape(plain(words))}</p>"
+            for words in dict.fromkeys((*empty, *self.notes))
+            if words
+        ]
         return "\n".join(parts)

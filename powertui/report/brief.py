@@ -1,7 +1,8 @@
-"""`powertui report --brief`: what matters of the runs in at most 4 kB of JSON, for scripts and assistants, with the next command.
+"""`powertui report --brief`: what matters of the runs in at most 4 kB of JSON, for scripts and
+assistants, with the next command.
 
-Every figure has its badge or the reason why there is none. What does not fit is counted, least important first: ops, then findings,
-then runs.
+Every figure has its badge or the reason why there is none. What does not fit is counted, least
+important first: ops, then findings, then runs.
 """
 
 from __future__ import annotations
@@ -35,8 +36,16 @@ def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) 
     """Print it. Exit code 3 when nothing of what was named could be read."""
     found = logdir.scan(path)
     entries = found.chosen(name)
-    runs = [_run(opened, aligning) for opened in Trainings(found, reading, aligning).each(entries[:_LOOKED_INTO])]
-    whole = {"powertui": __version__, "path": plain(path, 300), "runs": runs, "runs_left_out": len(entries) - len(runs)}
+    runs = [
+        _run(opened, aligning)
+        for opened in Trainings(found, reading, aligning).each(entries[:_LOOKED_INTO])
+    ]
+    whole = {
+        "powertui": __version__,
+        "path": plain(path, 300),
+        "runs": runs,
+        "runs_left_out": len(entries) - len(runs),
+    }
     whole["next"] = _next(path, runs, len(entries))
     text.out(within(whole))
     return 0 if any("error" not in one for one in runs) else 3
@@ -50,7 +59,13 @@ def within(whole: Facts, most: int = MOST) -> str:
             return line
         if not _shortened(whole["runs"]):
             if len(whole["runs"]) <= 1:
-                whole = {**whole, "runs": [], "runs_left_out": whole["runs_left_out"] + len(whole["runs"]), "path": "", "next": ""}
+                whole = {
+                    **whole,
+                    "runs": [],
+                    "runs_left_out": whole["runs_left_out"] + len(whole["runs"]),
+                    "path": "",
+                    "next": "",
+                }
                 return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
             whole["runs"].pop()
             whole["runs_left_out"] += 1
@@ -79,25 +94,39 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
     profile = opened.profiles[spans.index(max(spans))]
     steps = profile.steps
     one |= {
-        "host": plain(profile.host, _LONG), "hosts": len(run.traces), "devices": len(profile.trace.devices),
-        "duration_s": _s(max(spans)), "steps": len(steps), "steps_marked_by": plain(steps.source, _LONG) or None,
-    }  # fmt: skip
+        "host": plain(profile.host, _LONG),
+        "hosts": len(run.traces),
+        "devices": len(profile.trace.devices),
+        "duration_s": _s(max(spans)),
+        "steps": len(steps),
+        "steps_marked_by": plain(steps.source, _LONG) or None,
+    }
     if len(steps):
         from powertui.data.energy import step_table
 
         length = step_table.lengths(steps)
         usual = sorted(length.tolist())[len(length) // 2]
         at = int(length.argmax())
-        one["step_s"] = {"median": _s(usual), "longest": _s(int(length[at])), "longest_step": int(steps.number[at])}
-    return one | _energy(profile, aligning) | _findings(profile, aligning) | {"top_ops": _ops(profile)}
+        one["step_s"] = {
+            "median": _s(usual),
+            "longest": _s(int(length[at])),
+            "longest_step": int(steps.number[at]),
+        }
+    return (
+        one | _energy(profile, aligning) | _findings(profile, aligning) | {"top_ops": _ops(profile)}
+    )
 
 
 def _energy(profile: Profile, aligning: Aligning) -> Facts:
-    found = account.of(profile, aligning)
+    found = account.energy_account(profile, aligning)
     lo, hi = found.trace.span
     epochs = [{"epoch": one.number, **_joules(one.energy)} for one in found.epoch_energies[:4]]
     alignment = found.alignment
-    placed = None if alignment is None else {"status": alignment.status, "by": plain(alignment.source, 60)}
+    placed = (
+        None
+        if alignment is None
+        else {"status": alignment.status, "by": plain(alignment.source, 60)}
+    )
     return {
         "energy": _joules(found.energy(lo, hi)),
         "epochs": epochs,
@@ -111,7 +140,12 @@ def _joules(one: Energy | None) -> Facts:
         return {"joules": None, "why": "no power log belongs to this host"}
     if not one.resolved:
         return {"joules": None, "why": plain(one.reason, 160)}
-    return {"joules": _round(one.joules), "lo": _round(one.lo), "hi": _round(one.hi), "badge": one.badge.value}
+    return {
+        "joules": _round(one.joules),
+        "lo": _round(one.lo),
+        "hi": _round(one.hi),
+        "badge": one.badge.value,
+    }
 
 
 def _findings(profile: Profile, aligning: Aligning) -> Facts:
@@ -125,25 +159,38 @@ def _findings(profile: Profile, aligning: Aligning) -> Facts:
 
 def _finding(one: Finding) -> Facts:
     return {
-        "what": plain(one.text, 240), "epoch": one.epoch, "steps": [one.step_lo, one.step_hi],
-        "start_s": _s(one.start_ps), "end_s": _s(one.end_ps), "watts": _round(one.delta_watts), "joules": _round(one.delta_joules),
-        "seconds": _round(one.delta_seconds), "p": _round(one.p), "badge": one.badge.value,
-    }  # fmt: skip
+        "what": plain(one.text, 240),
+        "epoch": one.epoch,
+        "steps": [one.step_lo, one.step_hi],
+        "start_s": _s(one.start_ps),
+        "end_s": _s(one.end_ps),
+        "watts": _round(one.delta_watts),
+        "joules": _round(one.delta_joules),
+        "seconds": _round(one.delta_seconds),
+        "p": _round(one.p),
+        "badge": one.badge.value,
+    }
 
 
 def _ops(profile: Profile) -> list[Facts]:
-    """Those that took most time: of the devices where there are any, else of the host; without those that only hold others."""
-    stats = op_stats.of(profile.trace)
+    """Those that took most time: of the devices where there are any, else of the host; without
+    those that only hold others.
+    """
+    stats = op_stats.op_stats(profile.trace)
     order = stats.order("self")
     kept = ~stats.wrappers[order]
     if stats.on_device.any():
         kept &= stats.on_device[order]
     side = "device" if stats.on_device.any() else "host"
     return [
-        {"name": plain(stats[row].name, _LONG), "count": int(stats.count[row]), "self_s": _s(int(stats.self_time[row])),
-         f"share_of_{side}": _round(float(stats.share[row]))}
+        {
+            "name": plain(stats[row].name, _LONG),
+            "count": int(stats.count[row]),
+            "self_s": _s(int(stats.self_time[row])),
+            f"share_of_{side}": _round(float(stats.share[row])),
+        }
         for row in order[kept][:_OPS].tolist()
-    ]  # fmt: skip
+    ]
 
 
 def _next(path: str, runs: Sequence[Facts], count: int) -> str:

@@ -1,4 +1,6 @@
-"""What a capture came to, in a few lines for the terminal: steps, joules of a step, what limits it, and the next command."""
+"""What a capture came to, in a few lines for the terminal: steps, joules of a step, what limits it,
+and the next command.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 from powertui import units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import account, belongs
+from powertui.data.energy import account, power_owners
 from powertui.data.energy.integrate import Energy
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import registry
@@ -33,7 +35,15 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
         if not profile.trace.event_count:
             continue
         prefix = f"{plain(profile.host)}: " if len(profiles) > 1 else ""
-        rows.append(("steps", prefix + step_facts.lines(step_facts.of(profile.trace, profile.steps, profile.epochs))[0]))
+        rows.append(
+            (
+                "steps",
+                prefix
+                + step_facts.lines(
+                    step_facts.step_facts(profile.trace, profile.steps, profile.epochs)
+                )[0],
+            )
+        )
         rows += [("energy", prefix + line) for line in _energy(profile, aligning)]
         rows.append(("limit", prefix + _limit(profile, aligning)))
     rows += [("note", plain(note, 400)) for note in dict.fromkeys(_whose(profiles))]
@@ -41,10 +51,13 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
 
 
 def _energy(profile: Profile, aligning: Aligning) -> list[str]:
-    found = account.of(profile, aligning)
+    found = account.energy_account(profile, aligning)
     if not found.counted:
         return [plain(found.apart)] if found.elsewhere else []
-    out = [_joules(found.per_step(None), "a step"), _joules(found.energy(*found.trace.span), "in all")]
+    out = [
+        _joules(found.per_step(None), "a step"),
+        _joules(found.energy(*found.trace.span), "in all"),
+    ]
     return [line for line in out if line]
 
 
@@ -52,7 +65,9 @@ def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
     """What was assumed of whose power it is, and what belongs to none of the hosts."""
     for profile in profiles:
         if profile.opened.run.power:
-            yield from belongs.notes(profile.opened.run, belongs.of_run(profile.opened.run), profile.index)
+            yield from power_owners.notes(
+                profile.opened.run, power_owners.of_run(profile.opened.run), profile.index
+            )
 
 
 def _joules(one: Energy | None, of_what: str) -> str:
@@ -62,11 +77,16 @@ def _joules(one: Energy | None, of_what: str) -> str:
         return f"{of_what}: {plain(one.reason, 200)}"
     half = (one.hi - one.lo) / 2
     mean = f", mean {one.mean_w:.1f} W" if one.mean_w is not None else ""
-    return f"{units.quantity(one.joules, 'J')} ± {units.quantity(half, 'J', 2)} {of_what} (95 %, {one.badge.value}{mean})"
+    return (
+        f"{units.quantity(one.joules, 'J')} ± {units.quantity(half, 'J', 2)} {of_what} (95 "
+        f"%, {one.badge.value}{mean})"
+    )
 
 
 def _limit(profile: Profile, aligning: Aligning) -> str:
-    answer = registry.get("overview_page").answer(registry.Question(profile.opened, profile.index, aligning=aligning))
+    answer = registry.get("overview_page").answer(
+        registry.Question(profile.opened, profile.index, aligning=aligning)
+    )
     return plain(str(next((fact.value for fact in answer.facts if fact.id == "limit"), "")), 400)
 
 

@@ -1,7 +1,8 @@
-"""How long each step took, as a small chart: one look tells a stall from a slow start. For terminals only.
+"""How long each step took, as a small chart: one look tells a stall from a slow start. For
+terminals only.
 
-plotext draws it. What it is given is bounded by the width, and of several steps in one dot the longest is kept,
-so that no stall is lost.
+plotext draws it. What it is given is bounded by the width, and of several steps in one dot the
+longest is kept, so that no stall is lost.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def room() -> int:
-    """How many columns a chart may take: none where output goes to no terminal, or to one that has no braille."""
+    """How many columns a chart may take: none where output goes to no terminal, or to one that has
+    no braille.
+    """
     columns = text.terminal_columns()
     if not columns:
         return 0
@@ -35,7 +38,9 @@ def room() -> int:
 
 
 def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[str]:
-    """Lines of at most `columns` characters; none when there is too little to draw or no room for it."""
+    """Lines of at most `columns` characters; none when there is too little to draw or no room for
+    it.
+    """
     columns -= len(indent)
     if len(seconds) < FEWEST or columns < 40:
         return []
@@ -60,13 +65,17 @@ def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[s
     if above:
         longest = _time(float(values.max()))
         lines.append(
-            f"{above:,} steps go beyond the top, up to {longest}" if above > 1 else f"one step goes beyond the top: {longest}"
+            f"{above:,} steps go beyond the top, up to {longest}"
+            if above > 1
+            else f"one step goes beyond the top: {longest}"
         )
     return [indent + line for line in lines if line]
 
 
 def _top(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, int]:
-    """(the highest value drawn, how many lie above): one step that traces for seconds must not flatten the rest."""
+    """(the highest value drawn, how many lie above): one step that traces for seconds must not
+    flatten the rest.
+    """
     usual = float(np.percentile(values, 90))
     highest = float(values.max())
     if usual <= 0 or highest <= 3 * usual:

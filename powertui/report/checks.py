@@ -1,7 +1,9 @@
-"""What `powertui doctor` looks for, and what it says: pure functions from what was found to findings.
+"""What `powertui doctor` looks for, and what it says: pure functions from what was found to
+findings.
 
-Each finding says what is so, why it matters, and the next thing to do. The cases are the ones that people ask
-about: a profile on the wrong level, no steps, no GPU kernels, tools that do not apply, power that is not there.
+Each finding says what is so, why it matters, and the next thing to do. The cases are the ones that
+people ask about: a profile on the wrong level, no steps, no GPU kernels, tools that do not apply,
+power that is not there.
 """
 
 from __future__ import annotations
@@ -16,9 +18,19 @@ import numpy as np
 
 from powertui import plugins, units
 from powertui.data import elsewhere, wire
-from powertui.data.energy import belongs, log_zone, meeting
+from powertui.data.energy import log_zone, meeting, power_owners
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerSeries, ProcessKind, Run, Steps, Trace, TrackKind
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    Clock,
+    PowerSeries,
+    ProcessKind,
+    Run,
+    Steps,
+    Trace,
+    TrackKind,
+)
 from powertui.data.power import times
 from powertui.report import facts, runs, text, ways_on
 
@@ -26,13 +38,23 @@ CheckState = Literal["ok", "note", "missing", "problem"]
 
 _WEAK_NS = NS_PER_S  # half a clock's interval from which a second's power cannot be placed
 _CUPTI = ("cupti", "insufficient_privileges", "gpu tracer", "libcupti", "roctracer", "rocprofiler")
-_GPU_HOST_NAMES = ("cudaLaunchKernel", "cuLaunchKernel", "hipLaunchKernel", "hipModuleLaunchKernel", "GpuLaunch", "MemcpyH2D")
+_GPU_HOST_NAMES = (
+    "cudaLaunchKernel",
+    "cuLaunchKernel",
+    "hipLaunchKernel",
+    "hipModuleLaunchKernel",
+    "GpuLaunch",
+    "MemcpyH2D",
+)
 _GPU_HOST_LINES = ("tf_gpu_", "tf_GPU_Event_Manager", "gpu_")
 
 _GPU_FIX = (
-    "NVIDIA: let users profile (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, then reload the driver or "
-    "reboot), or run with CAP_SYS_ADMIN (docker --cap-add SYS_ADMIN); and let the loader find libcupti "
-    "(LD_LIBRARY_PATH=/usr/local/cuda/extras/CUPTI/lib64). AMD: add the user to the groups render and video"
+    "NVIDIA: let users profile (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in "
+    "/etc/modprobe.d, then reload the driver or "
+    "reboot), or run with CAP_SYS_ADMIN (docker --cap-add SYS_ADMIN); and let the loader find "
+    "libcupti "
+    "(LD_LIBRARY_PATH=/usr/local/cuda/extras/CUPTI/lib64). AMD: add the user to the groups "
+    "render and video"
 )
 _PROFILE_HOW = (
     "profile a few steps: tf.keras.callbacks.TensorBoard(log_dir, profile_batch=(10, 20)), "
@@ -57,8 +79,15 @@ def of_program() -> Iterator[Check]:
     """What concerns powertui itself on this machine."""
     if wire.WHY_PURE:
         forced = bool(os.environ.get("POWERTUI_PURE"))
-        do = "unset POWERTUI_PURE" if forced else "install gcc and Python's headers (python3-dev on Debian), then powertui again"
-        what = f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same answers, several times more slowly"
+        do = (
+            "unset POWERTUI_PURE"
+            if forced
+            else "install gcc and Python's headers (python3-dev on Debian), then powertui again"
+        )
+        what = (
+            f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same "
+            "answers, several times more slowly"
+        )
         yield Check("program", "note", what, do)
     for said in (*plugins.problems(), *plugins.failed()):
         yield Check("program", "note", said, "update the package, or uninstall it")
@@ -71,18 +100,35 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
     """What concerns the path and no run."""
     if not found.runs:
         yield from _nothing(found)
-    where = Path(found.path).absolute() if found.path != "-" and not elsewhere.is_address(found.path) else Path()
+    where = (
+        Path(found.path).absolute()
+        if found.path != "-" and not elsewhere.is_address(found.path)
+        else Path()
+    )
     for part in (where, *where.parents[:3]):
         if part.name == "plugins" and found.runs:
             hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
-            yield Check("level", "note", "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above", hint)
+            yield Check(
+                "level",
+                "note",
+                (
+                    "this is inside plugins/: powertui reads it, but TensorBoard needs the folder "
+                    "above"
+                ),
+                hint,
+            )
     for file in found.unread:
         yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
     claimed = {log for run in found.runs for log in run.power}
     for log in found.power:
         if log not in claimed:
-            what = f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says which run it belongs to"
-            yield Check("power", "note", what, f"powertui RUN --power {shlex.quote(facts.shown(log.path))}")
+            what = (
+                f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says "
+                "which run it belongs to"
+            )
+            yield Check(
+                "power", "note", what, f"powertui RUN --power {shlex.quote(facts.shown(log.path))}"
+            )
     for problem in found.problems:
         yield Check("access", "problem", str(problem), _access_hint(problem.cause, problem.file))
 
@@ -95,11 +141,27 @@ def _nothing(found: Logdir) -> Iterator[Check]:
         yield Check("profile", "missing", what, _PROFILE_HOW)
         return
     if any(event.kind == "profile-empty" for event in found.tfevents):
-        what = "a profile was taken here (profile-empty says so), but its folder plugins/profile/ is not here"
-        yield Check("profile", "missing", what, "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .")
+        what = (
+            "a profile was taken here (profile-empty says so), but its folder "
+            "plugins/profile/ is not here"
+        )
+        yield Check(
+            "profile",
+            "missing",
+            what,
+            "copy the whole logdir, folders included: rsync -a HOST:LOGDIR .",
+        )
         return
-    what = "no profile that powertui reads is here, at any depth: no *.xplane.pb, no *.trace.json.gz, no other trace"
-    yield Check("profile", "missing", what, "name the folder that your program was given as log_dir; or " + _PROFILE_HOW)
+    what = (
+        "no profile that powertui reads is here, at any depth: no *.xplane.pb, no "
+        "*.trace.json.gz, no other trace"
+    )
+    yield Check(
+        "profile",
+        "missing",
+        what,
+        "name the folder that your program was given as log_dir; or " + _PROFILE_HOW,
+    )
 
 
 def _access_hint(cause: str, path: str) -> str:
@@ -121,13 +183,23 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
     if not entry.profiles and (why := facts.why_no_timeline(entry)):
         do = "" if entry.results or entry.unread else _PROFILE_HOW
         if entry.results:
-            do = "copy HOST.xplane.pb from the machine that was profiled; newer versions write it beside these files"
+            do = (
+                "copy HOST.xplane.pb from the machine that was profiled; newer versions write "
+                "it beside these files"
+            )
         yield Check("timeline", "missing", why, do)
     for file in entry.unread:
         if entry.profiles:
             yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
     if entry.ignored:
-        yield Check("files", "note", f"{text.plural(len(entry.ignored), 'cache file')} of other viewers: ignored, safe to delete")
+        yield Check(
+            "files",
+            "note",
+            (
+                f"{text.plural(len(entry.ignored), 'cache file')} of other viewers: ignored, safe "
+                "to delete"
+            ),
+        )
     for problem in entry.problems:
         yield Check("files", "problem", str(problem))
 
@@ -144,23 +216,60 @@ def _level(entry: RunEntry) -> Iterator[Check]:
         what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
         target = folder / "plugins" / "profile" / "run1"
         yield Check(
-            "level", "note", what, f"for TensorBoard: mkdir -p {shlex.quote(facts.shown(str(target)))}, and move the profile there"
+            "level",
+            "note",
+            what,
+            (
+                f"for TensorBoard: mkdir -p {shlex.quote(facts.shown(str(target)))}, and move the "
+                "profile there"
+            ),
         )
         return
-    scalars = [event for event in entry.tfevents if event.kind == "scalars" and event.group != "demo_logs"]
+    scalars = [
+        event for event in entry.tfevents if event.kind == "scalars" and event.group != "demo_logs"
+    ]
     empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
     if not scalars and not empty:
-        what = "no tfevents beside plugins/ (not even profile-empty): powertui needs none, but TensorBoard hides the Profile tab"
+        what = (
+            "no tfevents beside plugins/ (not even profile-empty): powertui needs none, but "
+            "TensorBoard hides the Profile tab"
+        )
         yield Check(
-            "tfevents", "note", what, "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the profile"
+            "tfevents",
+            "note",
+            what,
+            (
+                "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the "
+                "profile"
+            ),
         )
     groups = {event.group for event in scalars}
-    if groups & {"train", "training"} and not groups & {"validation", "val", "valid", "eval", "test"}:
+    if groups & {"train", "training"} and not groups & {
+        "validation",
+        "val",
+        "valid",
+        "eval",
+        "test",
+    }:
         yield Check(
-            "tfevents", "note", "only train/: there is no validation/ beside it, so validation runs cannot be recognized by name"
+            "tfevents",
+            "note",
+            (
+                "only train/: there is no validation/ beside it, so validation runs cannot be "
+                "recognized by name"
+            ),
         )
-    if groups & {"validation", "val", "valid", "eval", "test"} and not groups & {"train", "training", ""}:
-        yield Check("tfevents", "missing", "only validation/: the epochs of the training are not here", "copy train/ too")
+    if groups & {"validation", "val", "valid", "eval", "test"} and not groups & {
+        "train",
+        "training",
+        "",
+    }:
+        yield Check(
+            "tfevents",
+            "missing",
+            "only validation/: the epochs of the training are not here",
+            "copy train/ too",
+        )
 
 
 # ── one run, as read ─────────────────────────────────────────────────────────────────────────────
@@ -204,24 +313,41 @@ def _steps(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     if not len(steps):
         what = f"no step marker: {steps.source}"
         do = (
-            f"name one: powertui report {path} --step-marker 'REGEX' (any event that runs once a step); or mark steps: "
+            f"name one: powertui report {path} --step-marker 'REGEX' (any event that runs once "
+            "a step); or mark steps: "
             f"{ways_on.to_mark_steps(trace)}"
         )
         yield Check("steps", "missing", what, do)
         return
     if "no step marker" in steps.source:
-        what = f"no step marker in the profile: {len(steps):,} steps were taken from {steps.source.split(' (')[0]}"
-        yield Check("steps", "note", what, f"if these are not your steps: powertui report {path} --step-marker 'REGEX'")
+        what = (
+            f"no step marker in the profile: {len(steps):,} steps were taken from "
+            f"{steps.source.split(' (')[0]}"
+        )
+        yield Check(
+            "steps",
+            "note",
+            what,
+            f"if these are not your steps: powertui report {path} --step-marker 'REGEX'",
+        )
     else:
         yield Check("steps", "ok", f"{len(steps):,} from {steps.source}")
     for note in steps.notes:
         yield Check("steps", "note", note)
     if "Profiled batch" in steps.source:
         yield Check(
-            "steps", "note", "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it shows none for this run"
+            "steps",
+            "note",
+            (
+                "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it "
+                "shows none for this run"
+            ),
         )
     if steps.asynchronous:
-        what = "the steps were dispatched asynchronously: judge them by device time, or by start to start, not by the host's time"
+        what = (
+            "the steps were dispatched asynchronously: judge them by device time, or by "
+            "start to start, not by the host's time"
+        )
         yield Check("steps", "note", what)
 
 
@@ -233,18 +359,35 @@ def _devices(trace: Trace) -> Iterator[Check]:
         yield Check("devices", "problem", f"the GPU could not be traced: {error}", _GPU_FIX)
     if busy:
         idle = len(devices) - len(busy)
-        yield Check("devices", "ok", f"{len(busy)} recorded" + (f", {idle} present but idle: not drawn" if idle else ""))
+        yield Check(
+            "devices",
+            "ok",
+            f"{len(busy)} recorded" + (f", {idle} present but idle: not drawn" if idle else ""),
+        )
     elif not errors and _gpu_on_host(trace):
         yield Check(
-            "devices", "problem", "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run", _GPU_FIX
+            "devices",
+            "problem",
+            "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run",
+            _GPU_FIX,
         )
     elif devices and not errors:
-        yield Check("devices", "missing", f"{text.plural(len(devices), 'device')} present, none recorded anything", _GPU_FIX)
+        yield Check(
+            "devices",
+            "missing",
+            f"{text.plural(len(devices), 'device')} present, none recorded anything",
+            _GPU_FIX,
+        )
     elif not errors:
-        what = "a CPU-only run: kernel statistics, device memory and roofline do not apply to it; time and power do"
+        what = (
+            "a CPU-only run: kernel statistics, device memory and roofline do not apply to "
+            "it; time and power do"
+        )
         yield Check("devices", "note", what)
     if busy and not any(track.kind is TrackKind.STREAM for p in busy for track in p.tracks):
-        yield Check("devices", "note", "the devices have only derived lines: no stream was recorded")
+        yield Check(
+            "devices", "note", "the devices have only derived lines: no stream was recorded"
+        )
 
 
 def _is_gpu_error(cause: str) -> bool:
@@ -255,24 +398,41 @@ def _is_gpu_error(cause: str) -> bool:
 def _gpu_on_host(trace: Trace) -> bool:
     """Whether host lines or names show that a GPU was used."""
     hosts = [p for p in trace.processes if p.kind is ProcessKind.HOST]
-    if any(track.name.startswith(_GPU_HOST_LINES) and len(track.events) for p in hosts for track in p.tracks):
+    if any(
+        track.name.startswith(_GPU_HOST_LINES) and len(track.events)
+        for p in hosts
+        for track in p.tracks
+    ):
         return True
-    return any(trace.names.full(i).startswith(_GPU_HOST_NAMES) for i in range(min(len(trace.names), 200_000)))
+    return any(
+        trace.names.full(i).startswith(_GPU_HOST_NAMES)
+        for i in range(min(len(trace.names), 200_000))
+    )
 
 
 def _clock(clock: Clock, *, tensorboard: bool) -> Check:
     if not clock.known:
         keep = "keep the run folder's name and the tfevents with the profile, or "
         do = f"{keep if tensorboard else ''}align by hand: --offset"
-        return Check("clock", "missing", f"nothing ties the profile to wall time ({clock.detail})", do)
+        return Check(
+            "clock", "missing", f"nothing ties the profile to wall time ({clock.detail})", do
+        )
     how = f"{clock.source}, ± {units.duration(clock.half_ns * 1000, 2)} ({clock.detail})"
     if clock.source == "file time":
-        do = "keep tfevents and the run folder's name with the profile" if tensorboard else "copy it with its time: cp -p, rsync -t"
+        do = (
+            "keep tfevents and the run folder's name with the profile"
+            if tensorboard
+            else "copy it with its time: cp -p, rsync -t"
+        )
         return Check("clock", "note", f"only the file's own time: {how}", do)
     if clock.source == "run directory" and clock.utc_offset_s is None:
-        return Check("clock", "note", how, "give the time zone of the profiled machine: --tz=-03:00")
+        return Check(
+            "clock", "note", how, "give the time zone of the profiled machine: --tz=-03:00"
+        )
     if clock.half_ns >= _WEAK_NS:
-        return Check("clock", "note", f"vague: {how}", "or align the power by signal: --align signal")
+        return Check(
+            "clock", "note", f"vague: {how}", "or align the power by signal: --align signal"
+        )
     return Check("clock", "ok", how)
 
 
@@ -286,11 +446,22 @@ def _of_power(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None) -> I
         if entry.above:
             log = facts.shown(entry.above[0].path)
             more = f" and {len(entry.above) - 1} more" if len(entry.above) > 1 else ""
-            what = f"no power log in the logdir; {log}{more} above it may be another's, so it was not taken"
-            yield Check("power", "missing", what, f"if it is this run's: powertui {path} --power {shlex.quote(log)}")
+            what = (
+                f"no power log in the logdir; {log}{more} above it may be another's, so it "
+                "was not taken"
+            )
+            yield Check(
+                "power",
+                "missing",
+                what,
+                f"if it is this run's: powertui {path} --power {shlex.quote(log)}",
+            )
             return
         what = "no power log in the logdir (data/, *.csv, *.db and similar were checked)"
-        do = f"powertui {path} --power FILE, or record it next time: powertui record -o power.csv -- python train.py"
+        do = (
+            f"powertui {path} --power FILE, or record it next time: powertui record -o "
+            "power.csv -- python train.py"
+        )
         yield Check("power", "missing", what, do)
         return
     for series in run.power:
@@ -302,44 +473,71 @@ def _of_owners(run: Run) -> Iterator[Check]:
     """The power that belongs to no host of the run, and what would give it one."""
     if not run.traces:
         return
-    owners = belongs.of_run(run)
-    state: CheckState = "note" if any(owner.machine is not None for owner in owners.owners) else "problem"
-    for what, remedy in belongs.strangers_and_remedies(run.power, owners):
+    owners = power_owners.of_run(run)
+    state: CheckState = (
+        "note" if any(owner.machine is not None for owner in owners.owners) else "problem"
+    )
+    for what, remedy in power_owners.strangers_and_remedies(run.power, owners):
         yield Check("power", state, what, remedy)
 
 
-def _overlap(series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int, int] | None) -> Check:
+def _overlap(
+    series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int, int] | None
+) -> Check:
     name = f"{series.sensor.label} ({series.sensor.source}, {facts.short_path(series.path)})"
     watts = series.watts[np.isfinite(series.watts)]
     if not len(watts):
         rows = text.plural(len(series), "row")
-        remedy = "check that the source answers: powertui sensors; if the watts are in another column, name it: --watts-col NAME"
+        remedy = (
+            "check that the source answers: powertui sensors; if the watts are in another "
+            "column, name it: --watts-col NAME"
+        )
         return Check("power", "problem", f"{name} has {rows} and not one reading", remedy)
     what = f"{name}: {text.plural(len(series), 'reading')}"
     if not series.clock.known:
         what += "; its times are relative, so it is aligned by evidence or by signal"
         return Check("power", "ok", what, "to see how: powertui energy PATH")
     profiled = [_span_ns(trace) for trace in traces if trace.clock.known and trace.event_count]
-    bounds = [moment for span in (*profiled, *([around_ns] if around_ns is not None else [])) for moment in span]
+    bounds = [
+        moment
+        for span in (*profiled, *([around_ns] if around_ns is not None else []))
+        for moment in span
+    ]
     if not bounds:
         return Check("power", "ok", what)
     run = min(bounds), max(bounds)
-    zone_s = next((trace.clock.utc_offset_s for trace in traces if trace.clock.utc_offset_s is not None), None)
-    clock = log_zone.of(series, run, zone_s) if times.is_local(series.clock) else series.clock
+    zone_s = next(
+        (trace.clock.utc_offset_s for trace in traces if trace.clock.utc_offset_s is not None), None
+    )
+    clock = (
+        log_zone.log_clock(series, run, zone_s) if times.is_local(series.clock) else series.clock
+    )
     away = log_zone.gap(series, clock, run)
     if away is not None:
-        do = "if it is this run's: give its time zone with --tz ZONE, or align it by signal with --align signal"
+        do = (
+            "if it is this run's: give its time zone with --tz ZONE, or align it by signal "
+            "with --align signal"
+        )
         return Check("power", "problem", f"{what}. {meeting.not_used(series.path, away)}", do)
     if clock is None:
-        return Check("power", "note", f"{what}; its times are local, and their zone is not known", "give it: --tz ZONE")
+        return Check(
+            "power",
+            "note",
+            f"{what}; its times are local, and their zone is not known",
+            "give it: --tz ZONE",
+        )
     gaps = [log_zone.gap(series, clock, span) for span in profiled]
     if gaps and None not in gaps:
         nearest = meeting.nearest(*(gap or 0 for gap in gaps))
         beside = meeting.sentence(series.path, nearest, "the profile")
         return Check("power", "note", f"{what}, at the time of the training. {beside}")
-    return Check("power", "ok", f"{what}, at the time of the {'profile' if profiled else 'training'}")
+    return Check(
+        "power", "ok", f"{what}, at the time of the {'profile' if profiled else 'training'}"
+    )
 
 
 def _span_ns(trace: Trace) -> tuple[int, int]:
     """When a profile ran (Unix ns), with the ± of its clock."""
-    return (trace.clock.lo_ns or 0) + trace.span[0] // PS_PER_NS, (trace.clock.hi_ns or 0) + trace.span[1] // PS_PER_NS
+    return (trace.clock.lo_ns or 0) + trace.span[0] // PS_PER_NS, (
+        trace.clock.hi_ns or 0
+    ) + trace.span[1] // PS_PER_NS

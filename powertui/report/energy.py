@@ -1,4 +1,6 @@
-"""`powertui energy`: joules per epoch and step, the sensors, the alignment with its evidence, and what stands out."""
+"""`powertui energy`: joules per epoch and step, the sensors, the alignment with its evidence, and
+what stands out.
+"""
 
 from __future__ import annotations
 
@@ -9,34 +11,51 @@ from typing import Any
 from powertui import __version__, units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
-from powertui.data.energy import account, badges, belongs, host_energy, integrate
+from powertui.data.energy import account, badges, host_energy, integrate, power_owners
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import told
+from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
-from powertui.data.training import windows
+from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import summary, text, training
-from powertui.report.energy_json import NO_POWER, TraceEnergy, as_json, json_energy, json_finding, totals
+from powertui.report.energy_json import (
+    NO_POWER,
+    TraceEnergy,
+    as_json,
+    json_energy,
+    json_finding,
+    totals,
+)
 
 _WINDOWS_SHOWN = 50
 _SENSORS_SHOWN = 64  # a rack of GPUs; logs of whole clusters have thousands
 
 
 def tell(
-    path: str, name: str | None, reading: ReadOptions, aligning: Aligning, form: str, asked: windows.WindowRequest | None = None
-) -> int:  # fmt: skip
-    """Print the joules of the runs that were named, or of one window. Exit code 3 when nothing of them could be read."""
+    path: str,
+    name: str | None,
+    reading: ReadOptions,
+    aligning: Aligning,
+    form: str,
+    asked: named_windows.WindowRequest | None = None,
+) -> int:
+    """Print the joules of the runs that were named, or of one window.
+
+    Exit code 3 when nothing of them could be read.
+    """
     trainings = Trainings(logdir.scan(path), reading, aligning)
     if asked is not None and asked.anything:
-        return _window(path, trainings.chosen(trainings.found.chosen(name), name is None), asked, form)
+        return _window(
+            path, trainings.chosen(trainings.found.chosen(name), name is None), asked, form
+        )
     told = _gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
@@ -48,35 +67,68 @@ def tell(
         style = _Markdown() if form == "markdown" else _Plain()
         pages = [line for one in told for line in _page(one, style)]
         whole = [
-            line for one in chosen if training.worth_a_page(one) for line in training.page(one, style, _HEAD, _cells, _symmetry)
+            line
+            for one in chosen
+            if training.worth_a_page(one)
+            for line in training.page(one, style, _HEAD, _cells, _symmetry)
         ]
-        text.out("\n".join([*pages, *(line for name, found in totals(told) for line in _total(name, found, style)), *whole]))
+        text.out(
+            "\n".join(
+                [
+                    *pages,
+                    *(line for name, found in totals(told) for line in _total(name, found, style)),
+                    *whole,
+                ]
+            )
+        )
     return 0
 
 
-def _window(path: str, chosen: Sequence[Training], asked: windows.WindowRequest, form: str) -> int:
+def _window(
+    path: str, chosen: Sequence[Training], asked: named_windows.WindowRequest, form: str
+) -> int:
     """One window of each training that was named."""
-    found = [(one, (seen := one.seen_from()).whole.window(windows.find(seen, asked))) for one in chosen]
+    found = [
+        (one, (seen := one.seen_from()).whole.window(named_windows.find(seen, asked)))
+        for one in chosen
+    ]
     if not found:
-        raise UnreadableFile(path, "holds no training", hint=f"See what is there: powertui doctor {path}")
+        raise UnreadableFile(
+            path, "holds no training", hint=f"See what is there: powertui doctor {path}"
+        )
     if form == "json":
         shown = [training.window_json(one, window, json_energy) for one, window in found]
         text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))
     elif form == "csv":
-        text.emit_csv(text.to_csv(training.WINDOW_CSV, [training.window_cells(one, window) for one, window in found]))
+        text.emit_csv(
+            text.to_csv(
+                training.WINDOW_CSV, [training.window_cells(one, window) for one, window in found]
+            )
+        )
     else:
         style = _Markdown() if form == "markdown" else _Plain()
         rows = [
-            [one.name, window.name, f"{(window.end - window.start) / PS_PER_S:.2f} s", *_cells(window.energy)]
+            [
+                one.name,
+                window.name,
+                f"{(window.end - window.start) / PS_PER_S:.2f} s",
+                *_cells(window.energy),
+            ]
             for one, window in found
         ]
-        text.out("\n".join(style.table(("training", "window", "time", *_HEAD), rows, (2, 3, 4, 5, 6))))
+        text.out(
+            "\n".join(style.table(("training", "window", "time", *_HEAD), rows, (2, 3, 4, 5, 6)))
+        )
     return 0
 
 
 def _gather(
-    path: str, name: str | None, reading: ReadOptions, aligning: Aligning, trainings: Trainings | None = None
-) -> list[TraceEnergy]:  # fmt: skip
+    path: str,
+    name: str | None,
+    reading: ReadOptions,
+    aligning: Aligning,
+    trainings: Trainings | None = None,
+) -> list[TraceEnergy]:
     """The accounts of every run that was asked for."""
     around = trainings if trainings is not None else Trainings(logdir.scan(path), reading, aligning)
     found_there = around.found
@@ -89,7 +141,7 @@ def _gather(
             problems.append(problem)
         elif found.traces or found.power:
             told += of_run(opened, aligning)
-    belongs.check([one.run for one in told if one.account is not None], reading.power_hosts)
+    power_owners.check([one.run for one in told if one.account is not None], reading.power_hosts)
     if not told:
         found_logs = [file.path for file in found_there.power if reading.find_power]
         unread: list[UnreadableFile] = []
@@ -102,33 +154,51 @@ def _gather(
                 text.write(sys.stderr, f"  {plain(error.hint)}")
         problems += [error.message for error in unread]
     if not told:
-        why = next((p for p in problems if p), f"{plain(path)}: holds neither a profile nor a power log that can be read")
-        raise UnreadableFile(path, why.removeprefix(f"{path}: "), hint=f"See what is there: powertui doctor {path}")
+        why = next(
+            (p for p in problems if p),
+            f"{plain(path)}: holds neither a profile nor a power log that can be read",
+        )
+        raise UnreadableFile(
+            path, why.removeprefix(f"{path}: "), hint=f"See what is there: powertui doctor {path}"
+        )
     return told
 
 
-def _logs_alone(paths: Sequence[str], options: ReadOptions, unread: list[UnreadableFile]) -> Iterator[TraceEnergy]:
-    """Power logs without any run: each is told on its own clock. One that was only found and cannot be read hides no other."""
+def _logs_alone(
+    paths: Sequence[str], options: ReadOptions, unread: list[UnreadableFile]
+) -> Iterator[TraceEnergy]:
+    """Power logs without any run: each is told on its own clock.
+
+    One that was only found and cannot be read hides no other.
+    """
     for path in dict.fromkeys(paths):
         try:
-            log = registry.load(path, options.columns or LogColumns(tz=options.tz, limit=options.limit))
+            log = registry.load(
+                path, options.columns or LogColumns(tz=options.tz, limit=options.limit)
+            )
         except UnreadableFile as error:
             if path in options.power:
                 raise
             unread.append(error)
             continue
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
-        yield TraceEnergy(run, "", None, None, "there is no profile here: the power is shown on its own clock")
+        yield TraceEnergy(
+            run, "", None, None, "there is no profile here: the power is shown on its own clock"
+        )
 
 
 def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
     """The accounts of all hosts of a run."""
     run = opened.run
     if not run.traces:
-        return [TraceEnergy(run, "", None, None, "this run has no profile: its power is shown on its own clock")]
+        return [
+            TraceEnergy(
+                run, "", None, None, "this run has no profile: its power is shown on its own clock"
+            )
+        ]
     told = []
     for profile in opened.profiles:
-        found = account.of(profile, aligning)
+        found = account.energy_account(profile, aligning)
         problem = (
             _no_power(opened)
             if not run.power
@@ -136,7 +206,9 @@ def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
             if found.placed
             else f"No power belongs to {profile.host or 'this host'}."
         )
-        told.append(TraceEnergy(run, profile.host, found, account.findings(profile, aligning), problem))
+        told.append(
+            TraceEnergy(run, profile.host, found, account.findings(profile, aligning), problem)
+        )
     return told
 
 
@@ -148,15 +220,28 @@ def _no_power(opened: Opened) -> str:
     if len(above) == 1:
         return f"{NO_POWER}. {above[0]} lies above it: if it is this run's, name it"
     more = f" and {len(above) - _SHOWN} more" if len(above) > _SHOWN else ""
-    return f"{NO_POWER}. {', '.join(above[:_SHOWN])}{more} lie above it: if one is this run's, name it"
+    return (
+        f"{NO_POWER}. {', '.join(above[:_SHOWN])}{more} lie above it: if one is this run's, name it"
+    )
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
 _COLUMNS = (
-    "run", "host", "epoch", "step", "start_s", "duration_s", "end_s", "joules", "lo_joules", "hi_joules", "mean_watts", "badge",
+    "run",
+    "host",
+    "epoch",
+    "step",
+    "start_s",
+    "duration_s",
+    "end_s",
+    "joules",
+    "lo_joules",
+    "hi_joules",
+    "mean_watts",
+    "badge",
     "reason",
-)  # fmt: skip
+)
 
 
 def _csv_rows(told: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
@@ -184,7 +269,14 @@ def _csv_rows(told: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
 def _step_cells(energy: Energy | None) -> tuple[object, ...]:
     if energy is None:
         return (None, None, None, None, None, NO_POWER)
-    return energy.joules, energy.lo, energy.hi, energy.mean_w, energy.badge.value if energy.resolved else None, energy.reason
+    return (
+        energy.joules,
+        energy.lo,
+        energy.hi,
+        energy.mean_w,
+        energy.badge.value if energy.resolved else None,
+        energy.reason,
+    )
 
 
 # ── text and Markdown ────────────────────────────────────────────────────────────────────────────
@@ -197,7 +289,9 @@ class _Plain:
     def line(self, words: str, deeper: bool = False) -> str:
         return ("      " if deeper else "  ") + plain(words)
 
-    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]:
+    def table(
+        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
+    ) -> list[str]:
         return text.table(headers, rows, right=right, indent="  ")
 
 
@@ -208,7 +302,9 @@ class _Markdown:
     def line(self, words: str, deeper: bool = False) -> str:
         return ("  - " if deeper else "- ") + text.markdown_text(words)
 
-    def table(self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]) -> list[str]:
+    def table(
+        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
+    ) -> list[str]:
         return [*text.markdown(headers, rows, right=right), ""]
 
 
@@ -218,7 +314,12 @@ def _page(one: TraceEnergy, style: training.Style) -> list[str]:
     found = one.account
     if found is None:
         rows = [
-            [series.sensor.host, series.sensor.name, sensors.sentence(series), *_cells(integrate.of_series(series))]
+            [
+                series.sensor.host,
+                series.sensor.name,
+                sensors.sentence(series),
+                *_cells(integrate.of_series(series)),
+            ]
             for series in one.power[:_SENSORS_SHOWN]
         ]
         lines += style.table(("host", "sensor", "resolves", *_HEAD), rows, (3, 4, 5, 6))
@@ -233,7 +334,9 @@ def _page(one: TraceEnergy, style: training.Style) -> list[str]:
         lines += _symmetry(one.symmetry, style)
     lost = [*one.run.warnings, *(w for s in one.run.power for w in s.warnings)]
     if lost:
-        lines += style.head(2, "Notes on the files") + [style.line(w) for w in dict.fromkeys(str(w) for w in lost)]
+        lines += style.head(2, "Notes on the files") + [
+            style.line(w) for w in dict.fromkeys(str(w) for w in lost)
+        ]
     return [*lines, ""]
 
 
@@ -256,10 +359,13 @@ def _alignment(found: Account, style: training.Style) -> list[str]:
         lines.append(style.line("none: the power log cannot be placed on this trace"))
     else:
         drift = f", drift {alignment.ppm:+.0f} ppm" if alignment.ppm else ""
-        lines.append(style.line(
-            f"{alignment.status}, {alignment.source}: the log's zero lies at {alignment.offset_s:.3f} s of the trace"
-            f" (95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
-        ))  # fmt: skip
+        lines.append(
+            style.line(
+                f"{alignment.status}, {alignment.source}: the log's zero lies at "
+                f"{alignment.offset_s:.3f} s of the trace"
+                f" (95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
+            )
+        )
     return lines + [style.line(words) for words in alignment.evidence]
 
 
@@ -283,13 +389,17 @@ def _sensors(found: Account, style: training.Style) -> list[str]:
         ]
         for s, a in series[:_SENSORS_SHOWN]
     ]
-    lines = style.head(2, "Sensors") + style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
+    lines = style.head(2, "Sensors") + style.table(
+        ("host", "sensor", "scope", "source", "resolves", "placed"), rows, ()
+    )
     lines += _more_sensors(len(series), style)
     if found.text:
         lines.append(style.line(f"counted: {found.text}"))
     if found.idle is not None:
         where = f"{',' if found.idle_at_most else ''} {found.idle_text}" if found.idle_text else ""
-        lines.append(style.line(f"idle power: {found.idle.value:.1f} W ({found.idle.badge.value}{where})"))
+        lines.append(
+            style.line(f"idle power: {found.idle.value:.1f} W ({found.idle.badge.value}{where})")
+        )
     elif found.idle_text:
         lines.append(style.line(f"idle power: {found.idle_text}"))
     return lines
@@ -303,7 +413,9 @@ def _energies(found: Account, style: training.Style) -> list[str]:
     rows = []
     epochs = found.epoch_energies
     for one in epochs:
-        rows.append([f"epoch {one.number}", f"{(one.hi - one.lo) / PS_PER_S:.2f} s", *_cells(one.energy)])
+        rows.append(
+            [f"epoch {one.number}", f"{(one.hi - one.lo) / PS_PER_S:.2f} s", *_cells(one.energy)]
+        )
         mean, count = found.per_step(one.index), int((found.steps.epoch == one.index).sum())
         if mean is not None:
             rows.append([f"  mean step (of {count})", "", *_cells(mean)])
@@ -315,22 +427,32 @@ def _energies(found: Account, style: training.Style) -> list[str]:
         idle, active = _joules(whole.idle_joules), _joules(whole.active_joules)
         most, least = ("at most ", "at least ") if found.idle_at_most else ("", "")
         lines.append(
-            style.line(f"an idle machine would have drawn {most}{idle} over the whole profile; {least}{active} came on top")
+            style.line(
+                f"an idle machine would have drawn {most}{idle} over the whole profile; "
+                f"{least}{active} came on top"
+            )
         )
     if whole is not None and whole.gain_j:
         lines.append(
-            style.line(f"the sensor's own gain: ± {_joules(whole.gain_j)} on the whole profile, systematic, not in the intervals")
+            style.line(
+                f"the sensor's own gain: ± {_joules(whole.gain_j)} on the whole profile, "
+                "systematic, not in the intervals"
+            )
         )
     steps = found.step_energies
     unresolved = [e for e in steps if not e.resolved]
     if unresolved:
-        lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}"))
+        lines.append(
+            style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}")
+        )
     shown = [whole, *unresolved[:1], *(one.energy for one in epochs)]
     return [*lines, style.line(badges.legend(shown))]
 
 
 def _devices(one: TraceEnergy, found: Account, style: training.Style) -> list[str]:
-    """Joules of each GPU of the trace; where it is not sure which channel is its own, that is said."""
+    """Joules of each GPU of the trace; where it is not sure which channel is its own, that
+    is said.
+    """
     if not one.devices:
         return []
     rows: list[list[str]] = []
@@ -339,7 +461,15 @@ def _devices(one: TraceEnergy, found: Account, style: training.Style) -> list[st
         channel = device.channel.sensor.channel if device.channel is not None else ""
         whole = device.energy(*found.trace.span)
         rows.append(
-            [device.pair.device, channel, *(_cells(whole) if device.account is not None else ["–", "", "", "", device.pair.why])]
+            [
+                device.pair.device,
+                channel,
+                *(
+                    _cells(whole)
+                    if device.account is not None
+                    else ["–", "", "", "", device.pair.why]
+                ),
+            ]
         )
         mean = device.per_step(None)
         if mean is not None:
@@ -347,7 +477,9 @@ def _devices(one: TraceEnergy, found: Account, style: training.Style) -> list[st
         if device.account is not None and not device.pair.sure:
             doubts.setdefault(device.pair.why, []).append(f"{channel} for {device.pair.device}")
     lines = style.head(2, "Devices") + style.table(("", "sensor", *_HEAD), rows, (2, 3, 4, 5))
-    return lines + [style.line(f"taken: {', '.join(taken)}: {why}") for why, taken in doubts.items()]
+    return lines + [
+        style.line(f"taken: {', '.join(taken)}: {why}") for why, taken in doubts.items()
+    ]
 
 
 def _windows(one: TraceEnergy, style: training.Style) -> list[str]:
@@ -356,7 +488,9 @@ def _windows(one: TraceEnergy, style: training.Style) -> list[str]:
         mark = found.mark
         length = ((mark.end_ns or mark.start_ns) - mark.start_ns) / NS_PER_S
         rows.append([mark.name, f"{length:.2f} s", *_cells(found.energy)])
-    lines = style.head(2, "Windows of the recording") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
+    lines = style.head(2, "Windows of the recording") + style.table(
+        ("", "time", *_HEAD), rows, (1, 2, 3, 4, 5)
+    )
     if len(one.windows) > len(rows):
         lines.append(style.line(f"… and {len(one.windows) - len(rows)} more (--json lists them)"))
     return lines
@@ -398,7 +532,12 @@ def _symmetry(found: Findings, style: training.Style) -> list[str]:
         sure = f"p ≤ {one.p:.2g}{spread}; " if one.p else ""  # 0: nothing was guessed from noise
         lines.append(style.line(f"{where} ({sure}{one.badge.value}; {by})", deeper=True))
     if found.smaller:
-        lines.append(style.line(f"{told.folded(len(found.smaller))} (--json lists {'it' if len(found.smaller) == 1 else 'them'})"))
+        lines.append(
+            style.line(
+                f"{finding_texts.folded(len(found.smaller))} (--json lists "
+                f"{'it' if len(found.smaller) == 1 else 'them'})"
+            )
+        )
     if found.could:
         lines.append(style.line(found.could))
     if found.reason:

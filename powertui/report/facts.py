@@ -1,7 +1,8 @@
-"""What is known of a run, as one plain dict: the stable JSON of `powertui report`, and what text is written from.
+"""What is known of a run, as one plain dict: the stable JSON of `powertui report`, and what text is
+written from.
 
-Counts are integers. What is not known is None, never 0. Tables are cut at a bound that they name, so that a month
-of steps does not become a gigabyte of JSON.
+Counts are integers. What is not known is None, never 0. Tables are cut at a bound that they name,
+so that a month of steps does not become a gigabyte of JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +16,19 @@ import numpy as np
 
 from powertui.data import elsewhere
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, PowerSeries, ProcessKind, Run, Steps, Trace, Warn
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    PS_PER_S,
+    Clock,
+    Epochs,
+    PowerSeries,
+    ProcessKind,
+    Run,
+    Steps,
+    Trace,
+    Warn,
+)
 from powertui.data.run import clocks
 from powertui.data.run.phases import training
 from powertui.report import step_facts
@@ -29,8 +42,14 @@ if TYPE_CHECKING:
     from powertui.data.opened import Profile
 
 
-def of_run(entry: RunEntry, run: Run | None, problem: str = "", profiles: Sequence[Profile] = ()) -> Facts:
-    """One run. `run` is None when nothing of it could be read; `problem` says why. `profiles`: its own, where it is held open."""
+def of_run(
+    entry: RunEntry, run: Run | None, problem: str = "", profiles: Sequence[Profile] = ()
+) -> Facts:
+    """One run.
+
+    `run` is None when nothing of it could be read; `problem` says why. `profiles`: its own, where
+    it is held open.
+    """
     traces = run.traces if run is not None else ()
     steps = run.steps if run is not None else ()
     epochs = run.epochs if run is not None else ()
@@ -41,11 +60,14 @@ def of_run(entry: RunEntry, run: Run | None, problem: str = "", profiles: Sequen
         warnings.insert(0, problem)
     if not traces and (why := why_no_timeline(entry)):
         warnings.append(why)
-    longest = max((trace.span[1] - trace.span[0] for trace in traces if trace.event_count), default=None)
+    longest = max(
+        (trace.span[1] - trace.span[0] for trace in traces if trace.event_count), default=None
+    )
     return {
         "name": entry.name,
         "path": entry.path,
-        "hosts": list(dict.fromkeys([t.host for t in traces])) or [host for host in entry.hosts if host],
+        "hosts": list(dict.fromkeys([t.host for t in traces]))
+        or [host for host in entry.hosts if host],
         "devices": list(dict.fromkeys(device for trace in traces for device in trace.devices)),
         "events": sum(trace.event_count for trace in traces),
         "steps": max((len(s) for s in steps), default=0),
@@ -68,7 +90,9 @@ def of_logdir(found: Logdir) -> Facts:
     return {
         "path": found.path,
         "unread": [_other(file) for file in found.unread],
-        "power_unassigned": [file.path for file in found.power if not any(file in run.power for run in found.runs)],
+        "power_unassigned": [
+            file.path for file in found.power if not any(file in run.power for run in found.runs)
+        ],
         "problems": _bounded(_warnings(found.problems)),
     }
 
@@ -99,7 +123,8 @@ def why_no_timeline(entry: RunEntry) -> str:
     if entry.results:
         kinds = sorted({file.tool for file in entry.results})
         return (
-            f"no timeline: there are only finished results of the profiler's own tools ({', '.join(kinds)}); "
+            "no timeline: there are only finished results of the profiler's own tools "
+            f"({', '.join(kinds)}); "
             "they were made from an xplane.pb or trace.json.gz that is not here"
         )
     if entry.power or entry.tfevents:
@@ -129,7 +154,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "end_s": trace.span[1] / PS_PER_S,
         "clock": _clock_facts(trace.clock),
         "from": _instant(clocks.began(trace)),
-        "steps": step_facts.of(trace, steps, epochs),
+        "steps": step_facts.step_facts(trace, steps, epochs),
         "epochs": _epochs(steps, epochs),
         "phases": [
             {
@@ -139,7 +164,9 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
                 "epoch": epochs[phase.epoch].number if phase.epoch is not None else None,
                 "source": phase.source,
             }
-            for phase in sorted((*epochs.phases, *training(steps, epochs.phases)), key=lambda phase: phase.start)
+            for phase in sorted(
+                (*epochs.phases, *training(steps, epochs.phases)), key=lambda phase: phase.start
+            )
         ],
     }
 
@@ -172,21 +199,29 @@ def _window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
     """What a recording named while it ran: windows with what they drew, moments without an end."""
     if not any(series.marks for series in power):
         return []
-    from powertui.data.energy import window_energy  # integration: only where there is something to integrate
+    from powertui.data.energy import (
+        window_energy,
+    )  # integration: only where there is something to integrate
 
-    drew = {(found.path, found.mark): found.energy for found in window_energy.of(power)}
+    drew = {
+        (found.path, found.mark): found.energy for found in window_energy.window_energies(power)
+    }
     logs = {series.path: series.marks for series in power}
     out: list[Facts] = []
     for path, mark in ((path, mark) for path, marked in logs.items() for mark in marked):
         energy = drew.get((path, mark))
-        out.append({
-            "name": mark.name, "path": path, "start_s": mark.start_ns / NS_PER_S,
-            "end_s": mark.end_ns / NS_PER_S if mark.end_ns is not None else None,
-            "joules": energy.joules if energy is not None else None,
-            "lo_joules": energy.lo if energy is not None else None,
-            "hi_joules": energy.hi if energy is not None else None,
-            "reason": (energy.reason or None) if energy is not None else None,
-        })  # fmt: skip
+        out.append(
+            {
+                "name": mark.name,
+                "path": path,
+                "start_s": mark.start_ns / NS_PER_S,
+                "end_s": mark.end_ns / NS_PER_S if mark.end_ns is not None else None,
+                "joules": energy.joules if energy is not None else None,
+                "lo_joules": energy.lo if energy is not None else None,
+                "hi_joules": energy.hi if energy is not None else None,
+                "reason": (energy.reason or None) if energy is not None else None,
+            }
+        )
     return out
 
 
@@ -194,36 +229,56 @@ def _power_of(run: Run | None) -> list[Facts]:
     """Every channel, and whose it is: `belongs_to` is a host of the run, null for none."""
     if run is None or not run.power:
         return []
-    from powertui.data.energy import belongs
+    from powertui.data.energy import power_owners
 
-    found = belongs.of_run(run)
+    found = power_owners.of_run(run)
     return [
         power_facts(series)
-        | {"belongs_to": None if owner.machine is None else found.machines[owner.machine], "belongs_why": owner.why}
+        | {
+            "belongs_to": None if owner.machine is None else found.machines[owner.machine],
+            "belongs_why": owner.why,
+        }
         for series, owner in zip(run.power, found.owners, strict=True)
     ]
 
 
 def _energy_of(run: Run | None, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:
-    """Joules of each host over its whole profile, and of the run: as `powertui energy` tells them. None without power."""
+    """Joules of each host over its whole profile, and of the run: as `powertui energy` tells them.
+
+    None without power.
+    """
     if run is None or not run.power or not run.traces:
         return None
     from powertui.data.energy import account, host_energy
 
-    alone = [account.alone(one) for one in profiles] or [account.of_run(run, index, entry) for index in range(len(run.traces))]
+    alone = [account.alone(one) for one in profiles] or [
+        account.of_run(run, index, entry) for index in range(len(run.traces))
+    ]
     found = host_energy.of_accounts(alone, idle=False)
-    hosts = [{"host": host, **_joules(one)} for host, one in zip(found.hosts, found.energies, strict=True)]
+    hosts = [
+        {"host": host, **_joules(one)}
+        for host, one in zip(found.hosts, found.energies, strict=True)
+    ]
     not_used = list(dict.fromkeys(sentence for one in alone for sentence in one.elsewhere))
     return {"hosts": hosts, **_joules(found.total), "not_used": not_used}
 
 
 def _joules(one: Energy | None) -> Facts:
     if one is None:
-        return {"joules": None, "lo_joules": None, "hi_joules": None, "badge": None, "reason": "no power belongs to this host"}
+        return {
+            "joules": None,
+            "lo_joules": None,
+            "hi_joules": None,
+            "badge": None,
+            "reason": "no power belongs to this host",
+        }
     return {
-        "joules": one.joules, "lo_joules": one.lo, "hi_joules": one.hi,
-        "badge": one.badge.value if one.resolved else None, "reason": one.reason or None,
-    }  # fmt: skip
+        "joules": one.joules,
+        "lo_joules": one.lo,
+        "hi_joules": one.hi,
+        "badge": one.badge.value if one.resolved else None,
+        "reason": one.reason or None,
+    }
 
 
 def power_facts(series: PowerSeries) -> Facts:
@@ -242,7 +297,9 @@ def power_facts(series: PowerSeries) -> Facts:
         "min_watts": float(known.min()) if len(known) else None,
         "mean_watts": float(known.mean()) if len(known) else None,
         "max_watts": float(known.max()) if len(known) else None,
-        "limit_watts": next((cap.watts for cap in reversed(series.limits) if np.isfinite(cap.watts)), None),
+        "limit_watts": next(
+            (cap.watts for cap in reversed(series.limits) if np.isfinite(cap.watts)), None
+        ),
         "clock": _clock_facts(series.clock),
         "warnings": _bounded(_warnings(series.warnings)),
     }
@@ -252,7 +309,12 @@ def _scalars(run: Run | None) -> list[Facts]:
     if run is None:
         return []
     return [
-        {"group": series.group, "tag": series.tag, "points": len(series.steps), "last": float(series.values[-1])}
+        {
+            "group": series.group,
+            "tag": series.tag,
+            "points": len(series.steps),
+            "last": float(series.values[-1]),
+        }
         for series in run.scalars[:_WARNINGS]
         if len(series.steps)
     ]
@@ -271,7 +333,13 @@ def _files(entry: RunEntry) -> Facts:
 
 
 def _other(file: OtherFile) -> Facts:
-    return {"path": file.path, "host": file.host, "tool": file.tool, "size": file.size, "what": file.what}
+    return {
+        "path": file.path,
+        "host": file.host,
+        "tool": file.tool,
+        "size": file.size,
+        "what": file.what,
+    }
 
 
 def _best_clock(traces: tuple[Trace, ...]) -> Clock:
@@ -298,7 +366,9 @@ def _bounded(texts: list[str]) -> list[str]:
 
 
 def shown(path: str) -> str:
-    """A path as it is shortest to type from here: relative where that is shorter; the address of what lies elsewhere."""
+    """A path as it is shortest to type from here: relative where that is shorter; the address of
+    what lies elsewhere.
+    """
     path = elsewhere.shown(path)
     if path == "-" or not Path(path).is_absolute():
         return path

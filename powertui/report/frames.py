@@ -1,6 +1,7 @@
 """What a run holds, as DataFrames: events, steps, epochs, lines, scalars, power.
 
-Times are seconds, or whole picoseconds where they are asked for; their columns end in `_s` or `_ps`.
+Times are seconds, or whole picoseconds where they are asked for; their columns end in `_s` or
+`_ps`.
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ from powertui.data.model import (
 from powertui.data.window import touches
 from powertui.report.writers.as_frame import frame, joined, nullable, texts
 
-# What a name must be: the text itself, a pattern that is found in it, or a question about it. None: any.
+# What a name must be: the text itself, a pattern that is found in it, or a question about it. None:
+# any.
 Match: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool] | None"
 TimeUnit: TypeAlias = Literal["s", "ps"]
 UNITS: tuple[TimeUnit, ...] = ("s", "ps")
 
 
 def steps(found: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
-    """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where there is none.
+    """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where
+    there is none.
 
     host, device and step are the three times of a step: missing where they are not known.
     """
@@ -49,7 +52,12 @@ def steps(found: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
         {
             "number": found.number,
             "name": texts(list(found.names)),
-            "epoch": nullable(numbers[np.where(has, index, 0)] if len(numbers) else np.zeros(len(index), np.int64), has),
+            "epoch": nullable(
+                numbers[np.where(has, index, 0)]
+                if len(numbers)
+                else np.zeros(len(index), np.int64),
+                has,
+            ),
             f"start_{unit}": _times(found.start, unit),
             f"duration_{unit}": _times(found.duration, unit),
             f"start_to_start_{unit}": _known(gaps, gaps >= 0, unit),
@@ -144,7 +152,10 @@ def events(
     stats: Sequence[str],
     unit: TimeUnit,
 ) -> pd.DataFrame:
-    """One row an event that fits; without a trace, the empty frame of the same form. `lo` and `hi` are ps."""
+    """One row an event that fits; without a trace, the empty frame of the same form.
+
+    `lo` and `hi` are ps.
+    """
     if trace is None:
         return _events_frame([], [], stats, unit)
     fits = _name_filter(trace.names, name, exact)
@@ -156,7 +167,10 @@ def events(
                 parts.append((owner, line, rows))
     index = joined([line.events.name[rows] for _, line, rows in parts], np.uint32)
     used, which = np.unique(index, return_inverse=True)
-    texts_of = [_taken([text(i) for i in used.tolist()], which) for text in (trace.names.display, trace.names.full)]
+    texts_of = [
+        _taken([text(i) for i in used.tolist()], which)
+        for text in (trace.names.display, trace.names.full)
+    ]
     return _events_frame(texts_of, parts, stats, unit)
 
 
@@ -177,7 +191,9 @@ def _name_filter(names: Names, wanted: Match, exact: str | None) -> Bools | None
         held = wanted in text if isinstance(wanted, str) else _matches(wanted, text)
         return held and exact in (None, text)
 
-    return np.array([fits(names.display(i)) or fits(names.full(i)) for i in range(len(names))], np.bool_)
+    return np.array(
+        [fits(names.display(i)) or fits(names.full(i)) for i in range(len(names))], np.bool_
+    )
 
 
 def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> Int64s:
@@ -185,12 +201,17 @@ def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> I
     keep = np.ones(len(found), np.bool_) if fits is None else fits[found.name]
     if lo is not None or hi is not None:
         ends = np.iinfo(np.int64)
-        keep &= touches(found.start, found.end, ends.min if lo is None else lo, ends.max if hi is None else hi)
+        keep &= touches(
+            found.start, found.end, ends.min if lo is None else lo, ends.max if hi is None else hi
+        )
     return np.flatnonzero(keep)
 
 
 def _events_frame(
-    names: Sequence[Any], parts: list[tuple[Process, Track, Int64s]], stats: Sequence[str], unit: TimeUnit
+    names: Sequence[Any],
+    parts: list[tuple[Process, Track, Int64s]],
+    stats: Sequence[str],
+    unit: TimeUnit,
 ) -> pd.DataFrame:
     """`names`: the short name of every row, and its full one."""
     counts = [len(rows) for _, _, rows in parts]
@@ -199,27 +220,41 @@ def _events_frame(
         {
             "process": _repeated([process.name for process, _, _ in parts], counts),
             "track": _repeated([track.name for _, track, _ in parts], counts),
-            "lane": joined([np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts], np.int64),
+            "lane": joined(
+                [np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts],
+                np.int64,
+            ),
             "name": texts(short),
             "full_name": texts(full),
-            f"start_{unit}": _times(joined([track.events.start[rows] for _, track, rows in parts], np.int64), unit),
-            f"duration_{unit}": _times(joined([track.events.duration[rows] for _, track, rows in parts], np.int64), unit),
+            f"start_{unit}": _times(
+                joined([track.events.start[rows] for _, track, rows in parts], np.int64), unit
+            ),
+            f"duration_{unit}": _times(
+                joined([track.events.duration[rows] for _, track, rows in parts], np.int64), unit
+            ),
         }
     )
-    found = [process.source.columns(track.events.positions(rows), list(stats)) if stats else {} for process, track, rows in parts]
+    found = [
+        process.source.columns(track.events.positions(rows), list(stats)) if stats else {}
+        for process, track, rows in parts
+    ]
     for stat in stats:
         made[stat] = _stat_column([columns[stat] for columns in found])
     return made
 
 
 def _stat_column(columns: list[StatColumn]) -> Any:
-    """One stat of all rows: Int64 when all are whole numbers, float64 when all are numbers, else texts."""
+    """One stat of all rows: Int64 when all are whole numbers, float64 when all are numbers, else
+    texts.
+    """
     present = joined([c.present for c in columns], np.bool_)
     floats = joined([c.floats for c in columns], np.float64)
     ints = joined([c.ints for c in columns], np.int64)
     numeric = ~np.isnan(floats)
     # ints hold 0 for numbers that are not whole; uint64 values beyond int64 have wrapped
-    whole = numeric & (floats == np.where(ints < 0, np.where(floats < 0, ints, np.nan), ints).astype(np.float64))
+    whole = numeric & (
+        floats == np.where(ints < 0, np.where(floats < 0, ints, np.nan), ints).astype(np.float64)
+    )
     if (whole | ~present).all():
         return nullable(ints, present)
     if (numeric | ~present).all():

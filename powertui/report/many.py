@@ -1,7 +1,8 @@
 """The same question to thousands of runs, asked by as many processes as there are cores.
 
-Each process is a copy of this one and takes every n-th run; answers come back through a pipe of its own, in order. One that
-ends early is no error: what it leaves is worked out here, so that whatever went wrong goes wrong where it can be told.
+Each process is a copy of this one and takes every n-th run; answers come back through a pipe of its
+own, in order. One that ends early is no error: what it leaves is worked out here, so that whatever
+went wrong goes wrong where it can be told.
 """
 
 from __future__ import annotations
@@ -19,11 +20,18 @@ R = TypeVar("R")
 
 LEAST = 32  # runs for each process: fewer are read sooner than a process is made
 _MOST = 8
-_MEMORY = 1 << 28  # bytes of files that may be read at the same time; what is made of them takes some times as much
+_MEMORY = (
+    1 << 28
+)  # bytes of files that may be read at the same time; what is made of them takes some times as much
 
 
-def each(work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, processes: int | None = None) -> Iterator[R]:
-    """`work` of each item, in order. `largest` is the size of the largest in bytes: several of those at once must fit."""
+def each(
+    work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, processes: int | None = None
+) -> Iterator[R]:
+    """`work` of each item, in order.
+
+    `largest` is the size of the largest in bytes: several of those at once must fit.
+    """
     count = processes or min(len(items) // LEAST, _MOST, _MEMORY // max(largest, 1))
     if count > 1 and not processes:
         from powertui.sampler.pulse import cores
@@ -58,11 +66,17 @@ def each(work: Callable[[T], R], items: Sequence[T], largest: int = 0, *, proces
                 os.waitpid(pid, 0)
 
 
-def _child(work: Callable[[T], R], items: Sequence[T], others: Sequence[tuple[int, BinaryIO]]) -> tuple[int, BinaryIO]:
-    """A copy of this process at work, and where its answers come out. It ends with its pipe, whatever becomes of us."""
+def _child(
+    work: Callable[[T], R], items: Sequence[T], others: Sequence[tuple[int, BinaryIO]]
+) -> tuple[int, BinaryIO]:
+    """A copy of this process at work, and where its answers come out.
+
+    It ends with its pipe, whatever becomes of us.
+    """
     out, into = os.pipe()
     with warnings.catch_warnings():
-        # Newer Pythons warn of threads that a copy does not have: those of the linear algebra, which nothing here calls.
+        # Newer Pythons warn of threads that a copy does not have: those of the linear algebra,
+        # which nothing here calls.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid:

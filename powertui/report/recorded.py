@@ -1,7 +1,9 @@
-"""What a recording that has just ended came to: the joules of each channel by the integration, with their interval.
+"""What a recording that has just ended came to: the joules of each channel by the integration, with
+their interval.
 
-The sampler counts as it goes, without numpy and without an interval. Once the file is complete it is read like any other log, and
-what `powertui record` and `powertui live` say at their end is what `powertui energy` says of that file.
+The sampler counts as it goes, without numpy and without an interval. Once the file is complete it
+is read like any other log, and what `powertui record` and `powertui live` say at their end is what
+`powertui energy` says of that file.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ _MOST_BYTES = 256 << 20  # of a file that somebody waits for at a prompt
 
 
 def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, Any]]:
-    """By "source channel" the joules from a moment (Unix seconds) on. Nothing of a file that cannot be read, or is very long."""
+    """By "source channel" the joules from a moment (Unix seconds) on.
+
+    Nothing of a file that cannot be read, or is very long.
+    """
     try:
         if Path(path).stat().st_size > _MOST_BYTES:
             return {}
@@ -35,7 +40,12 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
         power = placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "its own clock")
         energy = integrate.energy(power, lo * PS_PER_NS, hi * PS_PER_NS)
         found[series.sensor.name] = {
-            "joules": energy.joules, "lo": energy.lo, "hi": energy.hi, "mean_w": energy.mean_w, "coverage": energy.coverage,
-            "over_s": length_s, "reason": energy.reason,
-        }  # fmt: skip
+            "joules": energy.joules,
+            "lo": energy.lo,
+            "hi": energy.hi,
+            "mean_w": energy.mean_w,
+            "coverage": energy.coverage,
+            "over_s": length_s,
+            "reason": energy.reason,
+        }
     return found

@@ -1,4 +1,7 @@
-"""A list of runs as a table: what a folder tells of each, and what reading it adds. The page of runs and `doctor` show it."""
+"""A list of runs as a table: what a folder tells of each, and what reading it adds.
+
+The page of runs and `doctor` show it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ class KnownRun:
     """What is known of one run so far. None and "": not known."""
 
     when: str = ""  # as the profiled machine's clock showed it
-    placed: float | None = None  # Unix time of its folder's name or of its file: its place in the list before it was read
+    placed: float | None = (
+        # Unix time of its folder's name or of its file: its place in the list before it was read
+        None
+    )
     began: float | None = None  # and by its own clock
     device: str = ""
     took_ps: int | None = None
@@ -51,7 +57,9 @@ class KnownRun:
 
 
 def growing(entry: RunEntry) -> bool:
-    """Whether a profile of it was written to just before it was looked at: it may not be whole yet."""
+    """Whether a profile of it was written to just before it was looked at: it may not be
+    whole yet.
+    """
     now = time.time()
     for file in entry.profiles:
         with contextlib.suppress(OSError, ValueError):
@@ -73,7 +81,11 @@ def _first(entry: RunEntry) -> KnownRun:
         if match is not None:
             moment = datetime(*(int(part) for part in match.groups()))  # type: ignore[arg-type]
             return KnownRun(when=f"{moment:%Y-%m-%d %H:%M}", placed=moment.timestamp(), power=power)
-    paths = [file.path for files in (entry.profiles, entry.tfevents, entry.power, entry.results) for file in files]
+    paths = [
+        file.path
+        for files in (entry.profiles, entry.tfevents, entry.power, entry.results)
+        for file in files
+    ]
     with contextlib.suppress(OSError, ValueError):
         if paths and entry.path != "-":
             return KnownRun(placed=Path(paths[0]).stat().st_mtime, power=power)
@@ -84,16 +96,31 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
     """What names and heads tell of a training."""
     known = first(run)
     count = len(training.sessions)
-    what = f"training of {count} sessions" if count else "scalars and power" if run.tfevents and run.power else "never profiled"
+    what = (
+        f"training of {count} sessions"
+        if count
+        else "scalars and power"
+        if run.tfevents and run.power
+        else "never profiled"
+    )
     if not run.tfevents:
         what = "power log" + "s" * (len(run.power) > 1)
     lo, hi = training.first_ns, training.last_ns
     if lo is None or hi is None:
-        when = _by(known) if run.tfevents or count else _NO_DATE  # copying a log gives its file another time
+        when = (
+            _by(known) if run.tfevents or count else _NO_DATE
+        )  # copying a log gives its file another time
         return replace(known, when=known.when or when, device=what, readable=True)
     when = _when(Clock(lo, lo, "scalars"))
     when = when.replace(" UTC", " local") if training.is_local else when
-    return replace(known, when=when, placed=lo / NS_PER_S, took_ps=(hi - lo) * PS_PER_NS, device=what, readable=True)
+    return replace(
+        known,
+        when=when,
+        placed=lo / NS_PER_S,
+        took_ps=(hi - lo) * PS_PER_NS,
+        device=what,
+        readable=True,
+    )
 
 
 def read(opened: Opened) -> KnownRun:
@@ -108,30 +135,47 @@ def read(opened: Opened) -> KnownRun:
         step_ps = int(np.median(lengths))
     more = f" +{len(devices) - 1}" if len(devices) > 1 else ""
     channels = len(run.power)
-    clock = _when(begun) if begun.known and begun.source != "file time" else ""  # somebody may have copied the file since
+    clock = (
+        _when(begun) if begun.known and begun.source != "file time" else ""
+    )  # somebody may have copied the file since
     return replace(
-        known, when=clock or known.when or _by(known), began=begun.mid_ns / NS_PER_S if clock else None,
+        known,
+        when=clock or known.when or _by(known),
+        began=begun.mid_ns / NS_PER_S if clock else None,
         device=devices[0] + more if devices else "CPU" if run.traces else "",
         took_ps=max((trace.span[1] - trace.span[0] for trace in run.traces), default=None),
-        steps=max((len(steps) for steps in run.steps), default=0) or None, step_ps=step_ps,
+        steps=max((len(steps) for steps in run.steps), default=0) or None,
+        step_ps=step_ps,
         epochs=max((len(epochs) for epochs in run.epochs), default=0) or None,
-        power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none", readable=True,
-    )  # fmt: skip
+        power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none",
+        readable=True,
+    )
 
 
 def unreadable(entry: RunEntry, problem: str) -> KnownRun:
     """What is left to say of a run that cannot be read."""
     known = first(entry)
-    return replace(known, when=known.when or _by(known), device="cannot be read", readable=False, problem=problem)
+    return replace(
+        known,
+        when=known.when or _by(known),
+        device="cannot be read",
+        readable=False,
+        problem=problem,
+    )
 
 
 def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -> KnownRun:
-    """The same with its joules, how surely its power lies on it, and how many stretches stand out; of several hosts their sum."""
-    from powertui.data.energy import account, host_energy  # here, so that a list without power starts without it
+    """The same with its joules, how surely its power lies on it, and how many stretches stand out;
+    of several hosts their sum.
+    """
+    from powertui.data.energy import (
+        account,
+        host_energy,
+    )  # here, so that a list without power starts without it
 
     if not opened.run.power or not opened.profiles:
         return known
-    accounts = [account.of(profile, aligning) for profile in opened.profiles]
+    accounts = [account.energy_account(profile, aligning) for profile in opened.profiles]
     placed = [power for one in accounts if (power := one.power) is not None]
     if not placed and any(one.elsewhere for one in accounts):
         return replace(known, power="of another time")
@@ -139,15 +183,23 @@ def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -
         return replace(known, power="of no host")
     if all(power.status == "none" for power in placed):
         return replace(known, power="not placed")
-    worst = max(placed, key=lambda power: (power.status != "aligned", power.offset_hi_ps - power.offset_lo_ps))
+    worst = max(
+        placed,
+        key=lambda power: (power.status != "aligned", power.offset_hi_ps - power.offset_lo_ps),
+    )
     half = (worst.offset_hi_ps - worst.offset_lo_ps) / 2 / PS_PER_S
-    known = replace(known, power=f"±{_seconds(half)}" if worst.status == "aligned" else worst.status)
+    known = replace(
+        known, power=f"±{_seconds(half)}" if worst.status == "aligned" else worst.status
+    )
     if len(placed) < len(accounts):
         known = replace(known, power=f"{len(placed)} of {len(accounts)} hosts")
-    energy = host_energy.of(opened, aligning).total
+    energy = host_energy.run_energy(opened, aligning).total
     if energy is not None and energy.joules is not None:
         known = replace(known, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
-    return replace(known, found=sum(len(account.findings(profile, aligning).findings) for profile in opened.profiles))
+    return replace(
+        known,
+        found=sum(len(account.findings(profile, aligning).findings) for profile in opened.profiles),
+    )
 
 
 def table(
@@ -158,9 +210,11 @@ def table(
     *,
     by_clock: bool = True,
 ) -> Table:
-    """The list, newest first. Runs that nothing dates come last, in the order of their names. `trainings`: by the path of a
-    session that of the training that it lies in, where that is listed too. `by_clock`: False where runs are read as they come into
-    sight, so that reading does not move them out of it."""
+    """The list, newest first. Runs that nothing dates come last, in the order of their names.
+    `trainings`: by the path of a session that of the training that it lies in, where that is listed
+    too. `by_clock`: False where runs are read as they come into sight, so that reading does not
+    move them out of it.
+    """
     moments = [f.began if by_clock and f.began is not None else f.placed for f in facts]
     order = sorted(range(len(entries)), key=lambda i: -(moments[i] or 0.0))
     runs, facts = [entries[i] for i in order], [facts[i] for i in order]
@@ -172,7 +226,9 @@ def table(
         if around >= 0:
             sizes[around] = (sizes[around] or 0) + runs[row].size
             names[row] = names[row].removeprefix(runs[around].name + "/")
-    ranks = np.array([np.nan if (moment := moments[i]) is None else moment for i in order], np.float64)
+    ranks = np.array(
+        [np.nan if (moment := moments[i]) is None else moment for i in order], np.float64
+    )
     columns = (
         text_column("run", "run", names, weight=9),
         text_column("when", "when", [f.when for f in facts], weight=6, ranks=ranks),
@@ -188,14 +244,29 @@ def table(
         optional("found", "found", "integer", [f.found for f in facts], weight=4),
         text_column("power", "power", [f.power for f in facts], weight=8),
         optional("size_bytes", "size", "number", sizes, unit="B", weight=2),
-        Column("readable", "readable", "flag", np.array([f.readable is not False for f in facts], np.bool_), "",
-               np.array([f.readable is not None for f in facts], np.bool_), weight=0),
+        Column(
+            "readable",
+            "readable",
+            "flag",
+            np.array([f.readable is not False for f in facts], np.bool_),
+            "",
+            np.array([f.readable is not None for f in facts], np.bool_),
+            weight=0,
+        ),
         text_column("path", "path", paths, weight=0),
-    )  # fmt: skip
+    )
     return Table(
-        "runs", "Runs", columns, place=lambda row: Place(run=paths[row]), order=("when", True), key=("path",), noun="run",
-        empty="No run was found.", summary=summary, within=np.array(outer, np.int64) if any(row >= 0 for row in outer) else None,
-    )  # fmt: skip
+        "runs",
+        "Runs",
+        columns,
+        place=lambda row: Place(run=paths[row]),
+        order=("when", True),
+        key=("path",),
+        noun="run",
+        empty="No run was found.",
+        summary=summary,
+        within=np.array(outer, np.int64) if any(row >= 0 for row in outer) else None,
+    )
 
 
 def _device(known: KnownRun) -> str:
@@ -228,5 +299,7 @@ def _seconds(value: float) -> str:
 
 def matches(entry: RunEntry, known: KnownRun, words: Sequence[str]) -> bool:
     """Whether every word stands somewhere in what is known of the run."""
-    text = " ".join(plain(part) for part in (entry.name, *entry.hosts, known.when, known.device, known.power)).lower()
+    text = " ".join(
+        plain(part) for part in (entry.name, *entry.hosts, known.when, known.device, known.power)
+    ).lower()
     return all(word in text for word in words)

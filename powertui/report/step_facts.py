@@ -1,4 +1,6 @@
-"""What is known of the steps of one profile: as the plain dict of the report's JSON, and as a few lines for a person."""
+"""What is known of the steps of one profile: as the plain dict of the report's JSON, and as a few
+lines for a person.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _DEVICES = 8  # named in text
 Facts = dict[str, Any]
 
 
-def of(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
+def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
     """Counts, times and what tells them. What is not known is None."""
     gaps = steps.start_to_start()
     facts: Facts = {
@@ -35,7 +37,14 @@ def of(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "device_by": steps.device_by or None,
         "work_s": None,
         "markers": [
-            {"name": one.name, "pattern": one.pattern, "steps": one.count, "score": one.score, "why": one.why, "chosen": index == 0}
+            {
+                "name": one.name,
+                "pattern": one.pattern,
+                "steps": one.count,
+                "score": one.score,
+                "why": one.why,
+                "chosen": index == 0,
+            }
             for index, one in enumerate(steps.markers)
         ],
         "on": [_on(one, steps) for one in steps.on],
@@ -58,7 +67,8 @@ def of(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
     if steps.asynchronous and len(steps) > 1:
         from powertui.data.run.steps import work_of
 
-        # The markers say only when the work was asked for: from the first of them to the end of the last work.
+        # The markers say only when the work was asked for: from the first of them to the end of the
+        # last work.
         facts["work_s"] = (work_of(trace, steps).end - int(steps.start[0])) / PS_PER_S
     return facts
 
@@ -95,7 +105,9 @@ def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
     """Median and extremes of times in ps, in s; None where there is none."""
     if not len(values):
         return None
-    in_order = np.sort(values)  # once: the library's own median and percentile cost a quarter of a millisecond each
+    in_order = np.sort(
+        values
+    )  # once: the library's own median and percentile cost a quarter of a millisecond each
     return {
         "median_s": _quantile(in_order, 0.5) / PS_PER_S,
         "mean_s": float(values.mean()) / PS_PER_S,
@@ -137,7 +149,10 @@ def lines(steps: Facts) -> list[str]:
             out.append(f"their work took {_s(steps['work_s'])}: {_s(mean)} a step on average")
     gaps = steps["start_to_start"]
     if gaps is not None:
-        out.append(f"start to start: median {_s(gaps['median_s'])}, {_s(gaps['min_s'])} to {_s(gaps['max_s'])}")
+        out.append(
+            f"start to start: median {_s(gaps['median_s'])}, {_s(gaps['min_s'])} to "
+            f"{_s(gaps['max_s'])}"
+        )
     out.append(f"marked by {plain(steps['source'])}")
     if steps["confidence"]:
         out.append(plain(steps["confidence"], 300))
@@ -145,7 +160,9 @@ def lines(steps: Facts) -> list[str]:
 
 
 def _three_times(steps: Facts) -> list[str]:
-    """Host, device and step time, where they tell more than one of them; and the devices apart, so that a straggler is seen."""
+    """Host, device and step time, where they tell more than one of them; and the devices apart, so
+    that a straggler is seen.
+    """
     host, device = steps["host_s"], steps["device_s"]
     if device is None:
         return []
@@ -155,7 +172,10 @@ def _three_times(steps: Facts) -> list[str]:
     out = [f"medians: {', '.join(parts)}"]
     devices = [one for one in steps["on"] if one["kind"] == "device"]
     if len(devices) > 1:
-        shown = ", ".join(f"{plain(one['name'], 40)} {_s(one['step_s']['median_s'])}" for one in devices[:_DEVICES])
+        shown = ", ".join(
+            f"{plain(one['name'], 40)} {_s(one['step_s']['median_s'])}"
+            for one in devices[:_DEVICES]
+        )
         more = f" and {len(devices) - _DEVICES} more" if len(devices) > _DEVICES else ""
         out.append(f"on each device: {shown}{more}")
     return out
@@ -167,7 +187,12 @@ def _second(steps: Facts) -> list[str]:
         return []
     best, other = steps["markers"][:2]
     how = f"--step-marker {_quoted(plain(other['pattern'], 120))}"
-    return [f"next best: {plain(other['name'], 120)} (score {other['score']:.2f} against {best['score']:.2f}); to choose it: {how}"]
+    return [
+        (
+            f"next best: {plain(other['name'], 120)} (score {other['score']:.2f} against "
+            f"{best['score']:.2f}); to choose it: {how}"
+        )
+    ]
 
 
 def _quoted(text: str) -> str:

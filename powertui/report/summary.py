@@ -25,16 +25,32 @@ _WINDOWS_SHOWN = 12
 _CHANNELS_SHOWN = 64  # a rack of GPUs; logs of whole clusters have thousands
 _FOUND_SHOWN = 8
 FEW = 20  # so many runs are also searched for what stands out: that takes longer than reading them
-_SEEN_S = 0.001  # what a zero must differ from the first event to be told apart: wall times are shown to a millisecond
+# what a zero must differ from the first event to be told apart: wall times are shown to a
+# millisecond
+_SEEN_S = 0.001
 
 _CSV = (
-    "run", "host", "epoch", "step", "name", "start_s", "duration_s", "start_to_start_s", "unix_start_s", "clock_half_width_s",
-    "host_s", "device_s", "step_s",
-)  # fmt: skip
+    "run",
+    "host",
+    "epoch",
+    "step",
+    "name",
+    "start_s",
+    "duration_s",
+    "start_to_start_s",
+    "unix_start_s",
+    "clock_half_width_s",
+    "host_s",
+    "device_s",
+    "step_s",
+)
 
 
 def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
-    """Print what is known of the runs that were named. Exit code 3 when nothing of them could be read."""
+    """Print what is known of the runs that were named.
+
+    Exit code 3 when nothing of them could be read.
+    """
     found = logdir.scan(path)
     entries = found.chosen(name)
     if form == "csv":
@@ -42,17 +58,31 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     trainings = Trainings(found, reading)
     known = list(_read(entries, trainings))
     around = trainings.chosen(entries, name is None)
-    # Scalars and power without a profile are a training; scalars alone are one whose profile is missing.
+    # Scalars and power without a profile are a training; scalars alone are one whose profile is
+    # missing.
     whole_alone = any(not one.entry.sessions and one.logs.power for one in around)
     if form == "json":
         told = training.several_json(around)
         text.out(
-            text.to_json({"powertui": __version__, **facts.of_logdir(found), "runs": [one for one, _ in known], "trainings": told})
+            text.to_json(
+                {
+                    "powertui": __version__,
+                    **facts.of_logdir(found),
+                    "runs": [one for one, _ in known],
+                    "trainings": told,
+                }
+            )
         )
     elif form == "markdown":
         whole = [text.markdown_text(line.strip()) for line in training.several(around)]
         text.out(
-            "\n".join([*_markdown(found, [one for one, _ in known]), *([""] if whole else []), *(f"- {line}" for line in whole)])
+            "\n".join(
+                [
+                    *_markdown(found, [one for one, _ in known]),
+                    *([""] if whole else []),
+                    *(f"- {line}" for line in whole),
+                ]
+            )
         )
     else:
         alone = not known and whole_alone
@@ -62,14 +92,18 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
 
 
 def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[Facts, bool]]:
-    """(facts, whether anything of it could be read) of each run: traces are let go of before the next."""
+    """(facts, whether anything of it could be read) of each run: traces are let go of before the
+    next.
+    """
 
     few = len(entries) <= FEW
 
     def read(entry: RunEntry) -> tuple[Facts, bool]:
         for opened in trainings.each([entry]):
             run, problem = load(opened)
-            beside = not (entry.profiles and Path(entry.path).is_file())  # else power makes no answer of a file that was named
+            beside = not (
+                entry.profiles and Path(entry.path).is_file()
+            )  # else power makes no answer of a file that was named
             readable = run is not None and bool(run.traces or run.scalars or (run.power and beside))
             told = {
                 **facts.of_run(entry, run, problem, opened.profiles if run is not None else ()),
@@ -87,15 +121,28 @@ def _found(opened: Opened) -> list[Facts] | None:
     from powertui.data.energy import account
 
     return [
-        {"host": profile.host, "text": one.text, "epoch": one.epoch, "step_lo": one.step_lo, "step_hi": one.step_hi,
-         "start_s": one.start_ps / PS_PER_S, "end_s": one.end_ps / PS_PER_S, "watts": one.delta_watts, "joules": one.delta_joules,
-         "badge": one.badge.value}
-        for profile in opened.profiles for one in account.findings(profile).findings
-    ]  # fmt: skip
+        {
+            "host": profile.host,
+            "text": one.text,
+            "epoch": one.epoch,
+            "step_lo": one.step_lo,
+            "step_hi": one.step_hi,
+            "start_s": one.start_ps / PS_PER_S,
+            "end_s": one.end_ps / PS_PER_S,
+            "watts": one.delta_watts,
+            "joules": one.delta_joules,
+            "badge": one.badge.value,
+        }
+        for profile in opened.profiles
+        for one in account.findings(profile).findings
+    ]
 
 
 def load(opened: Opened) -> tuple[Run | None, str]:
-    """A run, or why nothing of it could be read. A power log that was named and cannot be read is an error all the same."""
+    """A run, or why nothing of it could be read.
+
+    A power log that was named and cannot be read is an error all the same.
+    """
     entry = opened.entry
     if not (entry.profiles or entry.tfevents or entry.power or opened.options.power):
         return None, ""
@@ -116,7 +163,10 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     if not runs:
         from powertui.report import checks  # what doctor says, which else nobody asks for
 
-        lines.append(f"No run of a profiler was found in {plain(found.path)}. To see why: powertui doctor {plain(found.path)}")
+        lines.append(
+            f"No run of a profiler was found in {plain(found.path)}. To see why: powertui "
+            f"doctor {plain(found.path)}"
+        )
         for check in checks.of_logdir(found):
             if check.topic == "profile":
                 lines += [f"  {plain(check.what)}", f"  → {plain(check.do)}"]
@@ -133,13 +183,19 @@ def _text(found: Logdir, runs: Sequence[Facts]) -> list[str]:
 
 
 def describe(one: Facts, columns: int = 0) -> list[str]:
-    """One run for a person: time, steps, epochs, then where it all comes from. With `columns` also a chart of its steps."""
+    """One run for a person: time, steps, epochs, then where it all comes from.
+
+    With `columns` also a chart of its steps.
+    """
     rows: list[tuple[str, str]] = [("time", line) for line in _times_of(one)]
     profiles: list[Facts] = one["profiles"]
     several = len(profiles) > 1
     for profile in profiles:
         prefix = f"{plain(profile['host'])}: " if several else ""
-        rows += [("steps", (prefix if index == 0 else "") + line) for index, line in enumerate(step_facts.lines(profile["steps"]))]
+        rows += [
+            ("steps", (prefix if index == 0 else "") + line)
+            for index, line in enumerate(step_facts.lines(profile["steps"]))
+        ]
     lines = [plain(one["name"]), *text.labelled(rows)]
     if len(profiles) == 1:
         lines += chart.of_steps(_times(profiles[0]["steps"]), columns, indent=" " * 9)
@@ -150,7 +206,9 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
             lines += _epochs(profile)
     rest: list[tuple[str, str]] = []
     for profile in profiles:
-        rest += [("phases", _phase(phase)) for phase in profile["phases"] if phase["name"] != "training"]
+        rest += [
+            ("phases", _phase(phase)) for phase in profile["phases"] if phase["name"] != "training"
+        ]
     for profile in profiles:
         rest.append(("host" if not several else "hosts", _host(profile)))
     rest.append(("devices", _devices(one)))
@@ -158,7 +216,9 @@ def describe(one: Facts, columns: int = 0) -> list[str]:
     not_used = (one["energy"] or {}).get("not_used", ())
     rest += _rows("power", [plain(sentence) for sentence in not_used], _CHANNELS_SHOWN)
     rest += [("energy", line) for line in _energy(one["energy"])]
-    rest += [("found", plain(found["text"])) for found in (one.get("findings") or ())[:_FOUND_SHOWN]]
+    rest += [
+        ("found", plain(found["text"])) for found in (one.get("findings") or ())[:_FOUND_SHOWN]
+    ]
     rest += _rows("windows", [_window(window) for window in one["windows"]], _WINDOWS_SHOWN)
     rest += [("files", line) for line in _files(one)]
     rest += _rows("warnings", [plain(line) for line in one["warnings"]], _WARNINGS_SHOWN)
@@ -180,14 +240,20 @@ def _times_of(one: Facts) -> list[str]:
         early = _s(abs(profile["start_s"]))
         if abs(profile["start_s"]) >= _SEEN_S:
             which = "before" if profile["start_s"] > 0 else "after"
-            lines.append(f"{prefix}times below count from the profile's zero, {early} {which} its first event")
+            lines.append(
+                f"{prefix}times below count from the profile's zero, {early} {which} its first "
+                "event"
+            )
     begun = [profile["from"] for profile in profiles if profile["from"]["lo_ns"] is not None]
     if len(begun) > 1:
         first, last = (pick(begun, key=lambda at: at["lo_ns"] + at["hi_ns"]) for pick in (min, max))
         apart = (last["lo_ns"] + last["hi_ns"] - first["lo_ns"] - first["hi_ns"]) // 2
         half = (last["hi_ns"] - last["lo_ns"] + first["hi_ns"] - first["lo_ns"]) // 2
         if apart > half:
-            lines.append(f"their first events are {units.duration(apart * 1000)} ± {units.duration(half * 1000, 2)} apart")
+            lines.append(
+                f"their first events are {units.duration(apart * 1000)} ± "
+                f"{units.duration(half * 1000, 2)} apart"
+            )
     return lines
 
 
@@ -203,7 +269,9 @@ def _time(profile: Facts) -> str:
 
 
 def _times(steps: Facts) -> list[float]:
-    """What a chart of steps shows: how long each took, or the time to the next where markers do not cover the work."""
+    """What a chart of steps shows: how long each took, or the time to the next where markers do not
+    cover the work.
+    """
     key = "start_to_start_s" if steps["asynchronous"] and steps["device_s"] is None else "step_s"
     return [row[key] for row in steps["rows"] if row[key] is not None]
 
@@ -224,18 +292,24 @@ def _epochs(profile: Facts) -> list[str]:
     headers = ["epoch", "start", "end", "length", "steps", *names]
     body = [
         [
-            str(row["number"]), _instant(row["start_s"]), _instant(row["end_s"]), _length(row),
-            str(row["steps"]) if row["steps"] else "", *(_number(row["scalars"].get(name)) for name in names),
+            str(row["number"]),
+            _instant(row["start_s"]),
+            _instant(row["end_s"]),
+            _length(row),
+            str(row["steps"]) if row["steps"] else "",
+            *(_number(row["scalars"].get(name)) for name in names),
         ]
         for row in shown
-    ]  # fmt: skip
+    ]
     lines = text.labelled([("epochs", f"{epochs['count']}: {plain(epochs['source'])}")])
     slack = max((row["slack_s"] for row in shown), default=0.0)
     lines += text.table(headers, body, right=range(len(headers)), indent="    ")
     if len(rows) > len(shown):
         lines.append(f"    … {epochs['count'] - len(shown)} more (--json lists them)")
     if slack >= 0.002:
-        lines.append(f"    start and end ± {_s(slack)} (the clock); negative: before the profile began")
+        lines.append(
+            f"    start and end ± {_s(slack)} (the clock); negative: before the profile began"
+        )
     return lines
 
 
@@ -256,14 +330,24 @@ def _number(value: float | None) -> str:
 def _phase(phase: Facts) -> str:
     epoch = "" if phase["epoch"] is None else f" in epoch {phase['epoch']}"
     length = _s(phase["end_s"] - phase["start_s"])
-    return f"{phase['name']}{epoch}: {_s(phase['start_s'])} to {_s(phase['end_s'])}, {length} ({plain(phase['source'])})"
+    return (
+        f"{phase['name']}{epoch}: {_s(phase['start_s'])} to {_s(phase['end_s'])}, {length} "
+        f"({plain(phase['source'])})"
+    )
 
 
 def _host(profile: Facts) -> str:
     partly = "" if profile["complete"] else ", incomplete"
-    where = f"{profile['format']}, {units.size(profile['size'])}{partly}" if profile["size"] else profile["format"]
+    where = (
+        f"{profile['format']}, {units.size(profile['size'])}{partly}"
+        if profile["size"]
+        else profile["format"]
+    )
     counted = text.plural(profile["events"], "event")
-    return f"{plain(profile['host']) or '(no name)'}: {counted} on {text.plural(profile['lines'], 'line')} ({where})"
+    return (
+        f"{plain(profile['host']) or '(no name)'}: {counted} on "
+        f"{text.plural(profile['lines'], 'line')} ({where})"
+    )
 
 
 def _devices(one: Facts) -> str:
@@ -271,19 +355,31 @@ def _devices(one: Facts) -> str:
     if not names:
         return "none: the profile has host threads only" if one["profiles"] else ""
     idle = sum(profile["devices_without_events"] for profile in one["profiles"])
-    shown = ", ".join(plain(name) for name in names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    shown = ", ".join(plain(name) for name in names[:8]) + (
+        f" and {len(names) - 8} more" if len(names) > 8 else ""
+    )
     return shown + (f" ({idle} of them recorded nothing)" if idle else "")
 
 
 def _power(series: Facts) -> str:
     watts = "no watts"
     if series["mean_watts"] is not None:
-        watts = f"{series['min_watts']:g} to {series['max_watts']:g} W, mean {series['mean_watts']:.1f} W"
-        watts += f", limit {series['limit_watts']:g} W" if series.get("limit_watts") is not None else ""
-    over = f"{text.plural(series['readings'], 'reading')} over {units.duration(round(series['span_s'] * PS_PER_S), 3)}"
+        watts = (
+            f"{series['min_watts']:g} to {series['max_watts']:g} W, mean "
+            f"{series['mean_watts']:.1f} W"
+        )
+        watts += (
+            f", limit {series['limit_watts']:g} W" if series.get("limit_watts") is not None else ""
+        )
+    over = (
+        f"{text.plural(series['readings'], 'reading')} over "
+        f"{units.duration(round(series['span_s'] * PS_PER_S), 3)}"
+    )
     stranger = "; of no host of this run" if series["belongs_to"] is None and series["host"] else ""
     name, source = plain(series["label"]), plain(series["source"])
-    return f"{name}: {watts}; {over} ({source}, {plain(facts.short_path(series['path']))}){stranger}"
+    return (
+        f"{name}: {watts}; {over} ({source}, {plain(facts.short_path(series['path']))}){stranger}"
+    )
 
 
 def _energy(found: Facts | None) -> list[str]:
@@ -304,7 +400,9 @@ def _drew(one: Facts) -> str:
 def _interval(one: Facts) -> str:
     """Joules with the ends of their interval, in figures that tell them apart."""
     figures = units.figures_apart(one["lo_joules"], one["hi_joules"])
-    joules, lo, hi = (units.quantity(one[key], "J", figures) for key in ("joules", "lo_joules", "hi_joules"))
+    joules, lo, hi = (
+        units.quantity(one[key], "J", figures) for key in ("joules", "lo_joules", "hi_joules")
+    )
     return f"{joules} (95 % {lo} to {hi})"
 
 
@@ -326,7 +424,10 @@ def _files(one: Facts) -> list[str]:
         names = ", ".join(plain(facts.short_path(path)) for path in files["alternates"][:3])
         lines.append(f"the same capture again, not needed: {names}")
     if files["results"] and one["profiles"]:
-        lines.append(f"{text.plural(len(files['results']), 'result file')} of the profiler's own tools, not needed")
+        lines.append(
+            f"{text.plural(len(files['results']), 'result file')} of the profiler's own tools, "
+            "not needed"
+        )
     for file in files["unread"]:
         lines.append(f"not read yet: {plain(facts.short_path(file['path']))} ({file['what']})")
     return lines
@@ -339,18 +440,39 @@ def _markdown(found: Logdir, runs: Sequence[Facts]) -> list[str]:
     lines: list[str] = []
     if not runs:
         lines.append(f"No run of a profiler was found in {text.markdown_text(found.path)}.")
-    headers = ["run", "hosts", "devices", "events", "steps", "median step", "epochs", "duration", "start", "clock"]
+    headers = [
+        "run",
+        "hosts",
+        "devices",
+        "events",
+        "steps",
+        "median step",
+        "epochs",
+        "duration",
+        "start",
+        "clock",
+    ]
     rows = []
     for one in runs:
         spread = next((p["steps"]["step_s"] for p in one["profiles"] if p["steps"]["step_s"]), None)
         clock, begun = one["clock"], one["from"]
         known = begun["lo_ns"] is not None
-        rows.append([
-            one["name"], str(len(one["hosts"])), str(len(one["devices"])), f"{one['events']:,}", str(one["steps"]),
-            _s(spread["median_s"]) if spread else "", str(one["epochs"]),
-            "" if one["duration_s"] is None else _s(one["duration_s"]),
-            text.wall((begun["lo_ns"] + begun["hi_ns"]) // 2, clock["utc_offset_s"]) if known else "unknown", clock["source"],
-        ])  # fmt: skip
+        rows.append(
+            [
+                one["name"],
+                str(len(one["hosts"])),
+                str(len(one["devices"])),
+                f"{one['events']:,}",
+                str(one["steps"]),
+                _s(spread["median_s"]) if spread else "",
+                str(one["epochs"]),
+                "" if one["duration_s"] is None else _s(one["duration_s"]),
+                text.wall((begun["lo_ns"] + begun["hi_ns"]) // 2, clock["utc_offset_s"])
+                if known
+                else "unknown",
+                clock["source"],
+            ]
+        )
     if rows:
         lines += text.markdown(headers, rows, right=(1, 2, 3, 4, 5, 6, 7))
     for one in runs:
@@ -358,7 +480,9 @@ def _markdown(found: Logdir, runs: Sequence[Facts]) -> list[str]:
         for profile in one["profiles"]:
             if len(one["profiles"]) > 1:
                 lines += [f"### {text.markdown_text(profile['host'])}", ""]
-            lines += [f"- {text.markdown_text(line)}" for line in step_facts.lines(profile["steps"])]
+            lines += [
+                f"- {text.markdown_text(line)}" for line in step_facts.lines(profile["steps"])
+            ]
             lines += _markdown_epochs(profile["epochs"])
         lines += [f"- warning: {text.markdown_text(line)}" for line in one["warnings"]]
     return lines
@@ -368,10 +492,23 @@ def _markdown_epochs(epochs: Facts) -> list[str]:
     if not epochs["count"]:
         return []
     rows = [
-        [str(r["number"]), _instant(r["start_s"]), _instant(r["end_s"]), _length(r), str(r["steps"]), r["source"]]
+        [
+            str(r["number"]),
+            _instant(r["start_s"]),
+            _instant(r["end_s"]),
+            _length(r),
+            str(r["steps"]),
+            r["source"],
+        ]
         for r in epochs["rows"][:200]
     ]
-    return ["", *text.markdown(["epoch", "start", "end", "length", "steps", "source"], rows, right=range(5)), ""]
+    return [
+        "",
+        *text.markdown(
+            ["epoch", "start", "end", "length", "steps", "source"], rows, right=range(5)
+        ),
+        "",
+    ]
 
 
 def _csv(entries: Sequence[RunEntry], options: ReadOptions) -> int:
@@ -381,7 +518,10 @@ def _csv(entries: Sequence[RunEntry], options: ReadOptions) -> int:
     for entry in entries:
         run, problem = load(Opened(entry, options))
         if run is None:
-            text.write(sys.stderr, f"powertui: {plain(problem or f'{entry.name}: {facts.why_no_timeline(entry)}')}")
+            text.write(
+                sys.stderr,
+                f"powertui: {plain(problem or f'{entry.name}: {facts.why_no_timeline(entry)}')}",
+            )
             continue
         readable = readable or bool(run.traces)
         parts += _step_rows(run)
@@ -395,14 +535,20 @@ def _step_rows(run: Run) -> Iterator[Sequence[Any]]:
         for step in steps:
             unix = facts.unix_ns(trace.clock, step.start)
             yield (
-                run.name, trace.host,
+                run.name,
+                trace.host,
                 _Number(epochs[step.epoch].number) if step.epoch is not None else None,
                 _Number(step.number) if step.number >= 0 else None,
-                step.name, _exact(step.start), _exact(step.duration), _exact(step.start_to_start),
+                step.name,
+                _exact(step.start),
+                _exact(step.duration),
+                _exact(step.start_to_start),
                 _Number(units.fixed(unix, 10**9, 9)) if unix is not None else None,
                 _Number(half) if half is not None else None,
-                _exact(step.host), _exact(step.device), _exact(step.step),
-            )  # fmt: skip
+                _exact(step.host),
+                _exact(step.device),
+                _exact(step.step),
+            )
 
 
 class _Number:

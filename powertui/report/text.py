@@ -1,7 +1,8 @@
-"""How every report is written: aligned text, JSON, CSV and Markdown, and one way to standard output.
+"""How every report is written: aligned text, JSON, CSV and Markdown, and one way to standard
+output.
 
-Whatever comes from a file passes `plain` on its way to a terminal and `cell` on its way to a spreadsheet; JSON
-escapes by itself. Nothing here knows what a run is.
+Whatever comes from a file passes `plain` on its way to a terminal and `cell` on its way to a
+spreadsheet; JSON escapes by itself. Nothing here knows what a run is.
 """
 
 from __future__ import annotations
@@ -21,9 +22,22 @@ from powertui.data.model import NS_PER_S
 from powertui.plain import cell, plain, width
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
-_ASCII = str.maketrans({
-    "±": "+-", "–": "-", "—": "-", "−": "-", "…": "...", "µ": "u", "×": "x", "·": "-", "→": "->", "≤": "<=", "≥": ">=", "’": "'",
-})  # fmt: skip
+_ASCII = str.maketrans(
+    {
+        "±": "+-",
+        "–": "-",
+        "—": "-",
+        "−": "-",
+        "…": "...",
+        "µ": "u",
+        "×": "x",
+        "·": "-",
+        "→": "->",
+        "≤": "<=",
+        "≥": ">=",
+        "’": "'",
+    }
+)
 
 
 def out(text: str) -> None:
@@ -32,7 +46,10 @@ def out(text: str) -> None:
 
 
 def write(stream: Any, text: str) -> None:
-    """Write and end the line. Characters that the stream cannot encode are replaced, never an error."""
+    """Write and end the line.
+
+    Characters that the stream cannot encode are replaced, never an error.
+    """
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -45,11 +62,24 @@ def write(stream: Any, text: str) -> None:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: str = "") -> list[str]:
-    """Columns that line up. `right` names the columns that hold numbers. Empty columns are left out."""
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Iterable[int] = (),
+    indent: str = "",
+) -> list[str]:
+    """Columns that line up.
+
+    `right` names the columns that hold numbers. Empty columns are left out.
+    """
     texts = [[plain(value) for value in row] for row in rows]
     keep = [i for i in range(len(headers)) if any(row[i] for row in texts)]
-    wide = {i: max(width(headers[i]), *(width(row[i]) for row in texts)) for i in keep} if texts else {}
+    wide = (
+        {i: max(width(headers[i]), *(width(row[i]) for row in texts)) for i in keep}
+        if texts
+        else {}
+    )
     numbers = set(right)
 
     def line(values: Sequence[str]) -> str:
@@ -63,7 +93,9 @@ def _pad(text: str, cells: int, right: bool) -> str:
     return blank + text if right else text + blank
 
 
-def markdown(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
+def markdown(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
+) -> list[str]:
     """A Markdown table. Names cannot break out of their cell or become markup."""
     numbers = set(right)
     lines = [
@@ -77,7 +109,9 @@ def markdown(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: It
 def markdown_text(text: str) -> str:
     """Text from a file inside a Markdown document: shown, not interpreted."""
     shown = plain(text)
-    return "".join("\\" + char if char in "\\`*_{}[]<>#|~" else char for char in shown).replace("&", "&amp;")
+    return "".join("\\" + char if char in "\\`*_{}[]<>#|~" else char for char in shown).replace(
+        "&", "&amp;"
+    )
 
 
 def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
@@ -100,7 +134,10 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> lis
 
 
 def _wrapped(text: str, room: int) -> list[str]:
-    """Text in lines of at most so many cells, broken at blanks. Paths longer than a line stay whole, to be copied."""
+    """Text in lines of at most so many cells, broken at blanks.
+
+    Paths longer than a line stay whole, to be copied.
+    """
     lines: list[str] = []
     for word in text.split(" "):
         if lines and width(lines[-1]) + 1 + width(word) <= room:
@@ -133,10 +170,12 @@ _CONTAINERS = frozenset((dict, list, tuple))
 
 
 def to_json(value: Any) -> str:
-    """JSON that every parser takes: no NaN, no Infinity, ASCII only (names may hold lone surrogates).
+    """JSON that every parser takes: no NaN, no Infinity, ASCII only (names may hold lone
+    surrogates).
 
-    Lists and objects stand on lines of their own down to those that hold plain values only: a row of a table is a line.
-    (`indent=` of the library does not use its compiled encoder: five times the time.)
+    Lists and objects stand on lines of their own down to those that hold plain values only: a row
+    of a table is a line. (`indent=` of the library does not use its compiled encoder: five times
+    the time.)
     """
     out: list[str] = []
     try:
@@ -189,7 +228,10 @@ def _clean(value: Any) -> Any:
 
 
 def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """RFC 4180: CRLF, quotes where needed. None is an empty field; text cannot become a formula; numbers stay numbers."""
+    """RFC 4180: CRLF, quotes where needed.
+
+    None is an empty field; text cannot become a formula; numbers stay numbers.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(headers)
@@ -218,7 +260,9 @@ def plural(count: int, one: str) -> str:
 
 
 def wall(unix_ns: int, offset_s: int | None) -> str:
-    """A moment in the profiled machine's own time when its zone is known, else in UTC; with the zone either way."""
+    """A moment in the profiled machine's own time when its zone is known, else in UTC; with the
+    zone either way.
+    """
     from powertui.data.run import zones
 
     zone = timezone(timedelta(seconds=offset_s or 0))
@@ -226,4 +270,6 @@ def wall(unix_ns: int, offset_s: int | None) -> str:
         moment = datetime.fromtimestamp(unix_ns // NS_PER_S, zone)
     except (OverflowError, OSError, ValueError):
         return f"Unix ns {unix_ns}"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zones.name(offset_s or 0)}"
+    return (
+        f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zones.name(offset_s or 0)}"
+    )

@@ -1,4 +1,7 @@
-"""A training in a notebook: what one program did, as DataFrames. Asks `Training`, works nothing out."""
+"""A training in a notebook: what one program did, as DataFrames.
+
+Asks `Training`, works nothing out.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ from powertui.data.asked import Aligning
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S
-from powertui.data.training import windows
-from powertui.data.training.seen import Seen
+from powertui.data.training import named_windows
 from powertui.data.training.training import Training
-from powertui.data.training.whole import TrainingWindow, Whole
+from powertui.data.training.training_energy import TrainingWindow, Whole
+from powertui.data.training.training_on_axis import Seen
 from powertui.plain import plain
 from powertui.report import frames, training
 
 
 class TrainingView:
-    """What one program did: sessions, scalars, epochs and power on one axis. Times in frames are seconds from its first moment."""
+    """What one program did: sessions, scalars, epochs and power on one axis.
+
+    Times in frames are seconds from its first moment.
+    """
 
     def __init__(self, found: Training) -> None:
         self.training = found
@@ -57,12 +63,16 @@ class TrainingView:
 
     @property
     def islands(self) -> pd.DataFrame:
-        """One row for each host of each session: where it lies, on what evidence, and whether its clock is believed."""
+        """One row for each host of each session: where it lies, on what evidence, and whether its
+        clock is believed.
+        """
         return _frame(training.axis_json(self.training, self.seen)["islands"], _ISLANDS)
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row an epoch: its bounds with their ±, its steps, joules with their interval, joules of a step."""
+        """One row an epoch: its bounds with their ±, its steps, joules with their interval, joules
+        of a step.
+        """
         return _windows(self._whole.epochs())
 
     @property
@@ -77,69 +87,134 @@ class TrainingView:
 
     @property
     def rate(self) -> pd.DataFrame:
-        """One row a record: time, steps done by then, and steps a second until the next one (missing where they do not go on)."""
+        """One row a record: time, steps done by then, and steps a second until the next one
+        (missing where they do not go on).
+        """
         rate = self.training.rate
         per_s = [*rate.per_s.tolist(), float("nan")] if len(rate) else []
-        found: pd.DataFrame = pd.DataFrame({"time_s": self.seen.rate_at / PS_PER_S, "step": rate.step, "steps_per_s": per_s})
+        found: pd.DataFrame = pd.DataFrame(
+            {"time_s": self.seen.rate_at / PS_PER_S, "step": rate.step, "steps_per_s": per_s}
+        )
         return found
 
     @property
     def scalars(self) -> pd.DataFrame:
         """What was logged: group ("train", "validation"), tag, step, wall_ns (Unix), value."""
-        return frames.scalars([series for log in self.training.logs.events for series in log.scalars])
+        return frames.scalars(
+            [series for log in self.training.logs.events for series in log.scalars]
+        )
 
     @property
     def power(self) -> pd.DataFrame:
         """Every sample of every power log that lies on the axis: sensor, host, time_s, watts."""
         parts = [
-            pd.DataFrame({
-                "sensor": one.series.sensor.name, "host": one.series.sensor.host,
-                "time_s": one.times / PS_PER_S, "watts": one.watts,
-            })
+            pd.DataFrame(
+                {
+                    "sensor": one.series.sensor.name,
+                    "host": one.series.sensor.host,
+                    "time_s": one.times / PS_PER_S,
+                    "watts": one.watts,
+                }
+            )
             for one in self.seen.power
-        ]  # fmt: skip
-        joined: pd.DataFrame = pd.concat(parts, ignore_index=True) if parts else _frame([], ["sensor", "host", "time_s", "watts"])
+        ]
+        joined: pd.DataFrame = (
+            pd.concat(parts, ignore_index=True)
+            if parts
+            else _frame([], ["sensor", "host", "time_s", "watts"])
+        )
         return joined
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What stands out where nothing was profiled, the largest energy first; `frame.attrs["notes"]`: what could be found."""
+        """What stands out where nothing was profiled, the largest energy first;
+        `frame.attrs["notes"]`: what could be found.
+        """
         found = self._whole.findings
         frame = _frame([_finding(one) for one in found.findings], _FINDINGS)
-        frame.attrs["notes"] = [words for words in (found.could, found.reason, *found.notes) if words]
+        frame.attrs["notes"] = [
+            words for words in (found.could, found.reason, *found.notes) if words
+        ]
         return frame
 
     def energy(
-        self, *, start: str | float | None = None, end: str | float | None = None, epoch: int | None = None,
-        batches: tuple[int, int] | None = None, session: str | None = None, tz: str | None = None, aligning: Aligning | None = None,
-    ) -> pd.DataFrame:  # fmt: skip
-        """Joules of one window: by time (seconds of the axis, or wall time like "19:52:50"), by epoch, by batches, by session.
+        self,
+        *,
+        start: str | float | None = None,
+        end: str | float | None = None,
+        epoch: int | None = None,
+        batches: tuple[int, int] | None = None,
+        session: str | None = None,
+        tz: str | None = None,
+        aligning: Aligning | None = None,
+    ) -> pd.DataFrame:
+        """Joules of one window: by time (seconds of the axis, or wall time like "19:52:50"), by
+        epoch, by batches, by session.
 
         Without a window every epoch, every phase and all of it. Columns as in `epochs`.
         """
         seen = self.seen if aligning is None else self.training.seen_from(None, aligning)
-        asked = windows.WindowRequest(
-            _time(start), _time(end), epoch, f"{batches[0]}-{batches[1]}" if batches is not None else None, session,
+        asked = named_windows.WindowRequest(
+            _time(start),
+            _time(end),
+            epoch,
+            f"{batches[0]}-{batches[1]}" if batches is not None else None,
+            session,
             tz if tz is not None else self.training.options.tz,
-        )  # fmt: skip
+        )
         if not asked.anything:
             return _windows(training.windows(seen.whole))
-        found = windows.find(seen, asked)
+        found = named_windows.find(seen, asked)
         return _windows([seen.whole.window(found)])
 
     def __repr__(self) -> str:
-        return f"<Training {plain(self.name)}: {len(self.sessions)} sessions, {len(self.training.epochs)} epochs>"
+        return (
+            f"<Training {plain(self.name)}: {len(self.sessions)} sessions, "
+            f"{len(self.training.epochs)} epochs>"
+        )
 
 
 _ISLANDS = ["session", "host", "status", "evidence", "start_s", "end_s", "half_s", "said_unix_s"]
 _WINDOWS = [
-    "kind", "name", "epoch", "start_s", "end_s", "half_s", "step_lo", "step_hi", "joules", "lo", "hi", "mean_watts", "coverage",
-    "badge", "reason", "joules_per_step", "joules_per_step_lo", "joules_per_step_hi",
-]  # fmt: skip
+    "kind",
+    "name",
+    "epoch",
+    "start_s",
+    "end_s",
+    "half_s",
+    "step_lo",
+    "step_hi",
+    "joules",
+    "lo",
+    "hi",
+    "mean_watts",
+    "coverage",
+    "badge",
+    "reason",
+    "joules_per_step",
+    "joules_per_step_lo",
+    "joules_per_step_hi",
+]
 _FINDINGS = [
-    "epoch", "step_lo", "step_hi", "step_half", "share_lo", "share_hi", "start_s", "end_s", "delta_watts", "lo_watts", "hi_watts",
-    "delta_joules", "lo_joules", "hi_joules", "delta_s", "p", "badge", "text",
-]  # fmt: skip
+    "epoch",
+    "step_lo",
+    "step_hi",
+    "step_half",
+    "share_lo",
+    "share_hi",
+    "start_s",
+    "end_s",
+    "delta_watts",
+    "lo_watts",
+    "hi_watts",
+    "delta_joules",
+    "lo_joules",
+    "hi_joules",
+    "delta_s",
+    "p",
+    "badge",
+    "text",
+]
 
 
 def _time(asked: str | float | None) -> str | None:
@@ -154,18 +229,51 @@ def _window(one: TrainingWindow) -> list[Any]:
     energy: Energy | None = one.energy
     steps = one.steps if one.steps is not None else (None, None)
     told = (
-        [energy.joules, energy.lo, energy.hi, energy.mean_w, energy.coverage, energy.badge.value if energy.resolved else None,
-         energy.reason]
-        if energy is not None else [None, None, None, None, None, None, "no power log covers this training"]
-    )  # fmt: skip
+        [
+            energy.joules,
+            energy.lo,
+            energy.hi,
+            energy.mean_w,
+            energy.coverage,
+            energy.badge.value if energy.resolved else None,
+            energy.reason,
+        ]
+        if energy is not None
+        else [None, None, None, None, None, None, "no power log covers this training"]
+    )
     each = one.joules_per_step if one.joules_per_step is not None else (None, None, None)
-    return [one.kind, one.name, one.epoch, one.start / PS_PER_S, one.end / PS_PER_S, one.half / PS_PER_S, *steps, *told, *each]
+    return [
+        one.kind,
+        one.name,
+        one.epoch,
+        one.start / PS_PER_S,
+        one.end / PS_PER_S,
+        one.half / PS_PER_S,
+        *steps,
+        *told,
+        *each,
+    ]
 
 
 def _finding(one: Finding) -> list[Any]:
     share = one.share if one.share is not None else (None, None)
-    where = [one.epoch, one.step_lo, one.step_hi, one.step_half, *share, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S]
-    drew = [one.delta_watts, one.lo_watts, one.hi_watts, one.delta_joules, one.lo_joules, one.hi_joules]
+    where = [
+        one.epoch,
+        one.step_lo,
+        one.step_hi,
+        one.step_half,
+        *share,
+        one.start_ps / PS_PER_S,
+        one.end_ps / PS_PER_S,
+    ]
+    drew = [
+        one.delta_watts,
+        one.lo_watts,
+        one.hi_watts,
+        one.delta_joules,
+        one.lo_joules,
+        one.hi_joules,
+    ]
     return [*where, *drew, one.delta_seconds, one.p, one.badge.value, one.text]
 
 

@@ -1,1 +1,4 @@
-"""Watching a power sensor: sources, the recorder, and the verbs `record` and `sensors`. Standard library alone."""
+"""Watching a power sensor: sources, the recorder, and the verbs `record` and `sensors`.
+
+Standard library alone.
+"""

@@ -1,7 +1,9 @@
-"""Power of IBM's Spyre accelerators as `aiu-smi` prints it, once a second, for as long as it runs. It needs no root.
+"""Power of IBM's Spyre accelerators as `aiu-smi` prints it, once a second, for as long as it runs.
+It needs no root.
 
-Its lines name the card, the date, the time and then the columns that its header names; a line below the header tells their units.
-It answers no single question, so it runs beside us: each of its lines is a reading of the moment when it came.
+Its lines name the card, the date, the time and then the columns that its header names; a line below
+the header tells their units. It answers no single question, so it runs beside us: each of its lines
+is a reading of the moment when it came.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _FIRST_S = 10.0  # until its first lines come
 _ALL_S = 1.5  # after the first line, until each card has one
 _SILENT_S = 5.0
 _ENDS_S = 1.0  # once it was asked to
-_CARD = re.compile(r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*")
+_CARD = re.compile(
+    r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*"
+)
 _NUMBER = re.compile(r"\d{1,7}(\.\d{1,6})?")
 
 
@@ -47,7 +51,11 @@ class _Table:
     def take(self, line: str) -> AiuLine | None:
         """The next line. Nothing for headers, and for what is not understood."""
         line = line.strip()
-        cells = [cell.strip() for cell in line.lstrip("#").split(",")] if "," in line else line.lstrip("#").split()
+        cells = (
+            [cell.strip() for cell in line.lstrip("#").split(",")]
+            if "," in line
+            else line.lstrip("#").split()
+        )
         titles = [cell.split()[0].casefold() if cell else "" for cell in cells]
         if titles[:1] == ["id"] and "pwr" in titles:
             self.columns = titles
@@ -56,11 +64,17 @@ class _Table:
         elif line.startswith("#"):
             if match := _CARD.fullmatch(line):
                 self.addresses[int(match[1])] = match[2]
-            elif "pwr" in self.columns and len(cells) == len(self.columns) - 1:  # units; the card has none
+            elif (
+                "pwr" in self.columns and len(cells) == len(self.columns) - 1
+            ):  # units; the card has none
                 self.in_watts = cells[self.columns.index("pwr") - 1] == "W"
-        elif self.columns and len(cells) == len(self.columns) and re.fullmatch(r"\d{1,4}", cells[0]):
+        elif (
+            self.columns and len(cells) == len(self.columns) and re.fullmatch(r"\d{1,4}", cells[0])
+        ):
             said = cells[self.columns.index("pwr")]
-            return AiuLine(int(cells[0]), float(said) if self.in_watts and _NUMBER.fullmatch(said) else None)
+            return AiuLine(
+                int(cells[0]), float(said) if self.in_watts and _NUMBER.fullmatch(said) else None
+            )
         return None
 
 
@@ -89,42 +103,69 @@ class AiuSmiSource:
     def open(self) -> Info:
         program = programs.find("aiu-smi")
         if not program.path:
-            raise NotSupported(program.refused or "There is no aiu-smi here.", hint="It comes with the driver of IBM's Spyre.")
+            raise NotSupported(
+                program.refused or "There is no aiu-smi here.",
+                hint="It comes with the driver of IBM's Spyre.",
+            )
         self._command = [program.path]
         self._start()
         with self._news:
             self._news.wait_for(lambda: self._latest or self._ended(), _FIRST_S)
             self._news.wait_for(lambda: self._ended(), _ALL_S if self._latest else 0.0)
-            measured = sorted(card for card, (line, _) in self._latest.items() if line.watts is not None)
+            measured = sorted(
+                card for card, (line, _) in self._latest.items() if line.watts is not None
+            )
         asked = {one.casefold() for one in self._options.sensors}
         chosen = [card for card in measured if not asked or asked & {f"aiu {card}", str(card)}]
         if not chosen:
             self.close()
             if measured:
                 names = ", ".join(f"AIU {card}" for card in measured)
-                raise NotSupported(f"No card is called {' or '.join(self._options.sensors)}.", hint=f"The cards are: {names}.")
-            raise NotSupported("aiu-smi reports no power.", hint="Run aiu-smi by hand: it says what it lacks.")
+                raise NotSupported(
+                    f"No card is called {' or '.join(self._options.sensors)}.",
+                    hint=f"The cards are: {names}.",
+                )
+            raise NotSupported(
+                "aiu-smi reports no power.", hint="Run aiu-smi by hand: it says what it lacks."
+            )
         self.channels = tuple(
             Channel(
-                f"AIU {card}", "", "gpu", note="IBM Spyre", period_s=1.0, index=card, pci=self._table.addresses.get(card, ""),
+                f"AIU {card}",
+                "",
+                "gpu",
+                note="IBM Spyre",
+                period_s=1.0,
+                index=card,
+                pci=self._table.addresses.get(card, ""),
                 running=True,
             )
             for card in chosen
-        )  # fmt: skip
+        )
         return Info("aiu-smi", "aiu-smi:", "", self.channels, {"program": program.path})
 
     def _start(self) -> None:
-        environment = {**programs.environment(os.environ), "PYTHONUNBUFFERED": "1"}  # it is a Python program: no lines kept back
+        environment = {
+            **programs.environment(os.environ),
+            "PYTHONUNBUFFERED": "1",
+        }  # it is a Python program: no lines kept back
         self._table = _Table()
         self._heard = Stamp.now()
         try:
             self._process = subprocess.Popen(
-                self._command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
+                self._command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
         except OSError as error:
             raise NotSupported(f"aiu-smi cannot be run: {error.strerror}.") from None
-        self._listener = threading.Thread(target=self._listen, args=(self._process,), name="aiu-smi", daemon=True)
+        self._listener = threading.Thread(
+            target=self._listen, args=(self._process,), name="aiu-smi", daemon=True
+        )
         self._listener.start()
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
@@ -152,12 +193,17 @@ class AiuSmiSource:
             line, stamp = latest.get(channel.index or 0, (None, None))
             if line is not None and stamp is not None:
                 quality = OK if line.watts is not None else none("it has no value right now")
-                readings.append(Reading(stamp.t, stamp.mono, line.watts, 0.0, self.name, channel.name, quality))
+                readings.append(
+                    Reading(stamp.t, stamp.mono, line.watts, 0.0, self.name, channel.name, quality)
+                )
         now = Stamp.now()
         if not readings and now.mono - self._heard.mono > _SILENT_S:
             ended = self._ended()
             why = none("aiu-smi ended" if ended else "aiu-smi prints nothing")
-            readings = [Reading(now.t, now.mono, None, 0.0, self.name, one.name, why) for one in self.channels]
+            readings = [
+                Reading(now.t, now.mono, None, 0.0, self.name, one.name, why)
+                for one in self.channels
+            ]
             if ended:
                 self.reconnects += 1
                 with contextlib.suppress(NotSupported):

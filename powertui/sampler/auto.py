@@ -1,6 +1,8 @@
-"""A BMC of which only the name is known: ipmi, then ipmitool, then redfish, two seconds each, or as long as one answer may take.
+"""A BMC of which only the name is known: ipmi, then ipmitool, then redfish, two seconds each, or as
+long as one answer may take.
 
-A refused login ends the search. The next protocol would try the same password again, and BMCs lock accounts.
+A refused login ends the search. The next protocol would try the same password again, and BMCs lock
+accounts.
 """
 
 from __future__ import annotations
@@ -64,8 +66,12 @@ class AutoSource:
                 return info
         address = self._address
         raise SensorError(
-            f"No power can be read from {machine_of(address, self._options)}.\n  " + "\n  ".join(refused),
-            hint=f"powertui sensors --host {self._options.machine or join_host_port(address.host, address.port)} says more.",
+            f"No power can be read from {machine_of(address, self._options)}.\n  "
+            + "\n  ".join(refused),
+            hint=(
+                "powertui sensors --host "
+                f"{self._options.machine or join_host_port(address.host, address.port)} says more."
+            ),
         )
 
     def read(self) -> list[Reading]:

@@ -1,4 +1,6 @@
-"""Taking signals that are blocked, one at a time and no longer than one likes: macOS has no `sigtimedwait`."""
+"""Taking signals that are blocked, one at a time and no longer than one likes: macOS has no
+`sigtimedwait`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _FROM_A_PROCESS = 0  # si_code of kill() and below; the kernel (a terminal) is a
 
 class TakenSignal(NamedTuple):
     number: int
-    by_process: bool | None = None  # somebody's kill(), not a terminal or the kernel; None: not told here
+    by_process: bool | None = (
+        None  # somebody's kill(), not a terminal or the kernel; None: not told here
+    )
     sender: int = 0  # pid of that process
 
 
@@ -26,8 +30,8 @@ def take(wanted: Set[signal.Signals], seconds: float) -> TakenSignal | None:
         info = signal.sigtimedwait(wanted, max(until - time.monotonic(), 0.0))
         if info is None:
             return None
-        # A process that is stopped and continued past its deadline gets an answer without a signal: CPython returns the structure
-        # that the kernel did not fill.
+        # A process that is stopped and continued past its deadline gets an answer without a signal:
+        # CPython returns the structure that the kernel did not fill.
         if info.si_signo in wanted:
             return TakenSignal(info.si_signo, info.si_code <= _FROM_A_PROCESS, info.si_pid)
     while True:

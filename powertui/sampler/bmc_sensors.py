@@ -28,14 +28,23 @@ def covers_machine(name: str) -> bool:
 
 
 def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The sensors that a person asked for, or the one that covers the whole machine. Wildcards as in a shell."""
+    """The sensors that a person asked for, or the one that covers the whole machine.
+
+    Wildcards as in a shell.
+    """
     if wanted:
         chosen: list[str] = []
         for pattern in wanted:
-            hits = [n for n in names if n.casefold() == pattern.casefold() or fnmatch.fnmatch(n.casefold(), pattern.casefold())]
+            hits = [
+                n
+                for n in names
+                if n.casefold() == pattern.casefold()
+                or fnmatch.fnmatch(n.casefold(), pattern.casefold())
+            ]
             if not hits:
                 raise NotSupported(
-                    f"There is no power sensor {pattern!r}.", hint="The sensors are: " + (", ".join(names) or "none") + "."
+                    f"There is no power sensor {pattern!r}.",
+                    hint="The sensors are: " + (", ".join(names) or "none") + ".",
                 )
             chosen += [n for n in hits if n not in chosen]
         return chosen

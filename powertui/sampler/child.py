@@ -1,8 +1,10 @@
-"""The recorder in a process of its own: it keeps its rate while the program that started it is suspended or killed.
+"""The recorder in a process of its own: it keeps its rate while the program that started it is
+suspended or killed.
 
-It has its own session, so that ctrl+z, ctrl+c and a lost terminal do not reach it. It is told everything through standard
-input, one JSON object a line (passwords too: they are on no command line and in no environment), and ends with a complete
-file when that is closed, which is also what happens when its parent is killed. It answers on standard output.
+It has its own session, so that ctrl+z, ctrl+c and a lost terminal do not reach it. It is told
+everything through standard input, one JSON object a line (passwords too: they are on no command
+line and in no environment), and ends with a complete file when that is closed, which is also what
+happens when its parent is killed. It answers on standard output.
 
     → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true, "patient": false}
     ← {"opened": …} or {"error": {…}};  {"event": [t, mono, level, source, text]}
@@ -45,19 +47,29 @@ _FIRST = 0.5  # s to wait for the first readings: a log that is followed may hav
 def encode_options(options: Options) -> dict[str, Any]:
     """For the pipe to the child, and for nothing else: the secrets are in it."""
     plain = {
-        name: getattr(options, name) for name in ("user", "level", "insecure", "sensors", "timeout", "root", "name", "machine")
+        name: getattr(options, name)
+        for name in ("user", "level", "insecure", "sensors", "timeout", "root", "name", "machine")
     }
-    secrets = {name: secret.reveal() for name in ("password", "kg") if (secret := getattr(options, name)) is not None}
+    secrets = {
+        name: secret.reveal()
+        for name in ("password", "kg")
+        if (secret := getattr(options, name)) is not None
+    }
     return {**plain, **secrets}
 
 
 def decode_options(given: dict[str, Any]) -> Options:
-    fields: dict[str, Any] = {name: Secret(value) if name in ("password", "kg") else value for name, value in given.items()}
+    fields: dict[str, Any] = {
+        name: Secret(value) if name in ("password", "kg") else value
+        for name, value in given.items()
+    }
     return Options(**{**fields, "sensors": tuple(given.get("sensors", ()))})
 
 
 class _Outbox:
-    """Lines to the parent, sent from a thread of their own: a parent that is stopped reads nothing, and must not stop us."""
+    """Lines to the parent, sent from a thread of their own: a parent that is stopped reads nothing,
+    and must not stop us.
+    """
 
     def __init__(self) -> None:
         self._lines: queue.Queue[str | None] = queue.Queue(20_000)
@@ -189,21 +201,33 @@ def _await_end(orders: queue.SimpleQueue[_End]) -> _End:
 
 
 def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
-    sources = [open_source(entry["url"], decode_options(entry["options"])) for entry in order["sources"]]
+    sources = [
+        open_source(entry["url"], decode_options(entry["options"])) for entry in order["sources"]
+    ]
     tell_apart(sources)
     recorder = Recorder(sources, interval=order["interval"])
     if order.get("path"):
-        recorder.file = RecordingFile(order["path"], order["interval"], recorder.say, sync=order.get("sync"))
+        recorder.file = RecordingFile(
+            order["path"], order["interval"], recorder.say, sync=order.get("sync")
+        )
 
     def told(event: Event) -> None:
         state = recorder.states.get(event.source)
         if event.level == "error" and state is not None and state.refusal is not None:
             outbox.put({"refused": [state.name, _error(state.refusal)]})
-        outbox.put({"event": [event.stamp.t, event.stamp.mono, event.level, event.source, event.text]})
+        outbox.put(
+            {"event": [event.stamp.t, event.stamp.mono, event.level, event.source, event.text]}
+        )
 
     def read(readings: list[Reading]) -> None:
         state = recorder.states[readings[0].source]
-        outbox.put({"readings": [list(r) for r in readings], "reconnects": state.reconnects, "missed": state.missed})
+        outbox.put(
+            {
+                "readings": [list(r) for r in readings],
+                "reconnects": state.reconnects,
+                "missed": state.missed,
+            }
+        )
 
     def limited(source: str, stamp: Stamp, limit: PowerLimit) -> None:
         outbox.put({"limit": [source, limit.channel, stamp.mono, limit.watts]})
@@ -228,9 +252,13 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
 
 
 def _await_first_readings(recorder: Recorder, start: Callable[[], None]) -> None:
-    """Start, and say that it has begun when it has: a command that starts then is covered from its first moment. Not for long."""
+    """Start, and say that it has begun when it has: a command that starts then is covered from its
+    first moment. Not for long.
+    """
     heard = threading.Event()
-    stop_hearing = recorder.subscribe(lambda _readings: heard.set())  # told when their channels know them
+    stop_hearing = recorder.subscribe(
+        lambda _readings: heard.set()
+    )  # told when their channels know them
     start()
     end = clocks.steady_s() + _FIRST
     while not _all_read(recorder) and heard.wait(max(0.0, end - clocks.steady_s())):

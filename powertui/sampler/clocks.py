@@ -1,7 +1,9 @@
-"""The clocks of this machine: the wall clock, and one that is never set and that goes on while the machine sleeps.
+"""The clocks of this machine: the wall clock, and one that is never set and that goes on while the
+machine sleeps.
 
-Python's monotonic clock stands still while a laptop sleeps. Readings before and after would seem to follow one another at once,
-and the wall clock would seem to have been set. A recording needs a clock that counts the time that really passed.
+Python's monotonic clock stands still while a laptop sleeps. Readings before and after would seem to
+follow one another at once, and the wall clock would seem to have been set. A recording needs a
+clock that counts the time that really passed.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from powertui.errors import PowertuiError
 
 __all__ = ["asleep_s", "check", "steady_s", "wall_s"]
 
-_LATEST_S = 9_223_372_036.0  # 2262-04-11, in Unix seconds: 64 bits of nanoseconds end there, in Python and in every power log
+# 2262-04-11, in Unix seconds: 64 bits of nanoseconds end there, in Python and in every power log
+_LATEST_S = 9_223_372_036.0
 
 
 def _works(clock: int | None) -> int | None:
@@ -28,8 +31,12 @@ def _works(clock: int | None) -> int | None:
 
 
 # Apple's CLOCK_MONOTONIC counts the time asleep, Linux's does not.
-_STEADY = _works(getattr(time, "CLOCK_MONOTONIC" if sys.platform == "darwin" else "CLOCK_BOOTTIME", None))
-_AWAKE = _works(getattr(time, "CLOCK_UPTIME_RAW" if sys.platform == "darwin" else "CLOCK_MONOTONIC", None))
+_STEADY = _works(
+    getattr(time, "CLOCK_MONOTONIC" if sys.platform == "darwin" else "CLOCK_BOOTTIME", None)
+)
+_AWAKE = _works(
+    getattr(time, "CLOCK_UPTIME_RAW" if sys.platform == "darwin" else "CLOCK_MONOTONIC", None)
+)
 
 
 def wall_s() -> float:
@@ -38,12 +45,17 @@ def wall_s() -> float:
 
 
 def steady_s() -> float:
-    """Seconds on the clock that nobody sets, the time that the machine sleeps included where the system counts it."""
+    """Seconds on the clock that nobody sets, the time that the machine sleeps included where the
+    system counts it.
+    """
     return time.monotonic() if _STEADY is None else time.clock_gettime(_STEADY)
 
 
 def asleep_s() -> float | None:
-    """How long the machine has slept since it started; None where the system does not tell. Only differences mean something."""
+    """How long the machine has slept since it started; None where the system does not tell.
+
+    Only differences mean something.
+    """
     if _STEADY is None or _AWAKE is None:
         return None
     return time.clock_gettime(_STEADY) - time.clock_gettime(_AWAKE)

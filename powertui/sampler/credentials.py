@@ -1,8 +1,9 @@
 """Where a password comes from, and how it is kept from ending up anywhere else.
 
 There is no password option: a command line is readable by every user of the machine. The order is
-`--password-file`, `$IPMI_PASSWORD`, the key store (if the package keyring is installed), a masked prompt.
-A `Secret` prints as dots, so that no log line, traceback or dataclass repr can show what is in it.
+`--password-file`, `$IPMI_PASSWORD`, the key store (if the package keyring is installed), a masked
+prompt. A `Secret` prints as dots, so that no log line, traceback or dataclass repr can show what is
+in it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from powertui.errors import UsageError
 from powertui.opening import open_for_reading
 from powertui.plain import plain
 
-__all__ = ["KG_VARIABLES", "PASSWORD_VARIABLES", "Secret", "find_password", "read_secret_file", "scrub"]
+__all__ = [
+    "KG_VARIABLES",
+    "PASSWORD_VARIABLES",
+    "Secret",
+    "find_password",
+    "read_secret_file",
+    "scrub",
+]
 
 # What ipmitool and we read. None of them is passed on to a command that is recorded.
 PASSWORD_VARIABLES = ("IPMI_PASSWORD", "IPMITOOL_PASSWORD")
@@ -60,8 +68,12 @@ class Secret:
 
 
 def read_secret_file(path: str, what: str = "password") -> Secret:
-    """The first line of a file that nobody else may read. The mode is checked on the opened file, not on its name."""
-    # A person may have to unlock the password store behind a pipe first: eight times 15 s are two minutes.
+    """The first line of a file that nobody else may read.
+
+    The mode is checked on the opened file, not on its name.
+    """
+    # A person may have to unlock the password store behind a pipe first: eight times 15 s are two
+    # minutes.
     silence_s = 8 * opening.SILENCE_S
     try:
         with open_for_reading(Path(path).expanduser(), silence_s) as file:
@@ -70,7 +82,10 @@ def read_secret_file(path: str, what: str = "password") -> Secret:
                 raise UsageError(f"{path} is not a file.")
             if stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise UsageError(
-                    f"{path} holds a {what} and can be read by others (mode {stat.S_IMODE(mode):04o}).",
+                    (
+                        f"{path} holds a {what} and can be read by others (mode "
+                        f"{stat.S_IMODE(mode):04o})."
+                    ),
                     hint=f"chmod 600 {path}",
                 )
             line = file.readline(4096)
@@ -86,7 +101,9 @@ def read_secret_file(path: str, what: str = "password") -> Secret:
 
 
 def _from_keyring(host: str, user: str) -> Secret | None:
-    with contextlib.suppress(Exception):  # a missing package, a locked or broken store: simply no password from here
+    with contextlib.suppress(
+        Exception
+    ):  # a missing package, a locked or broken store: simply no password from here
         text = importlib.import_module("keyring").get_password(f"{_KEYRING_SERVICE}:{host}", user)
         if text:
             return Secret(text)
@@ -102,9 +119,11 @@ def find_password(
     ask: bool = True,
     shown: str = "",
 ) -> Secret | None:
-    """The password for a user of a host, from the first place that has one. None when there is nobody to ask.
+    """The password for a user of a host, from the first place that has one. None when there is
+    nobody to ask.
 
-    `host` has its port where that is not the usual one: the key store is asked by it. `shown` is what a prompt calls the host.
+    `host` has its port where that is not the usual one: the key store is asked by it. `shown` is
+    what a prompt calls the host.
     """
     if file:
         return read_secret_file(file)
@@ -115,7 +134,9 @@ def find_password(
     found = _from_keyring(host, user)
     if found is None and ask and sys.stdin is not None and sys.stdin.isatty():
         with contextlib.suppress(EOFError):
-            found = Secret(getpass.getpass(f"Password of {user or 'the user'} on {plain(shown or host)}: "))
+            found = Secret(
+                getpass.getpass(f"Password of {user or 'the user'} on {plain(shown or host)}: ")
+            )
     return found
 
 

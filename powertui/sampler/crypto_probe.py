@@ -1,8 +1,10 @@
-"""Whether python-ipmi's cryptography works here: asked of a child process where finding out may kill it.
+"""Whether python-ipmi's cryptography works here: asked of a child process where finding out may
+kill it.
 
-PyPI's newest wheels of `cryptography` for POWER are compiled for POWER9: on a POWER8 their import ends with SIGILL, which no
-`except` sees. So there a child imports it first. Elsewhere no wheel of that kind is known, and nothing is asked.
-Where PyPI has no newer build (32-bit machines), pip may have taken one that is too old for python-ipmi.
+PyPI's newest wheels of `cryptography` for POWER are compiled for POWER9: on a POWER8 their import
+ends with SIGILL, which no `except` sees. So there a child imports it first. Elsewhere no wheel of
+that kind is known, and nothing is asked. Where PyPI has no newer build (32-bit machines), pip may
+have taken one that is too old for python-ipmi.
 """
 
 from __future__ import annotations
@@ -27,7 +29,12 @@ _MACHINES = ("ppc64le", "ppc64")
 def dies_by(python: Sequence[str]) -> str:
     """The name of the signal that ends this Python when it imports the library; "" for none."""
     try:
-        done = subprocess.run([*python, "-c", _IMPORT], capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE_S)
+        done = subprocess.run(
+            [*python, "-c", _IMPORT],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_PATIENCE_S,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     if done.returncode >= 0:
@@ -46,8 +53,15 @@ def trouble() -> str:
     except metadata.PackageNotFoundError:
         return ""  # the import says so
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST:
-        return f"The package cryptography {version} is too old for IPMI over LAN (needed: {'.'.join(map(str, _OLDEST))})."
+        return (
+            f"The package cryptography {version} is too old for IPMI over LAN (needed: "
+            f"{'.'.join(map(str, _OLDEST))})."
+        )
     if platform.machine() not in _MACHINES or "pyipmi.interfaces.rmcpplus" in sys.modules:
         return ""
     name = dies_by((sys.executable, "-I"))
-    return f"The package cryptography does not run on this processor (its import ends with {name})." if name else ""
+    return (
+        f"The package cryptography does not run on this processor (its import ends with {name})."
+        if name
+        else ""
+    )

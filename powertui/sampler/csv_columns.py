@@ -1,4 +1,6 @@
-"""What a row of somebody's CSV file means: which columns are watts, which tell the time, which name the channel."""
+"""What a row of somebody's CSV file means: which columns are watts, which tell the time, which name
+the channel.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import NamedTuple
 
 __all__ = ["PowerCell", "absolute_time", "cells", "power_columns", "values"]
 
-_TIMES = re.compile(r"^(time_unix_s|time_epoch|epoch|timestamp|unix_?time|time|date(time)?)\b", re.IGNORECASE)
+_TIMES = re.compile(
+    r"^(time_unix_s|time_epoch|epoch|timestamp|unix_?time|time|date(time)?)\b", re.IGNORECASE
+)
 _WATTS = re.compile(r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$", re.IGNORECASE)
 _NAMES = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
 _FRACTION = re.compile(r"\.(\d+)")
@@ -28,7 +32,9 @@ class PowerCell(NamedTuple):
 
 
 def absolute_time(text: str) -> float | None:
-    """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601 (without a zone: this machine's)."""
+    """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601 (without a zone: this
+    machine's).
+    """
     text = text.strip()
     if len(text) > _NUMBER:
         return None
@@ -36,8 +42,12 @@ def absolute_time(text: str) -> float | None:
         value = int(text) if text.isdigit() else float(text)
     except ValueError:
         try:
-            exact = _FRACTION.sub(lambda m: "." + m[1][:6].ljust(6, "0"), text)  # Python 3.10 takes three or six digits
-            return datetime.fromisoformat(exact.replace("/", "-").replace("Z", "+00:00")).timestamp()
+            exact = _FRACTION.sub(
+                lambda m: "." + m[1][:6].ljust(6, "0"), text
+            )  # Python 3.10 takes three or six digits
+            return datetime.fromisoformat(
+                exact.replace("/", "-").replace("Z", "+00:00")
+            ).timestamp()
         except (ValueError, OverflowError, OSError):
             return None
     for scale in (1, 10**3, 10**6, 10**9):
@@ -71,14 +81,19 @@ def power_columns(header: Sequence[str], asked: Iterable[str] = ()) -> list[int]
     return [
         index
         for index, title in enumerate(header)
-        if (title.casefold() in wanted if wanted else _WATTS.search(title)) and not _TIMES.match(title)
+        if (title.casefold() in wanted if wanted else _WATTS.search(title))
+        and not _TIMES.match(title)
     ]
 
 
-def values(header: Sequence[str], fields: Sequence[str], columns: Iterable[int]) -> tuple[float | None, list[PowerCell]]:
+def values(
+    header: Sequence[str], fields: Sequence[str], columns: Iterable[int]
+) -> tuple[float | None, list[PowerCell]]:
     """(when, what) a row says: no time where none of its columns holds an absolute one."""
     row = dict(zip(header, fields, strict=True))
     moments = (absolute_time(text) for title, text in row.items() if _TIMES.match(title))
     label = " ".join(text for title, text in row.items() if _NAMES.match(title))
-    told = [PowerCell(f"{header[i]} {label}".strip(), _watts(fields[i]), fields[i]) for i in columns]
+    told = [
+        PowerCell(f"{header[i]} {label}".strip(), _watts(fields[i]), fields[i]) for i in columns
+    ]
     return next((moment for moment in moments if moment is not None), None), told

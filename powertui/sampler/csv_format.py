@@ -1,8 +1,10 @@
-"""The text of a recording: header lines that begin with #, then plain columns that any CSV reader takes.
+"""The text of a recording: header lines that begin with #, then plain columns that any CSV reader
+takes.
 
-One row per reading, so that many hosts with many channels and their own moments fit one file, and an empty value
-always means a gap. `pandas.read_csv(path, comment="#")` reads it; `powertui.data.power` does too.
-Marks and notes are rows of their own, with the exact moment at which they were made.
+One row per reading, so that many hosts with many channels and their own moments fit one file, and
+an empty value always means a gap. `pandas.read_csv(path, comment="#")` reads it;
+`powertui.data.power` does too. Marks and notes are rows of their own, with the exact moment at
+which they were made.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ _SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
 
 
 def _text(value: str) -> str:
-    """A field that may come from anywhere: one line, quoted where a reader would stumble, never a formula."""
+    """A field that may come from anywhere: one line, quoted where a reader would stumble, never a
+    formula.
+    """
     value = plain(value, _TEXT_LIMIT)
     if value[:1] in ("=", "+", "-", "@"):
         value = "'" + value
@@ -64,13 +68,22 @@ def _json(value: Any) -> str:
 
 def _clock_line() -> str:
     now = Stamp.now()
-    pair = {"time_unix_s": round(now.t, 6), "mono_s": round(now.mono, 6), "stamp": "middle of the request, host clock"}
+    pair = {
+        "time_unix_s": round(now.t, 6),
+        "mono_s": round(now.mono, 6),
+        "stamp": "middle of the request, host clock",
+    }
     return f"# clock: {_json(pair)}\n"
 
 
 def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
-    """The lines at the start of a file, or where a recording goes on. Without the line of column names."""
-    created = datetime.fromtimestamp(clocks.wall_s(), timezone.utc).isoformat(timespec="microseconds")
+    """The lines at the start of a file, or where a recording goes on.
+
+    Without the line of column names.
+    """
+    created = datetime.fromtimestamp(clocks.wall_s(), timezone.utc).isoformat(
+        timespec="microseconds"
+    )
     lines = [
         MAGIC,
         f"# created: {created}",
@@ -95,8 +108,10 @@ def source_line(name: str, info: Info) -> str:
 
 
 def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
-    """(name of the source, what it is, channel) for all that the heading of somebody's recording tells of, as far as it is as it
-    should be. A channel is renewed no more often than the recording was made."""
+    """(name of the source, what it is, channel) for all that the heading of somebody's recording
+    tells of, as far as it is as it should be. A channel is renewed no more often than the recording
+    was made.
+    """
     interval: float | None = None
     for line in head.split(b"\n"):
         try:
@@ -109,20 +124,31 @@ def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
         for one in channels if isinstance(channels, list) else ():
             if isinstance(one, dict) and isinstance(one.get("name"), str):
                 told = {**one, "host": one.get("host") or said.get("host")}
-                yield str(said.get("name"))[:_TEXT_LIMIT], str(said.get("source") or "")[:_TEXT_LIMIT], _channel(told, interval)
+                yield (
+                    str(said.get("name"))[:_TEXT_LIMIT],
+                    str(said.get("source") or "")[:_TEXT_LIMIT],
+                    _channel(told, interval),
+                )
 
 
 def _channel(told: dict[str, Any], interval: float | None) -> Channel:
     index, period = told.get("index"), _above_zero(told.get("period_s"))
     periods = [s for s in (period, interval) if s is not None]
-    name, host, note, uuid, pci = (str(told.get(key) or "")[:_TEXT_LIMIT] for key in ("name", "host", "note", "uuid", "pci"))
+    name, host, note, uuid, pci = (
+        str(told.get(key) or "")[:_TEXT_LIMIT] for key in ("name", "host", "note", "uuid", "pci")
+    )
     return Channel(
-        name, host, told["scope"] if told.get("scope") in _SCOPES else "unknown", note=note, uuid=uuid, pci=pci,
+        name,
+        host,
+        told["scope"] if told.get("scope") in _SCOPES else "unknown",
+        note=note,
+        uuid=uuid,
+        pci=pci,
         quantum_w=_above_zero(told.get("quantum_w")),
         kind="interval" if told.get("kind") == "interval" else "sampled",
         period_s=max(periods) if periods else None,
         index=index if isinstance(index, int) and 0 <= index < _DEVICES else None,
-    )  # fmt: skip
+    )
 
 
 def _above_zero(value: Any) -> float | None:
@@ -132,7 +158,10 @@ def _above_zero(value: Any) -> float | None:
 
 def ended_line(rows: int, reason: str) -> str:
     now = Stamp.now()
-    return f"# ended: {_json({'time_unix_s': round(now.t, 6), 'mono_s': round(now.mono, 6), 'rows': rows, 'reason': reason})}\n"
+    return (
+        "# ended: "
+        f"{_json({'time_unix_s': round(now.t, 6), 'mono_s': round(now.mono, 6), 'rows': rows, 'reason': reason})}\n"
+    )
 
 
 def reading_row(r: Reading) -> str:
@@ -145,12 +174,17 @@ def reading_row(r: Reading) -> str:
 
 
 def limit_row(stamp: Stamp, source: str, limit: PowerLimit) -> str:
-    """What a channel is held to from here on; without watts: to nothing any more. It is no row of a channel: nobody adds it up."""
+    """What a channel is held to from here on; without watts: to nothing any more.
+
+    It is no row of a channel: nobody adds it up.
+    """
     watts = "" if limit.watts is None else f"{limit.watts:.10g}"
     return f"{stamp.t:.6f},{stamp.mono:.6f},{_text(source)},,{watts},,,{LIMIT},,{_text(limit.channel)}\n"
 
 
 def mark_row(kind: str, stamp: Stamp, text: str, source: str = "") -> str:
-    """A mark, the begin or end of a window (text in the last column), or a note (text as the reason)."""
+    """A mark, the begin or end of a window (text in the last column), or a note (text as the
+    reason).
+    """
     reason, mark = (_text(text), "") if kind == NOTE else ("", _text(text))
     return f"{stamp.t:.6f},{stamp.mono:.6f},{_text(source)},,,,,{kind},{reason},{mark}\n"

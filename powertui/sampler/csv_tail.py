@@ -1,7 +1,9 @@
-"""Follows a CSV file that somebody else writes: another recorder, nvidia-smi's output, any logger with a header.
+"""Follows a CSV file that somebody else writes: another recorder, nvidia-smi's output, any logger
+with a header.
 
-Only rows that are appended from now on are yielded. A recording names its channels in its heading, with all that it knows of them;
-other files do in their columns. Time comes from a column with absolute times, else from the moment of arrival.
+Only rows that are appended from now on are yielded. A recording names its channels in its heading,
+with all that it knows of them; other files do in their columns. Time comes from a column with
+absolute times, else from the moment of arrival.
 """
 
 from __future__ import annotations
@@ -19,7 +21,18 @@ from powertui.opening import NotAFileError, within
 from powertui.sampler import csv_columns
 from powertui.sampler.csv_format import COLUMNS, MAGIC, sources_in
 from powertui.sampler.growing_file import LONGEST, GrowingFile
-from powertui.sampler.source import OK, STALE, SUSPECT, Channel, Info, Options, Reading, Stamp, none, suspect
+from powertui.sampler.source import (
+    OK,
+    STALE,
+    SUSPECT,
+    Channel,
+    Info,
+    Options,
+    Reading,
+    Stamp,
+    none,
+    suspect,
+)
 from powertui.sampler.urls import Address
 
 __all__ = ["CsvTail", "make"]
@@ -53,11 +66,13 @@ class CsvTail:
             last = within(self._options.timeout, self._file.open)
         except NotAFileError:
             raise NotSupported(
-                f"{self._path} is not a regular file: only a file can be followed.", hint="Let the logger write to a file."
+                f"{self._path} is not a regular file: only a file can be followed.",
+                hint="Let the logger write to a file.",
             ) from None
         except PermissionError:
             raise AuthenticationFailed(
-                f"You may not read {self._path}.", hint=f"Ask its owner to make it readable: chmod a+r {self._path}"
+                f"You may not read {self._path}.",
+                hint=f"Ask its owner to make it readable: chmod a+r {self._path}",
             ) from None
         except OSError as error:
             raise SensorError(f"{self._path} cannot be read: {error.strerror}.") from None
@@ -66,22 +81,34 @@ class CsvTail:
         if not self._ours and not self._columns:
             columns = ", ".join(self._header[:12]) or "none"
             self.close()
-            raise NotSupported(f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}.")
+            raise NotSupported(
+                f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}."
+            )
         if not self._ours:
             period = self._rhythm(last)
             self.channels = tuple(Channel(self._header[i], period_s=period) for i in self._columns)
         self._names = {c.name for c in self.channels}
         how = "a powertui recording" if self._ours else "a CSV file"
-        source = f"{kinds.pop()}, followed in {how}" if len(kinds) == 1 and "" not in kinds else f"csv ({how})"
+        source = (
+            f"{kinds.pop()}, followed in {how}"
+            if len(kinds) == 1 and "" not in kinds
+            else f"csv ({how})"
+        )
         return Info(source, f"csv:{self._path}", "", self.channels, {"file": str(self._path)})
 
     def _learn(self) -> set[str]:
-        """The columns, from the head of the file; of a recording its channels, too, and what their sources are."""
+        """The columns, from the head of the file; of a recording its channels, too, and what their
+        sources are.
+        """
         head, self._begun = self._file.head, self._file.begun
         self._ours = head.startswith(MAGIC.encode())
         if not self._ours:
-            whole = head[: head.rfind(b"\n") + 1] or (head if self._file.begun == 0 else b"")  # a header may be half written
-            lines = [line for line in whole.split(b"\n") if line.strip() and not line.startswith(b"#")]
+            whole = head[: head.rfind(b"\n") + 1] or (
+                head if self._file.begun == 0 else b""
+            )  # a header may be half written
+            lines = [
+                line for line in whole.split(b"\n") if line.strip() and not line.startswith(b"#")
+            ]
             self._header = csv_columns.cells(lines[0]) if lines else []
             self._columns = csv_columns.power_columns(self._header, self._options.sensors)
             return set()
@@ -105,7 +132,9 @@ class CsvTail:
                 for one in told:
                     if moment is not None:
                         moments.setdefault(one.channel, set()).add(moment)
-        gaps = [after - before for each in moments.values() for before, after in pairwise(sorted(each))]
+        gaps = [
+            after - before for each in moments.values() for before, after in pairwise(sorted(each))
+        ]
         return round(statistics.median(gaps), 3) if gaps else None
 
     def read(self) -> list[Reading]:
@@ -126,7 +155,9 @@ class CsvTail:
             self._spacing = max(0.1, min(60.0, time.monotonic() - self._heard))
             self._heard = time.monotonic()
         elif time.monotonic() - self._heard > max(_SILENT, _SILENT * self._spacing):
-            return self._silent(stamp, f"the file has not grown for {time.monotonic() - self._heard:.0f} s")
+            return self._silent(
+                stamp, f"the file has not grown for {time.monotonic() - self._heard:.0f} s"
+            )
         return out
 
     def _silent(self, stamp: Stamp, why: str) -> list[Reading]:
@@ -147,8 +178,14 @@ class CsvTail:
         for one in told:
             name = one.channel[:_NAME]
             if self._know(name):
-                quality = OK if one.watts is not None else none(f"{one.text[:40]!r} is not a number of watts")
-                out.append(Reading(t, stamp.mono - (stamp.t - t), one.watts, 0.0, self.name, name, quality))
+                quality = (
+                    OK
+                    if one.watts is not None
+                    else none(f"{one.text[:40]!r} is not a number of watts")
+                )
+                out.append(
+                    Reading(t, stamp.mono - (stamp.t - t), one.watts, 0.0, self.name, name, quality)
+                )
         return out
 
     def _recorded(self, row: dict[str, str], stamp: Stamp) -> list[Reading]:
@@ -169,7 +206,9 @@ class CsvTail:
             watts, quality = None, suspect(row["reason"])
         elif watts is None:
             quality = none(row["reason"])
-        return [Reading(t, stamp.mono - (stamp.t - t), watts, rtt, self.name, name, quality, joules)]
+        return [
+            Reading(t, stamp.mono - (stamp.t - t), watts, rtt, self.name, name, quality, joules)
+        ]
 
     def _know(self, name: str) -> bool:
         """Whether it is a channel: one more, unless there are absurdly many."""

@@ -1,7 +1,8 @@
-"""DCMI "Get Power Reading": the request, the answer's bytes, and what its fields may be trusted with.
+"""DCMI "Get Power Reading": the request, the answer's bytes, and what its fields may be trusted
+with.
 
-Watts are whole numbers of 16 bit. The minimum, maximum and average cover the BMC's own window of any length, and
-its clock is often wrong: only the current value is used.
+Watts are whole numbers of 16 bit. The minimum, maximum and average cover the BMC's own window of
+any length, and its clock is often wrong: only the current value is used.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["GROUP", "NETFN", "NOT_ACTIVE", "POWER_READING", "REQUEST", "PowerReading", "completion", "decode", "verdict"]
+__all__ = [
+    "GROUP",
+    "NETFN",
+    "NOT_ACTIVE",
+    "POWER_READING",
+    "REQUEST",
+    "PowerReading",
+    "completion",
+    "decode",
+    "verdict",
+]
 
 NETFN = 0x2C
 POWER_READING = 0x02
@@ -57,7 +68,8 @@ def decode(payload: bytes) -> PowerReading:
     """The 18 bytes after the completion code. Raises ValueError when they are not that."""
     if len(payload) < _ANSWER.size or payload[0] != GROUP:
         raise ValueError(
-            f"a DCMI power reading has {_ANSWER.size} bytes and begins with dc, not {payload[:20].hex(' ') or 'nothing'}"
+            f"a DCMI power reading has {_ANSWER.size} bytes and begins with dc, not "
+            f"{payload[:20].hex(' ') or 'nothing'}"
         )
     _, now, low, high, mean, stamp, period, state = _ANSWER.unpack_from(payload)
     return PowerReading(now, low, high, mean, stamp, period, bool(state & 0x40))
@@ -66,8 +78,9 @@ def decode(payload: bytes) -> PowerReading:
 def verdict(reading: PowerReading) -> str:
     """Why this reading is no value: "" when it is one.
 
-    "Not active" alone says nothing: OpenBMC builds of years send right watts with that bit clear. Zero watts with the bit
-    clear means that nothing is measured (the host is off or its power controller is not up). 0xffff is "no value".
+    "Not active" alone says nothing: OpenBMC builds of years send right watts with that bit clear.
+    Zero watts with the bit clear means that nothing is measured (the host is off or its power
+    controller is not up). 0xffff is "no value".
     """
     if reading.watts == 0xFFFF:
         return "the BMC has no value"

@@ -1,13 +1,15 @@
-"""Counters of energy: watts are the mean since the counter moved, and the energy itself is told too.
+"""Counters of energy: watts are the mean since the counter moved, and the energy itself is told
+too.
 
-Where a counter's largest value is known (RAPL) it wraps there, as long as what it would have counted is possible and it cannot
-have wrapped twice; where it is not known (hwmon's 64 bits) a smaller number than before means that the counter was set back. Then
-nothing is known of the time between: a reading without watts that has joules is where the counting begins anew. A counter that
+Where a counter's largest value is known (RAPL) it wraps there, as long as what it would have
+counted is possible and it cannot have wrapped twice; where it is not known (hwmon's 64 bits) a
+smaller number than before means that the counter was set back. Then nothing is known of the time
+between: a reading without watts that has joules is where the counting begins anew. A counter that
 could not be read for a while went on counting: its next reading tells of all that time.
 
-A counter that has not moved says nothing: it may count in whole joules, be renewed seldom, or not count at all, as in many
-virtual machines. So it never says 0 W: nothing for a moment, then a gap with its reason, and when it moves the mean of all that
-time.
+A counter that has not moved says nothing: it may count in whole joules, be renewed seldom, or not
+count at all, as in many virtual machines. So it never says 0 W: nothing for a moment, then a gap
+with its reason, and when it moves the mean of all that time.
 """
 
 from __future__ import annotations
@@ -42,7 +44,11 @@ class CountedEnergy:
     """The unwrapped energy of one counter, whoever reads it."""
 
     def __init__(self, joules: float, limit: int | None = None, shortest: float = SHORTEST) -> None:
-        self._joules, self._limit, self._shortest = joules, limit, shortest  # J of one count; its largest value
+        self._joules, self._limit, self._shortest = (
+            joules,
+            limit,
+            shortest,
+        )  # J of one count; its largest value
         self._raw: int | None = None
         self._moved = self._seen = 0.0  # monotonic s: when it last moved, and when it was last read
         self._total = 0
@@ -101,7 +107,10 @@ class EnergyCounter:
 
 
 def standing(counts: Mapping[_Name, Callable[[], int | None]], within: float) -> set[_Name]:
-    """Those that can be read and do not move within a time (s): they count nothing. At once where all move."""
+    """Those that can be read and do not move within a time (s): they count nothing.
+
+    At once where all move.
+    """
     first = {name: count() for name, count in counts.items()}
     still = {name for name, count in first.items() if count is not None}
     until, looks = time.monotonic() + within, 0

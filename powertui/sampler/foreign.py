@@ -1,4 +1,6 @@
-"""A source that another package brings along: whatever it raises is no worse for a recording than a sensor that fails."""
+"""A source that another package brings along: whatever it raises is no worse for a recording than a
+sensor that fails.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,11 @@ class ForeignSource:
         lacks = [name for name in _HAS if not hasattr(source, name)]
         if lacks:
             raise SensorError(
-                f"The plugin {plugin.name!r} of {plugin.package} makes no source: it has no {', '.join(lacks)}.", hint=_HINT
+                (
+                    f"The plugin {plugin.name!r} of {plugin.package} makes no source: it has no "
+                    f"{', '.join(lacks)}."
+                ),
+                hint=_HINT,
             )
         self._plugin, self._source = plugin, source
         self.name = str(source.name)
@@ -50,7 +56,10 @@ class ForeignSource:
         except Exception as error:  # somebody else's code
             why = none(plain(f"the plugin failed ({type(error).__name__}: {error})", 200))
             t, mono, rtt = stamp.middle()
-            return [Reading(t, mono, None, rtt, self.name, channel.name, why) for channel in self.channels]
+            return [
+                Reading(t, mono, None, rtt, self.name, channel.name, why)
+                for channel in self.channels
+            ]
 
     def close(self) -> None:
         """Let go."""
@@ -62,7 +71,9 @@ class ForeignSource:
 
 def maker(plugin: Plugin) -> Callable[[Address, Options], ForeignSource]:
     """What makes the sources of a plugin's scheme."""
-    return lambda address, options: ForeignSource(plugin, _asked(plugin, lambda: plugin.found(address, options)))
+    return lambda address, options: ForeignSource(
+        plugin, _asked(plugin, lambda: plugin.found(address, options))
+    )
 
 
 def _asked(plugin: Plugin, ask: Callable[[], Any]) -> Any:
@@ -71,5 +82,11 @@ def _asked(plugin: Plugin, ask: Callable[[], Any]) -> Any:
     except PowertuiError:
         raise
     except Exception as error:  # somebody else's code
-        said = plain(f"The plugin {plugin.name!r} of {plugin.package} failed ({type(error).__name__}: {error}).", 300)
+        said = plain(
+            (
+                f"The plugin {plugin.name!r} of {plugin.package} failed ({type(error).__name__}: "
+                f"{error})."
+            ),
+            300,
+        )
         raise SensorError(said, hint=_HINT) from None

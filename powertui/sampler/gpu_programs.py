@@ -1,7 +1,9 @@
-"""Power of GPUs as their makers' programs tell it: `nvidia-smi:` and `amd-smi:`. They need neither root nor a Python package.
+"""Power of GPUs as their makers' programs tell it: `nvidia-smi:` and `amd-smi:`. They need neither
+root nor a Python package.
 
-A call takes a tenth of a second and more, so they come after the libraries and the kernel's own files: two readings a second at
-most. The programs are found as all others are (programs.py), get no secrets, and their answers are read as data alone.
+A call takes a tenth of a second and more, so they come after the libraries and the kernel's own
+files: two readings a second at most. The programs are found as all others are (programs.py), get no
+secrets, and their answers are read as data alone.
 """
 
 from __future__ import annotations
@@ -59,33 +61,52 @@ def of_amd_smi(text: str) -> list[Gpu]:
     entries = data.get("gpu_data", []) if isinstance(data, dict) else data
     found = []
     for entry in entries if isinstance(entries, list) else []:
-        index, power = (entry.get("gpu"), entry.get("power")) if isinstance(entry, dict) else (None, None)
+        index, power = (
+            (entry.get("gpu"), entry.get("power")) if isinstance(entry, dict) else (None, None)
+        )
         if not isinstance(index, int) or not isinstance(power, dict):
             continue
         socket = next(
-            (power[key] for key in ("socket_power", "average_socket_power", "current_socket_power") if key in power), None
+            (
+                power[key]
+                for key in ("socket_power", "average_socket_power", "current_socket_power")
+                if key in power
+            ),
+            None,
         )
         found.append(Gpu(index, _in_watts(socket)))
     return found
 
 
 def _of_rocm_smi(text: str) -> list[Gpu]:
-    """`rocm-smi --showpower --json`: an object for each card, whose keys say what is meant and in which unit."""
+    """`rocm-smi --showpower --json`: an object for each card, whose keys say what is meant and in
+    which unit.
+    """
     data = json.loads(text)
     found = []
     for name, entry in data.items() if isinstance(data, dict) else ():
         match = re.fullmatch(r"card(\d{1,4})", name)
         if match and isinstance(entry, dict):
             watts = next(
-                (value for key, value in entry.items() if "power (w)" in key.casefold() and "max" not in key.casefold()), None
+                (
+                    value
+                    for key, value in entry.items()
+                    if "power (w)" in key.casefold() and "max" not in key.casefold()
+                ),
+                None,
             )
             found.append(Gpu(int(match[1]), _number(watts)))
     return found
 
 
 def _in_watts(said: Any) -> float | None:
-    """A number, or `{"value": 214, "unit": "W"}`; on a host of virtual machines the unit is µW. Another unit is not guessed at."""
-    value, unit = (said.get("value"), str(said.get("unit", "W"))) if isinstance(said, dict) else (said, "W")
+    """A number, or `{"value": 214, "unit": "W"}`; on a host of virtual machines the unit is µW.
+
+    Another unit is not guessed at.
+    """
+    value, unit = (
+        (said.get("value"), str(said.get("unit", "W"))) if isinstance(said, dict) else (said, "W")
+    )
     watts, scale = _number(value), {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
     return None if watts is None or scale is None else watts * scale
 
@@ -96,7 +117,11 @@ def _number(value: Any) -> float | None:
 
 
 _NVIDIA = (
-    Asked("nvidia-smi", ("--query-gpu=index,power.draw,name,uuid,pci.bus_id", "--format=csv,noheader,nounits"), _of_nvidia_smi),
+    Asked(
+        "nvidia-smi",
+        ("--query-gpu=index,power.draw,name,uuid,pci.bus_id", "--format=csv,noheader,nounits"),
+        _of_nvidia_smi,
+    ),
 )
 _AMD = (
     Asked("amd-smi", ("metric", "--power", "--json"), of_amd_smi),
@@ -133,13 +158,27 @@ class GpuProgramSource:
             chosen = [gpu for gpu in measured if self._wanted(gpu)]
             if not chosen:
                 names = ", ".join(f"GPU {gpu.number}" for gpu in measured)
-                raise NotSupported(f"No GPU is called {' or '.join(self._options.sensors)}.", hint=f"The GPUs are: {names}.")
+                raise NotSupported(
+                    f"No GPU is called {' or '.join(self._options.sensors)}.",
+                    hint=f"The GPUs are: {names}.",
+                )
             self._way, self._path = way, program.path
             self.channels = tuple(
-                Channel(f"GPU {gpu.number}", "", "gpu", note=gpu.model, index=gpu.number, uuid=gpu.uuid, pci=gpu.pci, running=True)
+                Channel(
+                    f"GPU {gpu.number}",
+                    "",
+                    "gpu",
+                    note=gpu.model,
+                    index=gpu.number,
+                    uuid=gpu.uuid,
+                    pci=gpu.pci,
+                    running=True,
+                )
                 for gpu in chosen
             )
-            return Info(way.program, f"{self._scheme}:", "", self.channels, {"program": program.path})
+            return Info(
+                way.program, f"{self._scheme}:", "", self.channels, {"program": program.path}
+            )
         raise NotSupported(" ".join(why), hint="Check that the driver's programs are in your PATH.")
 
     def _wanted(self, gpu: Gpu) -> bool:
@@ -167,8 +206,20 @@ class GpuProgramSource:
         readings = []
         for channel in self.channels:
             value = watts.get(channel.index) if channel.index is not None else None
-            why = trouble or ("it has no value right now" if channel.index in watts else "the device is gone")
-            readings.append(Reading(t, mono, value, rtt, self.name, channel.name, OK if value is not None else none(why)))
+            why = trouble or (
+                "it has no value right now" if channel.index in watts else "the device is gone"
+            )
+            readings.append(
+                Reading(
+                    t,
+                    mono,
+                    value,
+                    rtt,
+                    self.name,
+                    channel.name,
+                    OK if value is not None else none(why),
+                )
+            )
         return readings
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
 """A text file that somebody else appends to: the whole lines that came since the last look.
 
-A last line without its newline is waited for, up to the longest that a line may be; a file that is renamed or cut is begun again.
-What one look takes from the file is limited: the rest is there the next time.
+A last line without its newline is waited for, up to the longest that a line may be; a file that is
+renamed or cut is begun again. What one look takes from the file is limited: the rest is there the
+next time.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class GrowingFile:
             return []
         try:
             now, ours = self._path.stat(), os.fstat(self._file.fileno())
-            if (now.st_dev, now.st_ino) != (ours.st_dev, ours.st_ino) or now.st_size < self._file.tell():
+            if (now.st_dev, now.st_ino) != (
+                ours.st_dev,
+                ours.st_ino,
+            ) or now.st_size < self._file.tell():
                 self._begin()
                 self.begun += 1
         except FileNotFoundError:
@@ -66,7 +70,11 @@ class GrowingFile:
             del lines[0]  # its end
             self._skipping = False
         if len(self._rest) > LONGEST:
-            self._rest, self._too_long, self._skipping = b"", self._too_long + (not self._skipping), True
+            self._rest, self._too_long, self._skipping = (
+                b"",
+                self._too_long + (not self._skipping),
+                True,
+            )
         fitting = [line for line in lines if len(line) <= LONGEST]
         self._too_long += len(lines) - len(fitting)
         return fitting

@@ -1,7 +1,9 @@
-"""What is known of each channel while it is sampled: the last value, when it last changed, gaps, energy so far.
+"""What is known of each channel while it is sampled: the last value, when it last changed, gaps,
+energy so far.
 
-The energy is integrated from one value to the next (trapezoids; counters give it themselves). A stretch in which a reading
-failed, or that is longer than three usual ones, is not covered: its energy is unknown, and the sum says how much time it covers.
+The energy is integrated from one value to the next (trapezoids; counters give it themselves). A
+stretch in which a reading failed, or that is longer than three usual ones, is not covered: its
+energy is unknown, and the sum says how much time it covers.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ class Joules(NamedTuple):
 
 @dataclass
 class Health:
-    """One channel of one source. Fed by one thread; others may read its fields, and ask for energy, at any time."""
+    """One channel of one source.
+
+    Fed by one thread; others may read its fields, and ask for energy, at any time.
+    """
 
     source: str
     channel: Channel
@@ -60,7 +65,8 @@ class Health:
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
     _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
     _ledger: Ledger = field(default_factory=Ledger)
-    # What a reading changes is changed at once: energy that is asked for meanwhile would lack that reading, or count it twice.
+    # What a reading changes is changed at once: energy that is asked for meanwhile would lack that
+    # reading, or count it twice.
     _whole: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
@@ -71,7 +77,9 @@ class Health:
 
     @property
     def refresh(self) -> float | None:
-        """The median time between two changes of the value, s: never faster than the readings are asked for."""
+        """The median time between two changes of the value, s: never faster than the readings are
+        asked for.
+        """
         recent = list(self._changes)
         return statistics.median(recent) if len(recent) >= 3 else None
 
@@ -84,7 +92,10 @@ class Health:
             self._add(reading)
 
     def add_hole(self, gap: Reading) -> None:
-        """Nothing was read for a while, and it was not the source's fault. A counter tells of that time with its next reading."""
+        """Nothing was read for a while, and it was not the source's fault.
+
+        A counter tells of that time with its next reading.
+        """
         if self.channel.kind != "interval":
             with self._whole:
                 self.last = gap
@@ -118,7 +129,9 @@ class Health:
         if span <= 0 or span > self.longest_bridge:
             return
         if self.channel.kind == "interval":
-            counted = now.joules is not None and before.joules is not None and now.joules >= before.joules
+            counted = (
+                now.joules is not None and before.joules is not None and now.joules >= before.joules
+            )
             self.joules += (now.joules or 0.0) - (before.joules or 0.0) if counted else watts * span
         else:
             self.joules += (was + watts) / 2 * span
@@ -135,14 +148,19 @@ class Health:
         return max(3 * self.interval, 3 * (self.channel.period_s or 0.0), 3 * usual, 0.5)
 
     def total(self) -> Joules:
-        span = 0.0 if self.started_mono is None or self.last is None else self.last.mono - self.started_mono
+        span = (
+            0.0
+            if self.started_mono is None or self.last is None
+            else self.last.mono - self.started_mono
+        )
         return Joules(self.joules, self.covered_s, span, self.readings - self.gaps)
 
     def between(self, lo: float, hi: float, *, hold: bool = False) -> Joules:
-        """Energy between two monotonic times. Of long ago, a time is only known to within a few thousandths of its age.
+        """Energy between two monotonic times. Of long ago, a time is only known to within a few
+        thousandths of its age.
 
-        A sample's stretch that is cut by an edge counts with its share. `hold`: the next reading is not here yet, and until it
-        comes the last value stands, as long as a hole is not reached.
+        A sample's stretch that is cut by an edge counts with its share. `hold`: the next reading is
+        not here yet, and until it comes the last value stands, as long as a hole is not reached.
         """
         with self._whole:
             return self._between(lo, hi, hold)
@@ -154,7 +172,9 @@ class Health:
             return Joules(0.0, 0.0, max(hi - lo, 0.0), 0)
         joules, covered = end.joules - begin.joules, end.covered - begin.covered
         if hold and hi >= last.mono and not self.reason:
-            held = min(hi - max(lo, last.mono), last.mono + self.longest_bridge - max(lo, last.mono))
+            held = min(
+                hi - max(lo, last.mono), last.mono + self.longest_bridge - max(lo, last.mono)
+            )
             joules += last.watts * max(held, 0.0)
             covered += max(held, 0.0)
         return Joules(joules, covered, hi - lo, self._ledger.inside(lo, hi))

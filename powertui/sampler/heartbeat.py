@@ -1,7 +1,8 @@
-"""Whether this process has run all the time: somebody may have stopped it, frozen its container, or closed the laptop.
+"""Whether this process has run all the time: somebody may have stopped it, frozen its container, or
+closed the laptop.
 
-Threads that wait call `beat()` when they wake, and one of them wakes four times a second. A beat that comes much later than the one
-before it shows that nothing ran in between.
+Threads that wait call `beat()` when they wake, and one of them wakes four times a second. A beat
+that comes much later than the one before it shows that nothing ran in between.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from powertui.sampler import clocks
 __all__ = ["BEAT_S", "Heartbeat", "Suspension"]
 
 BEAT_S = 0.25  # s between two beats of a process that runs
-_LEAST_S = 3 * BEAT_S  # without a beat: on a busy machine a thread that is due may wait for a beat or two
-_ASLEEP_SHARE = 0.5  # of a suspension that the machine slept: whatever held the process up for the rest, it was the sleep
+_LEAST_S = (
+    3 * BEAT_S
+)  # without a beat: on a busy machine a thread that is due may wait for a beat or two
+# of a suspension that the machine slept: whatever held the process up for the rest, it was the
+# sleep
+_ASLEEP_SHARE = 0.5
 
 
 class Suspension(NamedTuple):
@@ -37,7 +42,11 @@ class Suspension(NamedTuple):
     @property
     def cause(self) -> str:
         """Why nothing ran, in words."""
-        return "this machine slept" if self.asleep_s > _ASLEEP_SHARE * self.seconds else "the recorder was suspended"
+        return (
+            "this machine slept"
+            if self.asleep_s > _ASLEEP_SHARE * self.seconds
+            else "the recorder was suspended"
+        )
 
     @property
     def length(self) -> str:
@@ -58,6 +67,8 @@ class Heartbeat:
         with self._lock:
             now, asleep = clocks.steady_s(), clocks.asleep_s()
             before, self._last = self._last, now
-            slept = 0.0 if asleep is None or self._asleep is None else max(0.0, asleep - self._asleep)
+            slept = (
+                0.0 if asleep is None or self._asleep is None else max(0.0, asleep - self._asleep)
+            )
             self._asleep = asleep
         return Suspension(before, now, slept) if now - before >= _LEAST_S else None

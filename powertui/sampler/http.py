@@ -1,7 +1,9 @@
-"""One kept connection to a server that speaks JSON: for Redfish and Prometheus. TLS certificates are checked unless told not to.
+"""One kept connection to a server that speaks JSON: for Redfish and Prometheus. TLS certificates
+are checked unless told not to.
 
-The server is not trusted: an answer has one deadline from the connection to its last byte, a largest size, and JSON that is
-neither deep nor full of endless numbers. What goes beyond is refused with a reason, and the connection with it where need be.
+The server is not trusted: an answer has one deadline from the connection to its last byte, a
+largest size, and JSON that is neither deep nor full of endless numbers. What goes beyond is refused
+with a reason, and the connection with it where need be.
 """
 
 from __future__ import annotations
@@ -30,8 +32,16 @@ _HEAD = 1 << 16  # bytes of its status line and headers beside that
 _DEEPEST = 64  # levels of JSON
 _PATH = 2000  # characters of a link
 _LONGEST = 64  # characters of one number in it
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)  # an open one ends with the document: one pass, whatever comes
-_CLOSED = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+_TEXT = re.compile(
+    r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL
+)  # an open one ends with the document: one pass, whatever comes
+_CLOSED = (
+    http.client.RemoteDisconnected,
+    ConnectionResetError,
+    BrokenPipeError,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+)
 _NO_BRACKET = re.compile(r"[^\[\]{}]+")
 
 
@@ -55,14 +65,24 @@ def basic(user: str, password: Secret | None) -> str:
 def link(value: Any) -> str:
     """The path of an "@odata.id": only a path on the same server is followed."""
     path = value.get("@odata.id") if isinstance(value, dict) else None
-    if not isinstance(path, str) or len(path) > _PATH or not path.isascii() or not path.isprintable() or " " in path:
+    if (
+        not isinstance(path, str)
+        or len(path) > _PATH
+        or not path.isascii()
+        or not path.isprintable()
+        or " " in path
+    ):
         return ""
     return path if path.startswith("/") and not path.startswith("//") else ""
 
 
 def number(value: Any) -> float | None:
     """A finite number; some servers send it as text."""
-    if isinstance(value, bool) or value is None or (isinstance(value, str) and len(value) > _LONGEST):
+    if (
+        isinstance(value, bool)
+        or value is None
+        or (isinstance(value, str) and len(value) > _LONGEST)
+    ):
         return None
     try:
         result = float(value)
@@ -103,7 +123,9 @@ def _short(text: str) -> str:
 
 
 def _deeper(text: str, most: int) -> bool:
-    """Found before parsing: the parser recurses, and a caller may have lifted Python's own limit of that."""
+    """Found before parsing: the parser recurses, and a caller may have lifted Python's own limit of
+    that.
+    """
     if text.count("[") + text.count("{") <= most:
         return False
     depth = 0
@@ -115,7 +137,9 @@ def _deeper(text: str, most: int) -> bool:
 
 
 class _Wire:
-    """A socket on which an exchange must end by its deadline and within its size, however it comes in pieces."""
+    """A socket on which an exchange must end by its deadline and within its size, however it comes
+    in pieces.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock, self.until, self.budget, self.taken = sock, 0.0, 0, 0
@@ -197,9 +221,21 @@ class _Connection(http.client.HTTPConnection):
 
 
 class Http:
-    """Requests one after the other on one connection. Raises OSError (with a readable text) when it is lost."""
+    """Requests one after the other on one connection.
 
-    def __init__(self, host: str, port: int, *, tls: bool, insecure: bool, timeout: float, largest: int = LARGEST) -> None:
+    Raises OSError (with a readable text) when it is lost.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        tls: bool,
+        insecure: bool,
+        timeout: float,
+        largest: int = LARGEST,
+    ) -> None:
         self.host, self.port, self.timeout, self.largest = host, port, timeout, largest
         self.headers: dict[str, str] = {"Accept": "application/json", "User-Agent": "powertui"}
         self._context: ssl.SSLContext | None = None
@@ -221,7 +257,9 @@ class Http:
         until = time.monotonic() + self.timeout
         try:
             if self._connection is not None:
-                with contextlib.suppress(*_CLOSED):  # a kept connection that the server had closed: once more, on a new one
+                with contextlib.suppress(
+                    *_CLOSED
+                ):  # a kept connection that the server had closed: once more, on a new one
                     return self._exchange(self._connection, until, method, path, data, headers)
             self._connection = _Connection(self.host, self.port, self._context)
             return self._exchange(self._connection, until, method, path, data, headers)
@@ -229,13 +267,22 @@ class Http:
             where = join_host_port(self.host, None if self.port == _HTTPS else self.port)
             raise SensorError(
                 f"The certificate of {where} is not trusted here: {error.verify_message}.",
-                hint="Name its authority in $SSL_CERT_FILE, or accept any certificate with --insecure.",
+                hint=(
+                    "Name its authority in $SSL_CERT_FILE, or accept any certificate with "
+                    "--insecure."
+                ),
             ) from None
         except (http.client.HTTPException, OSError, ValueError) as error:
             raise _readable(error) from None
 
     def _exchange(
-        self, connection: _Connection, until: float, method: str, path: str, data: bytes | None, headers: dict[str, str]
+        self,
+        connection: _Connection,
+        until: float,
+        method: str,
+        path: str,
+        data: bytes | None,
+        headers: dict[str, str],
     ) -> Reply:
         keep = False
         wire: _Wire | None = None
@@ -247,19 +294,25 @@ class Http:
                 response = connection.getresponse()
                 raw = response.read(self.largest + 1)
             except TimeoutError:
-                raise TimeoutError(f"no {'whole ' if wire and wire.taken else ''}answer within {self.timeout:g} s") from None
+                raise TimeoutError(
+                    f"no {'whole ' if wire and wire.taken else ''}answer within {self.timeout:g} s"
+                ) from None
             if len(raw) > self.largest:
                 raise TooLarge
             keep = response.isclosed() and not response.will_close
         except TooLarge:
-            raise TooLarge(f"an answer of more than {self.largest >> 20} MiB is not accepted") from None
+            raise TooLarge(
+                f"an answer of more than {self.largest >> 20} MiB is not accepted"
+            ) from None
         finally:
             if not keep:
                 if response is not None:
                     response.close()
                 self.close()
         parsed, refused = parse(raw) if raw else (None, "")
-        return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, parsed, refused)
+        return Reply(
+            response.status, {k.lower(): v for k, v in response.getheaders()}, parsed, refused
+        )
 
     def close(self) -> None:
         if self._connection is not None:

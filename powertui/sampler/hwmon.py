@@ -1,7 +1,8 @@
-"""Power that the kernel's hardware monitor shows (hwmon_chips.py): energy counters, unless they stand still, and samples.
+"""Power that the kernel's hardware monitor shows (hwmon_chips.py): energy counters, unless they
+stand still, and samples.
 
-On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files' unit, and its readings may fail for a moment
-while the on-chip controllers reset.
+On POWER the chip is `ibmpowernv`: it counts power in whole watts, whatever its files' unit, and its
+readings may fail for a moment while the on-chip controllers reset.
 """
 
 from __future__ import annotations
@@ -21,13 +22,20 @@ from powertui.sampler.urls import Address
 
 __all__ = ["HwmonSource", "make", "make_amd"]
 
-_RUNNING = ("node", "package", "dram", "gpu")  # what draws something while it is switched on; a rail may carry nothing
+_RUNNING = (
+    "node",
+    "package",
+    "dram",
+    "gpu",
+)  # what draws something while it is switched on; a rail may carry nothing
 _LIVES_S = 1.0  # the slowest count whole joules
 
 
 def _without_dead(meters: dict[str, Meter]) -> Iterator[tuple[str, Meter]]:
     """Samples in the place of counters that stand still; nothing where there are none."""
-    dead = standing({n: partial(number_in, m.path) for n, m in meters.items() if m.counts}, _LIVES_S)
+    dead = standing(
+        {n: partial(number_in, m.path) for n, m in meters.items() if m.counts}, _LIVES_S
+    )
     for name, meter in meters.items():
         if name not in dead:
             yield name, meter
@@ -41,7 +49,9 @@ class HwmonSource:
     min_period = 0.05
     reconnects = 0
 
-    def __init__(self, only: Sequence[str], options: Options, scheme: str = "hwmon", path: str = "") -> None:
+    def __init__(
+        self, only: Sequence[str], options: Options, scheme: str = "hwmon", path: str = ""
+    ) -> None:
         self._only, self._options = only, options
         self._url = f"{scheme}:{path}"
         self.name = scheme
@@ -51,17 +61,29 @@ class HwmonSource:
 
     def open(self) -> Info:
         every = chips(self._options.root)
-        wanted = [c for c in every if not self._only or any(fnmatch.fnmatch(c.name, o) for o in self._only)]
+        wanted = [
+            c
+            for c in every
+            if not self._only or any(fnmatch.fnmatch(c.name, o) for o in self._only)
+        ]
         if not wanted:
             if not every and is_partition(self._options.root):
                 raise NotSupported(
                     "This is a partition of a POWER server: the hypervisor shows it no power.",
-                    hint="Read the whole server's power from its BMC (--host; Redfish from POWER10 on), or from its HMC.",
+                    hint=(
+                        "Read the whole server's power from its BMC (--host; Redfish from "
+                        "POWER10 on), or from its HMC."
+                    ),
                 )
             names = ", ".join(sorted({c.name for c in every}))
             raise NotSupported(
-                f"No hardware monitor here measures power{' as ' + ' or '.join(self._only) if self._only else ''}.",
-                hint=f"These measure power: {names}." if names else "On POWER: modprobe ibmpowernv. Virtual machines have none.",
+                (
+                    "No hardware monitor here measures "
+                    f"power{' as ' + ' or '.join(self._only) if self._only else ''}."
+                ),
+                hint=f"These measure power: {names}."
+                if names
+                else "On POWER: modprobe ibmpowernv. Virtual machines have none.",
             )
         several = len(wanted) > 1
         denied = ""
@@ -70,7 +92,9 @@ class HwmonSource:
                 name = f"{chip.name} {meter.label}" if several else meter.label
                 number = sum(1 for n in self._meters if n == name or n.startswith(name + " #"))
                 name = f"{name} #{number + 1}" if number else name
-                if self._options.sensors and not any(fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors):
+                if self._options.sensors and not any(
+                    fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors
+                ):
                     continue
                 value, why = read_number(meter.path)
                 if value is None and why == DENIED:
@@ -79,20 +103,39 @@ class HwmonSource:
                 self._meters[name] = meter
         if not self._meters:
             if denied:
-                raise AuthenticationFailed(f"You may not read {denied}.", hint="Run as root, or allow it with a udev rule.")
-            raise NotSupported(f"No power sensor here is called {' or '.join(self._options.sensors)}.")
+                raise AuthenticationFailed(
+                    f"You may not read {denied}.", hint="Run as root, or allow it with a udev rule."
+                )
+            raise NotSupported(
+                f"No power sensor here is called {' or '.join(self._options.sensors)}."
+            )
         named = self._meters
         self._meters = dict(_without_dead(named))
         if not self._meters:
             raise NotSupported(
-                f"The energy counters of {' and '.join(dict.fromkeys(m.chip for m in named.values()))} stand still.",
+                (
+                    "The energy counters of "
+                    f"{' and '.join(dict.fromkeys(m.chip for m in named.values()))} stand still."
+                ),
                 hint="This is common in virtual machines.",
             )
         self.channels = tuple(
-            Channel(name, "", m.scope, m.quantum_w, m.kind, m.note, running=m.scope in _RUNNING and not m.counts)
+            Channel(
+                name,
+                "",
+                m.scope,
+                m.quantum_w,
+                m.kind,
+                m.note,
+                running=m.scope in _RUNNING and not m.counts,
+            )
             for name, m in self._meters.items()
         )
-        self._counters = {name: EnergyCounter(m.path, self.name, name) for name, m in self._meters.items() if m.counts}
+        self._counters = {
+            name: EnergyCounter(m.path, self.name, name)
+            for name, m in self._meters.items()
+            if m.counts
+        }
         for counter in self._counters.values():
             counter.read()  # the first difference needs a start
         notes = [f"{denied} is left out, because you may not read it."] if denied else []
@@ -121,18 +164,31 @@ class HwmonSource:
 
     def limits(self) -> list[PowerLimit]:
         """What the chips are held to; on POWER the machine's cap, which OPAL keeps."""
-        shown = {name: meter.sampled if meter.counts else meter.path for name, meter in self._meters.items()}
-        found = [PowerLimit(name, limits.of_hwmon(path) if path else None) for name, path in shown.items()]
+        shown = {
+            name: meter.sampled if meter.counts else meter.path
+            for name, meter in self._meters.items()
+        }
+        found = [
+            PowerLimit(name, limits.of_hwmon(path) if path else None)
+            for name, path in shown.items()
+        ]
         node = next((name for name, meter in self._meters.items() if meter.scope == "node"), None)
         cap = limits.of_opal(self._options.root)
-        return [one._replace(watts=cap) if one.channel == node and cap is not None else one for one in found]
+        return [
+            one._replace(watts=cap) if one.channel == node and cap is not None else one
+            for one in found
+        ]
 
     def _find_again(self, name: str, meter: Meter) -> None:
         """A driver that was loaded anew has another number."""
         for chip in chips(self._options.root):
             for other in chip.meters:
                 same = other if other.counts == meter.counts else other.as_samples()
-                if same is not None and (same.chip, same.label, same.counts) == (meter.chip, meter.label, meter.counts):
+                if same is not None and (same.chip, same.label, same.counts) == (
+                    meter.chip,
+                    meter.label,
+                    meter.counts,
+                ):
                     self._meters[name] = same
                     if same.counts:
                         self._counters[name] = EnergyCounter(same.path, self.name, name)

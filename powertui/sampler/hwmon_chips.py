@@ -1,8 +1,9 @@
-"""The chips of the kernel's hardware monitor that measure power, and what each of their files is: /sys/class/hwmon.
+"""The chips of the kernel's hardware monitor that measure power, and what each of their files is:
+/sys/class/hwmon.
 
-hwmonN is numbered anew at every boot, so chips are found by their name and values by their label. Files are in µW (power) and
-µJ (energy). A counter of energy is exact where a sample of power is a moment, so it is taken in the place of the power file with
-the same label.
+hwmonN is numbered anew at every boot, so chips are found by their name and values by their label.
+Files are in µW (power) and µJ (energy). A counter of energy is exact where a sample of power is a
+moment, so it is taken in the place of the power file with the same label.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ __all__ = ["AMD_CHIPS", "Chip", "Meter", "chips", "is_partition"]
 AMD_CHIPS = ("amdgpu",)
 _NODE_CHIPS = ("acpi_power_meter", "power_meter", "ibmaem", "ibmpex")
 _VALUE = re.compile(r"(power|energy)(\d+)_(input|average)")
-_WHOLE_WATTS = ("ibmpowernv",)  # the driver reads watts as an integer and multiplies them by a million
-_PART_OF_SOCKET = re.compile(r"Ecore\d+")  # amd_energy counts each core, and the sockets that hold them
+_WHOLE_WATTS = (
+    "ibmpowernv",
+)  # the driver reads watts as an integer and multiplies them by a million
+_PART_OF_SOCKET = re.compile(
+    r"Ecore\d+"
+)  # amd_energy counts each core, and the sockets that hold them
 
 
 class Meter(NamedTuple):
@@ -40,7 +45,12 @@ class Meter(NamedTuple):
         """The power file in the place of a counter; None where there is none."""
         if self.sampled is None:
             return None
-        return self._replace(path=self.sampled, averaged=self.sampled.name.endswith("_average"), counts=False, sampled=None)
+        return self._replace(
+            path=self.sampled,
+            averaged=self.sampled.name.endswith("_average"),
+            counts=False,
+            sampled=None,
+        )
 
     @property
     def kind(self) -> str:
@@ -66,7 +76,9 @@ class Chip(NamedTuple):
 
 def _text(path: Path) -> str:
     try:
-        return "".join(c for c in path.read_text("utf-8", "replace").strip() if c.isprintable())[:80]
+        return "".join(c for c in path.read_text("utf-8", "replace").strip() if c.isprintable())[
+            :80
+        ]
     except OSError:
         return ""
 
@@ -83,7 +95,9 @@ def _scope(chip: str, label: str) -> str:
 
 
 def chips(root: str) -> list[Chip]:
-    """Every chip that has power or energy files, in a stable order, whatever its number is today."""
+    """Every chip that has power or energy files, in a stable order, whatever its number is
+    today.
+    """
     found: list[Chip] = []
     base = Path(root) / "sys/class/hwmon"
     for folder in sorted(base.glob("hwmon*"), key=lambda p: int(re.sub(r"\D", "", p.name) or 0)):
@@ -102,17 +116,33 @@ def _meters(folder: Path, chip: str) -> list[Meter]:
             files[match[1], int(match[2])] = (path, match[3])
     powers: list[Meter] = []
     counters: dict[str, Meter] = {}
-    for (what, index), (path, kind) in sorted(files.items(), key=lambda item: (item[0][0] != "power", item[0][1])):
+    for (what, index), (path, kind) in sorted(
+        files.items(), key=lambda item: (item[0][0] != "power", item[0][1])
+    ):
         label = _text(folder / f"{what}{index}_label")
-        meter = Meter(chip, label or f"{what}{index}", path, _scope(chip, label), kind == "average", what == "energy")
+        meter = Meter(
+            chip,
+            label or f"{what}{index}",
+            path,
+            _scope(chip, label),
+            kind == "average",
+            what == "energy",
+        )
         if what == "power":
             powers.append(meter)
         elif not _PART_OF_SOCKET.fullmatch(label):
             counters.setdefault(label or f"power{index}", meter)
-    kept = [counters.pop(meter.label)._replace(sampled=meter.path) if meter.label in counters else meter for meter in powers]
+    kept = [
+        counters.pop(meter.label)._replace(sampled=meter.path) if meter.label in counters else meter
+        for meter in powers
+    ]
     return kept + list(counters.values())
 
 
 def is_partition(root: str) -> bool:
-    """Whether this is a guest on POWER (PowerVM, KVM), where `ibmpowernv` has nothing to read: OPAL is not below it."""
-    return (Path(root) / "proc/ppc64/lparcfg").exists() and not (Path(root) / "sys/firmware/opal").exists()
+    """Whether this is a guest on POWER (PowerVM, KVM), where `ibmpowernv` has nothing to read: OPAL
+    is not below it.
+    """
+    return (Path(root) / "proc/ppc64/lparcfg").exists() and not (
+        Path(root) / "sys/firmware/opal"
+    ).exists()

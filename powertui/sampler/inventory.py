@@ -23,7 +23,8 @@ __all__ = ["FoundSource", "local_targets", "look_here", "look_there", "tell"]
 
 _PUBLISHED = "run/powertui"  # where a root daemon may lay a recording that everybody may read
 _BMC_S = 1.0  # most of them
-_COUNTED_S = 1.0  # between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
+# between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
+_COUNTED_S = 1.0
 _LOOKS = 3
 _UNMOVED = "its counter has not changed yet"
 _UNTOLD = "no new value came meanwhile"
@@ -42,7 +43,9 @@ class FoundSource:
     reasons: dict[str, str] = field(default_factory=dict)  # why a channel has no value now
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    every_s: float | None = None  # how often it has a new value, at best; None where it is not known
+    every_s: float | None = (
+        None  # how often it has a new value, at best; None where it is not known
+    )
     why_not: str = ""
     hint: str = ""
     denied: bool = False  # it is there, and an administrator could open it to this user
@@ -52,20 +55,31 @@ class FoundSource:
         return asdict(self)
 
 
-def _values(source: Any, info: Info, counted_s: float) -> tuple[dict[str, float | None], dict[str, str]]:
-    """The newest reading of each channel, and why there is none. Counters get a moment to count, and channels that tell nothing
-    one or two to be told of, if so long may be waited."""
+def _values(
+    source: Any, info: Info, counted_s: float
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """The newest reading of each channel, and why there is none. Counters get a moment to count,
+    and channels that tell nothing one or two to be told of, if so long may be waited.
+    """
     values: dict[str, float | None] = {c.name: None for c in info.channels}
     reasons: dict[str, str] = {}
     for attempt in range(_LOOKS):
         readings: list[Reading] = source.read()
-        known = {c.name: c for c in (*info.channels, *source.channels)}  # a file names some in its rows alone
+        known = {
+            c.name: c for c in (*info.channels, *source.channels)
+        }  # a file names some in its rows alone
         for one in readings:
-            reason = reason_of(one.quality) if one.watts is None else impossible(one.watts, known[one.channel])
+            reason = (
+                reason_of(one.quality)
+                if one.watts is None
+                else impossible(one.watts, known[one.channel])
+            )
             if not reason:
                 values[one.channel] = one.watts
             reasons[one.channel] = reason
-        counts = attempt == 0 and any(c.kind == "interval" for c in info.channels)  # power is what it counts in that time
+        counts = attempt == 0 and any(
+            c.kind == "interval" for c in info.channels
+        )  # power is what it counts in that time
         waits = counts or any(c.kind != "interval" and c.name not in reasons for c in info.channels)
         if attempt == _LOOKS - 1 or not counted_s or not waits:
             break
@@ -73,24 +87,57 @@ def _values(source: Any, info: Info, counted_s: float) -> tuple[dict[str, float 
     for channel in info.channels:
         reasons.setdefault(channel.name, _UNMOVED if channel.kind == "interval" else _UNTOLD)
     values = {name: values.get(name) for name in known}
-    return values, {name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)}
+    return values, {
+        name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)
+    }
 
 
 def _found(url: str, source: Any, info: Info, counted_s: float = _COUNTED_S) -> FoundSource:
-    """What an open source tells; it is closed after. One whose every channel says 0 W measures nothing."""
+    """What an open source tells; it is closed after.
+
+    One whose every channel says 0 W measures nothing.
+    """
     try:
         values, reasons = _values(source, info, counted_s)
     finally:
         source.close()
-    if info.channels and all(reasons.get(channel.name) == NOT_MEASURED for channel in info.channels):
-        return FoundSource(url, False, why_not="It says 0 W, which nothing that is switched on draws: it does not measure power.")
+    if info.channels and all(
+        reasons.get(channel.name) == NOT_MEASURED for channel in info.channels
+    ):
+        return FoundSource(
+            url,
+            False,
+            why_not=(
+                "It says 0 W, which nothing that is switched on draws: it does not measure power."
+            ),
+        )
     periods = [channel.period_s for channel in info.channels if channel.period_s]
     every = max(source.min_period, min(periods)) if periods else None
-    scheme = parse_url(url).scheme  # how often a BMC or a file may be asked does not say how often it has news
+    scheme = parse_url(
+        url
+    ).scheme  # how often a BMC or a file may be asked does not say how often it has news
     if every is None and not is_bmc(scheme) and scheme != "csv":
         every = source.min_period
-    channels = (*info.channels, *(one for one in source.channels if one.name not in {known.name for known in info.channels}))
-    return FoundSource(info.url, True, info.source, info.host, channels, values, reasons, dict(info.facts), info.notes, every)
+    channels = (
+        *info.channels,
+        *(
+            one
+            for one in source.channels
+            if one.name not in {known.name for known in info.channels}
+        ),
+    )
+    return FoundSource(
+        info.url,
+        True,
+        info.source,
+        info.host,
+        channels,
+        values,
+        reasons,
+        dict(info.facts),
+        info.notes,
+        every,
+    )
 
 
 def _refused(url: str, error: SensorError) -> FoundSource:
@@ -109,7 +156,10 @@ def _look(url: str, options: Options, counted_s: float = _COUNTED_S) -> FoundSou
 
 
 def look_here(root: str = "/") -> list[FoundSource]:
-    """Everything in-band, what resolves most first. Some sources are only named where they find something."""
+    """Everything in-band, what resolves most first.
+
+    Some sources are only named where they find something.
+    """
     found = [_look(url, Options(root=root)) for url in (*local(), *_published(root))]
     return sorted((f for f in found if f.ok or _worth_telling(f)), key=_resolution)
 
@@ -120,14 +170,24 @@ def _worth_telling(refused: FoundSource) -> bool:
 
 
 def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
-    """Less is better: how often, whether it counts every joule, and in which steps. What cannot be read comes last."""
+    """Less is better: how often, whether it counts every joule, and in which steps.
+
+    What cannot be read comes last.
+    """
     samples = not any(channel.kind == "interval" for channel in found.channels)
-    step = min((channel.quantum_w or 0.0 for channel in found.channels), default=0.0) if samples else 0.0
+    step = (
+        min((channel.quantum_w or 0.0 for channel in found.channels), default=0.0)
+        if samples
+        else 0.0
+    )
     return not found.ok, _BMC_S if found.every_s is None else found.every_s, samples, step
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
-    """Every protocol of each host. After a refused login the next protocol is not tried: accounts lock."""
+    """Every protocol of each host.
+
+    After a refused login the next protocol is not tried: accounts lock.
+    """
     with ThreadPoolExecutor(32) as pool:
         return [found for each in pool.map(_look_at_named, targets) for found in each]
 
@@ -161,9 +221,11 @@ def _look_at(target: Target) -> Iterator[FoundSource]:
 
 
 def local_targets(root: str = "/") -> list[Target]:
-    """What to record when nothing was named: the in-band sources that work, without counting a joule twice.
+    """What to record when nothing was named: the in-band sources that work, without counting a
+    joule twice.
 
-    A figure for the whole node comes first; processors are added only where there is none. GPUs are their own.
+    A figure for the whole node comes first; processors are added only where there is none. GPUs are
+    their own.
     """
     chosen: list[Target] = []
     have: set[str] = set()
@@ -182,11 +244,15 @@ def local_targets(root: str = "/") -> list[Target]:
             tried.append(found)
             covers = any(channel.scope in ("node", "plug") for channel in found.channels)
             if (covers or not chosen) and any(watts is not None for watts in found.watts.values()):
-                return [Target(url, Options(root=root)), *(one for one in chosen if "node" not in local()[one.url].yields_to)]
+                return [
+                    Target(url, Options(root=root)),
+                    *(one for one in chosen if "node" not in local()[one.url].yields_to),
+                ]
     if not chosen:
         told = [f for f in tried if not f.ok and _worth_telling(f)]
         raise SensorError(
-            "No power can be read on this machine:\n" + "\n".join(f"  {f.url} {f.why_not}" for f in told),
+            "No power can be read on this machine:\n"
+            + "\n".join(f"  {f.url} {f.why_not}" for f in told),
             hint="Name its BMC with --host, or run `powertui sensors`.",
         )
     return chosen
@@ -200,24 +266,39 @@ def _published(root: str) -> list[str]:
 def _measures(url: str, found: FoundSource) -> set[str]:
     """What need not be measured again: in the words of `Scheme.yields_to`."""
     scopes = {channel.scope for channel in found.channels}
-    have = {url} | ({"node"} if scopes & {"node", "plug"} else set()) | ({"package"} if "package" in scopes else set())
+    have = (
+        {url}
+        | ({"node"} if scopes & {"node", "plug"} else set())
+        | ({"package"} if "package" in scopes else set())
+    )
     return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in found.source else set())
 
 
 def _request(found: Sequence[FoundSource]) -> str:
-    """What to ask an administrator for, in one line: nothing where something here covers the whole machine."""
-    if any(channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels):
+    """What to ask an administrator for, in one line: nothing where something here covers the whole
+    machine.
+    """
+    if any(
+        channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels
+    ):
         return ""
     closed = [item.url for item in found if item.denied]
     wishes = ["a BMC account with privilege USER"]
-    can_open = {url: scheme.to_open for url, scheme in local().items() if url in closed and scheme.to_open}
+    can_open = {
+        url: scheme.to_open for url, scheme in local().items() if url in closed and scheme.to_open
+    }
     if "rapl:" in can_open:
         can_open.pop("perf:", None)  # the same processors, and rapl: names both ways
     wishes += can_open.values()
-    published = [f"read access to {url.removeprefix('csv:')}" for url in closed if url.startswith("csv:")]
+    published = [
+        f"read access to {url.removeprefix('csv:')}" for url in closed if url.startswith("csv:")
+    ]
     wishes += published or [f"a recording of it in /{_PUBLISHED}"]
     wishes.append("the address of a Prometheus server that has its power")
-    return f"Nothing here measures the whole machine. Ask its administrator for {', or '.join(wishes)}."
+    return (
+        "Nothing here measures the whole machine. Ask its administrator for "
+        f"{', or '.join(wishes)}."
+    )
 
 
 def tell(found: Iterable[FoundSource]) -> Iterator[str]:
@@ -238,16 +319,29 @@ def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
             if item.hint:
                 yield f"     try: {plain(item.hint)}"
             continue
-        every = {"every": f"{item.every_s:g} s"} if item.every_s and "updated every" not in item.facts else {}
+        every = (
+            {"every": f"{item.every_s:g} s"}
+            if item.every_s and "updated every" not in item.facts
+            else {}
+        )
         facts = ", ".join(f"{k} {v}" for k, v in {**item.facts, **every}.items())
-        yield f"yes  {plain(name + item.url)}  {plain(item.source)}" + (f"  ({plain(facts)})" if facts else "")
+        yield f"yes  {plain(name + item.url)}  {plain(item.source)}" + (
+            f"  ({plain(facts)})" if facts else ""
+        )
         for channel in item.channels:
             watts = item.watts.get(channel.name)
             value = "no value now" if watts is None else f"{watts:.1f} W"
             why = f"  ({item.reasons[channel.name]})" if channel.name in item.reasons else ""
             where = f"{channel.host} " if channel.host and channel.host != item.host else ""
-            step = f"  steps of {channel.quantum_w:g} W" if channel.quantum_w and channel.quantum_w >= 0.01 else ""
+            step = (
+                f"  steps of {channel.quantum_w:g} W"
+                if channel.quantum_w and channel.quantum_w >= 0.01
+                else ""
+            )
             note = f"  {channel.note}" if channel.note else ""
-            yield f"     {plain(where + channel.name):<24} {value:>12}  {channel.scope}{step}{plain(note + why)}"
+            yield (
+                f"     {plain(where + channel.name):<24} {value:>12}  "
+                f"{channel.scope}{step}{plain(note + why)}"
+            )
         for note in item.notes:
             yield f"     note: {plain(note)}"

@@ -1,8 +1,9 @@
 """Power from a BMC over the network: DCMI's power reading, or sensors of its repository.
 
-DCMI comes first because it counts in whole watts; a sensor of the repository has one byte for its whole range (the
-AC922's "Total Power" moves in steps of 7 W). What was found is said in `Info`. A BMC that restarts forgets its sessions:
-the next readings say so, and the source logs in again by itself: at once, then after 0.25 s, and 5 s at most.
+DCMI comes first because it counts in whole watts; a sensor of the repository has one byte for its
+whole range (the AC922's "Total Power" moves in steps of 7 W). What was found is said in `Info`. A
+BMC that restarts forgets its sessions: the next readings say so, and the source logs in again by
+itself: at once, then after 0.25 s, and 5 s at most.
 """
 
 from __future__ import annotations
@@ -46,21 +47,37 @@ class Record(NamedTuple):
 
 def _unit_is_watts(record: Any) -> bool:
     """A full sensor record in plain watts (no rate, no modifier, no percentage, analog)."""
-    return bool(record.units_2 == _WATTS and not record.percentage and not record.modifier_unit and record.analog_data_format != 3)
+    return bool(
+        record.units_2 == _WATTS
+        and not record.percentage
+        and not record.modifier_unit
+        and record.analog_data_format != 3
+    )
 
 
 def _as_record(record: Any) -> Record:
     linear = record.linearization == 0
     quantum = abs(record.m * 10.0**record.k2) if linear else None
-    name = "".join(c if c.isprintable() else "?" for c in str(record.device_id_string)).strip() or f"sensor {record.number}"
-    return Record(name, record.number, record.owner_lun, quantum, record.convert_sensor_raw_to_value, _most(record))
+    name = (
+        "".join(c if c.isprintable() else "?" for c in str(record.device_id_string)).strip()
+        or f"sensor {record.number}"
+    )
+    return Record(
+        name,
+        record.number,
+        record.owner_lun,
+        quantum,
+        record.convert_sensor_raw_to_value,
+        _most(record),
+    )
 
 
 def _most(record: Any) -> float | None:
     """The largest reading that the record states. Many state none, or one that is no range."""
     try:
         low, high = (
-            float(record.convert_sensor_raw_to_value(raw)) for raw in (record.sensor_minimum_reading, record.sensor_maximum_reading)
+            float(record.convert_sensor_raw_to_value(raw))
+            for raw in (record.sensor_minimum_reading, record.sensor_maximum_reading)
         )
     except (AttributeError, TypeError, ValueError, ZeroDivisionError, OverflowError):
         return None
@@ -74,18 +91,23 @@ class IpmiSource:
 
     def __init__(self, address: Address, options: Options) -> None:
         if options.level not in LEVELS:
-            raise UsageError(f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}.")
+            raise UsageError(
+                f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}."
+            )
         port = address.port or 623
         self.name = join_host_port(address.host, address.port)
         self.channels: tuple[Channel, ...] = ()
         self.reconnects = 0
-        self._url = str(Address("ipmi", address.host, address.port, options.user, query=address.query))
+        self._url = str(
+            Address("ipmi", address.host, address.port, options.user, query=address.query)
+        )
         self._options = options
         self._host = machine_of(address, options)
         suites = tuple(int(s) for s in address.query.get("suite", "").split(",") if s.isdigit())
         if not set(suites) <= KNOWN_SUITES:
             raise UsageError(
-                f"Cipher suite {address.query['suite']} is not supported.", hint="Choose among 1, 2, 3, 15, 16 and 17."
+                f"Cipher suite {address.query['suite']} is not supported.",
+                hint="Choose among 1, 2, 3, 15, 16 and 17.",
             )
         more = {"suites": suites} if suites else {}
         self._link = Connection(
@@ -99,7 +121,9 @@ class IpmiSource:
             name=self._host,
             **more,
         )
-        self._records: dict[str, Record] = {}  # channel → sensor; a channel that is not here is DCMI
+        self._records: dict[
+            str, Record
+        ] = {}  # channel → sensor; a channel that is not here is DCMI
         self._no_limits = False  # the BMC does not know the question
         self._limits_at = 0.0  # when it is asked again
         self._backoff = 0.0
@@ -117,7 +141,10 @@ class IpmiSource:
             self._link.drop()
             raise SensorError(
                 f"{self._host} does not answer as a BMC: {fault} (UDP port {self._link.port}).",
-                hint="Check the address, that IPMI over LAN is enabled, and that no firewall drops UDP. Or try redfish://.",
+                hint=(
+                    "Check the address, that IPMI over LAN is enabled, and that no firewall "
+                    "drops UDP. Or try redfish://."
+                ),
             ) from None
         except SensorError:
             self._link.close()
@@ -125,7 +152,9 @@ class IpmiSource:
 
     def _look_around(self) -> Info:
         wanted = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
-        ask_dcmi = not self._options.sensors or len(wanted) < len(self._options.sensors) or "*" in wanted
+        ask_dcmi = (
+            not self._options.sensors or len(wanted) < len(self._options.sensors) or "*" in wanted
+        )
         facts = {"cipher suite": str(self._link.suite), "privilege": self._link.level.upper()}
         notes: list[str] = []
         channels: list[Channel] = []
@@ -142,26 +171,49 @@ class IpmiSource:
                 scope = "node" if covers_machine(name) else "unknown"
                 step = f", steps of {record.quantum:g} W" if record.quantum else ""
                 channels.append(
-                    Channel(name, self._host, scope, record.quantum, note=f"sensor {record.number:#04x}{step}", most_w=record.most)
+                    Channel(
+                        name,
+                        self._host,
+                        scope,
+                        record.quantum,
+                        note=f"sensor {record.number:#04x}{step}",
+                        most_w=record.most,
+                    )
                 )
         if ask_dcmi and why_not:
             facts["DCMI"] = why_not
             if channels and not wanted:
-                notes.append(f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is read instead.")
+                notes.append(
+                    f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is "
+                    "read instead."
+                )
         if not channels:
             if ask_dcmi and why_not == dcmi.NOT_ACTIVE:
-                channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note="DCMI power reading, not active yet"))
+                channels.append(
+                    Channel(
+                        DCMI_CHANNEL,
+                        self._host,
+                        "node",
+                        1.0,
+                        note="DCMI power reading, not active yet",
+                    )
+                )
                 notes.append(f"DCMI answers, but {why_not}")
             else:
                 names = ", ".join(r.name for r in found)
                 raise NotSupported(
-                    f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is clearly the machine's power.",
+                    (
+                        f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is "
+                        "clearly the machine's power."
+                    ),
                     hint=f"Choose with --sensor among: {names}."
                     if names
                     else "None of its sensors is in watts. Try redfish:// or another level.",
                 )
         self.channels = tuple(channels)
-        source = "ipmi sensor" if self._records and len(self._records) == len(channels) else "ipmi DCMI"
+        source = (
+            "ipmi sensor" if self._records and len(self._records) == len(channels) else "ipmi DCMI"
+        )
         if self._records and len(self._records) < len(channels):
             source = "ipmi DCMI and sensors"
         return Info(source, self._url, self._host, self.channels, facts, tuple(notes))
@@ -177,22 +229,37 @@ class IpmiSource:
             return str(error)
         drift = reading.bmc_time - time.time()
         if abs(drift) >= 60:
-            facts["BMC clock"] = f"{abs(drift) / 3600:.1f} h {'ahead of' if drift > 0 else 'behind'} this host (not used)"
+            facts["BMC clock"] = (
+                f"{abs(drift) / 3600:.1f} h {'ahead of' if drift > 0 else 'behind'} this host "
+                "(not used)"
+            )
         if reading.period_ms > 1:
-            facts["statistics period"] = f"{reading.period_ms / 1000:g} s (its minimum, maximum and mean are not used)"
+            facts["statistics period"] = (
+                f"{reading.period_ms / 1000:g} s (its minimum, maximum and mean are not used)"
+            )
         return dcmi.verdict(reading)
 
     def _ask(self, netfn: int, command: int, data: bytes, lun: int = 0) -> tuple[int, bytes]:
         return self._exchange(netfn, command, data, lun)[1:]
 
-    def _exchange(self, netfn: int, command: int, data: bytes, lun: int) -> tuple[Stamp, int, bytes]:
-        """(when it was asked, completion code, answer). A request or an answer that is lost is no reason to go without: it is
-        sent again, each time with a new stamp, as often as fits into the timeout."""
+    def _exchange(
+        self, netfn: int, command: int, data: bytes, lun: int
+    ) -> tuple[Stamp, int, bytes]:
+        """(when it was asked, completion code, answer). A request or an answer that is lost is no
+        reason to go without: it is sent again, each time with a new stamp, as often as fits into
+        the timeout.
+        """
         until, wait = clocks.steady_s() + self._options.timeout, self._link.patience
         while True:
             stamp = Stamp.now()
             try:
-                return stamp, *self._link.raw(netfn, command, data, lun=lun, timeout=max(min(wait, until - stamp.mono), _BLINK))
+                return stamp, *self._link.raw(
+                    netfn,
+                    command,
+                    data,
+                    lun=lun,
+                    timeout=max(min(wait, until - stamp.mono), _BLINK),
+                )
             except Transient as fault:
                 if "listens" in str(fault) or until - clocks.steady_s() < _BLINK:
                     raise
@@ -209,7 +276,9 @@ class IpmiSource:
         out: list[Reading] = []
         for channel in self.channels:
             out.append(
-                self._read_one(channel.name) if self._link.is_open else self._gap(channel.name, Stamp.now(), self._last_fault)
+                self._read_one(channel.name)
+                if self._link.is_open
+                else self._gap(channel.name, Stamp.now(), self._last_fault)
             )
         return out
 
@@ -222,9 +291,13 @@ class IpmiSource:
         first = Stamp.now()
         try:
             if record is None:
-                stamp, code, payload = self._exchange(dcmi.NETFN, dcmi.POWER_READING, dcmi.REQUEST, 0)
+                stamp, code, payload = self._exchange(
+                    dcmi.NETFN, dcmi.POWER_READING, dcmi.REQUEST, 0
+                )
             else:
-                stamp, code, payload = self._exchange(_SENSOR_NETFN, _GET_READING, bytes([record.number]), record.lun)
+                stamp, code, payload = self._exchange(
+                    _SENSOR_NETFN, _GET_READING, bytes([record.number]), record.lun
+                )
         except Transient as fault:
             self._lose(str(fault))
             return self._gap(channel, first, self._last_fault)
@@ -235,9 +308,17 @@ class IpmiSource:
         return Reading(t, mono, watts, rtt, self.name, channel, quality)
 
     def limits(self) -> list[PowerLimit]:
-        """What DCMI's power limit holds the machine to. A BMC that does not know the question is not asked again."""
+        """What DCMI's power limit holds the machine to.
+
+        A BMC that does not know the question is not asked again.
+        """
         measured = [channel.name for channel in self.channels if channel.name not in self._records]
-        if not measured or self._no_limits or not self._link.is_open or time.monotonic() < self._limits_at:
+        if (
+            not measured
+            or self._no_limits
+            or not self._link.is_open
+            or time.monotonic() < self._limits_at
+        ):
             return []
         self._limits_at = time.monotonic() + _LIMITS_S
         try:
@@ -269,7 +350,9 @@ class IpmiSource:
             self._retry_at = time.monotonic() + _LOGIN_PAUSE
             self._logins_refused += isinstance(error, AuthenticationFailed)
             if self._logins_refused >= _LOGIN_TRIES:
-                self._last_fault += "; given up after three refusals, to keep the account from being locked"
+                self._last_fault += (
+                    "; given up after three refusals, to keep the account from being locked"
+                )
         else:
             self.reconnects += 1
             self._backoff, self._logins_refused, self._last_fault = 0.0, 0, ""
@@ -302,8 +385,14 @@ def _sensor_value(record: Record, payload: bytes) -> tuple[float | None, str]:
 
 def make(address: Address, options: Options) -> IpmiSource | IpmitoolSource:
     if not address.host:
-        raise UsageError("ipmi: needs a host.", hint="Write ipmi://bmc, or ipmitool:open for this machine's own BMC.")
+        raise UsageError(
+            "ipmi: needs a host.",
+            hint="Write ipmi://bmc, or ipmitool:open for this machine's own BMC.",
+        )
     if why := crypto_probe.trouble():
-        note = f"{why} ipmitool is used instead. To do without it, use the distribution's python3-cryptography in this environment."
+        note = (
+            f"{why} ipmitool is used instead. To do without it, use the distribution's "
+            "python3-cryptography in this environment."
+        )
         return IpmitoolSource(replace(address, scheme="ipmitool"), options, note)
     return IpmiSource(address, options)

@@ -1,15 +1,18 @@
-"""An IPMI 2.0 connection over LAN: python-ipmi, with what it lacks for sampling a BMC around the clock.
+"""An IPMI 2.0 connection over LAN: python-ipmi, with what it lacks for sampling a BMC around the
+clock.
 
-Two shortcomings of python-ipmi 0.6.1 are mended here, in a subclass, each only while a test of the feature shows it:
+Two shortcomings of python-ipmi 0.6.1 are mended here, in a subclass, each only while a test of the
+feature shows it:
 
 * `SessionKeys` derives K1 and K2 of the SHA-256 suites from constants of 32 bytes; BMCs use 20 for every suite. The
   login succeeds and the first command is never answered. (`_long_key_constants`)
 * The timeout is 2 s and the socket is IPv4, whatever one wants. (`_fixed_socket`)
 
-The login is our own (ipmi_login.py): python-ipmi's insists on an RMCP ping, which many BMCs never answer, and takes every
-packet at its word. What does not authenticate or does not fit the outstanding request is left alone until the deadline.
-Every call has one deadline however many packets it takes, and a dead connection is dropped without a word to the BMC
-(closing a session politely would wait for it).
+The login is our own (ipmi_login.py): python-ipmi's insists on an RMCP ping, which many BMCs never
+answer, and takes every packet at its word. What does not authenticate or does not fit the
+outstanding request is left alone until the deadline. Every call has one deadline however many
+packets it takes, and a dead connection is dropped without a word to the BMC (closing a session
+politely would wait for it).
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ class Transient(Exception):
 
 
 class _NoDebug(logging.Filter):
-    """python-ipmi logs whole messages at DEBUG, and command lines with passwords in one of its interfaces."""
+    """python-ipmi logs whole messages at DEBUG, and command lines with passwords in one of its
+    interfaces.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno > logging.DEBUG
@@ -57,7 +62,9 @@ class _NoDebug(logging.Filter):
 
 @functools.cache
 def _library() -> Any:
-    """python-ipmi's modules; imported when the first BMC is opened, and kept from logging secrets."""
+    """python-ipmi's modules; imported when the first BMC is opened, and kept from logging
+    secrets.
+    """
     try:
         import pyipmi
         import pyipmi.errors
@@ -76,12 +83,17 @@ def _library() -> Any:
 def _long_key_constants() -> bool:
     module = _library().interfaces.rmcpplus
     keys = module.SessionKeys(module.CIPHER_SUITES[17], b"any key")
-    return bool(keys.k1 != hmac.new(b"any key", b"\x01" * _CONSTANT_LENGTH, hashlib.sha256).digest())
+    return bool(
+        keys.k1 != hmac.new(b"any key", b"\x01" * _CONSTANT_LENGTH, hashlib.sha256).digest()
+    )
 
 
 @functools.cache
 def _fixed_socket() -> bool:
-    return not inspect.signature(_library().interfaces.rmcpplus.RmcpPlus.open).parameters.keys() & {"timeout", "family"}
+    return not inspect.signature(_library().interfaces.rmcpplus.RmcpPlus.open).parameters.keys() & {
+        "timeout",
+        "family",
+    }
 
 
 @functools.cache
@@ -90,10 +102,19 @@ def _interface_class() -> Any:
 
     base: Any = module.RmcpPlus
     errors = _library().errors
-    unusable = (errors.DecodingError, errors.AuthenticationError, struct.error, ValueError, IndexError, TypeError)
+    unusable = (
+        errors.DecodingError,
+        errors.AuthenticationError,
+        struct.error,
+        ValueError,
+        IndexError,
+        TypeError,
+    )
 
     class Interface(base):  # type: ignore[misc]
-        """RmcpPlus with a deadline, any address family, a login that doubts, and an ear for what is meant for it alone."""
+        """RmcpPlus with a deadline, any address family, a login that doubts, and an ear for what is
+        meant for it alone.
+        """
 
         deadline = 0.0
         step = 1.0
@@ -132,13 +153,27 @@ def _interface_class() -> Any:
                 raise errors.NotSupportedError("BMC does not support IPMI v2.0 (RMCP+)")
             suites = [module.CIPHER_SUITES[i] for i in self.cipher_suites]
             if not module.aes_available():
-                suites = [s for s in suites if s.confidentiality == module.CONFIDENTIALITY_ALGO_NONE]
+                suites = [
+                    s for s in suites if s.confidentiality == module.CONFIDENTIALITY_ALGO_NONE
+                ]
                 if not suites:
                     raise errors.NotSupportedError(module.AES_NOT_AVAILABLE)
-            user = User(session.auth_username_bytes, session.auth_password_bytes, self.kg or b"", session.priv_level)
-            patient, self.step = self.step, min(self.step, max(_QUICKEST, _ROUND_TRIPS * (time.monotonic() - begin)))
+            user = User(
+                session.auth_username_bytes,
+                session.auth_password_bytes,
+                self.kg or b"",
+                session.priv_level,
+            )
+            patient, self.step = (
+                self.step,
+                min(self.step, max(_QUICKEST, _ROUND_TRIPS * (time.monotonic() - begin))),
+            )
             found = log_in(self, user, suites, module.AUTH_ALGORITHMS)
-            self._console_session_id, self._sik, self.suite = found.console_id, found.integrity_key, found.suite.id
+            self._console_session_id, self._sik, self.suite = (
+                found.console_id,
+                found.integrity_key,
+                found.suite.id,
+            )
             session.sid, session.sequence_number, session.activated = found.session_id, 0, True
             self._session = session
             self._keys = module.SessionKeys(found.suite, found.integrity_key)
@@ -180,7 +215,11 @@ def _interface_class() -> Any:
             if self._keys is None:  # before there is a session: IPMI 1.5
                 return rmcp.IpmiMsg().unpack(packet) or b""
             kind, session_id, sequence, data = module.unpack_rmcpplus(packet, self._keys)
-            if kind != module.PAYLOAD_TYPE_IPMI or session_id != self._console_session_id or sequence in self._accepted:
+            if (
+                kind != module.PAYLOAD_TYPE_IPMI
+                or session_id != self._console_session_id
+                or sequence in self._accepted
+            ):
                 raise errors.DecodingError("not for this session, or not for the first time")
             if sequence:
                 self._accepted.append(sequence)
@@ -204,8 +243,9 @@ def _interface_class() -> Any:
 class Connection:
     """One session with a BMC. Not for two threads at once.
 
-    `open()` raises AuthenticationFailed or NotSupported for what will not pass by itself and Transient for the rest;
-    `raw()` returns the completion code and the bytes after it, or raises Transient.
+    `open()` raises AuthenticationFailed or NotSupported for what will not pass by itself and
+    Transient for the rest; `raw()` returns the completion code and the bytes after it, or raises
+    Transient.
     """
 
     def __init__(
@@ -232,20 +272,30 @@ class Connection:
 
     @property
     def patience(self) -> float:
-        """How long a request is waited for before it is sent again, s: several usual round trips, half of the timeout at most."""
-        return min(self.timeout / 2, max(_QUICKEST, _ROUND_TRIPS * self._rtt)) if self._rtt else self.timeout / 2
+        """How long a request is waited for before it is sent again, s: several usual round trips,
+        half of the timeout at most.
+        """
+        return (
+            min(self.timeout / 2, max(_QUICKEST, _ROUND_TRIPS * self._rtt))
+            if self._rtt
+            else self.timeout / 2
+        )
 
     @property
     def is_open(self) -> bool:
         return self._ipmi is not None
 
     def _resolve(self) -> tuple[int, str]:
-        """Look the name up once: while it trains, a name server that is away must not cost readings."""
+        """Look the name up once: while it trains, a name server that is away must not cost
+        readings.
+        """
         if self._address is None:
             try:
                 found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
             except OSError as error:
-                raise SensorError(f"The host name {self.host!r} cannot be resolved ({error.strerror}).") from None
+                raise SensorError(
+                    f"The host name {self.host!r} cannot be resolved ({error.strerror})."
+                ) from None
             self._address = int(found[0][0]), str(found[0][4][0])
         return self._address
 
@@ -254,9 +304,13 @@ class Connection:
         library = _library()
         errors = library.errors
         if len(self.user.encode()) > _NAME:
-            raise AuthenticationFailed(f"The user name is longer than the {_NAME} bytes that IPMI allows.")
+            raise AuthenticationFailed(
+                f"The user name is longer than the {_NAME} bytes that IPMI allows."
+            )
         if self._password and len(self._password.reveal().encode()) > _PASSWORD:
-            raise AuthenticationFailed(f"The password is longer than the {_PASSWORD} bytes that IPMI allows.")
+            raise AuthenticationFailed(
+                f"The password is longer than the {_PASSWORD} bytes that IPMI allows."
+            )
         family, address = self._resolve()
         interface = _interface_class()(
             keep_alive_interval=0,  # sampling keeps the session alive
@@ -269,7 +323,9 @@ class Connection:
         interface.deadline = time.monotonic() + allowed
         ipmi = library.create_connection(interface)
         ipmi.session.set_session_type_rmcp(address, self.port)
-        ipmi.session.set_auth_type_user(self.user, self._password.reveal() if self._password else "")
+        ipmi.session.set_auth_type_user(
+            self.user, self._password.reveal() if self._password else ""
+        )
         ipmi.session.set_priv_level(self.level)
         ipmi.target = library.Target(ipmb_address=_BMC_TARGET)
         try:
@@ -280,15 +336,25 @@ class Connection:
                 self._refused(error.what)
             if isinstance(error, errors.CompletionCodeError):
                 raise AuthenticationFailed(
-                    f"{self.name} does not give {self._who} the privilege level {self.level.upper()} (code {error.cc:02x}).",
+                    (
+                        f"{self.name} does not give {self._who} the privilege level "
+                        f"{self.level.upper()} (code {error.cc:02x})."
+                    ),
                     hint="Ask for another with --level.",
                 ) from None
             if isinstance(error, errors.NotSupportedError):
-                raise NotSupported(f"{self.name}: {error}.", hint="Try ipmitool:// for this host.") from None
-            if isinstance(error, (OSError, errors.RetryError, errors.DecodingError, errors.IpmiConnectionError)):
+                raise NotSupported(
+                    f"{self.name}: {error}.", hint="Try ipmitool:// for this host."
+                ) from None
+            if isinstance(
+                error,
+                (OSError, errors.RetryError, errors.DecodingError, errors.IpmiConnectionError),
+            ):
                 raise Transient(self._why(error, allowed)) from None
             raise
-        interface.max_retries = 0  # a reading is asked for again by its source, with a new time stamp
+        interface.max_retries = (
+            0  # a reading is asked for again by its source, with a new time stamp
+        )
         self.suite = interface.suite
         self._rtt = self._rtt or interface.rtt
         self._ipmi = ipmi
@@ -298,7 +364,9 @@ class Connection:
         if status == "kg":
             raise AuthenticationFailed(
                 f"{self.name} accepted the password of {self._who}, but not the BMC key K_G.",
-                hint="Give the right one with --kg-file." if self._kg else "This BMC has a K_G. Give it with --kg-file.",
+                hint="Give the right one with --kg-file."
+                if self._kg
+                else "This BMC has a K_G. Give it with --kg-file.",
             ) from None
         if status in SUITE_REFUSED:
             suites = " nor ".join(map(str, self._suites))
@@ -316,24 +384,39 @@ class Connection:
                 else "Give this user the USER privilege on the LAN channel.",
             ) from None
         if status in (0x0C, 0x0D):
-            raise AuthenticationFailed(f"{self.name} does not know the user {self._who}.", hint="Name one with --user.") from None
+            raise AuthenticationFailed(
+                f"{self.name} does not know the user {self._who}.", hint="Name one with --user."
+            ) from None
         if status in (0x0F, "password"):
-            raise AuthenticationFailed(f"{self.name} refuses the password of {self._who}.") from None
-        words = {0x01: "the BMC has no free session", 0x0B: "the BMC has no free session", 0x02: "the BMC lost the session"}
+            raise AuthenticationFailed(
+                f"{self.name} refuses the password of {self._who}."
+            ) from None
+        words = {
+            0x01: "the BMC has no free session",
+            0x0B: "the BMC has no free session",
+            0x02: "the BMC lost the session",
+        }
         code = int(status)
-        raise Transient(words.get(code, f"the BMC refused the session (status {code:02x})")) from None
+        raise Transient(
+            words.get(code, f"the BMC refused the session (status {code:02x})")
+        ) from None
 
     def _why(self, error: BaseException, allowed: float = 0.0) -> str:
         if isinstance(error, ConnectionRefusedError):
             return f"nothing listens on port {self.port}"
         if isinstance(error, TimeoutError) or type(error).__name__ == "RetryError":
             heard = self._ipmi is not None and self._ipmi.interface.ignored
-            return f"no answer within {allowed or self.timeout:g} s" + ", only packets that do not match" * bool(heard)
+            return (
+                f"no answer within {allowed or self.timeout:g} s"
+                + ", only packets that do not match" * bool(heard)
+            )
         if isinstance(error, OSError):
             return error.strerror or type(error).__name__
         return "an answer that is not an IPMI message"
 
-    def raw(self, netfn: int, command: int, data: bytes, *, lun: int = 0, timeout: float = 0.0) -> tuple[int, bytes]:
+    def raw(
+        self, netfn: int, command: int, data: bytes, *, lun: int = 0, timeout: float = 0.0
+    ) -> tuple[int, bytes]:
         """One request in the session: (completion code, payload)."""
         if self._ipmi is None:
             raise Transient("not connected")
@@ -343,10 +426,17 @@ class Connection:
         begin = time.monotonic()
         interface.deadline = begin + interface.step
         try:
-            answer: bytes = interface.send_and_receive_raw(self._ipmi.target, lun, netfn, bytes([command]) + data)
+            answer: bytes = interface.send_and_receive_raw(
+                self._ipmi.target, lun, netfn, bytes([command]) + data
+            )
         except errors.CompletionCodeError as error:
             return error.cc, b""
-        except (OSError, errors.RetryError, errors.DecodingError, errors.AuthenticationError) as error:
+        except (
+            OSError,
+            errors.RetryError,
+            errors.DecodingError,
+            errors.AuthenticationError,
+        ) as error:
             raise Transient(self._why(error)) from None
         self._rtt += (time.monotonic() - begin - self._rtt) / (8 if self._rtt else 1)
         if not answer:
@@ -354,7 +444,10 @@ class Connection:
         return answer[0], bytes(answer[1:])
 
     def records(self) -> list[Any]:
-        """The full sensor records of the BMC's sensor repository. What cannot be read of it is left out."""
+        """The full sensor records of the BMC's sensor repository.
+
+        What cannot be read of it is left out.
+        """
         library = _library()
         if self._ipmi is None:
             raise Transient("not connected")

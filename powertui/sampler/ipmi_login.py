@@ -1,9 +1,12 @@
-"""The login to a BMC (RMCP+: IPMI 2.0, sections 13.17 to 13.24) over a line on which packets are lost, damaged and added.
+"""The login to a BMC (RMCP+: IPMI 2.0, sections 13.17 to 13.24) over a line on which packets are
+lost, damaged and added.
 
-Before the keys are agreed nothing is authenticated but two messages, and those only for who knows the password. So no single
-packet is believed when it speaks against us. A reply must fit the request that is outstanding (kind, tag, session) and prove
-itself where it can; what does not is left alone, a better one is waited for, and the request is sent again. A refusal is
-one when a second login, begun anew, ends in the same way: a flipped bit is not told as a wrong password or a wrong K_G.
+Before the keys are agreed nothing is authenticated but two messages, and those only for who knows
+the password. So no single packet is believed when it speaks against us. A reply must fit the
+request that is outstanding (kind, tag, session) and prove itself where it can; what does not is
+left alone, a better one is waited for, and the request is sent again. A refusal is one when a
+second login, begun anew, ends in the same way: a flipped bit is not told as a wrong password or a
+wrong K_G.
 """
 
 from __future__ import annotations
@@ -41,7 +44,10 @@ class Wire(Protocol):
 
 
 class Refused(Exception):
-    """The BMC does not let us in. `what` is "password", "kg" or the status that it answered with."""
+    """The BMC does not let us in.
+
+    `what` is "password", "kg" or the status that it answered with.
+    """
 
     def __init__(self, what: str | int) -> None:
         super().__init__(what)
@@ -62,12 +68,19 @@ class User(NamedTuple):
     level: int
 
 
-def log_in(wire: Wire, user: User, suites: Sequence[Any], digests: dict[int, tuple[Any, int]]) -> Keys:
-    """Log in with the first suite that the BMC takes. Raises Refused, or TimeoutError at the deadline."""
+def log_in(
+    wire: Wire, user: User, suites: Sequence[Any], digests: dict[int, tuple[Any, int]]
+) -> Keys:
+    """Log in with the first suite that the BMC takes.
+
+    Raises Refused, or TimeoutError at the deadline.
+    """
     ends: Counter[tuple[int, str | int]] = Counter()
     at = 0
     while True:
-        attempt = _Attempt(wire, user, suites[at], digests[suites[at].authentication], tell=bool(ends))
+        attempt = _Attempt(
+            wire, user, suites[at], digests[suites[at].authentication], tell=bool(ends)
+        )
         try:
             return attempt.run()
         except TimeoutError:
@@ -89,7 +102,9 @@ def log_in(wire: Wire, user: User, suites: Sequence[Any], digests: dict[int, tup
 class _Attempt:
     """One login, from Open Session to RAKP 4."""
 
-    def __init__(self, wire: Wire, user: User, suite: Any, digest: tuple[Any, int], *, tell: bool) -> None:
+    def __init__(
+        self, wire: Wire, user: User, suite: Any, digest: tuple[Any, int], *, tell: bool
+    ) -> None:
         self.wire, self.user, self.suite, self.tell = wire, user, suite, tell
         self.hash, self.check_length = digest
         self.console = os.urandom(4)
@@ -98,17 +113,28 @@ class _Attempt:
 
     def run(self) -> Keys:
         bmc = self._open()
-        random, role = os.urandom(16), bytes([self.user.level | _NAME_ONLY, len(self.user.name)]) + self.user.name
+        random, role = (
+            os.urandom(16),
+            bytes([self.user.level | _NAME_ONLY, len(self.user.name)]) + self.user.name,
+        )
         theirs = self._rakp_1(bmc, random, role)
         bmc_random, guid = theirs[8:24], theirs[24:40]
         key = self._mac(self.user.kg or self.user.password, random + bmc_random + role)
-        self._rakp_3(bmc, bmc_random + self.console + role, self._mac(key, random + bmc + guid)[: self.check_length])
-        return Keys(self.suite, struct.unpack("<I", bmc)[0], struct.unpack("<I", self.console)[0], key)
+        self._rakp_3(
+            bmc,
+            bmc_random + self.console + role,
+            self._mac(key, random + bmc + guid)[: self.check_length],
+        )
+        return Keys(
+            self.suite, struct.unpack("<I", bmc)[0], struct.unpack("<I", self.console)[0], key
+        )
 
     def _open(self) -> bytes:
         wanted = (self.suite.authentication, self.suite.integrity, self.suite.confidentiality)
         body = struct.pack("<BBxx4s", self._next(), self.user.level, self.console)
-        body += b"".join(struct.pack("<BxxBBxxx", kind, 8, algorithm) for kind, algorithm in enumerate(wanted))
+        body += b"".join(
+            struct.pack("<BxxBBxxx", kind, 8, algorithm) for kind, algorithm in enumerate(wanted)
+        )
 
         def fits(reply: bytes) -> bool:
             return len(reply) >= 36 and tuple(reply[i] & 0x3F for i in (16, 24, 32)) == wanted
@@ -120,21 +146,36 @@ class _Attempt:
 
         def fits(reply: bytes) -> bool:
             signed = self.console + bmc + random + reply[8:24] + reply[24:40] + role
-            return len(reply) > 40 and hmac.compare_digest(self._mac(self.user.password, signed), reply[40:])
+            return len(reply) > 40 and hmac.compare_digest(
+                self._mac(self.user.password, signed), reply[40:]
+            )
 
         try:
             return self._ask(_RAKP_1, body, _RAKP_2, fits, "password")
         except Refused as refused:
-            if refused.what == "password" and self.tell:  # so that it lets go of the session; the first time it is not told,
-                self.wire.send_setup(_RAKP_3, struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc))  # because accounts lock
+            if (
+                refused.what == "password" and self.tell
+            ):  # so that it lets go of the session; the first time it is not told,
+                self.wire.send_setup(
+                    _RAKP_3, struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc)
+                )  # because accounts lock
             raise
 
     def _rakp_3(self, bmc: bytes, signed: bytes, expected: bytes) -> None:
-        body = struct.pack("<BBxx4s", self._next(), _OK, bmc) + self._mac(self.user.password, signed)
-        self._ask(_RAKP_3, body, _RAKP_4, lambda reply: hmac.compare_digest(reply[8:], expected), "kg")
+        body = struct.pack("<BBxx4s", self._next(), _OK, bmc) + self._mac(
+            self.user.password, signed
+        )
+        self._ask(
+            _RAKP_3, body, _RAKP_4, lambda reply: hmac.compare_digest(reply[8:], expected), "kg"
+        )
 
-    def _ask(self, kind: int, body: bytes, answer: int, fits: Callable[[bytes], bool], otherwise: str) -> bytes:
-        """The first reply that fits. Refused(status) when it says no, Refused(otherwise) when none of several proves itself."""
+    def _ask(
+        self, kind: int, body: bytes, answer: int, fits: Callable[[bytes], bool], otherwise: str
+    ) -> bytes:
+        """The first reply that fits.
+
+        Refused(status) when it says no, Refused(otherwise) when none of several proves itself.
+        """
         unfit = 0
         for sends in range(_SENDS):
             self.repeated = self.repeated or sends > 0

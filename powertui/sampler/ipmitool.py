@@ -1,9 +1,11 @@
-"""Power through the program ipmitool: this machine's own BMC (`ipmitool:open`), and BMCs that the native client cannot do.
+"""Power through the program ipmitool: this machine's own BMC (`ipmitool:open`), and BMCs that the
+native client cannot do.
 
-It starts a process for every reading (10 to 15 ms over LAN; a few hundred in-band on some servers). The password goes through the
-child's environment, never onto its command line. `-C`, `-L`, `-N` and `-R` are always given: left to itself ipmitool asks the
-BMC which cipher suites it has, which costs 10 s where that is not answered, and wants to be administrator.
-DCMI is asked for as raw bytes: ipmitool's text for it differs from version to version.
+It starts a process for every reading (10 to 15 ms over LAN; a few hundred in-band on some servers).
+The password goes through the child's environment, never onto its command line. `-C`, `-L`, `-N` and
+`-R` are always given: left to itself ipmitool asks the BMC which cipher suites it has, which costs
+10 s where that is not answered, and wants to be administrator. DCMI is asked for as raw bytes:
+ipmitool's text for it differs from version to version.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ __all__ = ["IpmitoolSource", "device_of", "make"]
 _DEVICES = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
 _COMPLETION = re.compile(r"rsp=0x([0-9a-fA-F]{2})")
 _SUITE_REFUSED = re.compile(
-    r"open session response.*(no matching|invalid (authentication|integrity|confidentiality) algorithm)", re.IGNORECASE
+    (
+        r"open session response.*(no matching|invalid (authentication|integrity|confidentiality) "
+        r"algorithm)"
+    ),
+    re.IGNORECASE,
 )
 _WALK_TIMEOUT = 60.0  # a whole sensor repository, in-band on an old BMC
 
@@ -45,13 +51,19 @@ class IpmitoolSource:
     def __init__(self, address: Address, options: Options, note: str = "") -> None:
         """`note`: why it is ipmitool, for a person who asked for something else."""
         if options.level not in LEVELS:
-            raise UsageError(f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}.")
+            raise UsageError(
+                f"The privilege level {options.level!r} is not one of {', '.join(LEVELS)}."
+            )
         self._host, self._options, self._note = address.host, options, note
         self._machine = machine_of(address, options)
         self.name = join_host_port(address.host, address.port) if address.host else "ipmitool"
         self.channels: tuple[Channel, ...] = ()
         self._port = address.port or 623
-        self._url = str(Address("ipmitool", address.host, address.port, options.user, address.path, address.query))
+        self._url = str(
+            Address(
+                "ipmitool", address.host, address.port, options.user, address.path, address.query
+            )
+        )
         self._suites = [s for s in address.query.get("suite", "17,3").split(",") if s.isdigit()]
         self._suite = ""  # what the BMC took
         self._sudo = address.query.get("sudo") == "1"
@@ -67,10 +79,16 @@ class IpmitoolSource:
         facts = {"program": program.path}
         notes = [self._note] if self._note else []
         if program.owner:
-            notes.append(f"{program.path} runs with the BMC's password and belongs to {program.owner}.")
+            notes.append(
+                f"{program.path} runs with the BMC's password and belongs to {program.owner}."
+            )
         self._program = [program.path]
         if self._sudo and not self._host:
-            self._program = [self._find("sudo", "Or give your group access to the BMC's device.").path, "-n", program.path]
+            self._program = [
+                self._find("sudo", "Or give your group access to the BMC's device.").path,
+                "-n",
+                program.path,
+            ]
         self._login()
         if self._host:
             facts |= {"cipher suite": self._suite, "privilege": self._options.level.upper()}
@@ -83,7 +101,16 @@ class IpmitoolSource:
         here = not self._host
         if not why_not:
             self._dcmi = True
-            channels.append(Channel(DCMI_CHANNEL, self._machine, "node", 1.0, note="DCMI power reading, whole watts", running=here))
+            channels.append(
+                Channel(
+                    DCMI_CHANNEL,
+                    self._machine,
+                    "node",
+                    1.0,
+                    note="DCMI power reading, whole watts",
+                    running=here,
+                )
+            )
         if wanted or why_not:
             names = self._list_sensors()
             self._sensors = pick_sensors(names, wanted)
@@ -94,15 +121,28 @@ class IpmitoolSource:
                 for n in self._sensors
             ]
             if ask_dcmi and channels and not wanted:
-                notes.append(f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is read instead.")
+                notes.append(
+                    f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is "
+                    "read instead."
+                )
             if not channels:
                 raise NotSupported(
-                    f"There is no DCMI power reading ({why_not}) and no sensor that is clearly the machine's power.",
-                    hint=f"Choose with --sensor among: {', '.join(names)}." if names else "None of its sensors is in watts.",
+                    (
+                        f"There is no DCMI power reading ({why_not}) and no sensor that is clearly "
+                        "the machine's power."
+                    ),
+                    hint=f"Choose with --sensor among: {', '.join(names)}."
+                    if names
+                    else "None of its sensors is in watts.",
                 )
         self.channels = tuple(channels)
         return Info(
-            "ipmitool DCMI" if self._dcmi else "ipmitool sensor", self._url, self._machine, self.channels, facts, tuple(notes)
+            "ipmitool DCMI" if self._dcmi else "ipmitool sensor",
+            self._url,
+            self._machine,
+            self.channels,
+            facts,
+            tuple(notes),
         )
 
     def _find(self, name: str, hint: str) -> programs.Program:
@@ -113,7 +153,9 @@ class IpmitoolSource:
         return program
 
     def _login(self) -> None:
-        """Find the suite that the BMC takes, and tell a refusal from a silent host: only -v does."""
+        """Find the suite that the BMC takes, and tell a refusal from a silent host: only -v
+        does.
+        """
         if not self._host:
             device = device_of(self._options.root)
             if device is None:
@@ -124,7 +166,10 @@ class IpmitoolSource:
             if not self._sudo and not os.access(device, os.R_OK | os.W_OK):
                 raise AuthenticationFailed(
                     f"{device} is not open to you.",
-                    hint=f"Run as root, or have {device} opened to your group by a udev rule, or use ipmitool:open?sudo=1.",
+                    hint=(
+                        f"Run as root, or have {device} opened to your group by a udev rule, "
+                        "or use ipmitool:open?sudo=1."
+                    ),
                 )
             return
         for suite in self._suites or ["17"]:
@@ -139,18 +184,29 @@ class IpmitoolSource:
             raise NotSupported(f"{host} accepts neither cipher suite {' nor '.join(self._suites)}.")
         if "HMAC is invalid" in error or "RAKP 4" in error:
             raise AuthenticationFailed(
-                f"{host} refuses the password of {user!r}.", hint="It may have a key K_G: give it with --kg-file."
+                f"{host} refuses the password of {user!r}.",
+                hint="It may have a key K_G: give it with --kg-file.",
             )
         if "unauthorized name" in error:
-            raise AuthenticationFailed(f"{host} does not know the user {user!r}.", hint="Name one with --user.")
-        if re.search(r"unauthorized role|[Ii]nvalid role|Set Session Privilege Level to \w+ failed", error):
+            raise AuthenticationFailed(
+                f"{host} does not know the user {user!r}.", hint="Name one with --user."
+            )
+        if re.search(
+            r"unauthorized role|[Ii]nvalid role|Set Session Privilege Level to \w+ failed", error
+        ):
             raise AuthenticationFailed(
                 f"{host} does not give {user!r} the privilege level {self._options.level.upper()}.",
                 hint="Ask for another with --level.",
             )
         if "insufficient resources" in error.lower():
-            raise SensorError(f"{host}: the BMC has no free session.", hint="Wait a minute. Unused sessions end by themselves.")
-        raise SensorError(f"{host} does not answer as a BMC within {self._options.timeout:g} s (ipmitool, UDP port {self._port}).")
+            raise SensorError(
+                f"{host}: the BMC has no free session.",
+                hint="Wait a minute. Unused sessions end by themselves.",
+            )
+        raise SensorError(
+            f"{host} does not answer as a BMC within {self._options.timeout:g} s (ipmitool, "
+            f"UDP port {self._port})."
+        )
 
     def _probe_dcmi(self) -> str:
         payload, why = self._dcmi_payload(self._options.timeout + 2)
@@ -208,7 +264,9 @@ class IpmitoolSource:
 
     def _read_one(self, channel: str) -> Reading:
         stamp = Stamp.now()
-        limit = self._options.timeout + 1  # ipmitool's own limit comes first; this is for one that hangs
+        limit = (
+            self._options.timeout + 1
+        )  # ipmitool's own limit comes first; this is for one that hangs
         watts: float | None = None
         if channel == DCMI_CHANNEL and self._dcmi:
             reading, quality = self._dcmi_payload(limit)
@@ -216,7 +274,9 @@ class IpmitoolSource:
                 quality = dcmi.verdict(reading)
                 watts = None if quality else float(reading.watts)
         else:
-            code, out, error = self._run("-c", "sensor", "reading", channel, timeout=max(limit, 5.0))
+            code, out, error = self._run(
+                "-c", "sensor", "reading", channel, timeout=max(limit, 5.0)
+            )
             quality = _fault(error, self._options.timeout) if code else ""
             if not quality:
                 try:
@@ -224,7 +284,9 @@ class IpmitoolSource:
                 except ValueError:
                     quality = "the sensor has no reading (is the host on?)"
         t, mono, rtt = stamp.middle()
-        return Reading(t, mono, watts, rtt, self.name, channel, none(quality) if watts is None else OK)
+        return Reading(
+            t, mono, watts, rtt, self.name, channel, none(quality) if watts is None else OK
+        )
 
     def close(self) -> None:
         """Nothing is held between readings."""
@@ -247,13 +309,16 @@ def _fault(error: str, timeout: float) -> str:
 def make(address: Address, options: Options) -> IpmitoolSource:
     if not address.host and address.path not in ("open", ""):
         raise UsageError(
-            f"ipmitool:{address.path} is not a source.", hint="Write ipmitool:open for this machine, or ipmitool://HOST."
+            f"ipmitool:{address.path} is not a source.",
+            hint="Write ipmitool:open for this machine, or ipmitool://HOST.",
         )
     return IpmitoolSource(address, options)
 
 
 def sensor_records(source: IpmitoolSource, names: Sequence[str]) -> str:
-    """`sensor get` as ipmitool prints it, thresholds and all: what PowerBoard kept of each reading."""
+    """`sensor get` as ipmitool prints it, thresholds and all: what PowerBoard kept of each
+    reading.
+    """
     code, out, error = source._run("sensor", "get", *names, timeout=10.0)
     if code and not out:
         raise SensorError(f"ipmitool: {_last_line(error)}.")

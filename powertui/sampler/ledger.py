@@ -1,9 +1,11 @@
-"""The running energy of a channel at the moments of its readings: exact for the last of them, sparser the older they are.
+"""The running energy of a channel at the moments of its readings: exact for the last of them,
+sparser the older they are.
 
-A recording may go on for weeks. What is asked of its past is the energy between two moments, which is the difference of two
-running sums: of old readings every fourth, then every sixteenth … is kept, so that a moment is found to within a few
-thousandths of its age, and the sum over any length of time stays true. The first reading is always kept. Memory grows with
-the logarithm of the length: about 24 KB each time it becomes four times as long.
+A recording may go on for weeks. What is asked of its past is the energy between two moments, which
+is the difference of two running sums: of old readings every fourth, then every sixteenth … is kept,
+so that a moment is found to within a few thousandths of its age, and the sum over any length of
+time stays true. The first reading is always kept. Memory grows with the logarithm of the length:
+about 24 KB each time it becomes four times as long.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ class Ledger:
     """Appended to by one thread; others may ask at any time."""
 
     def __init__(self) -> None:
-        # Level 0 has the newest entries, each following level older and sparser ones. Other threads read the tuple once and go on
-        # with it: a level is only ever appended to, or replaced.
+        # Level 0 has the newest entries, each following level older and sparser ones. Other threads
+        # read the tuple once and go on with it: a level is only ever appended to, or replaced.
         self._levels: tuple[array[float], ...] = (array("d"),)
 
     def __len__(self) -> int:
@@ -63,7 +65,10 @@ class Ledger:
         self._levels = tuple(levels)
 
     def at(self, mono: float) -> Sums | None:
-        """The sums up to a moment; those of the first or last entry outside of them. None when there is none."""
+        """The sums up to a moment; those of the first or last entry outside of them.
+
+        None when there is none.
+        """
         after = None  # the oldest entry of the newer levels
         for level in self._levels:
             if not level:
@@ -81,7 +86,9 @@ class Ledger:
         return after
 
     def inside(self, lo: float, hi: float) -> int:
-        """How many readings lie between two moments, both included; of old ones to within those that were left out."""
+        """How many readings lie between two moments, both included; of old ones to within those
+        that were left out.
+        """
         last = self.at(hi)
         if last is None:
             return 0

@@ -1,7 +1,9 @@
-"""Limits of power that a source can tell beside its power: what the hardware is held to, and whether it is held back right now.
+"""Limits of power that a source can tell beside its power: what the hardware is held to, and
+whether it is held back right now.
 
-They are only read: nothing here sets one. A source that knows any has `limits()`; the recorder asks it now and then, and records
-what changed: a row of kind `limit`, and a window named "throttled: …" for as long as something is held back.
+They are only read: nothing here sets one. A source that knows any has `limits()`; the recorder asks
+it now and then, and records what changed: a row of kind `limit`, and a window named "throttled: …"
+for as long as something is held back.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ __all__ = [
 
 DCMI_LIMIT = 0x03  # Get Power Limit
 DCMI_REQUEST = b"\xdc\x00\x00"
-# NVML: why clocks are lower than asked for. The others (idle, application clocks, sync boost) hold nobody back.
+# NVML: why clocks are lower than asked for. The others (idle, application clocks, sync boost) hold
+# nobody back.
 _NVML_REASONS = (
     (0x04, "power cap"),
     (0x80, "power brake"),
@@ -67,7 +70,10 @@ def of_hwmon(power: Path) -> float | None:
 
 def of_opal(root: str) -> float | None:
     """The power cap of the whole machine that OPAL keeps on POWER (W)."""
-    found = [read_number(path)[0] for path in sorted((Path(root) / "sys/firmware/opal/powercap").glob("*/powercap-current"))]
+    found = [
+        read_number(path)[0]
+        for path in sorted((Path(root) / "sys/firmware/opal/powercap").glob("*/powercap-current"))
+    ]
     return min((float(one) for one in found if one), default=None)
 
 
@@ -76,7 +82,10 @@ def of_nvml(library: Any, handle: Any) -> tuple[float | None, str]:
     watts, held = None, ""
     with contextlib.suppress(library.NVMLError, AttributeError):
         watts = library.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000
-    for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):  # as newer drivers call it
+    for name in (
+        "nvmlDeviceGetCurrentClocksEventReasons",
+        "nvmlDeviceGetCurrentClocksThrottleReasons",
+    ):  # as newer drivers call it
         try:
             reasons = int(getattr(library, name)(handle))
         except (library.NVMLError, AttributeError):
@@ -87,7 +96,9 @@ def of_nvml(library: Any, handle: Any) -> tuple[float | None, str]:
 
 
 def of_dcmi(code: int, payload: bytes) -> float | None:
-    """The limit in an answer to Get Power Limit; None where none is active (code 80 says that one is stored, and not in force)."""
+    """The limit in an answer to Get Power Limit; None where none is active (code 80 says that one
+    is stored, and not in force).
+    """
     if code or len(payload) < 6 or payload[0] != 0xDC:
         return None
     watts: int = struct.unpack_from("<H", payload, 4)[0]
@@ -95,7 +106,9 @@ def of_dcmi(code: int, payload: bytes) -> float | None:
 
 
 def of_redfish(body: Any, index: int | None = None) -> float | None:
-    """The limit beside a reading: `PowerControl[i].PowerLimit.LimitInWatts`, or EnvironmentMetrics' `PowerLimitWatts`."""
+    """The limit beside a reading: `PowerControl[i].PowerLimit.LimitInWatts`, or EnvironmentMetrics'
+    `PowerLimitWatts`.
+    """
     if not isinstance(body, dict):
         return None
     if index is None:

@@ -1,7 +1,8 @@
 """Power of NVIDIA GPUs through the driver's library (package nvidia-ml-py).
 
-From Volta on the driver counts energy, in mJ: where it does, watts are the mean since the previous reading. Else, and where the
-counter stands still, the sampled power is taken, which newer boards average over a second.
+From Volta on the driver counts energy, in mJ: where it does, watts are the mean since the previous
+reading. Else, and where the counter stands still, the sampled power is taken, which newer boards
+average over a second.
 """
 
 from __future__ import annotations
@@ -47,12 +48,15 @@ class NvmlSource:
             library = importlib.import_module("pynvml")
         except ImportError:
             raise NotSupported(
-                "The package nvidia-ml-py is not installed.", hint="Run pip install nvidia-ml-py (or powertui[nvml])."
+                "The package nvidia-ml-py is not installed.",
+                hint="Run pip install nvidia-ml-py (or powertui[nvml]).",
             ) from None
         try:
             library.nvmlInit()
         except library.NVMLError as error:
-            raise NotSupported(f"No NVIDIA driver answers here ({error}).", hint="Check that nvidia-smi works.") from None
+            raise NotSupported(
+                f"No NVIDIA driver answers here ({error}).", hint="Check that nvidia-smi works."
+            ) from None
         self._library = library
         channels, facts = [], {}
         with contextlib.suppress(library.NVMLError):
@@ -62,7 +66,9 @@ class NvmlSource:
             with contextlib.suppress(library.NVMLError):
                 handle = library.nvmlDeviceGetHandleByIndex(index)
                 model = _text(library.nvmlDeviceGetName(handle))
-                if not self._options.sensors or {f"GPU {index}", str(index), model} & set(self._options.sensors):
+                if not self._options.sensors or {f"GPU {index}", str(index), model} & set(
+                    self._options.sensors
+                ):
                     chosen[index] = (handle, model)
         counting = {index: partial(self._energy, handle) for index, (handle, _) in chosen.items()}
         dead = standing({index: count for index, count in counting.items() if count()}, _LIVES_S)
@@ -77,7 +83,20 @@ class NvmlSource:
             note = f"{model}, " + ("energy counter" if counts else "sampled power")
             kind, quantum = ("interval", None) if counts else ("sampled", 0.001)
             uuid, pci = self._identity(handle)
-            channels.append(Channel(f"GPU {index}", "", "gpu", quantum, kind, note, index=index, uuid=uuid, pci=pci, running=True))
+            channels.append(
+                Channel(
+                    f"GPU {index}",
+                    "",
+                    "gpu",
+                    quantum,
+                    kind,
+                    note,
+                    index=index,
+                    uuid=uuid,
+                    pci=pci,
+                    running=True,
+                )
+            )
         if not channels:
             self.close()
             raise NotSupported("No NVIDIA GPU here reports its power.")
@@ -86,7 +105,9 @@ class NvmlSource:
         return Info("nvml", "nvml:", "", self.channels, facts)
 
     def _identity(self, handle: Any) -> tuple[str, str]:
-        """UUID and PCI address: they tell this board from the others whatever order a program saw them in."""
+        """UUID and PCI address: they tell this board from the others whatever order a program saw
+        them in.
+        """
         uuid = pci = ""
         with contextlib.suppress(self._library.NVMLError, AttributeError):
             uuid = _text(self._library.nvmlDeviceGetUUID(handle))
@@ -120,11 +141,22 @@ class NvmlSource:
         told = gpu.counter.take(energy, mono)
         if told is None:
             return None
-        return Reading(t, mono, told.watts, rtt, self.name, gpu.name, none(told.reason) if told.reason else OK, told.joules)
+        return Reading(
+            t,
+            mono,
+            told.watts,
+            rtt,
+            self.name,
+            gpu.name,
+            none(told.reason) if told.reason else OK,
+            told.joules,
+        )
 
     def limits(self) -> list[PowerLimit]:
         """What the boards are held to, and what holds them back."""
-        return [PowerLimit(gpu.name, *limits.of_nvml(self._library, gpu.handle)) for gpu in self._gpus]
+        return [
+            PowerLimit(gpu.name, *limits.of_nvml(self._library, gpu.handle)) for gpu in self._gpus
+        ]
 
     def close(self) -> None:
         if self._library is not None:

@@ -1,8 +1,10 @@
-"""Opening a file for what only its owner should read, where others may have laid something in the way.
+"""Opening a file for what only its owner should read, where others may have laid something in the
+way.
 
-A recording names hosts and users of BMCs: it is made readable for its owner alone. It is never written through a symbolic
-link of another user, who would choose by that which of our files is overwritten, and in a folder that everybody may write to
-(/tmp) never into a file that somebody else has put there to read it.
+A recording names hosts and users of BMCs: it is made readable for its owner alone. It is never
+written through a symbolic link of another user, who would choose by that which of our files is
+overwritten, and in a folder that everybody may write to (/tmp) never into a file that somebody else
+has put there to read it.
 """
 
 from __future__ import annotations
@@ -21,10 +23,15 @@ _HINT = "Name another file with -o."
 
 
 def open_own(path: Path) -> int:
-    """A descriptor for reading and appending. Raises UsageError for what belongs to others, OSError for the rest."""
+    """A descriptor for reading and appending.
+
+    Raises UsageError for what belongs to others, OSError for the rest.
+    """
     for _ in range(_LINKS):
         try:
-            fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(
+                path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
         except OSError as error:
             if error.errno != errno.ELOOP or not path.is_symlink():
                 raise
@@ -49,7 +56,9 @@ def _behind(link: Path) -> Path:
 def _check_owner(fd: int, path: Path) -> None:
     mode = os.fstat(fd).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-        raise UsageError(f"{path} is a pipe: a recording needs a file that keeps its rows.", hint=_HINT)
+        raise UsageError(
+            f"{path} is a pipe: a recording needs a file that keeps its rows.", hint=_HINT
+        )
     about, folder = os.fstat(fd), path.parent.stat()
     shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
     if stat.S_ISREG(about.st_mode) and shared and about.st_uid not in (os.geteuid(), folder.st_uid):

@@ -1,8 +1,10 @@
-"""RAPL through the kernel's performance counters: `perf:`, for whom /sys/class/powercap is closed and perf is not.
+"""RAPL through the kernel's performance counters: `perf:`, for whom /sys/class/powercap is closed
+and perf is not.
 
-The kernel adds the processor's counters up to 64 bits, so nothing wraps. Where it had to share them with others' events, it says
-for how long it counted: what it missed is not known, and told as that. It takes either the right CAP_PERFMON or a system whose
-administrator has set kernel.perf_event_paranoid to 0 or less: `perf stat -a -e power/energy-pkg/` works there, too.
+The kernel adds the processor's counters up to 64 bits, so nothing wraps. Where it had to share them
+with others' events, it says for how long it counted: what it missed is not known, and told as that.
+It takes either the right CAP_PERFMON or a system whose administrator has set
+kernel.perf_event_paranoid to 0 or less: `perf stat -a -e power/energy-pkg/` works there, too.
 """
 
 from __future__ import annotations
@@ -28,9 +30,15 @@ __all__ = ["PerfEvent", "PerfSource", "events", "make", "open_event"]
 
 _FOLDER = "sys/bus/event_source/devices/power"
 _SYSCALL = {"x86_64": 298, "AMD64": 298}  # perf_event_open; only these processors have the events
-_ATTR = struct.Struct("<IIQQQQ")  # type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0
+_ATTR = struct.Struct(
+    "<IIQQQQ"
+)  # type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0
 _ATTR_SIZE = 64  # its first version
-_NAMES = {"energy-pkg": ("package", "package"), "energy-ram": ("dram", "dram"), "energy-psys": ("psys", "plug")}
+_NAMES = {
+    "energy-pkg": ("package", "package"),
+    "energy-ram": ("dram", "dram"),
+    "energy-psys": ("psys", "plug"),
+}
 _CLOEXEC = 8
 _LIVES_S = 0.2  # the processor renews them every millisecond
 _TIMES = 1 | 2  # read_format: how long the event was wanted, and how long it was counted (ns)
@@ -49,20 +57,31 @@ class PerfEvent(NamedTuple):
 
 
 def events(root: str) -> list[PerfEvent]:
-    """The events that share no joule, for every socket: the platform's alone where there is nothing else."""
+    """The events that share no joule, for every socket: the platform's alone where there is nothing
+    else.
+    """
     folder = Path(root) / _FOLDER
     kind, _ = read_number(folder / "type")
     found: list[PerfEvent] = []
     for name, (part, scope) in _NAMES.items():
         match = re.fullmatch(r"event=(0x[0-9a-fA-F]{1,8}|\d{1,9})", _text(folder / "events" / name))
-        scale = re.fullmatch(r"\d(\.\d+)?(e[-+]?\d{1,2})?", _text(folder / "events" / f"{name}.scale"))
-        if kind is None or not match or not scale or _text(folder / "events" / f"{name}.unit") != "Joules":
+        scale = re.fullmatch(
+            r"\d(\.\d+)?(e[-+]?\d{1,2})?", _text(folder / "events" / f"{name}.scale")
+        )
+        if (
+            kind is None
+            or not match
+            or not scale
+            or _text(folder / "events" / f"{name}.unit") != "Joules"
+        ):
             continue
         if part == "psys" and found:
             continue
         cpus = [int(cpu) for cpu in re.findall(r"\d+", _text(folder / "cpumask"))] or [0]
         for socket, cpu in enumerate(cpus):
-            found.append(PerfEvent(f"{part}-{socket}", scope, kind, int(match[1], 0), cpu, float(scale[0])))
+            found.append(
+                PerfEvent(f"{part}-{socket}", scope, kind, int(match[1], 0), cpu, float(scale[0]))
+            )
     return found
 
 
@@ -75,13 +94,19 @@ def _text(path: Path) -> str:
 
 def open_event(event: PerfEvent) -> int:
     """A file that yields the count. Raises OSError."""
-    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _TIMES).ljust(_ATTR_SIZE, b"\0")
+    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _TIMES).ljust(
+        _ATTR_SIZE, b"\0"
+    )
     library = ctypes.CDLL(None, use_errno=True)
     number = _SYSCALL[platform.machine()]
     made: int = library.syscall(
-        ctypes.c_long(number), ctypes.c_char_p(attributes), ctypes.c_int(-1), ctypes.c_int(event.cpu), ctypes.c_int(-1),
+        ctypes.c_long(number),
+        ctypes.c_char_p(attributes),
+        ctypes.c_int(-1),
+        ctypes.c_int(event.cpu),
+        ctypes.c_int(-1),
         ctypes.c_ulong(_CLOEXEC),
-    )  # fmt: skip
+    )
     if made < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return made
@@ -102,8 +127,13 @@ class PerfSource:
     def open(self) -> Info:
         every = events(self._options.root)
         if not every or platform.machine() not in _SYSCALL:
-            raise NotSupported("The kernel offers no energy counters to perf here.", hint="Intel and AMD processors have them.")
-        wanted = [one for one in every if not self._options.sensors or one.name in self._options.sensors]
+            raise NotSupported(
+                "The kernel offers no energy counters to perf here.",
+                hint="Intel and AMD processors have them.",
+            )
+        wanted = [
+            one for one in every if not self._options.sensors or one.name in self._options.sensors
+        ]
         if not wanted:
             raise NotSupported(
                 f"No counter is called {' or '.join(self._options.sensors)}.",
@@ -125,15 +155,24 @@ class PerfSource:
             self._open.remove(one)
             os.close(one[1])
         if not self._open:
-            raise NotSupported("The energy counters that perf offers here stand still.", hint="This is common in virtual machines.")
+            raise NotSupported(
+                "The energy counters that perf offers here stand still.",
+                hint="This is common in virtual machines.",
+            )
         self._counters = {event.name: CountedEnergy(event.joules) for event, _ in self._open}
         note = "energy counter; watts are the mean since the last reading"
-        self.channels = tuple(Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open)
+        self.channels = tuple(
+            Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open
+        )
         self.read()  # the first difference needs a start
         return Info("perf", "perf:", "", self.channels)
 
     def read(self) -> list[Reading]:
-        return [reading for event, file in self._open if (reading := self._read_one(event, file)) is not None]
+        return [
+            reading
+            for event, file in self._open
+            if (reading := self._read_one(event, file)) is not None
+        ]
 
     def _read_one(self, event: PerfEvent, file: int) -> Reading | None:
         stamp = Stamp.now()
@@ -147,11 +186,28 @@ class PerfSource:
         if missed != self._missed.setdefault(event.name, missed):
             self._missed[event.name] = missed
             self._counters[event.name].forget()
-            return Reading(t, mono, None, rtt, self.name, event.name, none("the kernel counted only a part of the time"))
+            return Reading(
+                t,
+                mono,
+                None,
+                rtt,
+                self.name,
+                event.name,
+                none("the kernel counted only a part of the time"),
+            )
         told = self._counters[event.name].take(count, mono)
         if told is None:
             return None
-        return Reading(t, mono, told.watts, rtt, self.name, event.name, none(told.reason) if told.reason else OK, told.joules)
+        return Reading(
+            t,
+            mono,
+            told.watts,
+            rtt,
+            self.name,
+            event.name,
+            none(told.reason) if told.reason else OK,
+            told.joules,
+        )
 
     def close(self) -> None:
         for _, file in self._open:

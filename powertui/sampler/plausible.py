@@ -1,9 +1,11 @@
 """What a sensor can say, and what it cannot: one rule for every source.
 
-A value that is no number, negative, or beyond the sensor's own range (where it states none: beyond a megawatt) is a gap with
-its reason. So is 0 W of the machine that we run on, of its processors and GPUs: what is switched on draws something, and drivers
-say 0 where nothing is measured. A zero right after an outage of a channel that stood at something before it is what a BMC answers
-while it starts: it is marked as suspect and has no watts, so that no reader adds it up. A zero that stays is one, after a while.
+A value that is no number, negative, or beyond the sensor's own range (where it states none: beyond
+a megawatt) is a gap with its reason. So is 0 W of the machine that we run on, of its processors and
+GPUs: what is switched on draws something, and drivers say 0 where nothing is measured. A zero right
+after an outage of a channel that stood at something before it is what a BMC answers while it
+starts: it is marked as suspect and has no watts, so that no reader adds it up. A zero that stays is
+one, after a while.
 """
 
 from __future__ import annotations
@@ -69,11 +71,17 @@ class Judge:
             self._spans.append(reading.mono - self._last)
         self._values.append(reading.watts)
         self._last, self._away, self._back = reading.mono, False, None
-        return reading._replace(watts=reading.watts + 0.0, joules=self._counter(reading, reading.watts))
+        return reading._replace(
+            watts=reading.watts + 0.0, joules=self._counter(reading, reading.watts)
+        )
 
     def _is_suspect(self, reading: Reading) -> bool:
         assert reading.watts is not None
-        if self._last is None or self._typical() < _LEAST_W or reading.watts > self._typical() * _NOTHING:
+        if (
+            self._last is None
+            or self._typical() < _LEAST_W
+            or reading.watts > self._typical() * _NOTHING
+        ):
             return False
         spans = sorted(self._spans)
         usual = spans[len(spans) // 2] if spans else 0.0
@@ -88,7 +96,9 @@ class Judge:
         return values[len(values) // 2] if values else 0.0
 
     def _counter(self, reading: Reading, watts: float | None) -> float | None:
-        """The energy counter, unless it jumped further than any power that is possible would take it."""
+        """The energy counter, unless it jumped further than any power that is possible would take
+        it.
+        """
         joules = reading.joules
         if joules is None or not math.isfinite(joules) or joules < 0:
             return None

@@ -1,10 +1,12 @@
 """Cray's and HPE's power counters: /sys/cray/pm_counters, which every user of a node may read.
 
-A file holds `245 W 1434567890123456 us`, or an energy in J: the node's, and where it has them those of its processors, memory and
-accelerators. The node's controller renews all of them ten times a second and counts that in `freshness`: values are taken again
-where it moved meanwhile, so that they belong together, and a value that was read before is an old one, and is told as such. Where
-it moves no more, the controller has stopped: then there is no value. Nor is there one whose time is 0: it was never measured.
-Energies are whole joules since the controller's start, which `startup` tells: beside the watts stands their difference.
+A file holds `245 W 1434567890123456 us`, or an energy in J: the node's, and where it has them those
+of its processors, memory and accelerators. The node's controller renews all of them ten times a
+second and counts that in `freshness`: values are taken again where it moved meanwhile, so that they
+belong together, and a value that was read before is an old one, and is told as such. Where it moves
+no more, the controller has stopped: then there is no value. Nor is there one whose time is 0: it
+was never measured. Energies are whole joules since the controller's start, which `startup` tells:
+beside the watts stands their difference.
 """
 
 from __future__ import annotations
@@ -43,16 +45,31 @@ class Meters(NamedTuple):
 
 
 def _counters(root: str) -> list[Meters]:
-    """Every power file with the energy file of its name, the node first. Caps are limits, not power."""
+    """Every power file with the energy file of its name, the node first.
+
+    Caps are limits, not power.
+    """
     folder = Path(root) / _FOLDER
     found = []
     for power in sorted(folder.glob("*power"), key=lambda path: (path.name != "power", path.name)):
         part = power.name[: -len("power")].rstrip("_")
         match = re.fullmatch(r"accel(\d*)", part)
-        scope = "node" if not part else "gpu" if match else {"cpu": "package", "memory": "dram"}.get(part, "rail")
+        scope = (
+            "node"
+            if not part
+            else "gpu"
+            if match
+            else {"cpu": "package", "memory": "dram"}.get(part, "rail")
+        )
         energy = power.with_name(f"{part}_energy" if part else "energy")
         found.append(
-            Meters(part or "node", power, energy if energy.exists() else None, scope, int(match[1]) if match and match[1] else None)
+            Meters(
+                part or "node",
+                power,
+                energy if energy.exists() else None,
+                scope,
+                int(match[1]) if match and match[1] else None,
+            )
         )
     return found
 
@@ -76,9 +93,16 @@ class PmCountersSource:
     def open(self) -> Info:
         every = _counters(self._options.root)
         if not every:
-            raise NotSupported("There are no pm_counters here.", hint="Cray and HPE Cray nodes have them in /sys/cray.")
+            raise NotSupported(
+                "There are no pm_counters here.",
+                hint="Cray and HPE Cray nodes have them in /sys/cray.",
+            )
         asked = [one.casefold() for one in self._options.sensors]
-        self._counters = [one for one in every if not asked or any(fnmatch.fnmatch(one.name, name) for name in asked)]
+        self._counters = [
+            one
+            for one in every
+            if not asked or any(fnmatch.fnmatch(one.name, name) for name in asked)
+        ]
         if not self._counters:
             raise NotSupported(
                 f"No pm_counters channel is called {' or '.join(self._options.sensors)}.",
@@ -87,26 +111,43 @@ class PmCountersSource:
         _, why = _value(self._counters[0].power, "W")
         if why == DENIED:
             raise AuthenticationFailed(
-                f"You may not read {self._counters[0].power}.", hint="Ask the administrator to make it readable for everybody."
+                f"You may not read {self._counters[0].power}.",
+                hint="Ask the administrator to make it readable for everybody.",
             )
         hertz = self._count("raw_scan_hz")
         period = 1.0 / (hertz if hertz and 0 < hertz <= 1000 else _HERTZ)
         self.channels = tuple(
             Channel(
-                f"GPU {one.number}" if one.number is not None else one.name, "", one.scope, 1.0,
-                note="node controller" + (", with its energy counter" if one.energy else ""), period_s=period, index=one.number,
+                f"GPU {one.number}" if one.number is not None else one.name,
+                "",
+                one.scope,
+                1.0,
+                note="node controller" + (", with its energy counter" if one.energy else ""),
+                period_s=period,
+                index=one.number,
                 running=one.scope != "rail",
             )
             for one in self._counters
-        )  # fmt: skip
+        )
         self.min_period = period
         self._startup = self._count("startup")
         for one in self._counters:
             if one.energy and (start := _value(one.energy, "J")[0]) is not None:
                 self._first[one.name] = self._last[one.name] = start
-        shared = [one.name for one in self.channels if one.scope != "node"] if self._counters[0].scope == "node" else []
+        shared = (
+            [one.name for one in self.channels if one.scope != "node"]
+            if self._counters[0].scope == "node"
+            else []
+        )
         notes = (f"The node includes {', '.join(shared)}.",) if shared else ()
-        return Info("pm_counters", "pm_counters:", "", self.channels, {"updated every": f"{period:g} s"}, notes)
+        return Info(
+            "pm_counters",
+            "pm_counters:",
+            "",
+            self.channels,
+            {"updated every": f"{period:g} s"},
+            notes,
+        )
 
     def read(self) -> list[Reading]:
         startup = self._count("startup")
@@ -116,7 +157,10 @@ class PmCountersSource:
         for _ in range(_TRIES):
             fresh = after
             old = fresh is not None and fresh == self._fresh
-            found = [self._read_one(one, channel.name, old) for one, channel in zip(self._counters, self.channels, strict=True)]
+            found = [
+                self._read_one(one, channel.name, old)
+                for one, channel in zip(self._counters, self.channels, strict=True)
+            ]
             after = self._count("freshness")
             if after == fresh:
                 break
@@ -124,7 +168,12 @@ class PmCountersSource:
         if fresh is None or fresh != self._fresh:
             self._fresh, self._renewed = fresh, now
         elif now - self._renewed > max(STILL_S, _STILL_PERIODS * self.min_period):
-            return [one._replace(watts=None, joules=None, quality=none("the node controller does not update it")) for one in found]
+            return [
+                one._replace(
+                    watts=None, joules=None, quality=none("the node controller does not update it")
+                )
+                for one in found
+            ]
         return found
 
     def _count(self, name: str) -> int | None:
@@ -148,12 +197,19 @@ class PmCountersSource:
                 joules = float(count - self._first.setdefault(one.name, count))
         t, mono, rtt = stamp.middle()
         quality = none(why) if watts is None else STALE if old else OK
-        return Reading(t, mono, None if watts is None else float(watts), rtt, self.name, name, quality, joules)
+        return Reading(
+            t, mono, None if watts is None else float(watts), rtt, self.name, name, quality, joules
+        )
 
     def limits(self) -> list[PowerLimit]:
         """The caps beside the counters; 0 W is none."""
-        caps = [_value(one.power.with_name(f"{one.power.name}_cap"), "W")[0] for one in self._counters]
-        return [PowerLimit(channel.name, float(cap) if cap else None) for channel, cap in zip(self.channels, caps, strict=True)]
+        caps = [
+            _value(one.power.with_name(f"{one.power.name}_cap"), "W")[0] for one in self._counters
+        ]
+        return [
+            PowerLimit(channel.name, float(cap) if cap else None)
+            for channel, cap in zip(self.channels, caps, strict=True)
+        ]
 
     def close(self) -> None:
         """Nothing is held between readings."""

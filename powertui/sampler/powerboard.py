@@ -1,8 +1,10 @@
-"""The files that PowerBoard's libipmi wrote: ipmi_data.db, ipmi_data.csv, and the mark that its TensorBoard plugin looks for.
+"""The files that PowerBoard's libipmi wrote: ipmi_data.db, ipmi_data.csv, and the mark that its
+TensorBoard plugin looks for.
 
-Columns, places and line ends are the same, so that scripts and the plugin go on working; one column, Time_epoch, is new at
-the end: without it such a log has no absolute time. The mark is one tfevents file, written by hand because it is
-worth no TensorFlow: two records of a format that has not changed since 2015.
+Columns, places and line ends are the same, so that scripts and the plugin go on working; one
+column, Time_epoch, is new at the end: without it such a log has no absolute time. The mark is one
+tfevents file, written by hand because it is worth no TensorFlow: two records of a format that has
+not changed since 2015.
 """
 
 from __future__ import annotations
@@ -18,7 +20,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["COLUMNS", "CSV_NAME", "DB_NAME", "Database", "Sample", "constants_from", "read_database", "write_csv", "write_marker"]
+__all__ = [
+    "COLUMNS",
+    "CSV_NAME",
+    "DB_NAME",
+    "Database",
+    "Sample",
+    "constants_from",
+    "read_database",
+    "write_csv",
+    "write_marker",
+]
 
 DB_NAME, CSV_NAME, _MARKER_FOLDER = "ipmi_data.db", "ipmi_data.csv", "demo_logs"
 # fmt: off
@@ -53,7 +65,10 @@ class Sample(NamedTuple):
 
 
 def constants_from(text: str) -> dict[str, str]:
-    """The columns that do not change, from `ipmitool sensor get`. What it does not print is left out."""
+    """The columns that do not change, from `ipmitool sensor get`.
+
+    What it does not print is left out.
+    """
     found: dict[str, str] = {}
     for column, label in _LABELS.items():
         matched = re.search(rf"^\s*{re.escape(label)}\s*:[ \t]*(.*)$", text, re.MULTILINE)
@@ -70,13 +85,17 @@ class Database:
         with contextlib.suppress(FileNotFoundError):
             self.path.unlink()
         self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA synchronous=OFF")  # a crash of this program loses nothing; a crash of the machine may
+        self._db.execute(
+            "PRAGMA synchronous=OFF"
+        )  # a crash of this program loses nothing; a crash of the machine may
         self._db.execute("CREATE TABLE SensorData (sensorRead TEXT, dataTime FLOAT)")
         self._db.execute("CREATE TABLE Recording (sensor TEXT, epoch FLOAT)")
 
     def add(self, sensor: str, sample: Sample) -> None:
         if not self._begun:
-            self._db.execute("INSERT INTO Recording VALUES (?, ?)", (sensor, sample.epoch - sample.elapsed))
+            self._db.execute(
+                "INSERT INTO Recording VALUES (?, ?)", (sensor, sample.epoch - sample.elapsed)
+            )
             self._begun = True
         value = "No reading" if sample.watts is None else f"{sample.watts:g} Watts"
         status = "na" if sample.watts is None else "ok"
@@ -88,20 +107,35 @@ class Database:
 
 
 def read_database(folder: Path) -> tuple[str, list[Sample]]:
-    """The samples that an earlier process left behind: (sensor, samples). Empty when there are none."""
+    """The samples that an earlier process left behind: (sensor, samples).
+
+    Empty when there are none.
+    """
     path = folder / DB_NAME
     if not path.exists():
         return "", []
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         try:
-            sensor, epoch = db.execute("SELECT sensor, epoch FROM Recording").fetchone() or ("Total Power", 0.0)
-            rows = db.execute("SELECT sensorRead, dataTime FROM SensorData ORDER BY rowid").fetchall()
+            sensor, epoch = db.execute("SELECT sensor, epoch FROM Recording").fetchone() or (
+                "Total Power",
+                0.0,
+            )
+            rows = db.execute(
+                "SELECT sensorRead, dataTime FROM SensorData ORDER BY rowid"
+            ).fetchall()
         except sqlite3.Error:
             return "", []
     samples = []
     for text, elapsed in rows:
         matched = re.search(r"Sensor Reading\s*:\s*(-?\d+(?:\.\d+)?)", text)
-        samples.append(Sample(elapsed, epoch + elapsed, float(matched[1]) if matched else None, "" if matched else "no reading"))
+        samples.append(
+            Sample(
+                elapsed,
+                epoch + elapsed,
+                float(matched[1]) if matched else None,
+                "" if matched else "no reading",
+            )
+        )
     return sensor, samples
 
 
@@ -121,8 +155,13 @@ def _row(sensor: str, constants: dict[str, str], sample: Sample) -> str:
     return ",".join(values[c] for c in COLUMNS)
 
 
-def write_csv(folders: Sequence[Path], sensor: str, constants: dict[str, str], samples: Iterable[Sample]) -> list[Path]:
-    """ipmi_data.csv in each of the folders; they are made where they are missing. Each file is complete or not there."""
+def write_csv(
+    folders: Sequence[Path], sensor: str, constants: dict[str, str], samples: Iterable[Sample]
+) -> list[Path]:
+    """ipmi_data.csv in each of the folders; they are made where they are missing.
+
+    Each file is complete or not there.
+    """
     text = "\r\n".join([",".join(COLUMNS), *(_row(sensor, constants, s) for s in samples), ""])
     written: list[Path] = []
     for folder in dict.fromkeys(f.resolve() for f in folders):
@@ -171,7 +210,9 @@ def _record(data: bytes) -> bytes:
 
 def _field(number: int, data: bytes) -> bytes:
     """A length-delimited field; all of ours are shorter than 16 KiB."""
-    size = bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 0x7F | 0x80, len(data) >> 7])
+    size = (
+        bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 0x7F | 0x80, len(data) >> 7])
+    )
     return bytes([number << 3 | 2]) + size + data
 
 
@@ -180,12 +221,21 @@ def _event(*fields: bytes) -> bytes:
 
 
 def write_marker(folder: Path, value: str) -> Path:
-    """What makes TensorBoard show PowerBoard's tab: a text summary of its plugin, with the folder of the CSV."""
+    """What makes TensorBoard show PowerBoard's tab: a text summary of its plugin, with the folder
+    of the CSV.
+    """
     plugin = _field(9, _field(1, _field(1, b"powerboard")))
-    tensor = _field(8, b"\x08\x07" + _field(2, b"") + _field(8, value.encode()[:4000]))  # DT_STRING, a scalar
+    tensor = _field(
+        8, b"\x08\x07" + _field(2, b"") + _field(8, value.encode()[:4000])
+    )  # DT_STRING, a scalar
     summary = _field(5, _field(1, _field(1, CSV_NAME.encode()) + tensor + plugin))
     logs = folder / _MARKER_FOLDER
     logs.mkdir(parents=True, exist_ok=True)
-    path = logs / f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns() % 10**6}.v2"
-    _write_complete(path, _record(_event(_field(3, b"brain.Event:2"))) + _record(_event(b"\x10\x00", summary)))
+    path = (
+        logs
+        / f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns() % 10**6}.v2"
+    )
+    _write_complete(
+        path, _record(_event(_field(3, b"brain.Event:2"))) + _record(_event(b"\x10\x00", summary))
+    )
     return path

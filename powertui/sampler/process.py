@@ -1,4 +1,5 @@
-"""Start the recorder in a process of its own (see child.py), and listen to it as one listens to a Recorder.
+"""Start the recorder in a process of its own (see child.py), and listen to it as one listens to a
+Recorder.
 
 recorder = RecorderProcess([("ipmi://bmc", options)], path="power.csv", interval=1.0)
 recorder.subscribe(…); recorder.on_event(…)
@@ -31,8 +32,9 @@ from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 
 __all__ = ["RecorderProcess"]
 
-# The child begins isolated (-I): only the interpreter's own folders are on its path, neither the working folder nor what
-# $PYTHONPATH says. Our folders come after those, and the package is loaded from the very place where ours lies.
+# The child begins isolated (-I): only the interpreter's own folders are on its path, neither the
+# working folder nor what $PYTHONPATH says. Our folders come after those, and the package is loaded
+# from the very place where ours lies.
 _START = """
 import json, sys
 from importlib.machinery import PathFinder
@@ -64,7 +66,9 @@ class RecorderProcess:
         self.interval = interval
         self.path = path
         self.infos: dict[str, Info] = {}  # what was found, by source name
-        self.away: dict[str, str] = {}  # sources that have not answered yet, in order, and why, as far as they were heard of
+        self.away: dict[
+            str, str
+        ] = {}  # sources that have not answered yet, in order, and why, as far as they were heard of
         self.refused: dict[str, PowertuiError] = {}  # those of them that will not be asked again
         self.channels: dict[tuple[str, str], Health] = {}  # kept from the readings that arrive here
         self.reconnects: dict[str, int] = {}  # by source name, so far
@@ -91,7 +95,9 @@ class RecorderProcess:
         return lambda: self._listeners.remove(listener)
 
     def on_limit(self, listener: Callable[[str, str, float, float | None], None]) -> None:
-        """Called with (source, channel, monotonic s, watts or None) when what a channel is held to changes."""
+        """Called with (source, channel, monotonic s, watts or None) when what a channel is held to
+        changes.
+        """
         self._limit_listeners.append(listener)
 
     @property
@@ -104,7 +110,10 @@ class RecorderProcess:
 
     @property
     def failure(self) -> PowertuiError | None:
-        """Why nothing can be recorded; None while something may. For one that was started without waiting."""
+        """Why nothing can be recorded; None while something may.
+
+        For one that was started without waiting.
+        """
         if self._error is not None:
             return error_from(self._error)
         if self.refused and len(self.refused) == len(self._sources):
@@ -112,9 +121,11 @@ class RecorderProcess:
         return None
 
     def start(self, *, wait: bool = True) -> None:
-        """Open the sources and begin. Returns when readings are on their way, or at once when we are not to wait for them.
+        """Open the sources and begin. Returns when readings are on their way, or at once when we
+        are not to wait for them.
 
-        Without waiting nothing is raised for a source that is away or refuses us: see `away`, `refused` and `failure`.
+        Without waiting nothing is raised for a source that is away or refuses us: see `away`,
+        `refused` and `failure`.
         """
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _START, "powertui-recorder"],
@@ -124,15 +135,27 @@ class RecorderProcess:
             start_new_session=True,
             text=True,
         )
-        sources = [{"url": url, "options": encode_options(options)} for url, options in self._sources]
+        sources = [
+            {"url": url, "options": encode_options(options)} for url, options in self._sources
+        ]
         script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
-        self._send(json.dumps({"home": import_path.home(), "path": import_path.cleaned(sys.path, script)}))
-        order = {"sources": sources, "path": self.path, "interval": self.interval, "sync": self._sync, "stream": self._stream}
+        self._send(
+            json.dumps({"home": import_path.home(), "path": import_path.cleaned(sys.path, script)})
+        )
+        order = {
+            "sources": sources,
+            "path": self.path,
+            "interval": self.interval,
+            "sync": self._sync,
+            "stream": self._stream,
+        }
         order["patient"] = not wait
         self._send(json.dumps(order))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:  # signals are for the main thread
-            self._thread = threading.Thread(target=self._receive, name="powertui-readings", daemon=True)
+            self._thread = threading.Thread(
+                target=self._receive, name="powertui-readings", daemon=True
+            )
             self._thread.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -155,14 +178,21 @@ class RecorderProcess:
         self._send(json.dumps({"mark": [kind, stamp.t, stamp.mono, text]}))
         return stamp
 
-    def stop(self, reason: str = "stopped", window: tuple[float, float] | None = None) -> dict[str, Any] | None:
-        """End the recording and wait until its file is complete. None when the recorder had died."""
+    def stop(
+        self, reason: str = "stopped", window: tuple[float, float] | None = None
+    ) -> dict[str, Any] | None:
+        """End the recording and wait until its file is complete.
+
+        None when the recorder had died.
+        """
         self._send(json.dumps({"stop": reason, "window": window}))
         self._end()
         return self.summary
 
     def end_at(self, mono: float, reason: str, window: tuple[float, float]) -> None:
-        """Let the recording end by itself then, by the steady clock, whatever becomes of us: we may be suspended."""
+        """Let the recording end by itself then, by the steady clock, whatever becomes of us: we may
+        be suspended.
+        """
         self._send(json.dumps({"end_at": mono, "stop": reason, "window": window}))
 
     def health(self) -> list[tuple[str, Health]]:
@@ -183,7 +213,9 @@ class RecorderProcess:
     def _send(self, line: str) -> None:
         if self._process is None or self._process.stdin is None:
             return
-        with contextlib.suppress(OSError, ValueError):  # it is gone: that is noticed where it matters
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # it is gone: that is noticed where it matters
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
@@ -204,7 +236,9 @@ class RecorderProcess:
                 self.reconnects[readings[0].source] = message.get("reconnects", 0)
                 self.missed[readings[0].source] = message.get("missed", 0)
             for listener in list(self._subscribers):
-                with contextlib.suppress(Exception):  # its own affair; the next readings come all the same
+                with contextlib.suppress(
+                    Exception
+                ):  # its own affair; the next readings come all the same
                     listener(readings)
         elif "event" in message:
             t, mono, level, source, text = message["event"]
@@ -243,6 +277,12 @@ class RecorderProcess:
         key = (reading.source, reading.channel)
         if key not in self.channels:
             info = self.infos.get(reading.source)
-            known = next((c for c in info.channels if c.name == reading.channel), None) if info else None
-            self.channels[key] = Health(reading.source, known or Channel(reading.channel), self.interval)
+            known = (
+                next((c for c in info.channels if c.name == reading.channel), None)
+                if info
+                else None
+            )
+            self.channels[key] = Health(
+                reading.source, known or Channel(reading.channel), self.interval
+            )
         return self.channels[key]

@@ -1,7 +1,7 @@
 """Programs that help us (ipmitool, sudo): which file runs, in which environment, and for how long.
 
-They are handed a BMC's password, so the file is looked for in absolute folders only, fixed once, and told to the person. A
-file that every user of the machine could replace is never run.
+They are handed a BMC's password, so the file is looked for in absolute folders only, fixed once,
+and told to the person. A file that every user of the machine could replace is never run.
 """
 
 from __future__ import annotations
@@ -21,8 +21,16 @@ from powertui.sampler.credentials import scrub
 
 __all__ = ["Asker", "Done", "Program", "environment", "find", "run"]
 
-_PLACES = ("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")  # sbin is not in everybody's PATH
-_SEARCHED = ("PATH", "LD_LIBRARY_PATH")  # an empty or relative folder in them is the working folder, or below it
+_PLACES = (
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+)  # sbin is not in everybody's PATH
+_SEARCHED = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+)  # an empty or relative folder in them is the working folder, or below it
 _MOST = 1 << 20  # bytes of a program's output
 TIMED_OUT, NOT_RUN, TOO_MUCH = 124, 127, 125
 
@@ -42,18 +50,27 @@ class Done(NamedTuple):
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """For processes of ours: without secrets, and without search paths that lead into the working folder."""
+    """For processes of ours: without secrets, and without search paths that lead into the working
+    folder.
+    """
     made = scrub(given)
     for name in _SEARCHED:
         if name in made:
-            made[name] = os.pathsep.join(f for f in made[name].split(os.pathsep) if os.path.isabs(f))  # noqa: PTH117
+            made[name] = os.pathsep.join(
+                f
+                for f in made[name].split(os.pathsep)
+                if os.path.isabs(f)  # noqa: PTH117
+            )
             if not made[name]:
                 del made[name]
     return made
 
 
 def find(name: str, path: str | None = None, *, as_root: bool = False) -> Program:
-    """The program of this name that we would run, from $PATH and the usual places. `as_root`: sudo will run it."""
+    """The program of this name that we would run, from $PATH and the usual places.
+
+    `as_root`: sudo will run it.
+    """
     searched = (os.environ.get("PATH", "") if path is None else path).split(os.pathsep)
     refused = ""
     for folder in dict.fromkeys([*searched, *_PLACES]):
@@ -72,7 +89,10 @@ def find(name: str, path: str | None = None, *, as_root: bool = False) -> Progra
 
 
 def _doubt(file: Path) -> tuple[str, str]:
-    """(why it must not run, its owner where that is worth telling). The link and what it leads to are both looked at."""
+    """(why it must not run, its owner where that is worth telling).
+
+    The link and what it leads to are both looked at.
+    """
     owner = ""
     for place in dict.fromkeys((file.parent.resolve() / file.name, file.resolve())):
         try:
@@ -102,15 +122,26 @@ def _stranger(uid: int) -> str:
 
 
 def run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> Done:
-    """Run to the end, within the time, and with no more than `_MOST` bytes of output. Never raises for what the program does."""
+    """Run to the end, within the time, and with no more than `_MOST` bytes of output.
+
+    Never raises for what the program does.
+    """
     return _run(command, env, timeout)[0]
 
 
-def _run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> tuple[Done, subprocess.Popen[bytes] | None]:
-    """And the process, where it was killed and is still there: it waits in the kernel for a driver, or has become root's."""
+def _run(
+    command: Sequence[str], env: Mapping[str, str], timeout: float
+) -> tuple[Done, subprocess.Popen[bytes] | None]:
+    """And the process, where it was killed and is still there: it waits in the kernel for a driver,
+    or has become root's.
+    """
     try:
         process = subprocess.Popen(
-            list(command), env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            list(command),
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
     except OSError as error:
         return Done(NOT_RUN, "", error.strerror or "it cannot be run"), None
@@ -140,7 +171,9 @@ def _run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> tupl
         if process.returncode is None:
             trouble = Done(TIMED_OUT, "", f"it did not end within {timeout:g} s")
     if trouble is not None:
-        with contextlib.suppress(OSError):  # one that sudo made root's: it ends when nobody reads it any more
+        with contextlib.suppress(
+            OSError
+        ):  # one that sudo made root's: it ends when nobody reads it any more
             process.kill()
     process.stdout.close()
     process.stderr.close()
@@ -153,7 +186,9 @@ def _run(command: Sequence[str], env: Mapping[str, str], timeout: float) -> tupl
 
 
 class Asker:
-    """For a program that is run again and again: never beside an earlier one that hangs, so that they do not pile up."""
+    """For a program that is run again and again: never beside an earlier one that hangs, so that
+    they do not pile up.
+    """
 
     def __init__(self) -> None:
         self._hangs: subprocess.Popen[bytes] | None = None

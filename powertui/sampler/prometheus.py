@@ -5,8 +5,9 @@
     prometheus://server:9090?query=node_hwmon_power_average_watt{chip="x"}
     …&tls=1                                                   over HTTPS
 
-Each sample is yielded once, at the moment at which Prometheus scraped it; a host whose samples stop has no value.
-A metric of joules that counts up gives the mean between two samples, at the later one.
+Each sample is yielded once, at the moment at which Prometheus scraped it; a host whose samples stop
+has no value. A metric of joules that counts up gives the mean between two samples, at the later
+one.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ class PrometheusSource:
         self._prefix = address.path.rstrip("/")
         self._timeout = max(options.timeout, 0.5)
         self._http = Http(
-            address.host, address.port or 9090, tls=tls, insecure=options.insecure, timeout=self._timeout, largest=_LARGEST
+            address.host,
+            address.port or 9090,
+            tls=tls,
+            insecure=options.insecure,
+            timeout=self._timeout,
+            largest=_LARGEST,
         )
         if options.user:
             self._http.headers["Authorization"] = basic(options.user, options.password)
@@ -64,14 +70,23 @@ class PrometheusSource:
     # asking
 
     def _ask(self, path: str, **parameters: Any) -> Any:
-        data, self._date = prometheus_api.ask(self._http, self.name, f"{self._prefix}/api/v1/{path}", parameters)
+        data, self._date = prometheus_api.ask(
+            self._http, self.name, f"{self._prefix}/api/v1/{path}", parameters
+        )
         return data
 
     def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
         before = _BEFORE * self.spacing if self._counts else 0.0
-        data = self._ask("query", query=f"{self.selector}[{max(1, round((seconds + before) * 1000))}ms]", time=f"{end:.3f}")
-        found = [samples_of(entry, end - seconds - before - 1, end + 1, self._unit) for entry in results(data)]
+        data = self._ask(
+            "query",
+            query=f"{self.selector}[{max(1, round((seconds + before) * 1000))}ms]",
+            time=f"{end:.3f}",
+        )
+        found = [
+            samples_of(entry, end - seconds - before - 1, end + 1, self._unit)
+            for entry in results(data)
+        ]
         return [means(series, end - seconds - 1) for series in found] if self._counts else found
 
     def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[SeriesSamples]:
@@ -91,7 +106,10 @@ class PrometheusSource:
             found = self._recent(_LOOKBACK, time.time(), (60.0, 15.0))
         except OSError as error:
             self.close()
-            raise SensorError(f"{self.name} does not answer: {error}.", hint="Check the address. 9090 is the usual port.") from None
+            raise SensorError(
+                f"{self.name} does not answer: {error}.",
+                hint="Check the address. 9090 is the usual port.",
+            ) from None
         except PowertuiError:
             self.close()
             raise
@@ -115,17 +133,24 @@ class PrometheusSource:
     def _choose(self) -> str:
         matchers = ""
         if self._address.query.get("instance"):
-            pattern = "|".join(f"{part}(:[0-9]+)?" for part in self._address.query["instance"].split("|"))
+            pattern = "|".join(
+                f"{part}(:[0-9]+)?" for part in self._address.query["instance"].split("|")
+            )
             matchers = f'{{instance=~"{escaped(pattern)}"}}'
         query = self._address.query.get("query") or self._address.query.get("match")
         if query:
             if matchers and "{" in query:
-                raise UsageError("prometheus: give either instance= or a query with its own {labels}.")
+                raise UsageError(
+                    "prometheus: give either instance= or a query with its own {labels}."
+                )
             return query + matchers
         for metric in METRICS:
             if results(self._ask("query", query=f"count({metric}{matchers})")):
                 return metric + matchers
-        raise NotSupported(f"{self.name} has no power metric that powertui knows.", hint="Name one: prometheus://…?query=METRIC.")
+        raise NotSupported(
+            f"{self.name} has no power metric that powertui knows.",
+            hint="Name one: prometheus://…?query=METRIC.",
+        )
 
     def _clock_note(self) -> tuple[str, ...]:
         try:
@@ -135,7 +160,10 @@ class PrometheusSource:
         if abs(off + 0.5) <= _CLOCKS:
             return ()
         return (
-            f"The clock of {self.name} is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} ours; its samples carry its time.",
+            (
+                f"The clock of {self.name} is {abs(off):.0f} s "
+                f"{'ahead of' if off > 0 else 'behind'} ours; its samples carry its time."
+            ),
         )
 
     # series and channels
@@ -144,7 +172,10 @@ class PrometheusSource:
         gaps = [b[0] - a[0] for s in found for a, b in zip(s.samples, s.samples[1:], strict=False)]
         if gaps:
             self.spacing = max(round(statistics.median(gaps), 3), 0.001)
-        shown = {"instance", *(k for s in found for k in s.labels if len({o.labels.get(k) for o in found}) > 1)} - {
+        shown = {
+            "instance",
+            *(k for s in found for k in s.labels if len({o.labels.get(k) for o in found}) > 1),
+        } - {
             "__name__",
             "job",
         }
@@ -162,11 +193,17 @@ class PrometheusSource:
             while unique in taken:
                 unique, number_ = f"{name} #{number_}", number_ + 1
             self._known[key] = unique
-            host = series.labels.get("instance", "").rpartition(":")[0] or series.labels.get("instance", "")
+            host = series.labels.get("instance", "").rpartition(":")[0] or series.labels.get(
+                "instance", ""
+            )
             metric = series.labels.get("__name__", "")
             kind = "interval" if self._counts else "sampled"
             scope = scope_of(metric, series.labels)
-            channels.append(Channel(unique, _clean(host), scope, None, kind, _clean(metric), period_s=self.spacing))
+            channels.append(
+                Channel(
+                    unique, _clean(host), scope, None, kind, _clean(metric), period_s=self.spacing
+                )
+            )
         self.channels = tuple(channels)
 
     def _channel(self, labels: dict[str, str]) -> str:
@@ -184,7 +221,9 @@ class PrometheusSource:
             self._down = True
             why = error.message.rstrip(".") if isinstance(error, SensorError) else str(error)
             t, mono, rtt = stamp.middle()
-            return [Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels]
+            return [
+                Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels
+            ]
         if self._down:
             self._down = False
             self.reconnects += 1
@@ -197,8 +236,22 @@ class PrometheusSource:
                 if moment > self._last.get(channel, 0.0):
                     self._last[channel] = moment
                     value = number(watts)
-                    quality = OK if value is not None else none(_STILL if self._counts else "not a number")
-                    out.append(Reading(moment, stamp.mono - (stamp.t - moment), value, rtt, self.name, channel, quality))
+                    quality = (
+                        OK
+                        if value is not None
+                        else none(_STILL if self._counts else "not a number")
+                    )
+                    out.append(
+                        Reading(
+                            moment,
+                            stamp.mono - (stamp.t - moment),
+                            value,
+                            rtt,
+                            self.name,
+                            channel,
+                            quality,
+                        )
+                    )
         for channel, last in self._last.items():
             if stamp.t - last > _STALE * self.spacing:
                 why = none(f"no new sample for {stamp.t - last:.0f} s")

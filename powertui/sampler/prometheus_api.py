@@ -1,7 +1,7 @@
 """Prometheus' HTTP interface: one question, and the samples of its answer.
 
-Samples are asked for raw (a range vector), with the moments at which Prometheus scraped them. Its `query_range` would lay them on a
-grid of its own and fill holes for up to five minutes.
+Samples are asked for raw (a range vector), with the moments at which Prometheus scraped them. Its
+`query_range` would lay them on a grid of its own and fill holes for up to five minutes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,19 @@ def ask(http: Http, server: str, path: str, parameters: dict[str, Any]) -> tuple
     """(the data of the answer, the server's Date). Raises SensorError, OSError."""
     answer = http.request("POST", path, form=urlencode(parameters))
     if answer.refused:
-        raise SensorError(f"{server}: {answer.refused}.", hint="Check that this is a Prometheus server.")
+        raise SensorError(
+            f"{server}: {answer.refused}.", hint="Check that this is a Prometheus server."
+        )
     if answer.status in (401, 403):
-        raise AuthenticationFailed(f"{server} refuses the request (status {answer.status}).", hint="Name a user with --user.")
-    if answer.status != 200 or not isinstance(answer.body, dict) or answer.body.get("status") != "success":
+        raise AuthenticationFailed(
+            f"{server} refuses the request (status {answer.status}).",
+            hint="Name a user with --user.",
+        )
+    if (
+        answer.status != 200
+        or not isinstance(answer.body, dict)
+        or answer.body.get("status") != "success"
+    ):
         said = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
         raise SensorError(
             f"{server} answers with status {answer.status}. {str(said)[:300]}".strip(),
@@ -65,9 +74,15 @@ def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -
 
 
 def means(series: SeriesSamples, since: float) -> SeriesSamples:
-    """Watts between each two values of a counter (J), at the later one; not a number where it stood still or was set back."""
+    """Watts between each two values of a counter (J), at the later one; not a number where it stood
+    still or was set back.
+    """
     pairs = zip(series.samples, series.samples[1:], strict=False)
-    watts = [(t, (joules - j) / (t - s) if joules > j else math.nan) for (s, j), (t, joules) in pairs if t > s]
+    watts = [
+        (t, (joules - j) / (t - s) if joules > j else math.nan)
+        for (s, j), (t, joules) in pairs
+        if t > s
+    ]
     return series._replace(samples=[one for one in watts if one[0] > since])
 
 

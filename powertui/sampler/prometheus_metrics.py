@@ -1,4 +1,6 @@
-"""Which metrics of which exporters are power: their names, units, and what part of a machine each is about."""
+"""Which metrics of which exporters are power: their names, units, and what part of a machine each
+is about.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,13 @@ def watts_of_one(selector: str) -> float:
 
 def scope_of(metric: str, labels: Mapping[str, str]) -> str:
     """What part of a machine a metric is about, as far as its name says."""
-    if any(word in metric for word in ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")):
-        return "unknown" if "mode" in labels else "node"  # Kepler before 0.10 tells idle and dynamic apart
+    if any(
+        word in metric
+        for word in ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")
+    ):
+        return (
+            "unknown" if "mode" in labels else "node"
+        )  # Kepler before 0.10 tells idle and dynamic apart
     if any(word in metric for word in ("DCGM", "nvidia", "rocm", "vendor_accel")):
         return "gpu"
     if metric.startswith("kepler_node_"):  # what a package holds is told beside it

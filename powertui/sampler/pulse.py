@@ -1,7 +1,9 @@
-"""Three pulses of load that can be found again in any power log: 2 s, 3 s and 5 s with all cores busy, 3 s of rest around.
+"""Three pulses of load that can be found again in any power log: 2 s, 3 s and 5 s with all cores
+busy, 3 s of rest around.
 
-The lengths differ so that no shift of the log by one pulse fits. The load is a hash that runs without the interpreter's
-lock, in one thread per core: nothing is started and nothing is left behind.
+The lengths differ so that no shift of the log by one pulse fits. The load is a hash that runs
+without the interpreter's lock, in one thread per core: nothing is started and nothing is left
+behind.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def _burn(seconds: float) -> tuple[Stamp, Stamp]:
 
 
 def pulses(mark: Callable[[str, str, Stamp], object]) -> None:
-    """Rest, pulse, rest, pulse, rest, pulse, rest; each pulse noted with `mark(text, kind, stamp)`."""
+    """Rest, pulse, rest, pulse, rest, pulse, rest; each pulse noted with `mark(text, kind,
+    stamp)`.
+    """
     time.sleep(REST)
     for number, seconds in enumerate(PULSES, 1):
         begin, end = _burn(seconds)

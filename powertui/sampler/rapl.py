@@ -1,9 +1,10 @@
 """Energy counters of Intel and AMD processors: /sys/class/powercap/intel-rapl:*.
 
-The counters run up in µJ and begin again at `max_energy_range_uj` (after some 15 minutes at 300 W). Watts are the mean since
-the previous reading; the energy itself is recorded too. Domains nest: a package holds its cores, so `core` and
-`uncore` below a package are not offered beside it, and `psys` (the whole platform) holds all packages.
-Since Linux 5.10 the counters belong to root alone. In virtual machines they may be there and stand still: those are left out.
+The counters run up in µJ and begin again at `max_energy_range_uj` (after some 15 minutes at 300 W).
+Watts are the mean since the previous reading; the energy itself is recorded too. Domains nest: a
+package holds its cores, so `core` and `uncore` below a package are not offered beside it, and
+`psys` (the whole platform) holds all packages. Since Linux 5.10 the counters belong to root alone.
+In virtual machines they may be there and stand still: those are left out.
 """
 
 from __future__ import annotations
@@ -37,11 +38,15 @@ class Zone(NamedTuple):
 
 
 def _zones(root: str) -> list[Zone]:
-    """All zones of the first interface: powercap shows the same counters again under intel-rapl-mmio."""
+    """All zones of the first interface: powercap shows the same counters again under
+    intel-rapl-mmio.
+    """
     found: list[Zone] = []
     base = Path(root) / "sys/class/powercap"
     names: dict[str, str] = {}
-    for folder in sorted(base.glob("intel-rapl:*"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)]):
+    for folder in sorted(
+        base.glob("intel-rapl:*"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)]
+    ):
         matched = _ZONE.fullmatch(folder.name)
         if not matched or not (folder / "energy_uj").exists():
             continue
@@ -77,9 +82,16 @@ class RaplSource:
         if not every:
             raise NotSupported(
                 "There are no RAPL counters here.",
-                hint="Intel and AMD processors have them (modprobe intel_rapl_msr); most virtual machines do not.",
+                hint=(
+                    "Intel and AMD processors have them (modprobe intel_rapl_msr); most "
+                    "virtual machines do not."
+                ),
             )
-        wanted = [z for z in every if z.name in self._options.sensors] if self._options.sensors else _disjoint(every)
+        wanted = (
+            [z for z in every if z.name in self._options.sensors]
+            if self._options.sensors
+            else _disjoint(every)
+        )
         if not wanted:
             raise NotSupported(
                 f"No RAPL zone is called {' or '.join(self._options.sensors)}.",
@@ -89,21 +101,37 @@ class RaplSource:
         if len(unreadable) == len(wanted):
             raise AuthenticationFailed(
                 f"{wanted[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",
-                hint="Run as root, or: sudo chmod a+r " + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
+                hint="Run as root, or: sudo chmod a+r "
+                + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
             )
         readable = [z for z in wanted if z not in unreadable]
         dead = standing({z: partial(number_in, z.path) for z in readable}, _LIVES_S)
         self._zones = [z for z in readable if z not in dead]
         if not self._zones:
-            raise NotSupported("The RAPL counters here stand still.", hint="This is common in virtual machines.")
+            raise NotSupported(
+                "The RAPL counters here stand still.", hint="This is common in virtual machines."
+            )
         self._counters = [EnergyCounter(z.path, self.name, z.name, z.limit) for z in self._zones]
         notes = []
         if left_out := [z.name for z in every if z not in self._zones and z not in dead]:
-            notes.append(f"Left out, because others include them or you may not read them: {', '.join(left_out)}.")
+            notes.append(
+                "Left out, because others include them or you may not read them: "
+                f"{', '.join(left_out)}."
+            )
         if dead:
-            notes.append(f"Left out, because they stand still: {', '.join(z.name for z in readable if z in dead)}.")
+            notes.append(
+                "Left out, because they stand still: "
+                f"{', '.join(z.name for z in readable if z in dead)}."
+            )
         self.channels = tuple(
-            Channel(z.name, "", z.scope, None, "interval", "energy counter; watts are the mean since the last reading")
+            Channel(
+                z.name,
+                "",
+                z.scope,
+                None,
+                "interval",
+                "energy counter; watts are the mean since the last reading",
+            )
             for z in self._zones
         )
         self.read()  # the first difference needs a start
@@ -121,8 +149,13 @@ class RaplSource:
 
 
 def _disjoint(every: list[Zone]) -> list[Zone]:
-    """Packages and their DRAM: zones that share no joule. psys alone where there is nothing else."""
-    chosen = [z for z in every if (not z.parent and z.scope != "plug") or (z.parent and z.scope == "dram")]
+    """Packages and their DRAM: zones that share no joule.
+
+    psys alone where there is nothing else.
+    """
+    chosen = [
+        z for z in every if (not z.parent and z.scope != "plug") or (z.parent and z.scope == "dram")
+    ]
     return chosen or every[:1]
 
 

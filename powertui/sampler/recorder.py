@@ -1,8 +1,9 @@
 """Sampling at a steady rate, into a file and to whoever listens.
 
-One thread per source asks at absolute deadlines: a slow answer delays no later tick, and ticks that were missed are left
-out, never made up for in a burst. One more thread writes the file, keeps the health of each channel and tells the
-listeners, so that neither a slow disk nor a slow screen can hold a reading up. No thread prints.
+One thread per source asks at absolute deadlines: a slow answer delays no later tick, and ticks that
+were missed are left out, never made up for in a burst. One more thread writes the file, keeps the
+health of each channel and tells the listeners, so that neither a slow disk nor a slow screen can
+hold a reading up. No thread prints.
 
     recorder = Recorder([source], interval=1.0, file=RecordingFile("power.csv", 1.0))
     recorder.subscribe(lambda readings: …)      # from the writer's thread: return soon, hand work over
@@ -19,7 +20,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from powertui.errors import AuthenticationFailed, NotSupported, PowertuiError, SensorError, UsageError
+from powertui.errors import (
+    AuthenticationFailed,
+    NotSupported,
+    PowertuiError,
+    SensorError,
+    UsageError,
+)
 from powertui.sampler import clocks
 from powertui.sampler.csv_format import BEGIN, END, MARK, NOTE, limit_row, mark_row, reading_row
 from powertui.sampler.health import Health
@@ -38,7 +45,8 @@ _PATIENCE = 20.0  # s to wait for a source or a disk at the end
 _REASONS = 5  # that are reported of one outage: a line that comes and goes must not fill the log
 _LIMITS = 2.0  # s between looks at what a source says of limits
 _TEND = 0.25  # s between looks at the file, and at sources that do not answer
-_STAGGER = 0.002  # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
+# s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
+_STAGGER = 0.002
 
 
 class Event(NamedTuple):
@@ -62,7 +70,9 @@ class SourceState:
     down_since: float | None = None  # monotonic; None while values come
     asked: Stamp | None = None  # since when an answer is waited for
     silent: Stamp | None = None  # the request whose silence was noted as a gap
-    suspension: Suspension | None = None  # of the recorder, until readings come that were taken after it
+    suspension: Suspension | None = (
+        None  # of the recorder, until readings come that were taken after it
+    )
     caught_up: bool = False  # and some came that were taken during it
     gaps_of: Suspension | None = None  # the last one that left a gap
     told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
@@ -70,7 +80,9 @@ class SourceState:
     judges: dict[str, Judge] = field(default_factory=dict)
     limits: Watcher = field(default_factory=Watcher)
     limits_due: float = 0.0  # monotonic
-    refused: set[str] = field(default_factory=set)  # channels of which it was said that a value is not possible
+    refused: set[str] = field(
+        default_factory=set
+    )  # channels of which it was said that a value is not possible
 
     @property
     def name(self) -> str:
@@ -83,7 +95,9 @@ class SourceState:
 
 def _may_pass(error: PowertuiError) -> bool:
     """A host that is away; not one that refuses us or has nothing to read."""
-    return isinstance(error, SensorError) and not isinstance(error, (AuthenticationFailed, NotSupported))
+    return isinstance(error, SensorError) and not isinstance(
+        error, (AuthenticationFailed, NotSupported)
+    )
 
 
 def _one_line(error: PowertuiError) -> str:
@@ -104,14 +118,24 @@ _Item = tuple[str, object]
 
 
 class Recorder:
-    """Samples until it is stopped. Sources that cannot be opened yet are tried again; those that refuse us are not."""
+    """Samples until it is stopped.
 
-    def __init__(self, sources: Sequence[Source], *, interval: float = 1.0, file: RecordingFile | None = None) -> None:
+    Sources that cannot be opened yet are tried again; those that refuse us are not.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], *, interval: float = 1.0, file: RecordingFile | None = None
+    ) -> None:
         clocks.check()
         if not sources:
-            raise UsageError("There is no power source to record.", hint="Name one with --host or --source.")
+            raise UsageError(
+                "There is no power source to record.", hint="Name one with --host or --source."
+            )
         if not 0.01 <= interval <= 86400:
-            raise UsageError(f"An interval of {interval:g} s is not possible: it must be between 0.01 s and a day.")
+            raise UsageError(
+                f"An interval of {interval:g} s is not possible: it must be between 0.01 s and "
+                "a day."
+            )
         names = [s.name for s in sources]
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
@@ -134,14 +158,19 @@ class Recorder:
         self._threads: list[threading.Thread] = []
         self._clock: float | None = None  # wall minus steady clock, at the last reading
         self._heartbeat = Heartbeat()
-        self._beating = threading.Lock()  # what a beat found is in the queue before anything that was read after it
+        self._beating = (
+            threading.Lock()
+        )  # what a beat found is in the queue before anything that was read after it
         self._resumed = 0.0  # when the last suspension ended, by the steady clock
         self._reported: Suspension | None = None
 
     # listening
 
     def subscribe(self, listener: Callable[[list[Reading]], None]) -> Callable[[], None]:
-        """Hand every batch of readings to `listener`, in the writer's thread. Returns how to stop that."""
+        """Hand every batch of readings to `listener`, in the writer's thread.
+
+        Returns how to stop that.
+        """
         self._subscribers.append(listener)
         return lambda: self._subscribers.remove(listener)
 
@@ -150,7 +179,9 @@ class Recorder:
         return lambda: self._listeners.remove(listener)
 
     def on_limit(self, listener: Callable[[str, Stamp, PowerLimit], None]) -> None:
-        """Called with a source's name and what one of its channels is held to, whenever that changes."""
+        """Called with a source's name and what one of its channels is held to, whenever that
+        changes.
+        """
         self._limit_listeners.append(listener)
 
     def on_open(self, listener: Callable[[SourceState], None]) -> None:
@@ -159,14 +190,19 @@ class Recorder:
 
     def health(self) -> list[tuple[SourceState, Health]]:
         """Every channel with its source, in order."""
-        return [(state, health) for state in self.states.values() for health in list(state.channels.values())]
+        return [
+            (state, health)
+            for state in self.states.values()
+            for health in list(state.channels.values())
+        ]
 
     # running
 
     def open(self, *, patient: bool = False) -> None:
         """Open all sources once, here and now. A refused login or a missing sensor is raised.
 
-        A source that is only away is tried again while recording, as long as another one answers, or if we are patient.
+        A source that is only away is tried again while recording, as long as another one answers,
+        or if we are patient.
         """
         errors: list[PowertuiError] = []
         failed: dict[str, PowertuiError] = {}
@@ -178,7 +214,9 @@ class Recorder:
             except PowertuiError as error:
                 errors.append(error)
                 failed[state.source.name] = error
-            except Exception as error:  # a fault of ours in one source must not take the others with it
+            except (
+                Exception
+            ) as error:  # a fault of ours in one source must not take the others with it
                 errors.append(SensorError(f"{state.source.name}: {type(error).__name__}: {error}"))
 
         for state in self.states.values():
@@ -191,7 +229,9 @@ class Recorder:
         if raised is None and len(errors) == len(self.states) and not patient:
             raised = errors[0]
         for name, error in failed.items():
-            if _may_pass(error) and error is not raised:  # what is raised is shown where it is caught
+            if (
+                _may_pass(error) and error is not raised
+            ):  # what is raised is shown where it is caught
                 self._event("warning", name, _one_line(error))
         if raised is not None:
             for state in self.states.values():
@@ -203,20 +243,28 @@ class Recorder:
         self.started = Stamp.now()
         base = self.started.mono
         self._heartbeat = Heartbeat()
-        threading.Thread(target=self._beat_until_stopped, name="powertui-heartbeat", daemon=True).start()
+        threading.Thread(
+            target=self._beat_until_stopped, name="powertui-heartbeat", daemon=True
+        ).start()
         writer = threading.Thread(target=self._write_all, name="powertui-writer", daemon=True)
         self._threads = [writer]
         writer.start()
         for index, state in enumerate(self.states.values()):
             phase = index * min(_STAGGER, self.interval / len(self.states))
             thread = threading.Thread(
-                target=self._sample, args=(state, base + phase), name=f"powertui-{state.source.name}", daemon=True
+                target=self._sample,
+                args=(state, base + phase),
+                name=f"powertui-{state.source.name}",
+                daemon=True,
             )
             self._threads.append(thread)
             thread.start()
 
     def stop(self, reason: str = "stopped") -> None:
-        """End after the readings that are under way, write everything, let the sources go. May be called twice."""
+        """End after the readings that are under way, write everything, let the sources go.
+
+        May be called twice.
+        """
         if self.ended is not None:
             return
         self._halt.set()
@@ -228,10 +276,16 @@ class Recorder:
         if self._threads:
             self._queue.put(_STOP)
             self._threads[0].join(_PATIENCE)
-            if self._threads[0].is_alive() and self.file is not None:  # a disk or file server that does not answer at all
+            if (
+                self._threads[0].is_alive() and self.file is not None
+            ):  # a disk or file server that does not answer at all
                 self.file.faults += 1
                 self.dropped += self._queue.qsize()
-                self._event("error", "", f"{self.file.path} does not answer: {self.dropped} rows are not written")
+                self._event(
+                    "error",
+                    "",
+                    f"{self.file.path} does not answer: {self.dropped} rows are not written",
+                )
                 return
         if self.file is not None:
             self.file.close(reason)
@@ -276,7 +330,12 @@ class Recorder:
                 except Exception as error:
                     backoff = min(max(backoff * 2, _OPEN_BACKOFF[0]), _OPEN_BACKOFF[1])
                     retry_at = clocks.steady_s() + backoff
-                    self._down(state, _one_line(error) if isinstance(error, PowertuiError) else type(error).__name__)
+                    self._down(
+                        state,
+                        _one_line(error)
+                        if isinstance(error, PowertuiError)
+                        else type(error).__name__,
+                    )
             if state.info is not None:
                 state.asked = Stamp.now()
                 readings = self._read(source)
@@ -295,7 +354,9 @@ class Recorder:
         for name in state.limits.rest():
             self.mark(name, END)
         if state.info is not None and state.down_since is None:
-            self._put(("readings", (state, self._read(source))))  # out of rhythm: so that energy is known up to the end
+            self._put(
+                ("readings", (state, self._read(source)))
+            )  # out of rhythm: so that energy is known up to the end
         source.close()
 
     def _look_for_limits(self, state: SourceState) -> None:
@@ -309,7 +370,9 @@ class Recorder:
             limits, begin, end = state.limits.changed(ask())
         except Exception as error:  # beside the readings: they go on
             state.limits_due = float("inf")
-            self._event("warning", state.source.name, f"its limits cannot be read: {type(error).__name__}")
+            self._event(
+                "warning", state.source.name, f"its limits cannot be read: {type(error).__name__}"
+            )
             return
         for limit in limits:
             self._put(("limit", (state, now, limit)))
@@ -364,7 +427,9 @@ class Recorder:
                 elif kind == "suspension":
                     for state in self.states.values():
                         state.suspension = what  # type: ignore[assignment]
-            except Exception as error:  # the writer must outlive anything that a listener or a value does
+            except (
+                Exception
+            ) as error:  # the writer must outlive anything that a listener or a value does
                 self._event("error", "", f"{type(error).__name__} while writing: {error}")
 
     def _tend(self) -> None:
@@ -375,9 +440,11 @@ class Recorder:
             self._note_silence(state)
 
     def _note_silence(self, state: SourceState) -> None:
-        """A request that is not answered for longer than values may lie apart is a gap now, not when its answer comes at last.
+        """A request that is not answered for longer than values may lie apart is a gap now, not
+        when its answer comes at last.
 
-        It has the moment of the request, which lies between the reading before and the one that this request may still yield.
+        It has the moment of the request, which lies between the reading before and the one that
+        this request may still yield.
         """
         asked = state.asked
         if asked is None or asked is state.silent or not state.channels:
@@ -388,17 +455,27 @@ class Recorder:
         state.silent = asked
         why = none(f"no answer for {waited:.1f} s")
         self._take_readings(
-            state, [Reading(asked.t, asked.mono, None, waited, state.name, name, why) for name in list(state.channels)]
+            state,
+            [
+                Reading(asked.t, asked.mono, None, waited, state.name, name, why)
+                for name in list(state.channels)
+            ],
         )
 
     def _take_info(self, state: SourceState, info: Info) -> None:
         for channel in info.channels:
-            state.channels.setdefault(channel.name, Health(state.source.name, channel, self.interval))
+            state.channels.setdefault(
+                channel.name, Health(state.source.name, channel, self.interval)
+            )
         if self.file is not None:
             self.file.add_source(state.source.name, info)
         facts = ", ".join(f"{k} {v}" for k, v in info.facts.items())
         self._event(
-            "info", state.source.name, f"{info.source}: " + ", ".join(c.name for c in info.channels) + f" ({facts})" * bool(facts)
+            "info",
+            state.source.name,
+            f"{info.source}: "
+            + ", ".join(c.name for c in info.channels)
+            + f" ({facts})" * bool(facts),
         )
         for note in info.notes:
             self._event("warning", state.source.name, note)
@@ -406,7 +483,9 @@ class Recorder:
             listener(state)
         if state.source.min_period > self.interval:
             self._event(
-                "warning", state.source.name, f"asked every {state.source.min_period:g} s; more often would show nothing new"
+                "warning",
+                state.source.name,
+                f"asked every {state.source.min_period:g} s; more often would show nothing new",
             )
 
     def _take_readings(self, state: SourceState, readings: list[Reading]) -> None:
@@ -428,8 +507,13 @@ class Recorder:
         for reading in readings:
             health = state.channels.get(reading.channel)
             if health is None:
-                channel = next((c for c in state.source.channels if c.name == reading.channel), Channel(reading.channel))
-                health = state.channels[reading.channel] = Health(state.source.name, channel, self.interval)
+                channel = next(
+                    (c for c in state.source.channels if c.name == reading.channel),
+                    Channel(reading.channel),
+                )
+                health = state.channels[reading.channel] = Health(
+                    state.source.name, channel, self.interval
+                )
             health.add(reading)
             if self.file is not None:
                 self.file.write(reading_row(reading))
@@ -441,17 +525,33 @@ class Recorder:
         for listener in list(self._subscribers):
             try:
                 listener(readings)
-            except Exception as error:  # a listener that fails is not asked again; the recording goes on
+            except (
+                Exception
+            ) as error:  # a listener that fails is not asked again; the recording goes on
                 with contextlib.suppress(ValueError):
                     self._subscribers.remove(listener)
-                self._event("error", "", f"a listener failed and is no longer called: {type(error).__name__}: {error}")
+                self._event(
+                    "error",
+                    "",
+                    f"a listener failed and is no longer called: {type(error).__name__}: {error}",
+                )
 
-    def _take_suspension(self, state: SourceState, suspension: Suspension, readings: list[Reading]) -> None:
-        """What the time in which nothing ran cost this source: a gap in each channel whose readings lie too far apart.
+    def _take_suspension(
+        self, state: SourceState, suspension: Suspension, readings: list[Reading]
+    ) -> None:
+        """What the time in which nothing ran cost this source: a gap in each channel whose readings
+        lie too far apart.
 
-        A reading that was taken just before may come only now: the suspension is over with the first that was taken after it.
+        A reading that was taken just before may come only now: the suspension is over with the
+        first that was taken after it.
         """
-        gaps = [gap for gap in (self._gap_before(state, suspension, reading) for reading in _first_of_each(readings)) if gap]
+        gaps = [
+            gap
+            for gap in (
+                self._gap_before(state, suspension, reading) for reading in _first_of_each(readings)
+            )
+            if gap
+        ]
         if gaps:
             state.gaps_of = suspension
             if self._reported is not suspension:
@@ -466,29 +566,51 @@ class Recorder:
         if not any(reading.mono >= suspension.end for reading in readings):
             return
         if state.caught_up and state.gaps_of is not suspension:
-            text = f"{suspension.cause} for {suspension.length}, and then read what the source had kept: nothing is missing"
+            text = (
+                f"{suspension.cause} for {suspension.length}, and then read what the source "
+                "had kept: nothing is missing"
+            )
             self._event("warning", state.source.name, text, note=True)
         state.suspension, state.caught_up = None, False
 
-    def _gap_before(self, state: SourceState, suspension: Suspension, after: Reading) -> Reading | None:
-        """The hole between a reading and the last one of its channel; None where they lie close enough."""
+    def _gap_before(
+        self, state: SourceState, suspension: Suspension, after: Reading
+    ) -> Reading | None:
+        """The hole between a reading and the last one of its channel; None where they lie close
+        enough.
+        """
         health = state.channels.get(after.channel)
         before = health.last if health is not None else None
-        if health is None or before is None or after.mono - before.mono <= health.longest_bridge / 2:
+        if (
+            health is None
+            or before is None
+            or after.mono - before.mono <= health.longest_bridge / 2
+        ):
             return None
         inside = before.mono < suspension.middle < after.mono
         mono = suspension.middle if inside else (before.mono + after.mono) / 2
         why = none(f"nothing was recorded for {suspension.length}: {suspension.cause}")
-        return Reading(after.t - (after.mono - mono), mono, None, 0.0, state.name, after.channel, why)
+        return Reading(
+            after.t - (after.mono - mono), mono, None, 0.0, state.name, after.channel, why
+        )
 
     def _judged(self, state: SourceState, reading: Reading) -> Reading:
         if reading.channel not in state.judges:
-            known = next((c for c in state.source.channels if c.name == reading.channel), Channel(reading.channel))
+            known = next(
+                (c for c in state.source.channels if c.name == reading.channel),
+                Channel(reading.channel),
+            )
             state.judges[reading.channel] = Judge(known, self.interval)
         judged = state.judges[reading.channel].judge(reading)
-        if judged.watts is None and reading.watts is not None and reading.channel not in state.refused:
+        if (
+            judged.watts is None
+            and reading.watts is not None
+            and reading.channel not in state.refused
+        ):
             state.refused.add(reading.channel)
-            self._event("warning", state.source.name, f"{reading.channel}: {reason_of(judged.quality)}")
+            self._event(
+                "warning", state.source.name, f"{reading.channel}: {reason_of(judged.quality)}"
+            )
         return judged
 
     def _take_limit(self, state: SourceState, stamp: Stamp, limit: PowerLimit) -> None:
@@ -507,7 +629,9 @@ class Recorder:
         self._event("info", "", words[kind] + text, stamp=stamp)
 
     def _down(self, state: SourceState, reason: str, mono: float | None = None) -> None:
-        """Say that values stay out, and again when there is another reason: a BMC that was away may come back and refuse us."""
+        """Say that values stay out, and again when there is another reason: a BMC that was away may
+        come back and refuse us.
+        """
         if state.down_since is None:
             state.down_since = clocks.steady_s() if mono is None else mono
         if reason not in state.told and len(state.told) < _REASONS:
@@ -515,7 +639,9 @@ class Recorder:
             self._event("warning", state.source.name, f"no value: {reason}")
 
     def _watch_clock(self, reading: Reading) -> None:
-        """Somebody set the host's clock: rows before and after have different origins, `mono` joins them."""
+        """Somebody set the host's clock: rows before and after have different origins, `mono` joins
+        them.
+        """
         offset = reading.t - reading.mono
         if self._clock is not None and abs(offset - self._clock) > _STEP:
             text = f"the host's clock was stepped by {offset - self._clock:+.3f} s"
@@ -524,7 +650,9 @@ class Recorder:
             self._event("warning", "", text, note=True)
         self._clock = offset
 
-    def _event(self, level: str, source: str, text: str, *, note: bool = False, stamp: Stamp | None = None) -> None:
+    def _event(
+        self, level: str, source: str, text: str, *, note: bool = False, stamp: Stamp | None = None
+    ) -> None:
         event = Event(stamp or Stamp.now(), level, source, text)
         self.events.append(event)
         if note and self.file is not None:

@@ -1,10 +1,11 @@
 """The file that a recording is appended to: one writer, every row at once on its way to the disk.
 
-A row is written with one system call, so that a killed recorder loses at most the row it was about to write. What the
-disk does not take (full, folder gone, server away) stays in memory and is tried again with each row. Twice a second the
-file is looked at: one that was cut is begun anew where it was cut, for one that was renamed, removed or replaced a new one
-of that name is begun. What is left at the end goes to a file in the temporary folder. Everything of this kind is said once,
-through `say`, and `held` counts what the file really holds.
+A row is written with one system call, so that a killed recorder loses at most the row it was about
+to write. What the disk does not take (full, folder gone, server away) stays in memory and is tried
+again with each row. Twice a second the file is looked at: one that was cut is begun anew where it
+was cut, for one that was renamed, removed or replaced a new one of that name is begun. What is left
+at the end goes to a file in the temporary folder. Everything of this kind is said once, through
+`say`, and `held` counts what the file really holds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from pathlib import Path
 
 from powertui.errors import UsageError
 from powertui.plain import plain
-from powertui.sampler.csv_format import COLUMNS, MAGIC, NOTE, ended_line, head, mark_row, source_line
+from powertui.sampler.csv_format import (
+    COLUMNS,
+    MAGIC,
+    NOTE,
+    ended_line,
+    head,
+    mark_row,
+    source_line,
+)
 from powertui.sampler.own_file import open_own
 from powertui.sampler.source import Info, Stamp
 
@@ -33,7 +42,8 @@ _LOOK_EVERY = 0.5  # s between looks at whether the path still is our file
 _SYNC_EVERY = 1.0  # s at least between two waits for the disk, however often values come and go
 _TAIL = 65536
 _CHUNK = 1 << 20
-_FIRST = 256  # bytes at the start by which the file is known again: they hold the moment at which it was made
+# bytes at the start by which the file is known again: they hold the moment at which it was made
+_FIRST = 256
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EROFS)
 
@@ -88,7 +98,10 @@ class RecordingFile:
         try:
             fd = self._open()
         except OSError as error:
-            raise UsageError(f"{self.path} cannot be written: {error.strerror}.", hint="Name another file with -o.") from None
+            raise UsageError(
+                f"{self.path} cannot be written: {error.strerror}.",
+                hint="Name another file with -o.",
+            ) from None
         try:
             self._check_ours(fd)
         except BaseException:
@@ -97,7 +110,9 @@ class RecordingFile:
         return fd
 
     def _open(self) -> int:
-        """The file of our name, locked; our own descriptor when it is the file that is open already."""
+        """The file of our name, locked; our own descriptor when it is the file that is open
+        already.
+        """
         fd = open_own(self.path)
         if self._fd >= 0 and os.path.samestat(os.fstat(fd), os.fstat(self._fd)):
             os.close(fd)  # moved away and back: the lock that is in the way is our own
@@ -107,7 +122,8 @@ class RecordingFile:
         except BlockingIOError:
             os.close(fd)
             raise UsageError(
-                f"{self.path} is being written by another recorder.", hint="Stop that one, or name another file with -o."
+                f"{self.path} is being written by another recorder.",
+                hint="Stop that one, or name another file with -o.",
             ) from None
         except OSError as error:  # a file system without locks
             if error.errno not in _NO_LOCKS:
@@ -121,10 +137,14 @@ class RecordingFile:
         if size == 0:
             return
         if not os.pread(fd, len(MAGIC), 0) == MAGIC.encode():
-            raise UsageError(f"{self.path} exists and is not a powertui recording.", hint="Name another file with -o.")
+            raise UsageError(
+                f"{self.path} exists and is not a powertui recording.",
+                hint="Name another file with -o.",
+            )
         if _columns(fd) not in (b"", COLUMNS.encode()):
             raise UsageError(
-                f"{self.path} has different columns from those that this version writes.", hint="Name another file with -o."
+                f"{self.path} has different columns from those that this version writes.",
+                hint="Name another file with -o.",
             )
         tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
         cut = tail.rpartition(b"\n")[2]
@@ -171,11 +191,16 @@ class RecordingFile:
 
     @property
     def _nowhere(self) -> bool:
-        """What is written into the open file would be gone, or spoil what somebody else put there."""
+        """What is written into the open file would be gone, or spoil what somebody else put
+        there.
+        """
         return self._foreign or (self._away and os.fstat(self._fd).st_nlink == 0)
 
     def flush(self) -> bool:
-        """Try to bring everything that waits into the file. True when nothing waits any more. Also to be called between rows."""
+        """Try to bring everything that waits into the file.
+
+        True when nothing waits any more. Also to be called between rows.
+        """
         self._look()
         if self._nowhere:
             return not self._pending
@@ -189,7 +214,9 @@ class RecordingFile:
                 self._pending.popleft()
             self._settle()
         except OSError as error:
-            self._fault(f"{self.path}: {error.strerror}. Rows are kept in memory until they can be written.")
+            self._fault(
+                f"{self.path}: {error.strerror}. Rows are kept in memory until they can be written."
+            )
             return False
         if self._trouble and not self._away:
             self._recover(waited)
@@ -229,13 +256,17 @@ class RecordingFile:
     # the disk
 
     def sync(self) -> None:
-        """Have what was written reach the disk itself, so that not even a crash of the machine loses it."""
+        """Have what was written reach the disk itself, so that not even a crash of the machine
+        loses it.
+        """
         self._sync_due = self._dirty
         self.flush()
 
     def _settle(self, *, now: bool = False) -> None:
         since = time.monotonic() - self._synced
-        due = (self._sync_due and since >= _SYNC_EVERY) or (self.sync_every is not None and since >= self.sync_every)
+        due = (self._sync_due and since >= _SYNC_EVERY) or (
+            self.sync_every is not None and since >= self.sync_every
+        )
         if not self._dirty or not (due or now):
             return
         self._synced, self._dirty, self._sync_due = time.monotonic(), False, False
@@ -252,14 +283,19 @@ class RecordingFile:
             if error.errno not in _NO_SYNC and not self._sync_failed:
                 self._sync_failed = True
                 self.faults += 1
-                self.say(f"{self.path}: {error.strerror} while saving. Rows may be lost if this machine crashes.")
+                self.say(
+                    f"{self.path}: {error.strerror} while saving. Rows may be lost if this "
+                    "machine crashes."
+                )
 
     # what others do to the file
 
     def _look(self) -> None:
         """Is the path still our file, and does it hold what we wrote?"""
         now = time.monotonic()
-        shorter = os.fstat(self._fd).st_size < self._size  # asked before every row: one that follows a cut would be glued to it
+        shorter = (
+            os.fstat(self._fd).st_size < self._size
+        )  # asked before every row: one that follows a cut would be glued to it
         if now - self._looked < _LOOK_EVERY and not (shorter or self._away or self._foreign):
             return
         self._looked = now
@@ -278,13 +314,19 @@ class RecordingFile:
                 self._go_on_in_what_is_left()
 
     def _intact(self) -> bool:
-        """Whether what we wrote still stands where we wrote it. Rows that others append are no harm."""
+        """Whether what we wrote still stands where we wrote it.
+
+        Rows that others append are no harm.
+        """
         if not _regular(self._fd):
             return True
         if os.fstat(self._fd).st_size < self._size:
             return False
         start = os.pread(self._fd, len(self._first), 0)
-        return start == self._first and os.pread(self._fd, len(self._last), self._size - len(self._last)) == self._last
+        return (
+            start == self._first
+            and os.pread(self._fd, len(self._last), self._size - len(self._last)) == self._last
+        )
 
     def _go_on_in_what_is_left(self) -> None:
         """The file was cut, or something else was written into it."""
@@ -294,8 +336,14 @@ class RecordingFile:
             self._check_ours(self._fd)
         except (OSError, UsageError) as error:
             self._foreign = True
-            why = "it is not a recording any more" if isinstance(error, UsageError) else error.strerror
-            self._fault(f"{self.path} was overwritten while recording; {why}. Rows are kept in memory.")
+            why = (
+                "it is not a recording any more"
+                if isinstance(error, UsageError)
+                else error.strerror
+            )
+            self._fault(
+                f"{self.path} was overwritten while recording; {why}. Rows are kept in memory."
+            )
             return
         self._adopt(self._fd)
         left = self.earlier
@@ -303,10 +351,15 @@ class RecordingFile:
         self.held = left - self.earlier
         self.faults += 1
         gone = max(before - left, 0)
-        self.say(f"{self.path} was cut while recording: {gone} of its {before} rows are gone. It is continued.")
+        self.say(
+            f"{self.path} was cut while recording: {gone} of its {before} rows are gone. It is "
+            "continued."
+        )
 
     def _clear_scraps(self) -> None:
-        """What is left of a file that was emptied: a piece of its first line, or the one row that was just being written."""
+        """What is left of a file that was emptied: a piece of its first line, or the one row that
+        was just being written.
+        """
         whole = os.pread(self._fd, _CHUNK, 0)
         if self._last[:1].isdigit() and whole == self._last:
             self._pending.appendleft(self._last)
@@ -328,14 +381,24 @@ class RecordingFile:
                 raise
         except (OSError, UsageError) as error:
             self._away = True
-            why = error.message if isinstance(error, UsageError) else f"it cannot be created again: {error.strerror}."
-            self._fault(f"{self.path} {moved} while recording; {why} Rows " + ("are kept in memory." if gone else "go on into it."))
+            why = (
+                error.message
+                if isinstance(error, UsageError)
+                else f"it cannot be created again: {error.strerror}."
+            )
+            self._fault(
+                f"{self.path} {moved} while recording; {why} Rows "
+                + ("are kept in memory." if gone else "go on into it.")
+            )
             return
         held = self.held
         self._adopt(fd)
         if not self._trouble:
             self.faults += gone  # one that was rotated holds what it held
-            self.say(f"{self.path} {moved} while recording, with {held} rows; a new file with that name continues it.")
+            self.say(
+                f"{self.path} {moved} while recording, with {held} rows; a new file with that "
+                "name continues it."
+            )
 
     def _what_happened(self) -> tuple[bool, str]:
         """Whether our file has no name any more, and what became of it, in words."""
@@ -354,11 +417,16 @@ class RecordingFile:
     # the end
 
     def close(self, reason: str) -> None:
-        """Write what waits, say that this is the end, unlock. Rows that have nowhere to go are rescued."""
+        """Write what waits, say that this is the end, unlock.
+
+        Rows that have nowhere to go are rescued.
+        """
         if not self._begun:
             with contextlib.suppress(OSError):
                 ours = os.fstat(self._fd)
-                if ours.st_size == 0 and os.path.samestat(self.path.stat(), ours):  # nothing was recorded: leave nothing behind
+                if ours.st_size == 0 and os.path.samestat(
+                    self.path.stat(), ours
+                ):  # nothing was recorded: leave nothing behind
                     self.path.unlink()
                     self.removed = True
             _let_go(self._fd)
@@ -404,7 +472,10 @@ def _regular(fd: int) -> bool:
 
 
 def _let_go(fd: int) -> None:
-    """Unlock and close. A forked child may hold a copy of the descriptor: the lock must not live on in it."""
+    """Unlock and close.
+
+    A forked child may hold a copy of the descriptor: the lock must not live on in it.
+    """
     with contextlib.suppress(OSError):
         fcntl.flock(fd, fcntl.LOCK_UN)
     os.close(fd)

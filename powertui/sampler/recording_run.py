@@ -1,4 +1,6 @@
-"""A recording from the command line: what is printed while it runs and at its end, and what the exit codes mean."""
+"""A recording from the command line: what is printed while it runs and at its end, and what the
+exit codes mean.
+"""
 
 from __future__ import annotations
 
@@ -53,31 +55,47 @@ def rows_in(summary: dict[str, Any]) -> str:
     if summary["path"] is None:
         return "No reading was recorded, and no file was left."
     if summary["rows_before"]:
-        return f"{summary['rows']} rows added to {summary['path']}, which now has {summary['rows'] + summary['rows_before']}"
+        return (
+            f"{summary['rows']} rows added to {summary['path']}, which now has "
+            f"{summary['rows'] + summary['rows_before']}"
+        )
     return f"{summary['rows']} rows in {summary['path']}"
 
 
 def run(
-    wanted: Sequence[Target], path: str, command: Sequence[str], *, interval: float, duration: float | None, sync: float | None,
-    pulse: bool, quiet: bool, energies: EnergyFunction = _nothing, beside: CommandCompanion = _alone,
-) -> int:  # fmt: skip
-    """Record until the command, the duration or the person ends it. The command's exit code is ours. No target: what is here.
+    wanted: Sequence[Target],
+    path: str,
+    command: Sequence[str],
+    *,
+    interval: float,
+    duration: float | None,
+    sync: float | None,
+    pulse: bool,
+    quiet: bool,
+    energies: EnergyFunction = _nothing,
+    beside: CommandCompanion = _alone,
+) -> int:
+    """Record until the command, the duration or the person ends it. The command's exit code is
+    ours. No target: what is here.
 
-    `energies` reads the joules from the complete file: this package counts, but knows no intervals. `beside` goes on while the
-    command runs, and is told how to say something.
+    `energies` reads the joules from the complete file: this package counts, but knows no intervals.
+    `beside` goes on while the command runs, and is told how to say something.
     """
     if not wanted:
         from powertui.sampler.inventory import local_targets
 
         wanted = local_targets()
     targets = [(target.url, target.options) for target in wanted]
-    recorder = RecorderProcess(targets, path=str(Path(path).absolute()), interval=interval, sync=sync)
+    recorder = RecorderProcess(
+        targets, path=str(Path(path).absolute()), interval=interval, sync=sync
+    )
     talker = _Talker(quiet, status=not command)
     recorder.on_event(talker.event)
     recorder.start()
     begin = Stamp.now()
     try:
-        # Whoever reads "recording to" may end it at once: what ends it waits from here on until it is asked for.
+        # Whoever reads "recording to" may end it at once: what ends it waits from here on until it
+        # is asked for.
         with _held(_ENDS if not command and not pulse else set()):
             talker.started(recorder, path)
             if pulse:
@@ -92,7 +110,9 @@ def run(
             else:
                 if duration is not None:
                     _end_after(recorder, duration, begin)
-                code = _until_stopped(recorder, talker, None if duration is None else begin.mono + duration)
+                code = _until_stopped(
+                    recorder, talker, None if duration is None else begin.mono + duration
+                )
     except KeyboardInterrupt:
         code = 130
     except PowertuiError:
@@ -106,9 +126,13 @@ def run(
     return _finish(talker, summary, code, length)
 
 
-def add_energies(summary: dict[str, Any], energies: EnergyFunction, begin_s: float, length_s: float) -> None:
+def add_energies(
+    summary: dict[str, Any], energies: EnergyFunction, begin_s: float, length_s: float
+) -> None:
     """Put the joules that the file gives beside what was counted."""
-    found = energies(summary["path"], begin_s, length_s) if summary["rows"] and summary["path"] else {}
+    found = (
+        energies(summary["path"], begin_s, length_s) if summary["rows"] and summary["path"] else {}
+    )
     for channel in summary["channels"]:
         channel["energy"] = found.get(f"{channel['source']} {channel['channel']}".strip())
 
@@ -132,7 +156,9 @@ def _around(command: Sequence[str], recorder: RecorderProcess, duration: float |
 
 
 def _end_after(recorder: RecorderProcess, duration: float, begin: Stamp) -> None:
-    """The recorder ends by itself: its clock also counts the time that we, or the whole machine, are suspended."""
+    """The recorder ends by itself: its clock also counts the time that we, or the whole machine,
+    are suspended.
+    """
     end = begin.mono + duration
     recorder.end_at(end, f"after {duration:g} s", (begin.mono, end))
 
@@ -171,7 +197,9 @@ def complete(summary: dict[str, Any]) -> bool:
 
 
 class _Talker:
-    """Lines on standard error, all with our name in front: standard output belongs to the command."""
+    """Lines on standard error, all with our name in front: standard output belongs to the
+    command.
+    """
 
     def __init__(self, quiet: bool, *, status: bool) -> None:
         self.quiet = quiet
@@ -183,7 +211,9 @@ class _Talker:
             self.problem(text)
 
     def problem(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # the terminal may be gone; the recording is not
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # the terminal may be gone; the recording is not
             if self._dirty:
                 sys.stderr.write("\r\x1b[K")
                 self._dirty = False
@@ -200,19 +230,28 @@ class _Talker:
     def started(self, recorder: RecorderProcess, path: str) -> None:
         infos = list(recorder.infos.items())
         for name, info in infos[:_MANY]:
-            channels = ", ".join(c.name + (f" ({c.note})" if c.note else "") for c in info.channels[:8])
+            channels = ", ".join(
+                c.name + (f" ({c.note})" if c.note else "") for c in info.channels[:8]
+            )
             more = f" and {len(info.channels) - 8} more" if len(info.channels) > 8 else ""
             self.say(f"{name}: {info.source}: {channels}{more}")
         if len(infos) > _MANY:
             self.say(f"… and {len(infos) - _MANY} more sources")
-        self.say(f"recording to {path} every {recorder.interval:g} s" + (", ctrl+c ends it" if self._live else ""))
+        self.say(
+            f"recording to {path} every {recorder.interval:g} s"
+            + (", ctrl+c ends it" if self._live else "")
+        )
 
     def status(self, recorder: RecorderProcess) -> None:
         if not self._live:
             return
         parts = []
         for source, health in recorder.health()[:6]:
-            now = f"{health.last.watts:,.0f} W" if health.last and health.last.watts is not None else f"no value ({health.reason})"
+            now = (
+                f"{health.last.watts:,.0f} W"
+                if health.last and health.last.watts is not None
+                else f"no value ({health.reason})"
+            )
             parts.append(f"{source} {health.channel.name} {now}, {quantity(health.joules, 'J')}")
         with contextlib.suppress(OSError, ValueError):
             width = os.get_terminal_size(sys.stderr.fileno()).columns
@@ -253,7 +292,11 @@ def _channel_line(c: dict[str, Any]) -> str:
     name = f"{c['source']} {c['channel']}: "
     if c["joules"] is None or c["samples"] < 2:
         why = f"{c['samples']} reading{'s' * (c['samples'] != 1)} in {c['span_s']:.1f} s"
-        return name + f"energy not resolved ({why}" + (f", {c['gaps']} without a value)" if c["gaps"] else ")")
+        return (
+            name
+            + f"energy not resolved ({why}"
+            + (f", {c['gaps']} without a value)" if c["gaps"] else ")")
+        )
     text = _drew(c)
     notes = [
         f"{c['gaps']} of {c['readings']} readings without a value" if c["gaps"] else "",
@@ -265,14 +308,23 @@ def _channel_line(c: dict[str, Any]) -> str:
 
 
 def _drew(c: dict[str, Any]) -> str:
-    """The energy as the file gives it, with its interval, where that is resolved; else as counted, and why."""
+    """The energy as the file gives it, with its interval, where that is resolved; else as counted,
+    and why.
+    """
     read = c.get("energy")
     spread = f" ({c['min_w']:.0f} to {c['max_w']:.0f} W)" if c["min_w"] is not None else ""
     if read and read["joules"] is not None:
-        text = f"{quantity(read['joules'], 'J')}, mean {read['mean_w']:.1f} W{spread} over {read['over_s']:.1f} s"
+        text = (
+            f"{quantity(read['joules'], 'J')}, mean {read['mean_w']:.1f} W{spread} over "
+            f"{read['over_s']:.1f} s"
+        )
         text += f", 95% interval {quantity(read['lo'], 'J')} to {quantity(read['hi'], 'J')}"
-        return text + (f", {read['coverage']:.1%} of the time sampled" if read["coverage"] < 0.995 else "")
-    text = f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W{spread} over {c['covered_s']:.1f} s"
+        return text + (
+            f", {read['coverage']:.1%} of the time sampled" if read["coverage"] < 0.995 else ""
+        )
+    text = (
+        f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W{spread} over {c['covered_s']:.1f} s"
+    )
     share = c["covered_s"] / c["span_s"] if c["span_s"] else 0.0
     if share < 0.995:
         text += f", which is {share:.1%} of the time; the rest has no values"
@@ -280,7 +332,10 @@ def _drew(c: dict[str, Any]) -> str:
 
 
 def _sum_line(channels: list[dict[str, Any]]) -> str:
-    """The sum over whole machines. Parts of a machine are not added up: they may hold each other."""
+    """The sum over whole machines.
+
+    Parts of a machine are not added up: they may hold each other.
+    """
     nodes = [c for c in channels if c["scope"] == "node"]
     machines = {c["host"] or c["source"]: c.get("how", "") for c in nodes}
     if len(machines) < 2 or len(machines) < len(nodes) or _may_be_one_machine(machines):
@@ -289,11 +344,17 @@ def _sum_line(channels: list[dict[str, Any]]) -> str:
     names = f" ({', '.join(machines)})" if len(machines) <= _NAMED else ""
     text = f"{len(known)} machines together{names}: {quantity(sum(_joules(c) for c in known), 'J')}"
     text += f", mean {sum(c['watts'] for c in known):,.0f} W"
-    return text + (f" (without {len(nodes) - len(known)} that had no values)" if len(known) < len(nodes) else "")
+    return text + (
+        f" (without {len(nodes) - len(known)} that had no values)"
+        if len(known) < len(nodes)
+        else ""
+    )
 
 
 def _may_be_one_machine(machines: Mapping[str, str]) -> bool:
-    """Whether two of them may be the IPMI and the Redfish of one machine, behind two ports of one address: nobody can tell."""
+    """Whether two of them may be the IPMI and the Redfish of one machine, behind two ports of one
+    address: nobody can tell.
+    """
     protocols: dict[str, set[str]] = {}
     for name, how in machines.items():
         match = _HOST_AND_PORT.fullmatch(name)

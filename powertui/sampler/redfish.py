@@ -1,9 +1,10 @@
 """Power from a BMC's Redfish service (HTTPS, JSON).
 
-Tried in this order on each chassis: EnvironmentMetrics (newer), Power (deprecated; what POWER9 and POWER10 machines have), and a
-sensor of the Sensors collection that is called total power. Links are followed, ids never guessed. A value that is null or an
-answer of 404 means that there is no value (OpenBMC shows total power only while the host runs), not zero.
-Session slots are few: the session is ended when the source is closed.
+Tried in this order on each chassis: EnvironmentMetrics (newer), Power (deprecated; what POWER9 and
+POWER10 machines have), and a sensor of the Sensors collection that is called total power. Links are
+followed, ids never guessed. A value that is null or an answer of 404 means that there is no value
+(OpenBMC shows total power only while the host runs), not zero. Session slots are few: the session
+is ended when the source is closed.
 """
 
 from __future__ import annotations
@@ -57,7 +58,11 @@ def _most(sensor: Any) -> float | None:
 
 
 def _name(value: Any, default: str) -> str:
-    text = "".join(c for c in str(value) if c.isprintable()).strip()[:60] if isinstance(value, str) else ""
+    text = (
+        "".join(c for c in str(value) if c.isprintable()).strip()[:60]
+        if isinstance(value, str)
+        else ""
+    )
     return text or default
 
 
@@ -71,7 +76,11 @@ class RedfishSource:
         self.reconnects = 0
         self._url = str(Address("redfish", address.host, address.port, options.user))
         self._http = Http(
-            address.host, address.port or 443, tls=True, insecure=options.insecure, timeout=options.open_within or options.timeout
+            address.host,
+            address.port or 443,
+            tls=True,
+            insecure=options.insecure,
+            timeout=options.open_within or options.timeout,
         )
         self._places: dict[str, _Place] = {}
         self._limits: dict[str, float | None] = {}
@@ -106,16 +115,25 @@ class RedfishSource:
             raise
         if not places and self._refused:
             self.close()
-            raise SensorError(f"{self._host} has no power reading that can be used: {'; '.join(self._refused[:3])}.")
+            raise SensorError(
+                f"{self._host} has no power reading that can be used: "
+                f"{'; '.join(self._refused[:3])}."
+            )
         if not places:
             self.close()
-            wanted = " called " + " or ".join(self._options.sensors) if self._options.sensors else ""
+            wanted = (
+                " called " + " or ".join(self._options.sensors) if self._options.sensors else ""
+            )
             raise NotSupported(
-                f"The Redfish service of {self._host} has no power reading{wanted}.", hint="Some have it only while the host is on."
+                f"The Redfish service of {self._host} has no power reading{wanted}.",
+                hint="Some have it only while the host is on.",
             )
         self._http.timeout = self._options.timeout
         self._places = {p.name: p for p in places}
-        self.channels = tuple(Channel(p.name, self._host, p.scope, None, note=f"Redfish {p.how}", most_w=p.most) for p in places)
+        self.channels = tuple(
+            Channel(p.name, self._host, p.scope, None, note=f"Redfish {p.how}", most_w=p.most)
+            for p in places
+        )
         facts = {
             "Redfish": _name(root.body.get("RedfishVersion"), "?"),
             "TLS": "not checked" if self._options.insecure else "checked",
@@ -127,7 +145,9 @@ class RedfishSource:
         path = link(_at(root, ("Links", "Sessions"))) or _SESSIONS
         self._http.headers.pop("X-Auth-Token", None)
         answer = self._http.request(
-            "POST", path, {"UserName": self._options.user, "Password": password.reveal() if password else ""}
+            "POST",
+            path,
+            {"UserName": self._options.user, "Password": password.reveal() if password else ""},
         )
         token = answer.headers.get("x-auth-token", "")
         if answer.status in (200, 201) and token.isprintable() and 0 < len(token) <= _TOKEN:
@@ -135,7 +155,9 @@ class RedfishSource:
             location = answer.headers.get("location", "").partition("/redfish")
             self._session = link({"@odata.id": "".join(location[1:])}) or link(answer.body)
         elif answer.status in (400, 401, 403):
-            raise AuthenticationFailed(f"{self._host} refuses the user {self._options.user!r} or the password.")
+            raise AuthenticationFailed(
+                f"{self._host} refuses the user {self._options.user!r} or the password."
+            )
         elif answer.status in (404, 405, 501):  # a service without sessions
             self._http.headers["Authorization"] = basic(self._options.user, password)
         else:
@@ -149,7 +171,9 @@ class RedfishSource:
             raise TimeoutError(f"its resources were not read within {_LOOKING:g} s")
         answer = self._http.request("GET", path) if path else Reply(404, {}, None)
         if answer.status in (401, 403):
-            raise AuthenticationFailed(f"{self._host} does not let {self._options.user!r} read {path}.")
+            raise AuthenticationFailed(
+                f"{self._host} does not let {self._options.user!r} read {path}."
+            )
         if answer.refused:
             self._refused.append(f"{path}: {answer.refused}")
         return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
@@ -159,9 +183,15 @@ class RedfishSource:
         found = 0
         for path in chassis:
             body = self._get(path)
-            label = _name(body.get("Id"), path.rstrip("/").rpartition("/")[2]) if len(chassis) > 1 else ""
+            label = (
+                _name(body.get("Id"), path.rstrip("/").rpartition("/")[2])
+                if len(chassis) > 1
+                else ""
+            )
             scope = "node" if not found else "unknown"  # a second chassis may lie inside the first
-            for place in self._sensors_of(body) if self._options.sensors else self._whole(body, label, scope):
+            for place in (
+                self._sensors_of(body) if self._options.sensors else self._whole(body, label, scope)
+            ):
                 found += 1
                 yield place
 
@@ -177,7 +207,9 @@ class RedfishSource:
         controls = self._get(path).get("PowerControl")
         for index, control in enumerate(controls if isinstance(controls, list) else []):
             if number(_at(control, ("PowerConsumedWatts",))) is not None:
-                yield _Place(path, ("PowerControl", index, "PowerConsumedWatts"), "Power", name, scope)
+                yield _Place(
+                    path, ("PowerControl", index, "PowerConsumedWatts"), "Power", name, scope
+                )
                 return
         for path, body in self._power_sensors(chassis):
             if "total" in _name(body.get("Name"), path).casefold():
@@ -196,7 +228,11 @@ class RedfishSource:
             path = link(member)
             if "power" in path.casefold() or "watt" in path.casefold():
                 body = self._get(path)
-                if body.get("ReadingType") in ("Power", None) and body.get("ReadingUnits") in ("W", None) and "Reading" in body:
+                if (
+                    body.get("ReadingType") in ("Power", None)
+                    and body.get("ReadingUnits") in ("W", None)
+                    and "Reading" in body
+                ):
                     yield path, body
 
     # reading
@@ -228,9 +264,17 @@ class RedfishSource:
                 continue
             value = number(_at(answer.body, place.keys)) if answer.status == 200 else None
             if answer.status == 200 and place.how != "Sensor":
-                index = place.keys[1] if place.how == "Power" and isinstance(place.keys[1], int) else None
+                index = (
+                    place.keys[1]
+                    if place.how == "Power" and isinstance(place.keys[1], int)
+                    else None
+                )
                 self._limits[name] = limits.of_redfish(answer.body, index)
-            why = "no value (is the host on?)" if answer.status in (200, 404) else f"status {answer.status}"
+            why = (
+                "no value (is the host on?)"
+                if answer.status in (200, 404)
+                else f"status {answer.status}"
+            )
             why = answer.refused or why
             out.append(self._reading(stamp, name, value, why))
         return out
@@ -272,7 +316,9 @@ class RedfishSource:
         return False
 
     def _session_lives(self) -> bool:
-        """A lost connection need not have ended it, and each new one takes a slot of the few that there are."""
+        """A lost connection need not have ended it, and each new one takes a slot of the few that
+        there are.
+        """
         if not self._session:
             return False
         lives = self._http.request("GET", self._session).status == 200

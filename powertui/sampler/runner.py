@@ -1,8 +1,9 @@
 """Run a command as if nobody watched: its output, its signals and its exit code are its own.
 
-What the terminal sends (ctrl+c, ctrl+\\, ctrl+z, hang-up) reaches the command by itself, because it stays in the terminal's
-foreground group; what somebody sends to us with kill is passed on. When the terminal stops the command we stop too, so that
-the shell gets its prompt back, and when the shell continues us the command goes on.
+What the terminal sends (ctrl+c, ctrl+\\, ctrl+z, hang-up) reaches the command by itself, because it
+stays in the terminal's foreground group; what somebody sends to us with kill is passed on. When the
+terminal stops the command we stop too, so that the shell gets its prompt back, and when the shell
+continues us the command goes on.
 """
 
 from __future__ import annotations
@@ -19,9 +20,19 @@ from powertui.sampler.blocked_signals import TakenSignal
 
 __all__ = ["CommandNotFound", "look_up", "run"]
 
-_PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP}
+_PASSED_ON = {
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGTSTP,
+}
 _OF_KEYS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP}
-_LOOK_S = 3600.0 if hasattr(signal, "sigtimedwait") else 0.25  # at the command: macOS may drop a SIGCHLD that is blocked
+_LOOK_S = (
+    3600.0 if hasattr(signal, "sigtimedwait") else 0.25
+)  # at the command: macOS may drop a SIGCHLD that is blocked
 
 
 class CommandNotFound(UsageError):
@@ -37,11 +48,17 @@ def look_up(program: str) -> None:
     if shutil.which(program) is None:
         there = os.sep in program and Path(program).exists()
         raise CommandNotFound(
-            f"{program!r} cannot be run." if there else f"There is no command {program!r}.", 126 if there else 127
+            f"{program!r} cannot be run." if there else f"There is no command {program!r}.",
+            126 if there else 127,
         )
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], *, paused: Callable[[bool], None] = lambda _: None) -> int:
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    paused: Callable[[bool], None] = lambda _: None,
+) -> int:
     """The exit code as a shell tells it: 128 + N when signal N ended the command.
 
     `paused(True)` is called just before we stop with the command, `paused(False)` when both go on.
@@ -52,7 +69,11 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, paused: Calla
         early = _drain(watched)  # typed before there was a command: it would have been meant for it
         try:
             pid = os.posix_spawnp(
-                command[0], list(command), dict(environment), setsigmask=before, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+                command[0],
+                list(command),
+                dict(environment),
+                setsigmask=before,
+                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
         except FileNotFoundError:
             raise CommandNotFound(f"There is no command {command[0]!r}.", 127) from None
@@ -78,7 +99,9 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
             continue  # another child, or this one goes on
         if os.WIFSTOPPED(status):
             if os.WSTOPSIG(status) == signal.SIGSTOP:
-                continue  # somebody stopped the command, not the job: whoever did that continues the command alone
+                # somebody stopped the command, not the job: whoever did that continues the command
+                # alone
+                continue
             paused(True)
             os.kill(os.getpid(), signal.SIGSTOP)
             paused(False)
@@ -88,14 +111,20 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
 
 
 def _passed_on(taken: TakenSignal, pid: int) -> bool:
-    """A terminal's signals reach the command by themselves, and what the command sends to us is not sent back to it."""
-    if taken.by_process is None:  # macOS does not say: where keys send it, they are the likeliest sender
+    """A terminal's signals reach the command by themselves, and what the command sends to us is not
+    sent back to it.
+    """
+    if (
+        taken.by_process is None
+    ):  # macOS does not say: where keys send it, they are the likeliest sender
         return taken.number not in _OF_KEYS
     return taken.by_process and taken.sender != pid
 
 
 def _drain(watched: set[signal.Signals]) -> list[int]:
-    """Signals that came while they were blocked, so that they do not strike us later: those that are for the command."""
+    """Signals that came while they were blocked, so that they do not strike us later: those that
+    are for the command.
+    """
     found: list[int] = []
     while (taken := blocked_signals.take(watched, 0.0)) is not None:
         if taken.number != signal.SIGCHLD:

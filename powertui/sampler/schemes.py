@@ -1,12 +1,13 @@
-"""The table of power sources, one line each: how a URL names it, where its code is, and what it is on the machine we run on.
+"""The table of power sources, one line each: how a URL names it, where its code is, and what it is
+on the machine we run on.
 
 A further source is one file beside this one with
 
     def make(address: Address, options: Options) -> Source
 
-and one line in `SCHEMES`. It is then opened by `--source`, the config file and `powertui.record`, and named in the help; with
-`here` it is also looked for by `powertui sensors`, and by `record` where nothing was named. A module is imported when its source
-is opened.
+and one line in `SCHEMES`. It is then opened by `--source`, the config file and `powertui.record`,
+and named in the help; with `here` it is also looked for by `powertui sensors`, and by `record`
+where nothing was named. A module is imported when its source is opened.
 """
 
 from __future__ import annotations
@@ -22,42 +23,79 @@ class Scheme(NamedTuple):
     target: str  # "module:function" in this folder
     written: str = ""  # how the help writes its URL; "" for one that nobody has to name
     here: str = ""  # the URL of what there is of it on this machine
-    yields_to: tuple[str, ...] = ()  # … not recorded as well where one of these is: a scope, or another source of the same sensor
-    quiet: bool = False  # … named only where it is: most machines have nothing of the kind, or another source reads the same
+    yields_to: tuple[
+        str, ...
+    ] = ()  # … not recorded as well where one of these is: a scope, or another source of the same sensor
+    # … named only where it is: most machines have nothing of the kind, or another source reads the
+    # same
+    quiet: bool = False
     to_open: str = ""  # … and what an administrator can open to users
     bmc: bool = False  # wants a login; how often it may be asked does not say how often it has news
     port: int | None = None  # where it is asked when its URL names no port
 
 
-# Those of this machine in the order in which they are asked: whole machines first, in band and at once; then what takes a while to
-# answer; then processors alone, which a whole machine's figure holds; then what Slurm counts every half minute.
+# Those of this machine in the order in which they are asked: whole machines first, in band and at
+# once; then what takes a while to answer; then processors alone, which a whole machine's figure
+# holds; then what Slurm counts every half minute.
 SCHEMES: dict[str, Scheme] = {
     "auto": Scheme("auto:make", bmc=True),
     "ipmi": Scheme("ipmi:make", "ipmi://", bmc=True, port=623),
     "redfish": Scheme("redfish:make", "redfish://", bmc=True, port=443),
-    "pm_counters": Scheme("pm_counters:make", "pm_counters:", "pm_counters:", (), True, "read access to /sys/cray/pm_counters"),
+    "pm_counters": Scheme(
+        "pm_counters:make",
+        "pm_counters:",
+        "pm_counters:",
+        (),
+        True,
+        "read access to /sys/cray/pm_counters",
+    ),
     "hwmon": Scheme(
-        "hwmon:make", "hwmon:", "hwmon:", (), False,
+        "hwmon:make",
+        "hwmon:",
+        "hwmon:",
+        (),
+        False,
         "read access to /sys/class/hwmon/*/power*_input and energy*_input (a udev rule)",
     ),
     "nvml": Scheme("nvml:make", "nvml:", "nvml:"),
     "amd": Scheme("hwmon:make_amd", "amd:", "amd:", ("hwmon:",), True),
     "ipmitool": Scheme(
-        "ipmitool:make", "ipmitool:", "ipmitool:open", ("node",), False, "read access to /dev/ipmi0 (a udev rule)", bmc=True,
+        "ipmitool:make",
+        "ipmitool:",
+        "ipmitool:open",
+        ("node",),
+        False,
+        "read access to /dev/ipmi0 (a udev rule)",
+        bmc=True,
         port=623,
     ),
-    "nvidia-smi": Scheme("gpu_programs:make_nvidia", "nvidia-smi:", "nvidia-smi:", ("nvml:",), True),
-    "amd-smi": Scheme("gpu_programs:make_amd", "amd-smi:", "amd-smi:", ("amd:", "hwmon amdgpu"), True),
+    "nvidia-smi": Scheme(
+        "gpu_programs:make_nvidia", "nvidia-smi:", "nvidia-smi:", ("nvml:",), True
+    ),
+    "amd-smi": Scheme(
+        "gpu_programs:make_amd", "amd-smi:", "amd-smi:", ("amd:", "hwmon amdgpu"), True
+    ),
     "aiu-smi": Scheme("aiu_smi:make", "aiu-smi:", "aiu-smi:", (), True),
     "rapl": Scheme(
-        "rapl:make", "rapl:", "rapl:", ("node", "package"), False,
+        "rapl:make",
+        "rapl:",
+        "rapl:",
+        ("node", "package"),
+        False,
         f"read access to /sys/class/powercap/intel-rapl:*/energy_uj (a udev rule) or {_PERF}",
     ),
     "perf": Scheme("perf:make", "perf:", "perf:", ("node", "package"), True, _PERF),
-    "slurm": Scheme("slurm:make", "slurm:", "slurm:", ("node", "package"), True, "AcctGatherEnergyType in slurm.conf"),
+    "slurm": Scheme(
+        "slurm:make",
+        "slurm:",
+        "slurm:",
+        ("node", "package"),
+        True,
+        "AcctGatherEnergyType in slurm.conf",
+    ),
     "prometheus": Scheme("prometheus:make", "prometheus://", port=9090),
     "csv": Scheme("csv_tail:make", "csv:FILE"),
-}  # fmt: skip
+}
 
 
 def local() -> dict[str, Scheme]:

@@ -7,8 +7,9 @@
             with power.window(f"epoch {epoch}"):
                 train()
 
-Nothing happens when this is imported. A recording must never end a training: when the BMC is away, wrong or refuses us, a
-warning says so, and the loop goes on without power. (`strict=True` raises instead.)
+Nothing happens when this is imported. A recording must never end a training: when the BMC is away,
+wrong or refuses us, a warning says so, and the loop goes on without power. (`strict=True` raises
+instead.)
 """
 
 from __future__ import annotations
@@ -36,12 +37,17 @@ class PowerWarning(UserWarning):
 
 
 class RecordedWindow:
-    """A stretch of time with a name. Once it has ended, `joules` says what it cost, as far as that was measured."""
+    """A stretch of time with a name.
+
+    Once it has ended, `joules` says what it cost, as far as that was measured.
+    """
 
     def __init__(self, name: str, begin: Stamp) -> None:
         self.name, self.begin = name, begin
         self.end: Stamp | None = None
-        self.energy: dict[str, Joules] = {}  # channel → energy; a channel of another source is named "source channel"
+        self.energy: dict[
+            str, Joules
+        ] = {}  # channel → energy; a channel of another source is named "source channel"
 
     @property
     def seconds(self) -> float:
@@ -49,13 +55,23 @@ class RecordedWindow:
 
     @property
     def joules(self) -> float | None:
-        """The energy of the first channel. None while the window is open, and where two readings do not fit in."""
+        """The energy of the first channel.
+
+        None while the window is open, and where two readings do not fit in.
+        """
         first = next(iter(self.energy.values()), None)
-        return first.joules if first is not None and first.samples >= 2 and first.coverage > 0.5 else None
+        return (
+            first.joules
+            if first is not None and first.samples >= 2 and first.coverage > 0.5
+            else None
+        )
 
 
 class PowerRecording:
-    """A recording that was started by `record()`. `close()` completes its file; so does the end of the process."""
+    """A recording that was started by `record()`.
+
+    `close()` completes its file; so does the end of the process.
+    """
 
     def __init__(self, recorder: Any, path: str) -> None:
         self._recorder = recorder  # None when nothing can be recorded
@@ -84,7 +100,9 @@ class PowerRecording:
 
     def subscribe(self, listener: Callable[[list[Reading]], None]) -> Callable[[], None]:
         """Called with every batch of readings, from the writer's thread."""
-        unsubscribe: Callable[[], None] = self._recorder.subscribe(listener) if self._recorder else lambda: None
+        unsubscribe: Callable[[], None] = (
+            self._recorder.subscribe(listener) if self._recorder else lambda: None
+        )
         return unsubscribe
 
     def mark(self, text: str) -> None:
@@ -115,12 +133,17 @@ class PowerRecording:
             channels = self._recorder.health()
             for state, health in channels:
                 several = len({s.source.name for s, _ in channels}) > 1
-                name = f"{state.source.name} {health.channel.name}" if several else health.channel.name
+                name = (
+                    f"{state.source.name} {health.channel.name}" if several else health.channel.name
+                )
                 window.energy[name] = health.between(window.begin.mono, window.end.mono, hold=True)
         return window
 
     def close(self) -> None:
-        """End the recording. May be called twice; does nothing in a forked child, whose parent goes on recording."""
+        """End the recording.
+
+        May be called twice; does nothing in a forked child, whose parent goes on recording.
+        """
         atexit.unregister(self.close)
         if self._recorder is None or self._recorder.ended is not None or os.getpid() != self._pid:
             return
@@ -159,10 +182,11 @@ def record(
 ) -> PowerRecording:
     """Start to record power into a CSV file, in a thread of this process.
 
-    `host` is a BMC or a name of the config file, `source` a URL; without both, $POWERTUI_HOST, $POWERTUI_SOURCE, and at last
-    the sensors of this machine. The password comes from `password`, `password_file`, $IPMI_PASSWORD or the key store; a
-    training script is never held up by a prompt. What was recorded reaches the disk itself where values stop, at the end, and
-    every `sync` seconds where that is given.
+    `host` is a BMC or a name of the config file, `source` a URL; without both, $POWERTUI_HOST,
+    $POWERTUI_SOURCE, and at last the sensors of this machine. The password comes from `password`,
+    `password_file`, $IPMI_PASSWORD or the key store; a training script is never held up by a
+    prompt. What was recorded reaches the disk itself where values stop, at the end, and every
+    `sync` seconds where that is given.
     """
     # Imported here, so that importing this module costs a training script nothing.
     from powertui.sampler.recorder import Recorder
@@ -171,7 +195,9 @@ def record(
 
     target = os.fspath(path) or default_path()
     try:
-        wanted = _wanted(host, source, user, password, password_file, kg_file, level, sensors, insecure, timeout)
+        wanted = _wanted(
+            host, source, user, password, password_file, kg_file, level, sensors, insecure, timeout
+        )
         sources = [open_source(t.url, t.options) for t in wanted]
         tell_apart(sources)
         recorder = Recorder(sources, interval=interval)
@@ -190,7 +216,9 @@ def record(
         _warn(f"{error.message} Power is not recorded.")
         return PowerRecording(None, target)
     recording = PowerRecording(recorder, target)
-    recorder.on_event(lambda event: recording.trouble.append(event.text) if event.level == "error" else None)
+    recorder.on_event(
+        lambda event: recording.trouble.append(event.text) if event.level == "error" else None
+    )
     recorder.start()
     atexit.register(recording.close)
     return recording

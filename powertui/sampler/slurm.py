@@ -1,10 +1,12 @@
-"""The energy that Slurm counts for a job: `sstat`, where the site accounts energy (AcctGatherEnergyType). No root is needed.
+"""The energy that Slurm counts for a job: `sstat`, where the site accounts energy
+(AcctGatherEnergyType). No root is needed.
 
-Slurm renews its counters every 30 s or so and keeps one for each step: that of `extern` is of all the job's nodes for as long as
-the job runs, that of `batch` of its first node, others are of the nodes and the time of their `srun`. They overlap, so one is
-followed, and another one only when that is gone. Watts are the mean since the value before; a value that has not moved yet is an
-old one, and nothing new is said until it moves. How old the first value is, is not known: what it has moved by when it first moves
-was drawn in an unknown time, so the counting begins there.
+Slurm renews its counters every 30 s or so and keeps one for each step: that of `extern` is of all
+the job's nodes for as long as the job runs, that of `batch` of its first node, others are of the
+nodes and the time of their `srun`. They overlap, so one is followed, and another one only when that
+is gone. Watts are the mean since the value before; a value that has not moved yet is an old one,
+and nothing new is said until it moves. How old the first value is, is not known: what it has moved
+by when it first moves was drawn in an unknown time, so the counting begins there.
 
     slurm:           this job ($SLURM_JOB_ID, else the control group that we are in)
     slurm:12345      that one
@@ -40,11 +42,17 @@ def joules_of(text: str) -> dict[str, int]:
     """The energy of each step that has one, from `sstat -anP -o JobID,ConsumedEnergyRaw`."""
     rows = (line.split("|") for line in text.splitlines() if "|" in line)
     found = {row[0].strip().rpartition(".")[2]: row[1].strip() for row in rows}
-    return {step: int(value) for step, value in found.items() if value.isdecimal() and value not in _NONE}
+    return {
+        step: int(value)
+        for step, value in found.items()
+        if value.isdecimal() and value not in _NONE
+    }
 
 
 def leading(steps: Mapping[str, int]) -> str:
-    """The step that is followed: `extern`, which covers everything, else the one that has counted most."""
+    """The step that is followed: `extern`, which covers everything, else the one that has counted
+    most.
+    """
     return "extern" if "extern" in steps else max(steps, key=lambda step: steps[step])
 
 
@@ -66,14 +74,19 @@ class SlurmSource:
         self._asker = programs.Asker()
         self._step = ""  # the one that is followed
         self._total = 0  # J of it since the start, and of those before it
-        self._last: tuple[int, float | None] | None = None  # (J, mono) of the value that is known; None: older than we know
+        self._last: tuple[int, float | None] | None = (
+            None  # (J, mono) of the value that is known; None: older than we know
+        )
 
     def open(self) -> Info:
         if not self._job:
             raise NotSupported("This is not a Slurm job.", hint="Name one: slurm:12345.")
         program = programs.find("sstat")
         if not program.path:
-            raise NotSupported(program.refused or "There is no sstat here.", hint="Slurm's programs are on its nodes.")
+            raise NotSupported(
+                program.refused or "There is no sstat here.",
+                hint="Slurm's programs are on its nodes.",
+            )
         self._path = program.path
         steps, why = self._ask()
         if not steps:
@@ -81,17 +94,29 @@ class SlurmSource:
                 raise NotSupported(why, hint="Check that the job is running.")
             raise EnergyNotCounted(
                 f"Slurm counts no energy for job {self._job}.",
-                hint="Ask the administrator to set AcctGatherEnergyType (ipmi, rapl, xcc or pm_counters) in slurm.conf.",
+                hint=(
+                    "Ask the administrator to set AcctGatherEnergyType (ipmi, rapl, xcc or "
+                    "pm_counters) in slurm.conf."
+                ),
             )
         self._step = leading(steps)
         self._last = (steps[self._step], None)
-        note = f"energy that Slurm counts for its step {self._step}; watts are the mean since the last value"
-        self.channels = (Channel(f"job {self._job}", "", "node", None, "interval", note, period_s=_RENEWED_S),)
-        return Info("slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job, "step": self._step})
+        note = (
+            f"energy that Slurm counts for its step {self._step}; watts are the mean since "
+            "the last value"
+        )
+        self.channels = (
+            Channel(f"job {self._job}", "", "node", None, "interval", note, period_s=_RENEWED_S),
+        )
+        return Info(
+            "slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job, "step": self._step}
+        )
 
     def _ask(self) -> tuple[dict[str, int], str]:
         command = [self._path, "-a", "-n", "-P", "-j", self._job, "-o", "JobID,ConsumedEnergyRaw"]
-        done = self._asker.run(command, programs.environment(os.environ), max(self._options.timeout, 5.0))
+        done = self._asker.run(
+            command, programs.environment(os.environ), max(self._options.timeout, 5.0)
+        )
         if done.code:
             said = " ".join((done.err or done.out).split())[:120]
             return {}, f"sstat failed ({said or f'exit code {done.code}'})."
@@ -105,7 +130,11 @@ class SlurmSource:
         t, mono, rtt = stamp.middle()
         name = self.channels[0].name
         if not steps:
-            return [Reading(t, mono, None, rtt, self.name, name, none(why or "Slurm has no value right now"))]
+            return [
+                Reading(
+                    t, mono, None, rtt, self.name, name, none(why or "Slurm has no value right now")
+                )
+            ]
         before, then = self._last
         if self._step not in steps:
             why, self._step = f"its step {self._step} ended", leading(steps)
@@ -115,7 +144,11 @@ class SlurmSource:
             return []
         self._last = (steps[self._step], None if why else mono)
         if why or then is None:
-            return [Reading(t, mono, None, rtt, self.name, name, none(why or _FIRST), float(self._total))]
+            return [
+                Reading(
+                    t, mono, None, rtt, self.name, name, none(why or _FIRST), float(self._total)
+                )
+            ]
         self._total += steps[self._step] - before
         watts = (steps[self._step] - before) / max(mono - then, 1e-3)
         return [Reading(t, mono, watts, rtt, self.name, name, OK, float(self._total))]
@@ -130,5 +163,7 @@ def make(address: Address, options: Options) -> SlurmSource:
         with contextlib.suppress(OSError):
             job = job_of((Path(options.root) / "proc/self/cgroup").read_text("utf-8", "replace"))
     if job and not _JOB.fullmatch(job):
-        raise UsageError(f"{job[:40]!r} is not the number of a Slurm job.", hint="Write slurm:12345.")
+        raise UsageError(
+            f"{job[:40]!r} is not the number of a Slurm job.", hint="Write slurm:12345."
+        )
     return SlurmSource(job, options)

@@ -1,15 +1,17 @@
 """What a power source is, and how one is opened by name.
 
-A source answers `read()` with one `Reading` per channel. It never raises for a fault that may pass (a lost
-packet, a BMC that restarts): such a reading has no watts and says why. What cannot pass by itself (a refused
-password, a sensor that does not exist) is raised by `open()`, once, with a sentence for a person.
+A source answers `read()` with one `Reading` per channel. It never raises for a fault that may pass
+(a lost packet, a BMC that restarts): such a reading has no watts and says why. What cannot pass by
+itself (a refused password, a sensor that does not exist) is raised by `open()`, once, with a
+sentence for a person.
 
     source = open_source("ipmi://viewer@bmc", Options(password=Secret(...)))
     info = source.open()          # what was found: DCMI or which sensor, cipher suite, quantum
     readings = source.read()
     source.close()
 
-Here are only the shapes. Each source is imported when it is opened, so that naming one costs nothing.
+Here are only the shapes. Each source is imported when it is opened, so that naming one costs
+nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ __all__ = [
 OK = "ok"
 STALE = "stale"  # a value, but the source says that it is an old one
 _NONE = "none:"
-SUSPECT = "suspect"  # a value that is not believed: the reading has no watts, and the reason says what came
+# a value that is not believed: the reading has no watts, and the reason says what came
+SUSPECT = "suspect"
 
 
 def none(reason: str) -> str:
@@ -68,9 +71,9 @@ def reason_of(quality: str) -> str:
 class Reading(NamedTuple):
     """One value of one channel, or the reason why there is none.
 
-    `t` and `mono` are the same moment, the middle of the request, on the host's Unix clock and on the clock that nobody
-    sets (`clocks.steady_s`); the BMC's clock is never used. `rtt` bounds the error: the value was taken within rtt/2 of
-    that moment.
+    `t` and `mono` are the same moment, the middle of the request, on the host's Unix clock and on
+    the clock that nobody sets (`clocks.steady_s`); the BMC's clock is never used. `rtt` bounds the
+    error: the value was taken within rtt/2 of that moment.
     """
 
     t: float  # s since 1970, host clock
@@ -80,11 +83,16 @@ class Reading(NamedTuple):
     source: str  # Source.name
     channel: str  # Channel.name
     quality: str = OK  # "ok", "stale", "none:why" or "suspect:why"
-    joules: float | None = None  # the energy counter behind watts, where there is one (J since the source was opened)
+    joules: float | None = (
+        None  # the energy counter behind watts, where there is one (J since the source was opened)
+    )
 
 
 class Stamp(NamedTuple):
-    """The moment at which a request was sent, by both clocks. `middle()` is what the reading is stamped with."""
+    """The moment at which a request was sent, by both clocks.
+
+    `middle()` is what the reading is stamped with.
+    """
 
     t: float
     mono: float
@@ -92,7 +100,9 @@ class Stamp(NamedTuple):
     @classmethod
     def now(cls) -> Stamp:
         before = clocks.steady_s()
-        for _ in range(8):  # a busy machine may hold us up between the two: that would pass for a clock that somebody set
+        for _ in range(
+            8
+        ):  # a busy machine may hold us up between the two: that would pass for a clock that somebody set
             t, mono = clocks.wall_s(), clocks.steady_s()
             if mono - before <= 1e-3:
                 break
@@ -100,7 +110,10 @@ class Stamp(NamedTuple):
         return cls(t, mono)
 
     def middle(self) -> tuple[float, float, float]:
-        """(t, mono, rtt) when the answer has just come. The wall clock is read once: it may be stepped meanwhile."""
+        """(t, mono, rtt) when the answer has just come.
+
+        The wall clock is read once: it may be stepped meanwhile.
+        """
         rtt = clocks.steady_s() - self.mono
         return self.t + rtt / 2, self.mono + rtt / 2, rtt
 
@@ -111,16 +124,23 @@ class Channel:
 
     name: str  # "Total Power", "GPU 0", "package-0"
     host: str = ""  # the machine that is measured
-    scope: str = "unknown"  # node, package, core, dram, gpu, rail, plug, unknown: what the figure covers
+    scope: str = (
+        "unknown"  # node, package, core, dram, gpu, rail, plug, unknown: what the figure covers
+    )
     quantum_w: float | None = None  # the step of its values, when known
-    kind: str = "sampled"  # "sampled", or "interval": mean since the previous reading (energy counters)
+    kind: str = (
+        "sampled"  # "sampled", or "interval": mean since the previous reading (energy counters)
+    )
     note: str = ""  # anything that a person should know of it
     most_w: float | None = None  # where its range ends, when it says so
-    period_s: float | None = None  # how often there is a new value, where the source has a rhythm of its own
+    period_s: float | None = (
+        None  # how often there is a new value, where the source has a rhythm of its own
+    )
     index: int | None = None  # of the device that is measured, as its driver counts …
     uuid: str = ""  # … its UUID ("GPU-8f6e2a54-…")
     pci: str = ""  # … and its PCI address
-    running: bool = False  # a part of the machine that we run on, whose power is never 0 W: then nothing is measured
+    # a part of the machine that we run on, whose power is never 0 W: then nothing is measured
+    running: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +151,9 @@ class Info:
     url: str  # how to open it again; never holds a password
     host: str  # the machine that is measured ("" when it is this one)
     channels: tuple[Channel, ...]
-    facts: Mapping[str, str] = field(default_factory=dict)  # cipher suite, privilege, firmware … for a person
+    facts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # cipher suite, privilege, firmware … for a person
     notes: tuple[str, ...] = ()  # warnings
 
 
@@ -139,7 +161,9 @@ class Source(Protocol):
     """A power sensor that can be asked again and again, from one thread at a time."""
 
     name: str  # short, unique in a recording: "bmc1", "hwmon"
-    min_period: float  # asking faster than this gains nothing (s); one with a `max_period` must not be asked less often than that
+    # asking faster than this gains nothing (s); one with a `max_period` must not be asked less
+    # often than that
+    min_period: float
     reconnects: int  # how often a lost connection was built up again
     channels: Sequence[Channel]  # empty before open()
 
@@ -166,7 +190,9 @@ class Options:
     timeout: float = 2.0  # one answer
     root: str = "/"  # in-band sources look below this folder
     name: str = ""  # what the source is called, when not by its host
-    machine: str = ""  # what the machine that a BMC measures is called, when not by the BMC's host and port
+    machine: str = (
+        ""  # what the machine that a BMC measures is called, when not by the BMC's host and port
+    )
     open_within: float = 0.0  # s that open() may take; 0: what the source needs
 
 
@@ -191,22 +217,30 @@ def _factory(scheme: str) -> Callable[[Address, Options], Any]:
     """What makes the sources of a scheme: ours, else another package's (plugins.py)."""
     if scheme in SCHEMES:
         module, _, function = SCHEMES[scheme].target.partition(":")
-        make: Callable[[Address, Options], Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+        make: Callable[[Address, Options], Any] = getattr(
+            importlib.import_module(f"{__package__}.{module}"), function
+        )
         return make
     from powertui import plugins
 
-    others = {one.name: one for one in plugins.of(plugins.SOURCES).plugins}
+    others = {one.name: one for one in plugins.plugin_group(plugins.SOURCES).plugins}
     if scheme in others:
-        made: Callable[[Address, Options], Any] = importlib.import_module("powertui.sampler.foreign").maker(others[scheme])
+        made: Callable[[Address, Options], Any] = importlib.import_module(
+            "powertui.sampler.foreign"
+        ).maker(others[scheme])
         return made
     known = ", ".join(sorted({*SCHEMES, *others}))
-    raise UsageError(f"There is no power source {scheme!r}.", hint=f"The sources are: {known}." + plugins.left_out(plugins.SOURCES))
+    raise UsageError(
+        f"There is no power source {scheme!r}.",
+        hint=f"The sources are: {known}." + plugins.left_out(plugins.SOURCES),
+    )
 
 
 def open_source(url: str, options: Options | None = None) -> Source:
     """A source by its URL, not yet connected: call its `open()`.
 
-    `ipmi://user@bmc:623`, `ipmitool:open`, `hwmon:`, `prometheus://server:9090?match=…`, `csv:FILE`: schemes.py names them all.
+    `ipmi://user@bmc:623`, `ipmitool:open`, `hwmon:`, `prometheus://server:9090?match=…`,
+    `csv:FILE`: schemes.py names them all.
     """
     address = parse_url(url)
     options = options or Options()

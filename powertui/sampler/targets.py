@@ -11,7 +11,14 @@ from powertui.errors import UsageError
 from powertui.sampler.credentials import KG_VARIABLES, Secret, find_password, read_secret_file
 from powertui.sampler.schemes import is_bmc
 from powertui.sampler.source import Options
-from powertui.sampler.urls import Address, MachinePlace, host_port, join_host_port, parse_url, place_of
+from powertui.sampler.urls import (
+    Address,
+    MachinePlace,
+    host_port,
+    join_host_port,
+    parse_url,
+    place_of,
+)
 
 __all__ = ["Target", "targets"]
 
@@ -27,9 +34,11 @@ class Target:
 
 
 class _Login(NamedTuple):
-    """Whom a password is for. One that is meant for one port is never sent to another: `ssh -L` puts many BMCs behind localhost.
+    """Whom a password is for. One that is meant for one port is never sent to another: `ssh -L`
+    puts many BMCs behind localhost.
 
-    `auto://` counts as a scheme of its own: the machine has one login, whichever of its protocols answers.
+    `auto://` counts as a scheme of its own: the machine has one login, whichever of its protocols
+    answers.
     """
 
     scheme: str
@@ -39,7 +48,9 @@ class _Login(NamedTuple):
 
 
 def _needs_login(address: Address) -> bool:
-    return bool(address.host) and (is_bmc(address.scheme) or (address.scheme == "prometheus" and bool(address.user)))
+    return bool(address.host) and (
+        is_bmc(address.scheme) or (address.scheme == "prometheus" and bool(address.user))
+    )
 
 
 def _named(text: str, config: Mapping[str, NamedHost]) -> tuple[Address, NamedHost]:
@@ -79,14 +90,17 @@ def targets(
     ask: bool = True,
     find: Callable[..., Secret | None] = find_password,
 ) -> list[Target]:
-    """One target per host and source named. What was written on the command line wins over the config file.
+    """One target per host and source named. What was written on the command line wins over the
+    config file.
 
     A password is asked for at most once per scheme, host, port and user, and goes nowhere else.
     """
     if timeout is not None and not 0.05 <= timeout <= 3600:
         raise UsageError(f"A timeout of {timeout:g} s is not possible.")
     known: dict[_Login, Secret | None] = {}
-    wanted = [_named(text, config or {}) for text in hosts] + [(parse_url(text), NamedHost("")) for text in sources]
+    wanted = [_named(text, config or {}) for text in hosts] + [
+        (parse_url(text), NamedHost("")) for text in sources
+    ]
     machines = _machines(wanted)
     found: list[Target] = []
     for address, entry in wanted:
@@ -109,20 +123,35 @@ def targets(
             key = _Login(address.scheme, place, login, file)
             if key not in known:
                 known[key] = password or find(
-                    str(place), login, file=file, environment=environment, ask=ask, shown=_shown(address, entry)
+                    str(place),
+                    login,
+                    file=file,
+                    environment=environment,
+                    ask=ask,
+                    shown=_shown(address, entry),
                 )
-            if known[key] is None:  # never try without one: a refused login counts towards a locked account
+            if (
+                known[key] is None
+            ):  # never try without one: a refused login counts towards a locked account
                 raise UsageError(
                     f"There is no password for {login or 'the user'} on {_shown(address, entry)}.",
-                    hint="Give it with --password-file or $IPMI_PASSWORD, or run in a terminal to be asked for it.",
+                    hint=(
+                        "Give it with --password-file or $IPMI_PASSWORD, or run in a terminal "
+                        "to be asked for it."
+                    ),
                 )
-            options = replace(options, password=known[key], kg=_kg(kg_file or entry.kg_file, environment))
+            options = replace(
+                options, password=known[key], kg=_kg(kg_file or entry.kg_file, environment)
+            )
         found.append(Target(str(address), options))
     return found
 
 
 def _machines(wanted: Sequence[tuple[Address, NamedHost]]) -> dict[MachinePlace, str]:
-    """The names that the config file has for machines. A machine that is named twice (IPMI and Redfish) keeps its first name."""
+    """The names that the config file has for machines.
+
+    A machine that is named twice (IPMI and Redfish) keeps its first name.
+    """
     names: dict[MachinePlace, str] = {}
     for address, entry in wanted:
         if entry.name and is_bmc(address.scheme) and address.host:

@@ -18,7 +18,10 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+._-]*):(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Address:
-    """A parsed source URL. `path` is what follows the scheme of a source without a host (csv:FILE, ipmitool:open)."""
+    """A parsed source URL.
+
+    `path` is what follows the scheme of a source without a host (csv:FILE, ipmitool:open).
+    """
 
     scheme: str
     host: str = ""
@@ -38,7 +41,8 @@ class Address:
 
 @dataclass(frozen=True)
 class MachinePlace:
-    """Where an address leads, written in one way: BMC1. and bmc1:623 are one place for IPMI, two ports are two places.
+    """Where an address leads, written in one way: BMC1. and bmc1:623 are one place for IPMI, two
+    ports are two places.
 
     Behind one host there may be several machines, each on a port of its own (`ssh -L`, NAT).
     """
@@ -70,7 +74,9 @@ def host_port(text: str) -> tuple[str, int | None]:
     if text.startswith("["):
         host, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise UsageError(f"{text!r} is not a host: an IPv6 address with a port is written [::1]:623.")
+            raise UsageError(
+                f"{text!r} is not a host: an IPv6 address with a port is written [::1]:623."
+            )
         return host, _port(rest[1:], text) if rest else None
     if text.count(":") == 1:
         host, _, port = text.partition(":")
@@ -85,11 +91,15 @@ def _port(text: str, whole: str) -> int:
 
 
 def parse_url(url: str) -> Address:
-    """An address, or a UsageError that says what is wrong. A password in it is refused: it would stand in `ps`."""
+    """An address, or a UsageError that says what is wrong.
+
+    A password in it is refused: it would stand in `ps`.
+    """
     found = _SCHEME.fullmatch(url)
     if not found:
         raise UsageError(
-            f"{url!r} is not a power source.", hint="Write, for example, ipmi://bmc, ipmitool:open, hwmon: or csv:power.csv."
+            f"{url!r} is not a power source.",
+            hint="Write, for example, ipmi://bmc, ipmitool:open, hwmon: or csv:power.csv.",
         )
     scheme, rest = found[1].lower(), found[2]
     if scheme == "csv":
@@ -103,8 +113,14 @@ def parse_url(url: str) -> Address:
     if ":" in user:
         shown = f"{scheme}://{user.partition(':')[0]}@{host_text}"
         raise UsageError(
-            "A password in a source's name would be visible to every user of this machine, so it is refused.",
-            hint=f"Write {shown} and give the password with --password-file, $IPMI_PASSWORD or at the prompt.",
+            (
+                "A password in a source's name would be visible to every user of this machine, so "
+                "it is refused."
+            ),
+            hint=(
+                f"Write {shown} and give the password with --password-file, $IPMI_PASSWORD or "
+                "at the prompt."
+            ),
         )
     host, port = host_port(host_text)
     if not host:

@@ -1,7 +1,8 @@
 """The screens, one file each, and the table of them.
 
-A page is plugged in with one line here: its number key, its title, and where its class is. A page that shows one tool names the
-tool and needs no class of its own. The module is imported when the page is first shown. Nothing here imports textual.
+A page is plugged in with one line here: its number key, its title, and where its class is. A page
+that shows one tool names the tool and needs no class of its own. The module is imported when the
+page is first shown. Nothing here imports textual.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ class ScreenSpec:
     target: str  # "module:class"
     needs_run: bool = True
     tool: str = ""  # the tool that this page shows, for pages of one tool
-    lacks: Callable[[Session], str] | None = None  # why it can have no content in this run; "" when it can
+    lacks: Callable[[Session], str] | None = (
+        None  # why it can have no content in this run; "" when it can
+    )
 
     @property
     def acts_as(self) -> str:
-        """The screen of the keymap whose actions it has: pages of one tool have those of the tool page."""
+        """The screen of the keymap whose actions it has: pages of one tool have those of the tool
+        page.
+        """
         return "tool" if self.tool else self.name
 
 
@@ -46,7 +51,11 @@ def _nothing_to_draw(session: Session) -> str:
 def _no_power(session: Session) -> str:
     """Why a page about power is empty."""
     run = session.run
-    return "" if run is None or run.power else "No power log was found with this run. Name one: --power FILE."
+    return (
+        ""
+        if run is None or run.power
+        else "No power log was found with this run. Name one: --power FILE."
+    )
 
 
 def _nothing_to_align(session: Session) -> str:
@@ -59,12 +68,20 @@ def _nothing_to_align(session: Session) -> str:
 
 def _no_steps(session: Session) -> str:
     """Why a page about steps is empty."""
-    return _no_profile(session) or ("" if len(session.steps) else "No steps were found. Name what marks them: --step-marker REGEX.")
+    return _no_profile(session) or (
+        ""
+        if len(session.steps)
+        else "No steps were found. Name what marks them: --step-marker REGEX."
+    )
 
 
 def _nothing_sampled(session: Session) -> str:
     """Why the live page is empty."""
-    return "" if session.feed is not None else "Nothing is being sampled. Watch a server's power with: powertui live --host BMC"
+    return (
+        ""
+        if session.feed is not None
+        else "Nothing is being sampled. Watch a server's power with: powertui live --host BMC"
+    )
 
 
 _TOOL = "powertui.screens.tool:ToolScreen"
@@ -72,15 +89,41 @@ _TOOL = "powertui.screens.tool:ToolScreen"
 SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("open", "8", "Runs", "powertui.screens.open:OpenScreen", needs_run=False),
     ScreenSpec(
-        "overview", "1", "Overview", "powertui.screens.overview:OverviewScreen", tool="overview_page", lacks=_nothing_to_draw
+        "overview",
+        "1",
+        "Overview",
+        "powertui.screens.overview:OverviewScreen",
+        tool="overview_page",
+        lacks=_nothing_to_draw,
     ),
-    ScreenSpec("timeline", "2", "Timeline", "powertui.screens.timeline:TimelineScreen", lacks=_nothing_to_draw),
-    ScreenSpec("symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=_no_profile),
-    ScreenSpec("alignment", "4", "Alignment", "powertui.screens.alignment:AlignmentScreen", lacks=_nothing_to_align),
+    ScreenSpec(
+        "timeline",
+        "2",
+        "Timeline",
+        "powertui.screens.timeline:TimelineScreen",
+        lacks=_nothing_to_draw,
+    ),
+    ScreenSpec(
+        "symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=_no_profile
+    ),
+    ScreenSpec(
+        "alignment",
+        "4",
+        "Alignment",
+        "powertui.screens.alignment:AlignmentScreen",
+        lacks=_nothing_to_align,
+    ),
     ScreenSpec("ops", "5", "Ops", _TOOL, tool="op_stats", lacks=_no_profile),
     ScreenSpec("steps", "6", "Steps", _TOOL, tool="steps", lacks=_no_steps),
     ScreenSpec("tool", "7", "Tools", _TOOL),
-    ScreenSpec("live", "9", "Live", "powertui.screens.live:LiveScreen", needs_run=False, lacks=_nothing_sampled),
+    ScreenSpec(
+        "live",
+        "9",
+        "Live",
+        "powertui.screens.live:LiveScreen",
+        needs_run=False,
+        lacks=_nothing_sampled,
+    ),
     ScreenSpec("help", "", "Help", "powertui.screens.help:HelpScreen", needs_run=False),
 )
 

@@ -1,4 +1,6 @@
-"""Alignment: every way to lay the power on the trace, with its evidence; a person chooses, shifts, or pins by hand."""
+"""Alignment: every way to lay the power on the trace, with its evidence; a person chooses, shifts,
+or pins by hand.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from textual.events import Resize
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, belongs, leading, predict
+from powertui.data.energy import align, expected_work, main_log, power_owners
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
@@ -34,7 +36,9 @@ _POINTS = 4000  # of the curve of what ran
 
 
 class _Way(NamedTuple):
-    """One way of aligning, and what it gives for every channel, those of the log that leads first."""
+    """One way of aligning, and what it gives for every channel, those of the log that leads
+    first.
+    """
 
     mode: str
     title: str
@@ -81,11 +85,13 @@ class AlignmentScreen(BaseScreen):
             self._draw()
             return
         self._of, self._ways = of, ()
-        self._whose = belongs.share(run, index).notes
+        self._whose = power_owners.share(run, index).notes
         self._say_only("Comparing the evidence …")
         entry, window_s = session.entry, nudging.refresh_s(session)
         training, profile = session.training, session.profile
-        around_ns = training.around_ns(profile) if training is not None and profile is not None else None
+        around_ns = (
+            training.around_ns(profile) if training is not None and profile is not None else None
+        )
 
         def work() -> None:
             ways = []
@@ -93,7 +99,7 @@ class AlignmentScreen(BaseScreen):
                 how = _options(mode, chosen)
                 if how is not None:
                     placed = align.place_all(run, index, entry, how, around_ns)
-                    order = leading.order([p.power for p in placed], run.traces[index].span)
+                    order = main_log.order([p.power for p in placed], run.traces[index].span)
                     ways.append(_Way(mode, title, how, tuple(placed[row] for row in order)))
             self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
 
@@ -110,7 +116,9 @@ class AlignmentScreen(BaseScreen):
         if self.is_mounted:
             self._draw()
 
-    def _computed(self, of: tuple[object, ...], ways: tuple[_Way, ...], ran: tuple[Int64s, Floats]) -> None:
+    def _computed(
+        self, of: tuple[object, ...], ways: tuple[_Way, ...], ran: tuple[Int64s, Floats]
+    ) -> None:
         if of != self._of:
             return
         self._ways, self._ran = ways, ran
@@ -129,7 +137,9 @@ class AlignmentScreen(BaseScreen):
 
     @property
     def _shown(self) -> Placed | None:
-        """The first channel of the way under the cursor that has a place, shifted as far as it is now."""
+        """The first channel of the way under the cursor that has a place, shifted as far as it is
+        now.
+        """
         if not self._ways:
             return None
         way = self._ways[self._chosen]
@@ -149,7 +159,14 @@ class AlignmentScreen(BaseScreen):
             chart.show(None, "No power log names this host. Press o to use one that names no host.")
             return
         if shown is None or trace is None:
-            elsewhere = next((one.alignment.elsewhere for one in self._ways[self._chosen].placed if one.alignment.elsewhere), "")
+            elsewhere = next(
+                (
+                    one.alignment.elsewhere
+                    for one in self._ways[self._chosen].placed
+                    if one.alignment.elsewhere
+                ),
+                "",
+            )
             said = elsewhere or "The power log cannot be placed on this trace."
             chart.show(None, f"{plain(said, 400)} Shift or pin it by hand, or start with --offset.")
             return
@@ -158,11 +175,19 @@ class AlignmentScreen(BaseScreen):
         margin = (trace.span[1] - trace.span[0]) // 8
         refresh = sensor.refresh_s or sensor.poll_s
         caption = f"{plain(sensor.label, 60)} on the trace; below it, what ran"
-        chart.show(AlignmentView(
-            trace.span[0] - margin, trace.span[1] + margin, power.times - round(sensors.centre_s(sensor) * PS_PER_S), power.watts,
-            round(3e12 * (refresh.value if refresh else 1.0)), *self._ran, "%", caption,
-            (power.offset_hi_ps - power.offset_lo_ps) // 2,
-        ))  # fmt: skip
+        chart.show(
+            AlignmentView(
+                trace.span[0] - margin,
+                trace.span[1] + margin,
+                power.times - round(sensors.centre_s(sensor) * PS_PER_S),
+                power.watts,
+                round(3e12 * (refresh.value if refresh else 1.0)),
+                *self._ran,
+                "%",
+                caption,
+                (power.offset_hi_ps - power.offset_lo_ps) // 2,
+            )
+        )
 
     def _lines(self) -> list[StyledLine]:
         style, cells = self.shell.look.style, self.size.width
@@ -173,28 +198,50 @@ class AlignmentScreen(BaseScreen):
             chosen = number == self._chosen
             mark = "*" if way.mode == used else " "
             text = _summary(way.placed)
-            lines += wrapped((
-                (" > " if chosen else "   ", style("title")), (f"{mark} {way.title:<18}", style("marked" if chosen else "text")),
-                (text, style("text" if chosen else "dim")),
-            ), cells, 23)  # fmt: skip
+            lines += wrapped(
+                (
+                    (" > " if chosen else "   ", style("title")),
+                    (f"{mark} {way.title:<18}", style("marked" if chosen else "text")),
+                    (text, style("text" if chosen else "dim")),
+                ),
+                cells,
+                23,
+            )
         shown = self._shown
         way = self._ways[self._chosen]
         first = shown or next(iter(way.placed), None)
         told: list[StyledLine] = []
         if first is not None:
-            told += [((f"     {plain(words, 400)}", style("dim")),) for words in first.alignment.evidence]
+            told += [
+                ((f"     {plain(words, 400)}", style("dim")),) for words in first.alignment.evidence
+            ]
         if len(now.pins.pins):
             pins = ", ".join(f"{p.log_s:.3f} s = {p.trace_s:.3f} s" for p in now.pins.pins[-4:])
             told.append(((f"     pins (log = trace): {pins}", style("measured")),))
         told += [((f"     {plain(words, 400)}", style("estimated")),) for words in self._whose]
-        told.append((("     * is in use. Enter uses the one at the cursor; < and > shift it.", style("dim")),))
+        told.append(
+            (
+                (
+                    "     * is in use. Enter uses the one at the cursor; < and > shift it.",
+                    style("dim"),
+                ),
+            )
+        )
         return [*lines, *(row for line in told for row in wrapped(line, cells, 7))]
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the way under the cursor first."""
         if self._ways:
-            yield from (("choice-take", "use this one"), ("choice-up+choice-down", "choose"), ("nudge-left+nudge-right", "shift"))
-            yield from (("pin", "pin an edge to the cursor"), ("undo", "undo"), ("unshift", "undo all shifts"))
+            yield from (
+                ("choice-take", "use this one"),
+                ("choice-up+choice-down", "choose"),
+                ("nudge-left+nudge-right", "shift"),
+            )
+            yield from (
+                ("pin", "pin an edge to the cursor"),
+                ("undo", "undo"),
+                ("unshift", "undo all shifts"),
+            )
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -203,7 +250,9 @@ class AlignmentScreen(BaseScreen):
         if self._ways:
             chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
             if chosen == self._chosen:
-                self.query_one("#ways", LinesPane).scroll_lines(by)  # past the last one: to what is told below it
+                self.query_one("#ways", LinesPane).scroll_lines(
+                    by
+                )  # past the last one: to what is told below it
                 return
             self._chosen, self._shift = chosen, 0.0
             self._draw()
@@ -258,12 +307,22 @@ def _summary(placed: tuple[Placed, ...]) -> str:
     """Where a way puts the first channel that it can place."""
     found = next((p for p in placed if p.power.status != "none"), None)
     if found is None:
-        return next((plain(one.alignment.elsewhere, 400) for one in placed if one.alignment.elsewhere), "no place found")
+        return next(
+            (plain(one.alignment.elsewhere, 400) for one in placed if one.alignment.elsewhere),
+            "no place found",
+        )
     alignment = found.alignment
     assert alignment.offset_s is not None
     half = (found.power.offset_hi_ps - found.power.offset_lo_ps) // 2
-    more = f", {sum(p.power.status != 'none' for p in placed)} of {len(placed)} channels" if len(placed) > 1 else ""
-    return f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± {units.duration(half, 3)}{more}"
+    more = (
+        f", {sum(p.power.status != 'none' for p in placed)} of {len(placed)} channels"
+        if len(placed) > 1
+        else ""
+    )
+    return (
+        f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± "
+        f"{units.duration(half, 3)}{more}"
+    )
 
 
 def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
@@ -276,11 +335,19 @@ def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
     at = np.linspace(lo, hi, _POINTS)
     begin, end = np.maximum(at - width / 2, lo), np.minimum(at + width / 2, hi)
     busy = np.zeros(_POINTS)
-    parts = predict.activities(trace)
+    parts = expected_work.activities(trace)
     for one in parts:
         # Computing is what draws power; only where nothing computes the host's own work is shown.
-        least = predict.COPIES if (one.kind == predict.COMPUTE).any() else predict.HOST
+        least = (
+            expected_work.COPIES
+            if (one.kind == expected_work.COMPUTE).any()
+            else expected_work.HOST
+        )
         working = np.where(one.kind >= least, np.diff(one.edges), 0).astype(np.float64)
         running = np.concatenate([[0.0], np.cumsum(working)])
-        busy += (np.interp(end, one.edges, running) - np.interp(begin, one.edges, running)) / (end - begin) / len(parts)
+        busy += (
+            (np.interp(end, one.edges, running) - np.interp(begin, one.edges, running))
+            / (end - begin)
+            / len(parts)
+        )
     return np.append(at, hi + 1).astype(np.int64), np.append(busy * 100, np.nan)

@@ -1,4 +1,6 @@
-"""A question before something is given up that cannot be had for nothing: Enter or y does it, Esc or n does not."""
+"""A question before something is given up that cannot be had for nothing: Enter or y does it, Esc
+or n does not.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ class QuestionDialog(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
             yield Static(plain(self._question, 400), id="markers-title", markup=False)
-            yield Static(f"Enter {plain(self._does, 80)}, Esc leaves everything as it is.", id="markers-note", markup=False)
+            yield Static(
+                f"Enter {plain(self._does, 80)}, Esc leaves everything as it is.",
+                id="markers-note",
+                markup=False,
+            )
 
     def action_agree(self) -> None:
         """Do it."""

@@ -1,4 +1,6 @@
-"""What every screen has: bindings from the keymap, a message line, the shared session, a word for windows that are too small."""
+"""What every screen has: bindings from the keymap, a message line, the shared session, a word for
+windows that are too small.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,14 @@ def global_bindings() -> list[BindingType]:
 
 def _binding(action: Action, owner: str = "") -> Binding:
     what = f"{owner}act('{action.id}')" if action.do is not None else owner + action.method
-    return Binding(",".join(action.keys), what, action.title, show=False, priority=action.priority, id=action.id)
+    return Binding(
+        ",".join(action.keys),
+        what,
+        action.title,
+        show=False,
+        priority=action.priority,
+        id=action.id,
+    )
 
 
 class _Paced(Screen[Any]):
@@ -50,13 +59,15 @@ class _Paced(Screen[Any]):
     is_there = False  # in front with all its widgets: keys and other screens wait for that
 
     def _on_timer_update(self) -> None:
-        # Textual's own update method: while the gate is closed, or a page has no widgets yet, the timer asks again.
+        # Textual's own update method: while the gate is closed, or a page has no widgets yet, the
+        # timer asks again.
         if self.is_mounted and not cast("Shell", self.app).holds_frames:
             self._dirty_widgets.update(self.before_frame())
             super()._on_timer_update()
 
     def _compositor_refresh(self) -> None:
-        # Textual renders after each layout, too, and a page that comes up is laid out several times.
+        # Textual renders after each layout, too, and a page that comes up is laid out several
+        # times.
         if cast("Shell", self.app).holds_frames:
             self._repaint_required = True
             self._update_timer.resume()
@@ -64,9 +75,11 @@ class _Paced(Screen[Any]):
             super()._compositor_refresh()
 
     def before_frame(self) -> Iterable[Widget]:
-        """A frame is about to be rendered: the moment to work out what is only looked at, not when every key comes in.
+        """A frame is about to be rendered: the moment to work out what is only looked at, not when
+        every key comes in.
 
-        Answers with the widgets that changed by it, so that they are part of this frame and not of the next.
+        Answers with the widgets that changed by it, so that they are part of this frame and not of
+        the next.
         """
         return ()
 
@@ -79,11 +92,15 @@ class BaseScreen(_Paced):
 
     NAME: ClassVar[str] = ""
     AUTO_FOCUS: ClassVar[str | None] = "*"
-    BINDINGS: ClassVar[list[BindingType]] = [  # Textual's own screens have these keys, nearer than the application's
+    BINDINGS: ClassVar[
+        list[BindingType]
+    ] = [  # Textual's own screens have these keys, nearer than the application's
         Binding("tab", "next_pane(1)", show=False),
         Binding("shift+tab", "next_pane(-1)", show=False),
     ]
-    page_name = ""  # its name in the table of screens: NAME, but for pages that several entries share
+    page_name = (
+        ""  # its name in the table of screens: NAME, but for pages that several entries share
+    )
     _drawn_with: Theme | None = None
 
     @property
@@ -102,7 +119,10 @@ class BaseScreen(_Paced):
         yield from self.body()
         yield StatusLine(theme=self.shell.look, id="status")
         yield Static(
-            f"This window is too small.\npowertui needs {SMALLEST[0]} columns and {SMALLEST[1]} rows.\nq quits.",
+            (
+                f"This window is too small.\npowertui needs {SMALLEST[0]} columns and "
+                f"{SMALLEST[1]} rows.\nq quits."
+            ),
             id="too-small",
             markup=False,
         )
@@ -123,7 +143,9 @@ class BaseScreen(_Paced):
         self.shell.arrived(self)
 
     def catch_up(self) -> None:
-        """The session changed, or this page came to the front: the page, and what stands around it."""
+        """The session changed, or this page came to the front: the page, and what stands
+        around it.
+        """
         self.session_changed()
         self.top_line()
         self.footer()
@@ -133,20 +155,28 @@ class BaseScreen(_Paced):
     def top_line(self) -> None:
         """What is open, and the pages."""
         if self.is_mounted:
-            self.query_one(TopLine).tell(frame.head(self.session), frame.tabs(self.session, self.page_name or self.NAME))
+            self.query_one(TopLine).tell(
+                frame.head(self.session), frame.tabs(self.session, self.page_name or self.NAME)
+            )
 
     def footer(self) -> None:
         """What can be done now. A page calls this when its selection changed."""
         if self.is_mounted:
-            useful = [one if isinstance(one, Hint) else hint(one) if isinstance(one, str) else hint(*one) for one in self.useful()]
+            useful = [
+                one if isinstance(one, Hint) else hint(one) if isinstance(one, str) else hint(*one)
+                for one in self.useful()
+            ]
             count = len(self.session.together)
             if count > 1:
-                useful.insert(1, hint("run-next", "other run" if count == 2 else f"next of {count:,} runs"))
+                useful.insert(
+                    1, hint("run-next", "other run" if count == 2 else f"next of {count:,} runs")
+                )
             self.query_one("#status", StatusLine).can(useful, self._way_back())
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
-        """What this page and this selection can do, most useful first: ids of actions, or (id, words); "a+b" is a pair. A page that
-        is worth going to is a hint of its own."""
+        """What this page and this selection can do, most useful first: ids of actions, or (id,
+        words); "a+b" is a pair. A page that is worth going to is a hint of its own.
+        """
         return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:_MOST_HINTS]
 
     def closes(self) -> str:
@@ -174,7 +204,8 @@ class BaseScreen(_Paced):
             action.do(self)
 
     def session_changed(self) -> None:
-        """The session changed (run, profile, power, place to go to, tool), or this page came to the front.
+        """The session changed (run, profile, power, place to go to, tool), or this page came to the
+        front.
 
         There is one kind of change: a page compares what is there now with what it shows.
         """
@@ -184,7 +215,9 @@ class BaseScreen(_Paced):
         self.query_one("#status", StatusLine).set_right(progress)
 
     def adapt(self) -> None:
-        """The line carries more or less than when this page was drawn last: other colours, more or fewer runs."""
+        """The line carries more or less than when this page was drawn last: other colours, more or
+        fewer runs.
+        """
         if self._drawn_with is not self.shell.look:
             self._drawn_with = self.shell.look
             self.restyle(self.shell.look)
@@ -195,8 +228,9 @@ class BaseScreen(_Paced):
         """Draw with these styles from now on."""
 
     def say(self, message: str, *shorter: str, warn: bool = False) -> None:
-        """One sentence on the bottom line, until the next key; where it has no room the first of the `shorter` ones that has. It is
-        kept in the list of messages."""
+        """One sentence on the bottom line, until the next key; where it has no room the first of
+        the `shorter` ones that has. It is kept in the list of messages.
+        """
         message, *fewer = (plain(text.replace("\n", "  ")) for text in (message, *shorter))
         self.shell.messages.add(message, warn=warn)
         self.query_one("#status", StatusLine).say(message, *fewer, warn=warn)
@@ -206,9 +240,11 @@ class BaseScreen(_Paced):
         self.shell.goto(lo, hi, mark=mark)
 
     def awaits(self, action: str) -> str:
-        """What an action of this page has to wait for, in words: an answer that is under way. "" where it can be done now.
+        """What an action of this page has to wait for, in words: an answer that is under way. ""
+        where it can be done now.
 
-        The action is named by its id; Enter in a box is "submit"; a key that the focused widget binds itself is "".
+        The action is named by its id; Enter in a box is "submit"; a key that the focused widget
+        binds itself is "".
         """
         return ""
 
@@ -244,7 +280,9 @@ class Dialog(ModalScreen[Any], _Paced):
         cast("Shell", self.app).arrived(self)
 
     def answer(self, result: Any) -> bool:
-        """Close with an answer; False when it is closed already (two Enters, an answer that came after Esc)."""
+        """Close with an answer; False when it is closed already (two Enters, an answer that came
+        after Esc).
+        """
         if self._answered or not self.is_current:
             return False
         self._answered = True

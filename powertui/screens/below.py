@@ -1,4 +1,6 @@
-"""The pane below the timeline: the details of an event, the ops of the window, or the hits of a search by name; one at a time."""
+"""The pane below the timeline: the details of an event, the ops of the window, or the hits of a
+search by name; one at a time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.widgets import Input, Static
 
 from powertui.screens import heading
-from powertui.view import cut
+from powertui.view import truncation
 from powertui.widgets import background
 from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
@@ -36,7 +38,9 @@ class PaneBelow:
         """Whether the table is still to come, or is about what was in sight before."""
         if self.open not in ("ops", "hits"):
             return False
-        counting = background.is_under_way(self.page, self.open) or (self.open == "ops" and self._ops_timer is not None)
+        counting = background.is_under_way(self.page, self.open) or (
+            self.open == "ops" and self._ops_timer is not None
+        )
         return counting or self.table.is_arranging
 
     @property
@@ -103,7 +107,10 @@ class PaneBelow:
         from powertui.data.tools import op_stats
 
         background.begin(
-            page, "ops", lambda check: op_stats.result(op_stats.of(trace, lo, hi, check)), lambda found: self._got_ops(trace, found)
+            page,
+            "ops",
+            lambda check: op_stats.result(op_stats.op_stats(trace, lo, hi, check)),
+            lambda found: self._got_ops(trace, found),
         )
 
     def _got_ops(self, trace: object, found: Result) -> None:
@@ -128,13 +135,18 @@ class PaneBelow:
 
         self._say_of(f"Hits of {hits.pattern} by name · whole profile")
         background.begin(
-            page, "hits", lambda check: hit_table.of(trace, hits, check), lambda table: self._show("hits", trace, table)
+            page,
+            "hits",
+            lambda check: hit_table.hit_table(trace, hits, check),
+            lambda table: self._show("hits", trace, table),
         )
         page.set_focus(self.table)
 
     def _say_of(self, words: str) -> None:
         """What the table is of."""
-        self.page.query_one("#of", Static).update(f" {cut.end(words, max(1, self.page.view.size.width - 2))}")
+        self.page.query_one("#of", Static).update(
+            f" {truncation.end(words, max(1, self.page.view.size.width - 2))}"
+        )
 
     def _show(self, which: Below, trace: object, table: Table | None) -> None:
         if self.page.is_mounted and self.open == which and trace is self.page.session.trace:
@@ -155,7 +167,11 @@ class PaneBelow:
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """What can be done with the table."""
         if self.open == "hits":
-            yield from (("fold", "show the longest"), ("hit-next+hit-previous", "next hit, the one before"), ("hits", "close"))
+            yield from (
+                ("fold", "show the longest"),
+                ("hit-next+hit-previous", "next hit, the one before"),
+                ("hits", "close"),
+            )
         if self.open != "ops":
             return
         table = self.table

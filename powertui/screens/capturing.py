@@ -1,4 +1,6 @@
-"""Taking a profile from the program that is watched, from the live page: which server to ask, and what becomes of it."""
+"""Taking a profile from the program that is watched, from the live page: which server to ask, and
+what becomes of it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class ServerDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="server"):
-            yield Static("Capture 2 s of the program. Where does its profiler server listen?", markup=False)
+            yield Static(
+                "Capture 2 s of the program. Where does its profiler server listen?", markup=False
+            )
             yield Input(placeholder="localhost:9012", compact=True)
             yield Static("Enter captures, Esc cancels", id="server-message", markup=False)
 
@@ -97,14 +101,19 @@ class LiveCapture:
         self._stop.clear()
         self._said = ""
         try:
-            plan = Plan((address.parse(written),), str(Path(page.session.watched or "").expanduser().absolute()))
+            plan = Plan(
+                (address.parse(written),),
+                str(Path(page.session.watched or "").expanduser().absolute()),
+            )
         except PowertuiError as error:
             page.say(error.message, warn=True)
             return
         if page.feed is not None:
             page.feed.mark("profile")
         page.say(f"Capturing from {written} …")
-        self._thread = threading.Thread(target=self._take, args=(plan,), name="powertui-capture", daemon=True)
+        self._thread = threading.Thread(
+            target=self._take, args=(plan,), name="powertui-capture", daemon=True
+        )
         self._thread.start()
 
     def _take(self, plan: Plan) -> None:
@@ -119,8 +128,14 @@ class LiveCapture:
             self._page.shell.from_thread(self._done, taken, entry)
 
     def _told(self, stage: Stage) -> bool:
-        length = f"{stage.past_s:.0f} of {stage.of_s:g} s" if stage.of_s is not None else f"{stage.past_s:.0f} s"
-        words = stage.sentence("P") or f"{stage.what[:1].upper()}{stage.what[1:]}, {length}. P ends it."
+        length = (
+            f"{stage.past_s:.0f} of {stage.of_s:g} s"
+            if stage.of_s is not None
+            else f"{stage.past_s:.0f} s"
+        )
+        words = (
+            stage.sentence("P") or f"{stage.what[:1].upper()}{stage.what[1:]}, {length}. P ends it."
+        )
         if words != self._said:
             self._said = words
             self._page.shell.from_thread(self._page.say, words)
@@ -136,7 +151,13 @@ class LiveCapture:
             self._failed(problem)
         if taken.elsewhere:
             page.note(taken.elsewhere[0])
-            page.say(f"The server wrote the profile on its own disk. To fetch it: {plain(taken.elsewhere[0], 400)}", warn=True)
+            page.say(
+                (
+                    "The server wrote the profile on its own disk. To fetch it: "
+                    f"{plain(taken.elsewhere[0], 400)}"
+                ),
+                warn=True,
+            )
         if entry is None or taken.problems:
             return
         page.profile = entry

@@ -1,4 +1,6 @@
-"""A box to type in, above a list that it narrows: what the palette and the question of where a run belongs have in common."""
+"""A box to type in, above a list that it narrows: what the palette and the question of where a run
+belongs have in common.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from powertui.widgets.lists import Choices
 
 
 class ChoosingDialog(Dialog):
-    """Subclasses compose an `Input` and an `OptionList`, fill the list, and answer with the row that was chosen."""
+    """Subclasses compose an `Input` and an `OptionList`, fill the list, and answer with the row
+    that was chosen.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "move(1)", show=False),

@@ -1,4 +1,7 @@
-"""`e`: write the window to a file. A form of three fields; what is written where is the business of `data.export`."""
+"""`e`: write the window to a file.
+
+A form of three fields; what is written where is the business of `data.export`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from textual.widgets.option_list import Option
 from powertui import units
 from powertui.data import export
 from powertui.data.export import files
-from powertui.data.training.whole import run_of
+from powertui.data.training.training_energy import run_of
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
@@ -41,15 +44,23 @@ def offered(session: Session) -> tuple[str, ...]:
     """What there is to export of the run in front."""
     events = session.run is not None and session.run.event_count > 0
     there = {
-        "samples": any(one.status != "none" for one in session.power), "steps": events and len(session.steps) > 0, "ops": events,
-        "events": events, "perfetto": events,
-    }  # fmt: skip
+        "samples": any(one.status != "none" for one in session.power),
+        "steps": events and len(session.steps) > 0,
+        "ops": events,
+        "events": events,
+        "perfetto": events,
+    }
     return tuple(what for what in export.WHAT if there[what])
 
 
 def _suggested_name(run: str, what: str) -> str:
     """A file name of letters that every file system takes."""
-    stem = "".join(char if char.isalnum() or char in "-_" else "-" for char in run.rsplit("/", 1)[-1])[:60].strip("-") or "window"
+    stem = (
+        "".join(char if char.isalnum() or char in "-_" else "-" for char in run.rsplit("/", 1)[-1])[
+            :60
+        ].strip("-")
+        or "window"
+    )
     return f"{stem}-{what}.{'json' if what == 'perfetto' else 'csv'}"
 
 
@@ -74,11 +85,20 @@ class ExportDialog(Dialog):
         length = units.duration(self._hi - self._lo)
         with Vertical(id="export"):
             yield Static(
-                f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}", id="export-title", markup=False
+                f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}",
+                id="export-title",
+                markup=False,
             )
-            options = [Option(Text.assemble((f"{what:<10}", "bold"), _MEANINGS.get(what, "")), id=what) for what in self._offered]
+            options = [
+                Option(Text.assemble((f"{what:<10}", "bold"), _MEANINGS.get(what, "")), id=what)
+                for what in self._offered
+            ]
             yield Choices(*options, markup=False, compact=True)
-            yield Static("File (.csv, .json or .parquet); Enter writes, Esc cancels", classes="label", markup=False)
+            yield Static(
+                "File (.csv, .json or .parquet); Enter writes, Esc cancels",
+                classes="label",
+                markup=False,
+            )
             yield Input(compact=True)
             yield Static("", id="export-message", markup=False)
 
@@ -137,7 +157,12 @@ class ExportDialog(Dialog):
             return
         self._busy = True
         self._say("Writing …")
-        run, index, power, what = self._session.run, self._session.trace_index, self._session.power, self.what
+        run, index, power, what = (
+            self._session.run,
+            self._session.trace_index,
+            self._session.power,
+            self.what,
+        )
         force, shell, training = bool(self._exists), cast("Shell", self.app), self._session.training
 
         def write() -> None:
@@ -147,7 +172,15 @@ class ExportDialog(Dialog):
                     seen = training.seen_from()
                     of, total = run_of(seen), seen.whole.energy(self._lo, self._hi)
                 message = export.write(
-                    of, index, self._lo, self._hi, what=what, path=str(path), force=force, power=power, total=total
+                    of,
+                    index,
+                    self._lo,
+                    self._hi,
+                    what=what,
+                    path=str(path),
+                    force=force,
+                    power=power,
+                    total=total,
                 )
             except (PowertuiError, OSError) as error:
                 shell.from_thread(self._failed, str(error))

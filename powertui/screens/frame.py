@@ -1,4 +1,6 @@
-"""What stands around every page: what the top line says of the run and of the pages, and why a page has nothing to show."""
+"""What stands around every page: what the top line says of the run and of the pages, and why a page
+has nothing to show.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,14 @@ _LONGEST_NAME = 60
 TELLS_NEWS = ("symmetry", "overview")  # pages on which findings stand anyway
 _AGAINST = " against what ran"
 _BY = {  # what placed the power, in a word
-    "wall clocks of both": "clock", "wall clocks, refined by signal": "clock", "powerboard marker": "marker",
-    "local time, zone found": "clock", "by signal": "signal", "set by hand": "hand", "pinned by hand": "hand",
-}  # fmt: skip
+    "wall clocks of both": "clock",
+    "wall clocks, refined by signal": "clock",
+    "powerboard marker": "marker",
+    "local time, zone found": "clock",
+    "by signal": "signal",
+    "set by hand": "hand",
+    "pinned by hand": "hand",
+}
 
 
 def head(session: Session) -> Head:
@@ -34,7 +41,9 @@ def head(session: Session) -> Head:
     if trace is None:
         return Head(name, "", "", () if session.complete else ("reading …",))
     took = units.duration(trace.span[1] - trace.span[0])
-    return Head(name, plain(trace.host, 30), took, _power(session) if session.complete else ("reading …",))
+    return Head(
+        name, plain(trace.host, 30), took, _power(session) if session.complete else ("reading …",)
+    )
 
 
 def _power(session: Session) -> tuple[str, ...]:
@@ -76,13 +85,17 @@ def why_empty(session: Session, name: str) -> str:
 
 
 def _news(session: Session, name: str) -> int:
-    """How much a page has to say that a person should know: what stands out, once it has been looked for."""
+    """How much a page has to say that a person should know: what stands out, once it has been
+    looked for.
+    """
     return len(_findings(session)) if name == "symmetry" else 0
 
 
 def news(session: Session) -> list[str]:
-    """What stands out most, in a sentence, and the key of the page that shows it; then in ever fewer words: figures that have no
-    room are left to that page, the last first. Nothing found: nothing."""
+    """What stands out most, in a sentence, and the key of the page that shows it; then in ever
+    fewer words: figures that have no room are left to that page, the last first. Nothing found:
+    nothing.
+    """
     found = _findings(session)
     if not found:
         return []
@@ -90,8 +103,13 @@ def news(session: Session) -> list[str]:
     what = plain(found[0].text.partition("; ")[0], 200).removesuffix(_AGAINST)
     count = f"{len(found):,} findings, the largest: " if len(found) > 1 else "Found: "
     parts = what.split(", ")
-    first = next((at for at, part in enumerate(parts) if ": " in part), 0)  # before it stands where it was found
-    return [f"{count}{', '.join(parts[:end])}. {key} tells more." for end in range(len(parts), first, -1)]
+    first = next(
+        (at for at, part in enumerate(parts) if ": " in part), 0
+    )  # before it stands where it was found
+    return [
+        f"{count}{', '.join(parts[:end])}. {key} tells more."
+        for end in range(len(parts), first, -1)
+    ]
 
 
 def _findings(session: Session) -> tuple[Finding, ...]:

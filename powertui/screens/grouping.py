@@ -1,7 +1,9 @@
-"""`b` in the list of runs: what a run belongs to. What was grouped by folder, host and time can be put together otherwise.
+"""`b` in the list of runs: what a run belongs to. What was grouped by folder, host and time can be
+put together otherwise.
 
-First what the training was put together from, and why; Space marks parts, Enter asks where they belong: to none, or to another
-training. It is kept in powertui's own state folder for the next start, and `u` takes the last change back.
+First what the training was put together from, and why; Space marks parts, Enter asks where they
+belong: to none, or to another training. It is kept in powertui's own state folder for the next
+start, and `u` takes the last change back.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from powertui.data.logdir.moves import Move
 from powertui.plain import plain
 from powertui.screens.base import Dialog
 from powertui.screens.choosing import ChoosingDialog
-from powertui.view import grouped
+from powertui.view import training_groups
 from powertui.widgets import background
 from powertui.widgets.lists import Choices
 
@@ -37,7 +39,9 @@ _NOT_KEPT = "This lasts only until the folder is scanned again: {} cannot be wri
 
 
 class PartsDialog(Dialog):
-    """What one training was put together from; answers with the parts that are to go elsewhere, or None."""
+    """What one training was put together from; answers with the parts that are to go elsewhere, or
+    None.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "take", show=False)]
 
@@ -45,16 +49,30 @@ class PartsDialog(Dialog):
         super().__init__()
         self._entry, self._parts = entry, by_hand.parts(entry)
         self._marked: set[int] = set()
-        self._first = next((number for number, part in enumerate(self._parts) if set(part.paths) & set(at)), 0)
+        self._first = next(
+            (number for number, part in enumerate(self._parts) if set(part.paths) & set(at)), 0
+        )
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
             yield Static(
-                Text(f"{plain(self._entry.name, 200)} is put together from", no_wrap=True, overflow="ellipsis"), id="markers-title"
+                Text(
+                    f"{plain(self._entry.name, 200)} is put together from",
+                    no_wrap=True,
+                    overflow="ellipsis",
+                ),
+                id="markers-title",
             )
-            yield Choices(*(Option(self._line(number)) for number in range(len(self._parts))), markup=False, compact=True)
+            yield Choices(
+                *(Option(self._line(number)) for number in range(len(self._parts))),
+                markup=False,
+                compact=True,
+            )
             yield Static(
-                Text(f"{grouped.why(self._entry)}\nSpace marks, Enter says where it belongs, Esc leaves everything as it is."),
+                Text(
+                    f"{training_groups.why(self._entry)}\nSpace marks, Enter says where it belongs, "
+                    "Esc leaves everything as it is."
+                ),
                 id="markers-note",
             )
 
@@ -66,7 +84,9 @@ class PartsDialog(Dialog):
     def _line(self, number: int) -> Text:
         part = self._parts[number]
         return Text(
-            f"{'x' if number in self._marked else '-'} {part.kind:<9}  {plain(part.name, 200)}", no_wrap=True, overflow="ellipsis"
+            f"{'x' if number in self._marked else '-'} {part.kind:<9}  {plain(part.name, 200)}",
+            no_wrap=True,
+            overflow="ellipsis",
         )
 
     def action_take(self) -> None:
@@ -81,7 +101,9 @@ class PartsDialog(Dialog):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter, or a click: those that are marked, else the one under the cursor."""
         event.stop()
-        self.answer([self._parts[number] for number in sorted(self._marked or {event.option_index})])
+        self.answer(
+            [self._parts[number] for number in sorted(self._marked or {event.option_index})]
+        )
 
 
 class BelongsDialog(ChoosingDialog):
@@ -94,16 +116,26 @@ class BelongsDialog(ChoosingDialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
-            yield Static(Text(f"Where does {self._what} belong?", no_wrap=True, overflow="ellipsis"), id="markers-title")
+            yield Static(
+                Text(f"Where does {self._what} belong?", no_wrap=True, overflow="ellipsis"),
+                id="markers-title",
+            )
             yield Input(placeholder="any words of a training's name", compact=True)
             yield Choices(markup=False, compact=True)
-            yield Static("Enter moves it there, Esc leaves everything as it is.", id="markers-note", markup=False)
+            yield Static(
+                "Enter moves it there, Esc leaves everything as it is.",
+                id="markers-note",
+                markup=False,
+            )
 
     def fill(self, text: str) -> None:
         words = text.lower().split()
         fits = [one for one in self._others if all(word in one.name.lower() for word in words)]
         alone = [_ALONE] if self._alone and not words else []
-        options = [Option(Text(line, no_wrap=True, overflow="ellipsis")) for line in alone + grouped.lines(fits)]
+        options = [
+            Option(Text(line, no_wrap=True, overflow="ellipsis"))
+            for line in alone + training_groups.lines(fits)
+        ]
         self._shown = list(zip(options, [*([""] if alone else []), *fits], strict=True))
         listed = self.query_one(Choices)
         listed.clear_options()
@@ -117,14 +149,21 @@ class BelongsDialog(ChoosingDialog):
 
 
 class Regrouping:
-    """The key's work, in threads, one change after the other. Folders may be looked through anew meanwhile."""
+    """The key's work, in threads, one change after the other.
+
+    Folders may be looked through anew meanwhile.
+    """
 
     def __init__(self, page: OpenScreen) -> None:
         self._page = page
-        self._changes: deque[Callable[[], None]] = deque()  # the first is being made, the others wait for what it leaves
+        self._changes: deque[Callable[[], None]] = (
+            deque()
+        )  # the first is being made, the others wait for what it leaves
 
     def begin(self, run: RunEntry, marked: Sequence[RunEntry]) -> None:
-        """Ask where the marked runs belong, else what of the training around this run does not belong there."""
+        """Ask where the marked runs belong, else what of the training around this run does not
+        belong there.
+        """
         folder = self._page.session.logdir
         if folder is None or not folder.complete:
             self._page.say("The folders are still being searched.")
@@ -139,12 +178,19 @@ class Regrouping:
     def _ask(self, all_: Sequence[TrainingEntry], chosen: Sequence[RunEntry], marked: bool) -> None:
         around = [one for one in all_ if any(grouped_with(one, mine) for mine in chosen)]
         if not around:
-            self._page.say("It belongs to no training: it holds no profile, no scalars and no power.")
+            self._page.say(
+                "It belongs to no training: it holds no profile, no scalars and no power."
+            )
             return
         keys = {by_hand.key_of(mine) for mine in chosen}
         parts = [part for one in around for part in by_hand.parts(one)]
         if marked:
-            self._where(all_, around, [part for part in parts if part.kind == "session" and keys & set(part.paths)] or parts)
+            self._where(
+                all_,
+                around,
+                [part for part in parts if part.kind == "session" and keys & set(part.paths)]
+                or parts,
+            )
         elif len(parts) == 1:
             self._where(all_, around, parts)
         else:
@@ -155,10 +201,12 @@ class Regrouping:
 
             self._page.shell.ask(PartsDialog(around[0], keys), answered)
 
-    def _where(self, all_: Sequence[TrainingEntry], around: Sequence[TrainingEntry], parts: Sequence[Part]) -> None:
+    def _where(
+        self, all_: Sequence[TrainingEntry], around: Sequence[TrainingEntry], parts: Sequence[Part]
+    ) -> None:
         """Ask where some parts belong."""
         everything = len(around) == 1 and len(parts) == len(by_hand.parts(around[0]))
-        others = grouped.others(around if len(around) == 1 else (), all_)
+        others = training_groups.others(around if len(around) == 1 else (), all_)
         if not others and everything:
             self._page.say(_NOTHING_ELSE)
             return
@@ -169,7 +217,10 @@ class Regrouping:
             to = target if isinstance(target, TrainingEntry) else None
             move = by_hand.move(parts, around, to)
             whose = f"to {plain(to.name, 80)}" if to is not None else "to no other training"
-            said = f"{grouped.named(parts)} now {'belongs' if len(parts) == 1 else 'belong'} {whose}. u undoes it."
+            said = (
+                f"{training_groups.named(parts)} now {'belongs' if len(parts) == 1 else 'belong'} "
+                f"{whose}. u undoes it."
+            )
             self._then(
                 lambda: self._lay(
                     lambda known: known if known[-1:] == (move,) else (*known, move),
@@ -178,10 +229,15 @@ class Regrouping:
                 )
             )
 
-        self._page.shell.ask(BelongsDialog(grouped.named(parts), others, alone=not everything), answered)
+        self._page.shell.ask(
+            BelongsDialog(training_groups.named(parts), others, alone=not everything), answered
+        )
 
     def undo(self) -> bool:
-        """Take the last change back, also one that is still being made. False where nothing was changed by hand."""
+        """Take the last change back, also one that is still being made.
+
+        False where nothing was changed by hand.
+        """
         folder = self._page.session.logdir
         if folder is None or not (folder.moves or self._changes):
             return False
@@ -196,12 +252,15 @@ class Regrouping:
             return
         last = folder.moves[-1]
         self._lay(
-            lambda known: known[:-1] if known[-1:] == (last,) else known, lambda: moves.take_back(last),
+            lambda known: known[:-1] if known[-1:] == (last,) else known,
+            lambda: moves.take_back(last),
             "The last change of the grouping is undone.",
-        )  # fmt: skip
+        )
 
     def _then(self, change: Callable[[], None]) -> None:
-        """Make a change after those that are asked for already: each begins with what the one before left."""
+        """Make a change after those that are asked for already: each begins with what the one
+        before left.
+        """
         self._changes.append(change)
         if len(self._changes) == 1:
             change()
@@ -211,7 +270,12 @@ class Regrouping:
         if self._changes:
             self._changes[0]()
 
-    def _lay(self, change: Callable[[tuple[Move, ...]], tuple[Move, ...]], keep: Callable[[], bool], said: str) -> None:
+    def _lay(
+        self,
+        change: Callable[[tuple[Move, ...]], tuple[Move, ...]],
+        keep: Callable[[], bool],
+        said: str,
+    ) -> None:
         page = self._page
         folder = page.session.logdir
         if folder is None:
@@ -230,7 +294,9 @@ class Regrouping:
                 self._lay(change, lambda: kept, said)
                 return
             page.regrouped(now)
-            page.say(said if kept else f"{said} {_NOT_KEPT.format(moves.place().parent)}", warn=not kept)
+            page.say(
+                said if kept else f"{said} {_NOT_KEPT.format(moves.place().parent)}", warn=not kept
+            )
             self._made()
 
         background.begin(page, "lay", work, done)

@@ -1,6 +1,8 @@
-"""A training that goes on: its scalars and power logs grow, sessions appear. The page that shows it is the same, its axis grows.
+"""A training that goes on: its scalars and power logs grow, sessions appear. The page that shows it
+is the same, its axis grows.
 
-Nothing is followed in place: what has grown is read anew, and only as often as that takes a small part of the time.
+Nothing is followed in place: what has grown is read anew, and only as often as that takes a small
+part of the time.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Grown:
 
 
 class Growing:
-    """Looks at one training, in a thread; each time that is asked says what it has become, or None."""
+    """Looks at one training, in a thread; each time that is asked says what it has become,
+    or None.
+    """
 
     def __init__(self, training: Training, folder: str) -> None:
         self.training = training
@@ -43,13 +47,20 @@ class Growing:
         self._sizes = _known(training)
         self._not_before = 0.0
 
-    def look(self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning) -> Grown | None:
+    def look(
+        self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning
+    ) -> Grown | None:
         """What it is now, where it has grown."""
         began = time.monotonic()
         sizes = _sizes(self.training)
-        grown = any(was is not None and now is not None and now != was for now, was in zip(sizes, self._sizes, strict=True))
+        grown = any(
+            was is not None and now is not None and now != was
+            for now, was in zip(sizes, self._sizes, strict=True)
+        )
         if not grown or began < self._not_before or sum(size or 0 for size in sizes) > _MOST:
-            self._sizes = tuple(now if was is None else was for now, was in zip(sizes, self._sizes, strict=True))
+            self._sizes = tuple(
+                now if was is None else was for now, was in zip(sizes, self._sizes, strict=True)
+            )
             return None
         self._sizes = sizes
         try:
@@ -59,10 +70,17 @@ class Growing:
         self._not_before = time.monotonic() + _REST * (time.monotonic() - began)
         return found
 
-    def _again(self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning) -> Grown | None:
+    def _again(
+        self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning
+    ) -> Grown | None:
         folder = logdir.scan(self._folder)
         entry = next(
-            (one for one in folder.trainings if (one.path, one.name) == (self.training.entry.path, self.training.entry.name)), None
+            (
+                one
+                for one in folder.trainings
+                if (one.path, one.name) == (self.training.entry.path, self.training.entry.name)
+            ),
+            None,
         )
         if entry is None:
             return None
@@ -73,17 +91,24 @@ class Growing:
         scalars = tuple(series for log in fresh.logs.events for series in log.scalars)
         run = replace(opened.run, power=fresh.logs.power, scalars=scalars)
         own = opened.entry
-        same = next((one for one in entry.sessions if (one.path, one.name) == (own.path, own.name)), own)
+        same = next(
+            (one for one in entry.sessions if (one.path, one.name) == (own.path, own.name)), own
+        )
         again = Opened(same, opened.options, run, around=fresh)
         drawn = replace(model.within(None), run=run) if len(model.tracks) else None
         self.training, self._sizes = fresh, _sizes(fresh)
         return Grown(again, whole(again, index, drawn, aligning), folder)
 
 
-def of(opened: Opened | None, folder: Logdir | None) -> Growing | None:
+def growing_training(opened: Opened | None, folder: Logdir | None) -> Growing | None:
     """What looks at the training of a run; None where there is nothing that could grow."""
     training = training_of(opened) if opened is not None else None
-    if training is None or folder is None or folder.path == "-" or not (training.entry.tfevents or training.entry.power):
+    if (
+        training is None
+        or folder is None
+        or folder.path == "-"
+        or not (training.entry.tfevents or training.entry.power)
+    ):
         return None
     return Growing(training, folder.path)
 
@@ -92,14 +117,22 @@ def _known(training: Training) -> tuple[int | None, ...]:
     """The sizes with which its files were found; None where nobody looked."""
     entry = training.entry
     named = len(training.options.power)
-    return (*(file.size for file in entry.tfevents), *(file.size for file in entry.power), *(None for _ in range(named)))
+    return (
+        *(file.size for file in entry.tfevents),
+        *(file.size for file in entry.power),
+        *(None for _ in range(named)),
+    )
 
 
 def _sizes(training: Training) -> tuple[int | None, ...]:
     """Their sizes now; None for what is not there."""
     out: list[int | None] = []
     entry = training.entry
-    for path in (*(file.path for file in entry.tfevents), *(file.path for file in entry.power), *training.options.power):
+    for path in (
+        *(file.path for file in entry.tfevents),
+        *(file.path for file in entry.power),
+        *training.options.power,
+    ):
         try:
             out.append(Path(path).stat().st_size)
         except OSError:

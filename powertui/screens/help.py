@@ -1,4 +1,6 @@
-"""The keys and words of the page that asked for help; behind Tab the keys of the other pages, terminal and connection."""
+"""The keys and words of the page that asked for help; behind Tab the keys of the other pages,
+terminal and connection.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.keymap import Action
 from powertui.terminal.pacing import PaintGate
 from powertui.terminal.theme import Theme
-from powertui.view import cut, glossary
+from powertui.view import glossary, truncation
 
 _MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
 _NARROWEST = 36  # cells of one column of keys
@@ -44,7 +46,9 @@ def _entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
     """Groups of lines, each with its heading, in the order of the keymap."""
     groups: dict[str, list[HelpLine]] = {}
     for action in actions:
-        groups.setdefault(action.group, [HelpLine(action.group)]).append(HelpLine(action.keys_shown, action.title, action.help))
+        groups.setdefault(action.group, [HelpLine(action.group)]).append(
+            HelpLine(action.keys_shown, action.title, action.help)
+        )
     return list(groups.values())
 
 
@@ -55,9 +59,17 @@ def of_page(name: str) -> list[list[HelpLine]]:
     own = [action for action in keymap.ACTIONS if held & set(action.screens)]
     pages = [
         HelpLine("Pages"),
-        *(HelpLine(entry.key, entry.title) for entry in sorted(SCREENS, key=lambda one: one.key) if entry.key),
+        *(
+            HelpLine(entry.key, entry.title)
+            for entry in sorted(SCREENS, key=lambda one: one.key)
+            if entry.key
+        ),
     ]
-    return [*_entries(own), pages, *_entries(action for action in keymap.ACTIONS if "*" in action.screens)]
+    return [
+        *_entries(own),
+        pages,
+        *_entries(action for action in keymap.ACTIONS if "*" in action.screens),
+    ]
 
 
 def _of_others(name: str) -> list[list[HelpLine]]:
@@ -66,18 +78,29 @@ def _of_others(name: str) -> list[list[HelpLine]]:
     return [group for group in _entries(keymap.ACTIONS) if group[0].keys not in own]
 
 
-def _columns(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int) -> tuple[list[list[HelpLine]], int]:
-    """The groups in columns: as few as fit into the height, as many as the width has room for. Then the cells of each."""
+def _columns(
+    groups: Sequence[Sequence[HelpLine]], cells: int, rows: int
+) -> tuple[list[list[HelpLine]], int]:
+    """The groups in columns: as few as fit into the height, as many as the width has room for.
+
+    Then the cells of each.
+    """
     lines = sum(len(group) + 1 for group in groups)
     most = max(1, min(len(groups), (cells + _BETWEEN) // (_NARROWEST + _BETWEEN)))
     roomy = max(1, min(most, (cells + _BETWEEN) // (_ENOUGH + _BETWEEN)))
-    count = next((n for n in range(roomy, most + 1) if max(map(len, _spread(groups, n, lines))) <= rows), most)
+    count = next(
+        (n for n in range(roomy, most + 1) if max(map(len, _spread(groups, n, lines))) <= rows),
+        most,
+    )
     out = _spread(groups, count, lines)
     return out, (cells + _BETWEEN) // len(out) - _BETWEEN
 
 
 def _spread(groups: Sequence[Sequence[HelpLine]], count: int, lines: int) -> list[list[HelpLine]]:
-    """Into so many columns of about the same height. A group that is longer than a column goes on in the next."""
+    """Into so many columns of about the same height.
+
+    A group that is longer than a column goes on in the next.
+    """
     height = -(-lines // count)
     out: list[list[HelpLine]] = [[]]
     for group in groups:
@@ -108,16 +131,16 @@ def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Th
 
 def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
     if not entry.title:
-        text.append(cut.end(entry.keys, cells), look.style("title"))
+        text.append(truncation.end(entry.keys, cells), look.style("title"))
         return min(cells, width(entry.keys))
-    keys = cut.end(entry.keys, 12)
+    keys = truncation.end(entry.keys, 12)
     text.append(keys, look.style("key"))
     text.append(" " * (14 - width(keys)))
-    title = cut.end(entry.title, cells - 14)
+    title = truncation.end(entry.title, cells - 14)
     text.append(title)
     used = 14 + width(title)
     if entry.more and (used + 2 + width(entry.more) <= cells or cells >= _ENOUGH):
-        more = cut.end(entry.more, cells - used - 2)
+        more = truncation.end(entry.more, cells - used - 2)
         text.append(f"  {more}", look.style("dim"))
         used += 2 + width(more)
     return used
@@ -128,7 +151,10 @@ def _link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, 
     rows = [
         (
             "terminal",
-            f"TERM={capabilities.term}, {_colors(capabilities.color)}, {capabilities.glyphs} glyphs, {capabilities.encoding}",
+            (
+                f"TERM={capabilities.term}, {_colors(capabilities.color)}, {capabilities.glyphs} "
+                f"glyphs, {capabilities.encoding}"
+            ),
         ),
         ("mouse", _MOUSE if capabilities.mouse else "left to the terminal"),
         ("link", gate.describe()),
@@ -178,7 +204,10 @@ class HelpScreen(BaseScreen):
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Tab alone: all else is on the page."""
-        yield "pane-next", "keys of this page" if self._others else "other pages, terminal, connection"
+        yield (
+            "pane-next",
+            "keys of this page" if self._others else "other pages, terminal, connection",
+        )
 
     def next_pane(self, by: int) -> None:
         """Tab: this page's keys, or the others."""
@@ -199,7 +228,9 @@ class HelpScreen(BaseScreen):
             facts.add_column()
             for label, text in _link_lines(shell.capabilities, shell.gate):
                 facts.add_row(Text(label, look.style("key")), Text(text))
-            whole.add_row(Text(f"powertui {__version__}: this terminal and connection", look.style("title")))
+            whole.add_row(
+                Text(f"powertui {__version__}: this terminal and connection", look.style("title"))
+            )
             whole.add_row(facts)
             whole.add_row("")
         groups = _of_others(name) if self._others else of_page(name)

@@ -1,7 +1,8 @@
-"""The live screen: what is drawn now, its history, how well the sensor answers, and the run that trains meanwhile.
+"""The live screen: what is drawn now, its history, how well the sensor answers, and the run that
+trains meanwhile.
 
-The screen only looks. Readings come from a feed, which samples and writes elsewhere; this page takes what has come
-a few times a second and draws the rows that changed.
+The screen only looks. Readings come from a feed, which samples and writes elsewhere; this page
+takes what has come a few times a second and draws the rows that changed.
 """
 
 from __future__ import annotations
@@ -118,12 +119,21 @@ class LiveScreen(BaseScreen):
         if feed.over and not self._over:
             self._over = True
             if feed.file is not None:
-                self.say("Sampling has stopped because the recorder ended. What it had written is in the file.", warn=True)
+                self.say(
+                    (
+                        "Sampling has stopped because the recorder ended. What it had written is "
+                        "in the file."
+                    ),
+                    warn=True,
+                )
         if self.is_current:
             self.draw()
 
     def _add_sum(self, feed: Feed) -> None:
-        """Keep the sum over all rows as a channel of its own. A sum that is short of a row is a gap."""
+        """Keep the sum over all rows as a channel of its own.
+
+        A sum that is short of a row is a gap.
+        """
         if len(feed.board) < 2:
             return
         total = feed.board.total()
@@ -133,7 +143,8 @@ class LiveScreen(BaseScreen):
             self._sum = History(_SUM, host="sum", scope=Scope.UNKNOWN)
         last = self._sum.last_ns
         newest = max(feed.board.histories[key].last_ns for key in total.keys)
-        # Rows arrive one after another within a tick: one sum an interval, made of the newest of each.
+        # Rows arrive one after another within a tick: one sum an interval, made of the newest of
+        # each.
         if newest - last >= int(feed.interval_s * NS * 0.75):
             self._sum.append(newest, None if total.missing else total.watts)
 
@@ -141,7 +152,9 @@ class LiveScreen(BaseScreen):
         """Rows of the table: what stands out first, then by host and channel."""
         outliers = feed.board.outliers()
         names = rows.names_of(feed.board.histories)
-        return sorted(names, key=lambda key: (-abs(outliers.get(key, 0.0)), rows.natural(names[key])))
+        return sorted(
+            names, key=lambda key: (-abs(outliers.get(key, 0.0)), rows.natural(names[key]))
+        )
 
     def draw(self) -> None:
         """Lay the page out and fill it."""
@@ -151,7 +164,10 @@ class LiveScreen(BaseScreen):
         head = self.query_one("#head", LivePane)
         if feed is None:
             head.show(
-                [[("Nothing is being sampled. ", "title")], [("Watch a server's power with: powertui live --host BMC", "text")]]
+                [
+                    [("Nothing is being sampled. ", "title")],
+                    [("Watch a server's power with: powertui live --host BMC", "text")],
+                ]
             )
             return
         columns, height = self.size.width, self.size.height - 2  # the top line, and the bottom line
@@ -160,17 +176,29 @@ class LiveScreen(BaseScreen):
         head.show([rows.head(feed, columns)])
         keys = self.order(feed)
         if not keys:
-            self.query_one("#summary", LivePane).show([[], [("  waiting for the first reading …", "dim")], []])
-            self.query_one("#table", LivePane).show(rows.waiting(feed.away, max(1, height - 2 * _LOG_ROWS), columns))
+            self.query_one("#summary", LivePane).show(
+                [[], [("  waiting for the first reading …", "dim")], []]
+            )
+            self.query_one("#table", LivePane).show(
+                rows.waiting(feed.away, max(1, height - 2 * _LOG_ROWS), columns)
+            )
             self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, _LOG_ROWS))
             return
         if not self._zoomed and self.view.follows:
-            self.view = rows.LiveSpan(rows.fitting((now - self._first_ns(feed)) / NS, longest=_GROW_S))
+            self.view = rows.LiveSpan(
+                rows.fitting((now - self._first_ns(feed)) / NS, longest=_GROW_S)
+            )
         history, total = self.shown(feed, keys)
         space = self._space(height, len(keys), len(feed.away))
         first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
-        self.query_one("#summary", LivePane).show(rows.summary(feed, history, total, (first, last), columns, glyphs))
-        ends = [(m.end_ns, f"{m.name} ends") for m in feed.marks if m.end_ns is not None and m.end_ns <= now]
+        self.query_one("#summary", LivePane).show(
+            rows.summary(feed, history, total, (first, last), columns, glyphs)
+        )
+        ends = [
+            (m.end_ns, f"{m.name} ends")
+            for m in feed.marks
+            if m.end_ns is not None and m.end_ns <= now
+        ]
         marks = [
             *((m.start_ns, m.name) for m in feed.marks),
             *ends,
@@ -178,15 +206,29 @@ class LiveScreen(BaseScreen):
         ]
         hold = int(max(feed.interval_s * 3, 1.0) * NS)
         chart = self.query_one("#chart", LivePane)
-        chart.show(rows.chart(history, self.view, now, hold, (columns, chart.size.height or space["chart"]), glyphs, marks))
+        chart.show(
+            rows.chart(
+                history,
+                self.view,
+                now,
+                hold,
+                (columns, chart.size.height or space["chart"]),
+                glyphs,
+                marks,
+            )
+        )
         table = self.query_one("#table", LivePane)
         lines: list[rows.RoleLine] = []
         if len(keys) > 1:
             shown = self._scrolled(keys, space["table"] - 1)
-            lines += rows.table(feed, shown, self.selected, feed.board.outliers(), self.view, columns, glyphs)
+            lines += rows.table(
+                feed, shown, self.selected, feed.board.outliers(), self.view, columns, glyphs
+            )
         table.show(lines + rows.waiting(feed.away, space["waiting"], columns))
         watching = self._watch is not None
-        self.query_one("#run", LivePane).show(rows.run_rows(self.epochs, space["run"]) if watching and space["run"] else [])
+        self.query_one("#run", LivePane).show(
+            rows.run_rows(self.epochs, space["run"]) if watching and space["run"] else []
+        )
         self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, space["log"]))
 
     def shown(self, feed: Feed, keys: list[ChannelKey]) -> tuple[History, Total | None]:
@@ -205,7 +247,13 @@ class LiveScreen(BaseScreen):
         waiting = min(waiting, max(1, left // 4))
         left -= waiting
         table = 0 if channels < 2 else min(channels + 1, max(3, left // 2))
-        return {"log": log, "run": run, "table": table, "waiting": waiting, "chart": max(4, left - table)}
+        return {
+            "log": log,
+            "run": run,
+            "table": table,
+            "waiting": waiting,
+            "chart": max(4, left - table),
+        }
 
     def _scrolled(self, keys: list[ChannelKey], room: int) -> list[ChannelKey]:
         """The part of the table around the selected row."""
@@ -244,19 +292,30 @@ class LiveScreen(BaseScreen):
             energy = None
             if feed is not None and epoch.begin_ns is not None:
                 energy = feed.board.energy(epoch.begin_ns, epoch.end_ns)
-            self.epochs = [pair for pair in self.epochs if pair[0].number != epoch.number] + [(epoch, energy)]
+            self.epochs = [pair for pair in self.epochs if pair[0].number != epoch.number] + [
+                (epoch, energy)
+            ]
         self.epochs.sort(key=lambda pair: pair[0].number)
         for entry in message.news.profiles:
             self.profile = entry
             self.note(f"new profile: {entry.name}")
-            self.say(f"New profile: {plain(entry.name)}. Press Enter to open it with this power beside it.")
+            self.say(
+                f"New profile: {plain(entry.name)}. Press Enter to open it with this power "
+                "beside it."
+            )
         if self.is_current:
             self.draw()
 
     def leaving(self) -> bool:
         """Whether the program may end now. Asks once when nothing would remain of what was seen."""
         feed = self.feed
-        if feed is None or feed.file is not None or feed.over or self._asked_to_leave or not self._samples(feed):
+        if (
+            feed is None
+            or feed.file is not None
+            or feed.over
+            or self._asked_to_leave
+            or not self._samples(feed)
+        ):
             return True
         self._asked_to_leave = True
         self.say("Nothing here is being recorded. Press q again to quit anyway.", warn=True)
@@ -264,7 +323,9 @@ class LiveScreen(BaseScreen):
 
     @staticmethod
     def _samples(feed: Feed) -> bool:
-        """Whether readings are being made that a file could have kept (a replay has its file already)."""
+        """Whether readings are being made that a file could have kept (a replay has its file
+        already).
+        """
         return bool(getattr(feed, "recorder", None))
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
@@ -291,7 +352,11 @@ class LiveScreen(BaseScreen):
         if self.feed is not None:
             follows = self.view.follows
             self._look(rows.LiveSpan(self.view.span_s, self.feed.now_ns() if follows else None))
-            self.say("The chart is paused; sampling goes on. Press Space to follow again." if follows else "")
+            self.say(
+                "The chart is paused; sampling goes on. Press Space to follow again."
+                if follows
+                else ""
+            )
 
     def action_live_now(self) -> None:
         self._look(rows.LiveSpan(self.view.span_s, None))
@@ -300,14 +365,19 @@ class LiveScreen(BaseScreen):
         """Everything since the first reading."""
         if self.feed is not None:
             self._zoomed = True
-            self._look(rows.LiveSpan(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS)))
+            self._look(
+                rows.LiveSpan(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS))
+            )
 
     def select(self, by: int) -> None:
         """So many channels down."""
         feed = self.feed
         if feed is None or len(feed.board) < 2:
             return
-        choices: list[ChannelKey | None] = [*([None] if self._sum is not None else []), *self.order(feed)]
+        choices: list[ChannelKey | None] = [
+            *([None] if self._sum is not None else []),
+            *self.order(feed),
+        ]
         at = choices.index(self.selected) if self.selected in choices else 0
         self.selected = choices[max(0, min(len(choices) - 1, at + by))]
         self.draw()
@@ -326,6 +396,10 @@ class LiveScreen(BaseScreen):
     def action_live_open(self) -> None:
         """Open the profile that appeared, with the power recorded so far."""
         if self.profile is None:
-            self.say("No profile has appeared yet." if self._watch else "Start with --logdir DIR to see profiles as they appear.")
+            self.say(
+                "No profile has appeared yet."
+                if self._watch
+                else "Start with --logdir DIR to see profiles as they appear."
+            )
             return
         self.shell.runs.open(self.profile)

@@ -1,4 +1,6 @@
-"""Reading a run in a thread while the screens stay alive: progress, first parts, cancel, failure."""
+"""Reading a run in a thread while the screens stay alive: progress, first parts, cancel,
+failure.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,22 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.opened import Opened, Profile
 from powertui.errors import Cancelled, PowertuiError
-from powertui.view import around
+from powertui.view import surroundings
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
-    from powertui.data.training.seen import Seen
     from powertui.data.training.training import Training
-    from powertui.view.around import Around
+    from powertui.data.training.training_on_axis import Seen
+    from powertui.view.surroundings import Around
 
 _TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
 _PREPARED = 6  # strips that are drawn unless a person chooses
 _TELLING = 20  # readings in a profile from which it can tell what stands out in it
 _MANY = 1 << 20  # readings: what looking at all of them took is worth handing back
-_SOON_S = 0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
+_SOON_S = (
+    0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
+)
 _PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
 
 
@@ -86,7 +90,11 @@ class LoadedPart:
 
 
 class Loader:
-    """One reading. The callbacks are called in the reading thread: hand over to the screen's own with `call_from_thread`."""
+    """One reading.
+
+    The callbacks are called in the reading thread: hand over to the screen's own with
+    `call_from_thread`.
+    """
 
     def __init__(
         self,
@@ -104,7 +112,9 @@ class Loader:
         whole_first: bool = True,
     ) -> None:
         self.entry = entry
-        self.again = bool(look_in)  # it was read before: what is shown stays until the whole run is there
+        self.again = bool(
+            look_in
+        )  # it was read before: what is shown stays until the whole run is there
         self._look_in = look_in
         self._options = options
         self._on_progress, self._on_part, self._on_failed = on_progress, on_part, on_failed
@@ -160,10 +170,17 @@ class Loader:
             training = self._training()
             beside = training.beside if training is not None else None
             parts = not self.again and not self._island
-            if parts and self._whole_first and training is not None and len(training.entry.sessions) != 1:
+            if (
+                parts
+                and self._whole_first
+                and training is not None
+                and len(training.entry.sessions) != 1
+            ):
                 self._on_part(_first(training, self.entry))
                 parts = False
-            for run in stream_run(self.entry, options=self._options, progress=self._progress, beside=beside):
+            for run in stream_run(
+                self.entry, options=self._options, progress=self._progress, beside=beside
+            ):
                 latest = run
                 now = time.monotonic()
                 worth = now - self._parted >= _PART_EVERY_S and self._pace.left_s(now) > _SOON_S
@@ -176,13 +193,19 @@ class Loader:
             pass
         except Exception as error:
             if not isinstance(error, PowertuiError):
-                error.add_note(f"while reading {self.entry.path}") if hasattr(error, "add_note") else None
+                error.add_note(f"while reading {self.entry.path}") if hasattr(
+                    error, "add_note"
+                ) else None
             self._on_failed(error)
 
     def _give(self, run: Run, opened: Opened | None) -> None:
         """A part of the run; the whole of it where it was opened."""
         index = min(self._index, max(0, len(run.traces) - 1))
-        model = TimelineModel.of(run, index, progress=self._stop_if_cancelled) if run.traces else None
+        model = (
+            TimelineModel.from_run(run, index, progress=self._stop_if_cancelled)
+            if run.traces
+            else None
+        )
         if opened is None:
             part = LoadedPart(run, model)
         else:
@@ -201,11 +224,20 @@ class Loader:
 def _first(training: Training, entry: RunEntry) -> LoadedPart:
     """The axis of a training, by what names and heads tell: nothing of it was read."""
     nothing = Run(entry.name, entry.path, (), (), ())
-    return LoadedPart(nothing, TimelineModel.without_profile(nothing, around.early(training)), training=training)
+    return LoadedPart(
+        nothing,
+        TimelineModel.without_profile(nothing, surroundings.early(training)),
+        training=training,
+    )
 
 
-def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning) -> LoadedPart:
-    """A run that was read, with its power and its training. Takes as long as placing the power does: for a thread."""
+def whole(
+    opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning
+) -> LoadedPart:
+    """A run that was read, with its power and its training.
+
+    Takes as long as placing the power does: for a thread.
+    """
     run = opened.run
     training = training_of(opened)
     seen: Seen | None = None
@@ -213,29 +245,37 @@ def whole(opened: Opened, index: int, model: TimelineModel | None, aligning: Ali
     if model is not None and run.power and index < len(run.traces):
         from powertui.data.energy import account
 
-        found = account.of(Profile(opened, index), aligning)
+        found = account.energy_account(Profile(opened, index), aligning)
     power = found.drawn if found is not None else ()
     if training is not None:
         seen = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
         power = power or seen.power
-        lies = around.of(seen)
+        lies = surroundings.training_surroundings(seen)
         for strip in lies.strips[:_PREPARED]:
             strip.make()  # in this thread, and not when it is drawn
         model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
     if model is not None:
-        model = replace(model, power_note=_not_placed(found) if found is not None and not power else "")
+        model = replace(
+            model, power_note=_not_placed(found) if found is not None and not power else ""
+        )
     return LoadedPart(run, model, power, complete=True, account=found, training=training, seen=seen)
 
 
 def _not_placed(found: Account) -> str:
-    """What to do where a log has no place on the profile: most have relative times. Those of another time are told of first."""
+    """What to do where a log has no place on the profile: most have relative times.
+
+    Those of another time are told of first.
+    """
     if found.elsewhere:
         return found.apart
     lost = [one.power.series.path for one in found.placed if one.power.status == "none"]
     if not lost:
         return ""
     name = Path(lost[0]).name
-    return f"{name} cannot be placed here: 4 shows why; p pins an edge to the cursor, or start with --offset"
+    return (
+        f"{name} cannot be placed here: 4 shows why; p pins an edge to the cursor, or start "
+        "with --offset"
+    )
 
 
 def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | None:
@@ -244,17 +284,28 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | No
 
     if part.seen is None or part.model is None:
         return None
-    tied = part.seen.profile is None or part.seen.wall  # else nothing of the training lies on this profile's axis
+    tied = (
+        part.seen.profile is None or part.seen.wall
+    )  # else nothing of the training lies on this profile's axis
     told = part.seen.whole if tied else None
     found = list(told.findings.findings) if told is not None else []
     lo, hi = part.model.profiled
     read = part.account.power if part.account is not None else None
     if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= _TELLING:
         own = account.findings(Profile(opened, part.model.index), aligning).findings
-        inside = {one for one in (*found, *own) if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2}
+        inside = {
+            one
+            for one in (*found, *own)
+            if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2
+        }
         # Each tells of what it knows best: the profile of what lies inside of it.
-        found = [*(one for one in found if one not in inside), *(one for one in own if one in inside)]
-    lies = around.of(part.seen, told.epochs() if told else (), told.phases() if told else (), found)
+        found = [
+            *(one for one in found if one not in inside),
+            *(one for one in own if one in inside),
+        ]
+    lies = surroundings.training_surroundings(
+        part.seen, told.epochs() if told else (), told.phases() if told else (), found
+    )
     if sum(len(one) for one in opened.run.power) > _MANY:
         packed.give_back()
     return lies

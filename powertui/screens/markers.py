@@ -1,4 +1,6 @@
-"""`M`: what could mark the steps, each with its score; Enter takes one, and the run is read again by it."""
+"""`M`: what could mark the steps, each with its score; Enter takes one, and the run is read again
+by it.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,14 @@ class MarkerDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
-            yield Static("What marks the steps. Enter uses a marker, Esc keeps the one in use", id="markers-title", markup=False)
-            yield Choices(*(Option(_line(one)) for one in self._steps.markers), markup=False, compact=True)
+            yield Static(
+                "What marks the steps. Enter uses a marker, Esc keeps the one in use",
+                id="markers-title",
+                markup=False,
+            )
+            yield Choices(
+                *(Option(_line(one)) for one in self._steps.markers), markup=False, compact=True
+            )
             yield Static("", id="markers-note", markup=False)
 
     def on_mount(self) -> None:

@@ -1,6 +1,8 @@
-"""Shifting and pinning power by hand: what the timeline's keys and the alignment page have in common.
+"""Shifting and pinning power by hand: what the timeline's keys and the alignment page have in
+common.
 
-The energy modules are imported by the key that needs them: the first picture does not wait for them.
+The energy modules are imported by the key that needs them: the first picture does not wait for
+them.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
     def work() -> None:
         from powertui.data.energy import account
 
-        shell.from_thread(done, account.of(Profile(opened, index), chosen).drawn)
+        shell.from_thread(done, account.energy_account(Profile(opened, index), chosen).drawn)
 
     def done(power: tuple[PowerOnTrace, ...]) -> None:
         if shell.placing is not request:
@@ -62,7 +64,10 @@ def shift(shell: Shell, by_s: float) -> str:
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(align.shifted(one, round(by_s * PS_PER_S)) for one in session.power)
     shell.tell()
-    return f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in total. {kept(session.aligning.pins)}"
+    return (
+        f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in total. "
+        f"{kept(session.aligning.pins)}"
+    )
 
 
 def refresh_s(session: Session) -> float:
@@ -77,16 +82,25 @@ def refresh_of(power: PowerOnTrace) -> float:
 
 
 def pin(shell: Shell, at_ps: int | None) -> None:
-    """Tie the steepest edge of power near a moment to that moment; asks before better evidence is given up for it."""
+    """Tie the steepest edge of power near a moment to that moment; asks before better evidence is
+    given up for it.
+    """
     page = shell.current()
     if page is None:
         return
     session = shell.session
     edge = None
     if at_ps is not None:
-        edge = next((found for one in session.power if (found := _nearest_edge(one, at_ps)) is not None), None)
+        edge = next(
+            (found for one in session.power if (found := _nearest_edge(one, at_ps)) is not None),
+            None,
+        )
     if at_ps is None or edge is None:
-        page.say("Put the timeline's cursor on the event first." if at_ps is None else "There is no power edge near the cursor.")
+        page.say(
+            "Put the timeline's cursor on the event first."
+            if at_ps is None
+            else "There is no power edge near the cursor."
+        )
         return
     log_s, trace_s = edge, at_ps / PS_PER_S
 
@@ -97,19 +111,30 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         now = session.aligning
         new = Pins(now.pins.pins, 0.0, now.pins.path).add(log_s, trace_s)
         use(shell, replace(now, offset_s=None, pins=new))
-        page.say(f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. {kept(new)}")
+        page.say(
+            f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. "
+            f"{kept(new)}"
+        )
 
     better = _better_than_a_pin(session)
     if better:
         from powertui.screens.asking import QuestionDialog
 
-        shell.ask(QuestionDialog(f"The power is aligned already {better}. A pin replaces that.", "pins the edge by hand"), do)
+        shell.ask(
+            QuestionDialog(
+                f"The power is aligned already {better}. A pin replaces that.",
+                "pins the edge by hand",
+            ),
+            do,
+        )
     else:
         do(True)
 
 
 def _better_than_a_pin(session: Session) -> str:
-    """How the power lies now, where that is worth more than an edge that a person saw; "" where it is not."""
+    """How the power lies now, where that is worth more than an edge that a person saw; "" where it
+    is not.
+    """
     now = session.aligning
     if not session.power or now.pins.pins or now.offset_s is not None:
         return ""  # it was placed by hand before
@@ -118,7 +143,11 @@ def _better_than_a_pin(session: Session) -> str:
     one = session.power[0]
     half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
     single = pins.fit(Pins().add(0.0, 0.0))
-    if one.status != "aligned" or single is None or (one.source == align.SIGNAL and half > single.half_s):
+    if (
+        one.status != "aligned"
+        or single is None
+        or (one.source == align.SIGNAL and half > single.half_s)
+    ):
         return ""
     return f"by {one.source.removeprefix('by ')}, within ±{half:.3g} s"
 
@@ -140,7 +169,9 @@ def undo(shell: Shell) -> str:
 
 
 def _nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
-    """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for the sensor's lag."""
+    """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for
+    the sensor's lag.
+    """
     sensor = power.series.sensor
     from powertui.data.energy import sensor as sensors
 

@@ -29,12 +29,13 @@ from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.grouping import Regrouping, grouped_with
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
-from powertui.view import grouped, nested
+from powertui.view import nested_rows, training_groups
 from powertui.widgets import background
 from powertui.widgets.folding import FoldingTable
 from powertui.widgets.table import TableView
 
-# Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules take longer than steps.
+# Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules
+# take longer than steps.
 _LOOK_INTO = 100_000_000
 _WEIGH = 30_000_000
 ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
@@ -66,8 +67,12 @@ class OpenScreen(BaseScreen):
         self._looker: threading.Thread | None = None
         self._listing: Timer | None = None
         self._changes: Changes | None = None
-        self._trainings: tuple[tuple[RunEntry, TrainingEntry], ...] = ()  # those with a row of their own
-        self._within: dict[str, str] = {}  # by the path of a session that of the row of its training
+        self._trainings: tuple[
+            tuple[RunEntry, TrainingEntry], ...
+        ] = ()  # those with a row of their own
+        self._within: dict[
+            str, str
+        ] = {}  # by the path of a session that of the row of its training
         self._asking = False
         self._grouped: Logdir | None = None
         self._grouped_of: Logdir | None = None  # the folder whose trainings were worked out
@@ -106,12 +111,21 @@ class OpenScreen(BaseScreen):
         folder = self.session.logdir
         if folder is None:
             return ()
-        known = {run.path for run in folder.runs if run.profiles or run.results or run.unread or run.problems}
-        return (*(run for run in folder.runs if run.path in known or not self._trainings), *(run for run, _ in self._trainings))
+        known = {
+            run.path
+            for run in folder.runs
+            if run.profiles or run.results or run.unread or run.problems
+        }
+        return (
+            *(run for run in folder.runs if run.path in known or not self._trainings),
+            *(run for run, _ in self._trainings),
+        )
 
     def _run(self, place: Place | None) -> RunEntry | None:
         """The run that lies there, if it is still listed."""
-        return next((run for run in self._runs if place is not None and run.path == place.run), None)
+        return next(
+            (run for run in self._runs if place is not None and run.path == place.run), None
+        )
 
     def _fact(self, run: RunEntry) -> KnownRun:
         """What is known of a run."""
@@ -136,14 +150,22 @@ class OpenScreen(BaseScreen):
 
     def awaits(self, action: str) -> str:
         folder = self.session.logdir
-        searching = background.is_under_way(self, "scan") and (folder is None or not folder.complete)
+        searching = background.is_under_way(self, "scan") and (
+            folder is None or not folder.complete
+        )
         if action in ("reload", "filter-runs", "submit"):
             return ""
         if searching and (action == "run-belongs" or not len(self.table.lines)):
             return "the list of runs"
-        if self.table.is_arranging or any(background.is_under_way(self, group) for group in ("regroup", "lay")):
+        if self.table.is_arranging or any(
+            background.is_under_way(self, group) for group in ("regroup", "lay")
+        ):
             return "the list of runs"
-        grouping = folder is not None and folder is self._grouped and background.is_under_way(self, "group")
+        grouping = (
+            folder is not None
+            and folder is self._grouped
+            and background.is_under_way(self, "group")
+        )
         return "the trainings" if action in _OF_TRAININGS and grouping else ""
 
     def _fill(self) -> None:
@@ -154,22 +176,30 @@ class OpenScreen(BaseScreen):
         count = f"{lone:,} run{'s' * (lone != 1)}"
         if inside:
             count += (
-                f", {sum(run.path in self._within for run in runs):,} of them in {len(inside):,} {plural('training', len(inside))}"
+                f", {sum(run.path in self._within for run in runs):,} of them in "
+                f"{len(inside):,} {plural('training', len(inside))}"
             )
         if folder is not None and not folder.complete:
             count = f"{count} so far; searching folders …"
         if folder is not None and folder.moves:
             count = f"{count}; grouping changed by hand"
-        self.query_one("#title", Static).update(Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True))
+        self.query_one("#title", Static).update(
+            Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True)
+        )
         self._show_rows()
         self._tell_problems()
 
     def _tell_problems(self) -> None:
-        """What is wrong with the folder; else why the run under the cursor belongs to what it belongs to."""
+        """What is wrong with the folder; else why the run under the cursor belongs to what it
+        belongs to.
+        """
         folder, runs = self.session.logdir, self._runs
         problems = [str(warn) for warn in folder.problems] if folder else []
         if folder and folder.unread:
-            problems.append(f"{len(folder.unread)} more files are in formats not supported yet. `powertui doctor` lists them.")
+            problems.append(
+                f"{len(folder.unread)} more files are in formats not supported yet. `powertui "
+                "doctor` lists them."
+            )
         if not runs and (folder is None or folder.complete):
             path = folder.path if folder else "."
             problems[:0] = [
@@ -180,12 +210,16 @@ class OpenScreen(BaseScreen):
         if not problems and folder is not None and folder is self._grouped_of and run is not None:
             around = next((one for one in folder.trainings if grouped_with(one, run)), None)
             if around is not None and (len(around.sessions) > 1 or around.tfevents or around.power):
-                problems = [f"{plain(around.name, 60)}: {grouped.held(around)}. {grouped.why(around)}"]
+                problems = [
+                    f"{plain(around.name, 60)}: {training_groups.held(around)}. {training_groups.why(around)}"
+                ]
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
 
     def _group(self) -> None:
-        """Which of them are one training: heads and ends of files are read for that, in a thread."""
+        """Which of them are one training: heads and ends of files are read for that, in a
+        thread.
+        """
         folder = self.session.logdir
         if folder is None or not folder.complete or folder is self._grouped:
             return
@@ -194,7 +228,9 @@ class OpenScreen(BaseScreen):
         def grouped(found: tuple[tuple[RunEntry, TrainingEntry], ...]) -> None:
             if self.is_mounted and self.session.logdir is folder:
                 self._trainings, self._grouped_of = found, folder
-                self._within = {session.path: run.path for run, one in found for session in one.sessions}
+                self._within = {
+                    session.path: run.path for run, one in found for session in one.sessions
+                }
                 for run, one in found:
                     self._known[run.path] = listing.of_training(run, one)
                 if found:
@@ -212,24 +248,44 @@ class OpenScreen(BaseScreen):
         unread = sum(run.path not in self._known and _small(run) for run in runs[:ALL])
         summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
         if unread and len(self._runs) > 1:
-            left = f"{unread} still to be read" if len(runs) <= ALL else "each is read when it comes into sight"
+            left = (
+                f"{unread} still to be read"
+                if len(runs) <= ALL
+                else "each is read when it comes into sight"
+            )
             summary += f"{'; ' if summary else ''}{left}"
-        table = listing.table(runs, [self._fact(run) for run in runs], summary, self._within, by_clock=len(self._runs) <= ALL)
-        marks = [self._mark_of(path) for path in table["path"].values]  # the table has its own order
+        table = listing.table(
+            runs,
+            [self._fact(run) for run in runs],
+            summary,
+            self._within,
+            by_clock=len(self._runs) <= ALL,
+        )
+        marks = [
+            self._mark_of(path) for path in table["path"].values
+        ]  # the table has its own order
         if any(marks):
-            table = replace(table, columns=(text_column("marked", "", marks, weight=8), *table.columns))
+            table = replace(
+                table, columns=(text_column("marked", "", marks, weight=8), *table.columns)
+            )
         self.table.show(table)
 
     def _left(self, runs: Sequence[RunEntry], words: Sequence[str]) -> tuple[RunEntry, ...]:
-        """What a filter leaves: rows that have all words, with the training around them, and all sessions of one that has them."""
+        """What a filter leaves: rows that have all words, with the training around them, and all
+        sessions of one that has them.
+        """
         rows = {run.path: row for row, run in enumerate(runs)}
         within = np.array([rows.get(self._within.get(run.path, ""), -1) for run in runs], np.int64)
-        matching = np.array([listing.matches(run, self._fact(run), words) for run in runs], np.bool_)
-        kept = nested.left(within, matching)
+        matching = np.array(
+            [listing.matches(run, self._fact(run), words) for run in runs], np.bool_
+        )
+        kept = nested_rows.left(within, matching)
         return tuple(run for run, keep in zip(runs, kept.tolist(), strict=True) if keep)
 
     def _mark_of(self, path: str) -> str:
-        """Whether a run is marked; where several are open, which those are and which is in front."""
+        """Whether a run is marked; where several are open, which those are and which is in
+        front.
+        """
         together = [one.path for one in self.session.together]
         if path in self._marked:
             return "*"
@@ -238,7 +294,9 @@ class OpenScreen(BaseScreen):
         return "front" if path == self.session.front else "open"
 
     def _learned(self) -> None:
-        """Something more is known of a run: shown together with what comes within the next moment."""
+        """Something more is known of a run: shown together with what comes within the next
+        moment.
+        """
         if self.is_mounted and self._listing is None:
             self._listing = self.set_timer(_LISTED_S, self._relist)
 
@@ -248,7 +306,9 @@ class OpenScreen(BaseScreen):
 
     # ── looking through folders ──────────────────────────────────────────────────────────────────
 
-    def _follow(self, stages: Iterable[Logdir], *, again: bool = False, quiet: bool = False) -> None:
+    def _follow(
+        self, stages: Iterable[Logdir], *, again: bool = False, quiet: bool = False
+    ) -> None:
         """Show what is found, stage by stage, while a thread goes through the folders."""
 
         def work(check: background.CancelCheck) -> Logdir | PowertuiError | None:
@@ -285,7 +345,9 @@ class OpenScreen(BaseScreen):
             self._named.clear()  # power logs are known only now
             for run in found.runs:  # a profile that was still being written is read again
                 known = self._known.get(run.path)
-                if self._sizes.get(run.path, run.size) != run.size or (known is not None and known.growing):
+                if self._sizes.get(run.path, run.size) != run.size or (
+                    known is not None and known.growing
+                ):
                     self._known.pop(run.path, None)
             self._fill()
             self._group()
@@ -294,17 +356,28 @@ class OpenScreen(BaseScreen):
             if again:
                 self.say(f"{len(found.runs):,} runs.")
             elif quiet and new:
-                self.say(f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else ""))
+                self.say(
+                    f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else "")
+                )
             elif not quiet and self.session.entry is None:
                 self.shell.runs.open_found(found)
 
     def _watch(self) -> None:
         """Ask the folders whether a run came, while this page is in front."""
         folder = self.session.logdir
-        if folder is None or not folder.complete or not folder.folders or self._asking or self.shell.current() is not self:
+        if (
+            folder is None
+            or not folder.complete
+            or not folder.folders
+            or self._asking
+            or self.shell.current() is not self
+        ):
             return
         self._asking = True
-        changes, again = self._changes, self._again > 0 or any(known.growing for known in tuple(self._known.values()))
+        changes, again = (
+            self._changes,
+            self._again > 0 or any(known.growing for known in tuple(self._known.values())),
+        )
         self._again = max(0, self._again - 1)
 
         def look(_check: background.CancelCheck) -> tuple[Changes, bool, bool]:
@@ -337,17 +410,30 @@ class OpenScreen(BaseScreen):
 
     def _look_into(self) -> None:
         folder = self.session.logdir
-        if folder is None or not folder.complete or len(folder.runs) < 2 or self.shell.current() is not self:
+        if (
+            folder is None
+            or not folder.complete
+            or len(folder.runs) < 2
+            or self.shell.current() is not self
+        ):
             return
         if self._looker is not None and self._looker.is_alive() and not self._stop.is_set():
             return
         self._stop = stop = threading.Event()
         options, placing = self.session.reading, self.session.placing
         tried: set[str] = set()
-        shell, session, listed = self.shell, self.session, self.table  # asked for here: at the end the thread may outlive the page
+        shell, session, listed = (
+            self.shell,
+            self.session,
+            self.table,
+        )  # asked for here: at the end the thread may outlive the page
 
         def learn(run: RunEntry, known: KnownRun) -> None:
-            if not stop.is_set() and session.logdir is not None and any(one.path == run.path for one in session.logdir.runs):
+            if (
+                not stop.is_set()
+                and session.logdir is not None
+                and any(one.path == run.path for one in session.logdir.runs)
+            ):
                 self._known[run.path], self._sizes[run.path] = known, run.size
                 shell.from_thread(self._learned)
 
@@ -385,7 +471,11 @@ class OpenScreen(BaseScreen):
         elif self._marked:
             marked, self._marked = {run.path: run, **self._marked}, {}
             self._show_rows()
-            chosen = [profiled for entry in marked.values() if (profiled := self._profiled(entry)) is not None]
+            chosen = [
+                profiled
+                for entry in marked.values()
+                if (profiled := self._profiled(entry)) is not None
+            ]
             if not chosen:
                 self.say("None of the marked runs has a profile.", warn=True)
             self.shell.runs.open_several(list({one.path: one for one in chosen}.values()))
@@ -409,10 +499,19 @@ class OpenScreen(BaseScreen):
         self._show_rows()
         self.table.action_move(1)
         count = len(self._marked)
-        self.say(f"{count:,} {plural('run', count)} marked. Enter opens them together; Space unmarks one." if count else "")
+        self.say(
+            (
+                f"{count:,} {plural('run', count)} marked. Enter opens them together; Space "
+                "unmarks one."
+            )
+            if count
+            else ""
+        )
 
     def action_run_belongs(self) -> None:
-        """What the runs that are marked belong to, else what is part of the training around the run under the cursor."""
+        """What the runs that are marked belong to, else what is part of the training around the run
+        under the cursor.
+        """
         run = self._run(self.table.place)
         if run is not None:
             self._regrouping.begin(run, tuple(self._marked.values()))
@@ -442,7 +541,9 @@ class OpenScreen(BaseScreen):
         known = self._known.get(run.path) if run is not None else None
         if known is not None and known.problem:
             self.say(known.problem, warn=True)
-        elif self.query_one("#status", StatusLine).message in {one.problem for one in tuple(self._known.values()) if one.problem}:
+        elif self.query_one("#status", StatusLine).message in {
+            one.problem for one in tuple(self._known.values()) if one.problem
+        }:
             self.say("")
         self._tell_problems()
         self._look_into()
@@ -488,7 +589,10 @@ class OpenScreen(BaseScreen):
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the run under the cursor first."""
         if self._run(self.table.place) is not None:
-            yield "run-open", f"open {len(self._marked):,} runs" if len(self._marked) > 1 else "open"
+            yield (
+                "run-open",
+                f"open {len(self._marked):,} runs" if len(self._marked) > 1 else "open",
+            )
             yield "run-mark", "mark"
             yield "run-belongs", "belongs to"
         if self.table.foldable:

@@ -1,4 +1,6 @@
-"""The first page of a run: what limits it and what was found as sentences, the steps' graph, and the tables of the overview."""
+"""The first page of a run: what limits it and what was found as sentences, the steps' graph, and
+the tables of the overview.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ class OverviewScreen(ToolScreen):
         training = self.session.training
         if question.opened.profiles or training is None:
             return super().ask(tool, question)
-        from powertui.data.training import overview
+        from powertui.data.training import training_overview
 
-        return overview.answer(training.seen_from(None, question.aligning))
+        return training_overview.answer(training.seen_from(None, question.aligning))
 
     def show_facts(self, result: Result | None) -> None:
         """Sentences and the graph, as many lines as the window has room for."""
@@ -53,7 +55,9 @@ class OverviewScreen(ToolScreen):
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """What was found first: that is what a person wants to see."""
-        if self._result is not None and any(fact.id.startswith("finding_") for fact in self._result.facts):
+        if self._result is not None and any(
+            fact.id.startswith("finding_") for fact in self._result.facts
+        ):
             yield Hint(spec("symmetry").key, "what was found")
         yield Hint(spec("timeline").key, "timeline")
         yield from super().useful()

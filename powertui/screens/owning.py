@@ -1,12 +1,14 @@
-"""Giving power that names no host of a run to the host that is looked at, from the alignment page: `--power-host` by a key."""
+"""Giving power that names no host of a run to the host that is looked at, from the alignment page:
+`--power-host` by a key.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from powertui.data.energy import belongs
-from powertui.data.energy.belongs import Belongings
+from powertui.data.energy import power_owners
+from powertui.data.energy.power_owners import Belongings
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import Run
 from powertui.plain import plain
@@ -19,10 +21,12 @@ _NOTHING = "All power in these logs belongs to a host of this run by its name."
 
 
 def _on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
-    """The names under which power is nobody's, or was given to this host: as `--power-host` would name them."""
+    """The names under which power is nobody's, or was given to this host: as `--power-host` would
+    name them.
+    """
     machine = found.of_trace[trace]
     names = [
-        belongs.called(one, run.power)
+        power_owners.called(one, run.power)
         for one, owner in zip(run.power, found.owners, strict=True)
         if owner.machine is None or (owner.machine == machine and owner.how is HostEvidence.SAID)
     ]
@@ -30,12 +34,14 @@ def _on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
 
 
 def give_next(shell: Shell) -> str:
-    """Give the next name's power to the host that is looked at, in place of the one before; after the last, none. A sentence."""
+    """Give the next name's power to the host that is looked at, in place of the one before; after
+    the last, none. A sentence.
+    """
     session = shell.session
     run, opened, index = session.run, session.opened, session.trace_index
     if run is None or opened is None or not session.complete or not run.traces or not run.power:
         return "There is no power to give to a host."
-    found = belongs.of_run(run)
+    found = power_owners.of_run(run)
     host = found.machines[found.of_trace[index]]
     names = _on_offer(run, found, index)
     if not host or not names:
@@ -53,4 +59,7 @@ def give_next(shell: Shell) -> str:
     name, owner = plain((after or [taken or ""])[0], 60), plain(host, 60)
     if not after:
         return f"{name} no longer counts as {owner}'s power."
-    return f"{name} is taken for {owner}'s power until you quit.{' Press o for the next.' if len(after) > 1 else ''}"
+    return (
+        f"{name} is taken for {owner}'s power until you "
+        f"quit.{' Press o for the next.' if len(after) > 1 else ''}"
+    )

@@ -1,4 +1,7 @@
-"""`:` and Ctrl+P: one line for commands and for places. Type a part of a command, a time, or a range."""
+"""`:` and Ctrl+P: one line for commands and for places.
+
+Type a part of a command, a time, or a range.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,14 @@ def entries(page: str) -> list[PaletteLine]:
         for action in keymap.on_screen(page)
         if action.id not in _NOT_LISTED
     ]
-    out += [PaletteLine(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "") for tool in registry.TOOLS]
     out += [
-        PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key) for spec in SCREENS if spec.name not in (page, "help")
+        PaletteLine(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "")
+        for tool in registry.TOOLS
+    ]
+    out += [
+        PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key)
+        for spec in SCREENS
+        if spec.name not in (page, "help")
     ]
     return out
 
@@ -54,7 +62,13 @@ def _rank(entry: PaletteLine, words: list[str]) -> int | None:
     text = f"{title} {entry.note.lower()} {entry.command}"
     if not all(word in text for word in words):
         return None
-    return 0 if words and title.startswith(words[0]) else 1 if all(word in title for word in words) else 2
+    return (
+        0
+        if words and title.startswith(words[0])
+        else 1
+        if all(word in title for word in words)
+        else 2
+    )
 
 
 class Palette(ChoosingDialog):
@@ -68,20 +82,31 @@ class Palette(ChoosingDialog):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="palette"):
-            yield Input(placeholder="a command, 27.31s, 27.31s-28.78s, step 12, epoch 1 step 185-258", compact=True)
+            yield Input(
+                placeholder="a command, 27.31s, 27.31s-28.78s, step 12, epoch 1 step 185-258",
+                compact=True,
+            )
             yield Choices(markup=False, compact=True)
 
     def fill(self, text: str) -> None:
         look = self._page.shell.look
         words = text.lower().split()
-        ranked = [(place, number) for number, entry in enumerate(self._entries) if (place := _rank(entry, words)) is not None]
+        ranked = [
+            (place, number)
+            for number, entry in enumerate(self._entries)
+            if (place := _rank(entry, words)) is not None
+        ]
         found = [self._entries[number] for _, number in sorted(ranked)]
         self._place, why = self._place_of(text)
         options: list[Option] = []
         if self._place is not None:
             lo, hi = self._place
-            where = units.duration(lo) if lo == hi else f"{units.duration(lo)} to {units.duration(hi)}"
-            options.append(Option(Text.assemble(("Go to ", look.style("title")), where), id=f"goto:{lo},{hi}"))
+            where = (
+                units.duration(lo) if lo == hi else f"{units.duration(lo)} to {units.duration(hi)}"
+            )
+            options.append(
+                Option(Text.assemble(("Go to ", look.style("title")), where), id=f"goto:{lo},{hi}")
+            )
         for entry in found:
             line = Text(no_wrap=True, overflow="ellipsis")
             line.append(f"{entry.keys:>16}  ", look.style("key"))
@@ -90,7 +115,12 @@ class Palette(ChoosingDialog):
                 line.append(f"  {entry.note}", look.style("dim"))
             options.append(Option(line, id=entry.command))
         if not options:
-            options.append(Option(Text(plain((why or "No such command.").replace("\n", " ")), look.style("warn")), disabled=True))
+            options.append(
+                Option(
+                    Text(plain((why or "No such command.").replace("\n", " ")), look.style("warn")),
+                    disabled=True,
+                )
+            )
         listed = self.query_one(OptionList)
         listed.clear_options()
         listed.add_options(options)
@@ -111,7 +141,11 @@ class Palette(ChoosingDialog):
         if action != "submit":
             return ""
         listed = self.query_one(OptionList)
-        chosen = listed.get_option_at_index(listed.highlighted).id or "" if listed.highlighted is not None else ""
+        chosen = (
+            listed.get_option_at_index(listed.highlighted).id or ""
+            if listed.highlighted is not None
+            else ""
+        )
         kind, _, command = chosen.partition(":")
         if kind == "do":
             return self._page.shell.awaits(command) or self._page.awaits(command)

@@ -1,4 +1,6 @@
-"""The runs of the application: one in front, others beside it, the training around them; read in threads, and followed."""
+"""The runs of the application: one in front, others beside it, the training around them; read in
+threads, and followed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from powertui.screens import frame, growing, spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
 from powertui.screens.session import KEPT
 from powertui.screens.status import StatusLine
-from powertui.view.guests import Guest
+from powertui.view.neighbor_profiles import Guest
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
     from powertui.screens.shell import Shell
-    from powertui.view.around import Around
+    from powertui.view.surroundings import Around
 
 _CHANGED = "The file has changed since it was read. Press r to read it again."
 BESIDE = 1_000_000  # events of the profiles that are drawn beside the one in front: some 100 MB
@@ -34,26 +36,41 @@ LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what n
 
 
 class OpenRuns:
-    """What is read for the screens. Everything here is called on the screen's own thread; what takes long goes to others."""
+    """What is read for the screens.
+
+    Everything here is called on the screen's own thread; what takes long goes to others.
+    """
 
     def __init__(self, shell: Shell) -> None:
         self.shell, self.session = shell, shell.session
         self._loader: Loader | None = None
         self._reaching: Loader | None = None  # what reads another profile of the training
         self._unreachable: set[str] = set()
-        self._apart: set[str] = set()  # profiles that cannot be drawn beside another: unreadable, or on no axis but their own
-        self._accompanying = False  # whether a profile is being read that is to be drawn beside the one in front
+        self._apart: set[str] = (
+            set()
+        )  # profiles that cannot be drawn beside another: unreadable, or on no axis but their own
+        self._accompanying = (
+            False  # whether a profile is being read that is to be drawn beside the one in front
+        )
         self._growing: growing.Growing | None = None  # follows the training that is open
         self._inside = False  # a session was asked for, not its training
         self._changed_run: Run | None = None  # the run whose files are known to have changed
         self._looking = False
-        self._working_out: object = None  # the last request for the index of a profile that was read before
-        self._looking_further: object = None  # the last request for what a training drew and what was found in it
+        self._working_out: object = (
+            None  # the last request for the index of a profile that was read before
+        )
+        self._looking_further: object = (
+            None  # the last request for what a training drew and what was found in it
+        )
         self._whole = True  # how runs were asked for last
-        self._also: deque[RunEntry] = deque()  # runs that were marked with the one in front, still to be read
+        self._also: deque[RunEntry] = (
+            deque()
+        )  # runs that were marked with the one in front, still to be read
 
     def open_found(self, folder: Logdir) -> bool:
-        """Straight to the timeline where only one thing can be meant: one training, or one run of each path that was named."""
+        """Straight to the timeline where only one thing can be meant: one training, or one run of
+        each path that was named.
+        """
         if several := trainings.named(folder):
             self.open_several(several, whole=True)
             return True
@@ -63,7 +80,9 @@ class OpenRuns:
         return alone is not None
 
     def open(self, entry: RunEntry, *, whole: bool = True, page: str = "timeline") -> None:
-        """Read a run and show it, growing: with its whole training first, where that has several sessions, or not."""
+        """Read a run and show it, growing: with its whole training first, where that has several
+        sessions, or not.
+        """
         self._inside, self._whole = not whole, whole
         self.stop()
         opened = self.session.bring(entry)
@@ -75,7 +94,9 @@ class OpenRuns:
         self.shell.tell()
 
     def open_several(self, entries: Sequence[RunEntry], *, whole: bool = False) -> None:
-        """Read several runs: the first is shown, the others are read behind it and stay open beside it."""
+        """Read several runs: the first is shown, the others are read behind it and stay open beside
+        it.
+        """
         if entries:
             self._also = deque(entries[1:])
             self.session.kept = max(KEPT, len(entries))
@@ -88,10 +109,17 @@ class OpenRuns:
         """The next of the runs that are open, on the page where one is."""
         entry, page = self.session.next_run(), self.shell.current()
         if entry is None:
-            self.shell.say("No other run is open. 8 lists the runs: Space marks several, Enter opens them together.")
+            self.shell.say(
+                "No other run is open. 8 lists the runs: Space marks several, Enter opens them "
+                "together."
+            )
             return
         stays = page is not None and spec(page.page_name).needs_run
-        self.open(entry, whole=self._whole, page=page.page_name if page is not None and stays else "timeline")
+        self.open(
+            entry,
+            whole=self._whole,
+            page=page.page_name if page is not None and stays else "timeline",
+        )
 
     def _read_also(self) -> None:
         """The next run that was marked with the one in front."""
@@ -100,7 +128,10 @@ class OpenRuns:
         if not self._also:
             return
         entry = self._also.popleft()
-        opened, training = Opened(entry, self.session.reading_of(entry.path)), self._training_of(entry)
+        opened, training = (
+            Opened(entry, self.session.reading_of(entry.path)),
+            self._training_of(entry),
+        )
 
         def read() -> None:
             try:
@@ -118,14 +149,19 @@ class OpenRuns:
         if problem:
             session.together = tuple(one for one in session.together if one.path != opened.path)
             self.shell.say(problem, warn=True)
-        elif session.opened is None or session.opened.path != opened.path:  # else it was turned to meanwhile
+        elif (
+            session.opened is None or session.opened.path != opened.path
+        ):  # else it was turned to meanwhile
             session.keep(opened)
             self.shell.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
         self.shell.tell()
         self._read_also()
 
     def read_again(self) -> None:
-        """Read the open run anew. What is shown stays until that is done, or for good when it fails."""
+        """Read the open run anew.
+
+        What is shown stays until that is done, or for good when it fails.
+        """
         entry, folder = self.session.entry, self.session.logdir
         if entry is None or entry.path == "-":
             self.shell.say("A profile that came through a pipe cannot be read again.", warn=True)
@@ -146,15 +182,22 @@ class OpenRuns:
         self.shell.say(_CHANGED, warn=True)
 
     def look_for_changes(self) -> None:
-        """Whether the files of the run are still those that were read, in a thread: a file system that hangs holds up nobody."""
+        """Whether the files of the run are still those that were read, in a thread: a file system
+        that hangs holds up nobody.
+        """
         run = self.session.run
         if self._looking or run is None or run is self._changed_run or not self.session.complete:
             return
         self._looking = True
         session = self.session
-        opened, model, index, aligning = session.opened, session.model, session.trace_index, session.aligning
+        opened, model, index, aligning = (
+            session.opened,
+            session.model,
+            session.trace_index,
+            session.aligning,
+        )
         if session.training is not (self._growing.training if self._growing is not None else None):
-            self._growing = growing.of(opened, session.logdir)
+            self._growing = growing.growing_training(opened, session.logdir)
         follows = self._growing
 
         def look() -> None:
@@ -169,7 +212,11 @@ class OpenRuns:
         self._looking = False
         session = self.session
         if grown is not None and run is session.run and grown.part.model is not None:
-            if grown.folder is not None and session.logdir is not None and session.logdir.path == grown.folder.path:
+            if (
+                grown.folder is not None
+                and session.logdir is not None
+                and session.logdir.path == grown.folder.path
+            ):
                 session.logdir = grown.folder
             session.opened = grown.opened
             self._take(grown.opened, grown.part)
@@ -178,13 +225,20 @@ class OpenRuns:
             self._say_changed()
 
     def regrouped(self, folder: Logdir) -> None:
-        """A person put trainings together otherwise: what is open is read as it belongs together now."""
+        """A person put trainings together otherwise: what is open is read as it belongs together
+        now.
+        """
         session = self.session
-        now = {(run.path, run.name): run for run in (*folder.runs, *(run for run, _ in trainings.listed(folder)))}
+        now = {
+            (run.path, run.name): run
+            for run in (*folder.runs, *(run for run, _ in trainings.listed(folder)))
+        }
         before, in_front = session.logdir, session.entry
         session.logdir, session.trainings = folder, None
         session.others = ()
-        session.together = tuple(now[one.path, one.name] for one in session.together if (one.path, one.name) in now)
+        session.together = tuple(
+            now[one.path, one.name] for one in session.together if (one.path, one.name) in now
+        )
         if in_front is None or before is None:
             return
         entry, around = now.get((in_front.path, in_front.name)), session.training
@@ -214,31 +268,44 @@ class OpenRuns:
         )
         loader.start()
 
-    def _training_of(self, entry: RunEntry, *, again: bool = False) -> Callable[[], Training | None]:
+    def _training_of(
+        self, entry: RunEntry, *, again: bool = False
+    ) -> Callable[[], Training | None]:
         """What finds the training of a run, in the thread that reads it."""
         session = self.session
         reading, placing = session.reading_of(entry.path), session.placing
         if again:
             session.trainings = None
         known = session.trainings_of()
-        return lambda: known.of(entry, reading, placing) if known is not None else None
+        return lambda: known.training_for(entry, reading, placing) if known is not None else None
 
     # ── the other profiles of the training ───────────────────────────────────────────────────────
 
     def reach(self, path: str, name: str) -> None:
-        """The view came to another profile of the training: read it beside the one that is shown, and then show that."""
+        """The view came to another profile of the training: read it beside the one that is shown,
+        and then show that.
+        """
         session = self.session
         training = session.training
         if training is None or self.is_loading:
             return
-        entry = next((one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None)
-        if entry is None or (self._reaching is not None and self._reaching.running and self._reaching.entry is entry):
+        entry = next(
+            (one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None
+        )
+        if entry is None or (
+            self._reaching is not None and self._reaching.running and self._reaching.entry is entry
+        ):
             return
         if self._reaching is not None:
             self._reaching.cancel()
             self._reaching = None
         known = session.runs.get(path)
-        if known is not None and known.complete and known.entry == entry and known is not session.opened:
+        if (
+            known is not None
+            and known.complete
+            and known.entry == entry
+            and known is not session.opened
+        ):
             self._work_out(session.turn_to(known), 0)
             return
         self._reaching = loader = Loader(
@@ -254,8 +321,9 @@ class OpenRuns:
         loader.start()
 
     def accompany(self, keys: Sequence[tuple[str, str]]) -> list[Guest]:
-        """The profiles of the training that are to be drawn beside the one in front, as far as they are read; of too
-        many the first. The next is read now, in a thread."""
+        """The profiles of the training that are to be drawn beside the one in front, as far as they
+        are read; of too many the first. The next is read now, in a thread.
+        """
         session = self.session
         training, found = session.training, []
         if training is None or not session.complete:
@@ -272,12 +340,23 @@ class OpenRuns:
                     continue
             if not self._accompanying and not self.is_loading:
                 self._accompanying = True
-                opened = known if known is not None and known.complete else Opened(entry, session.reading_of(path), around=training)
-                self.shell.run_worker(lambda opened=opened: self._read_beside(opened, training), thread=True, group="beside")
+                opened = (
+                    known
+                    if known is not None and known.complete
+                    else Opened(entry, session.reading_of(path), around=training)
+                )
+                self.shell.run_worker(
+                    lambda opened=opened: self._read_beside(opened, training),
+                    thread=True,
+                    group="beside",
+                )
         return found
 
     def _affordable(self, training: Training, keys: Sequence[tuple[str, str]]) -> list[RunEntry]:
-        """As many of these as memory bears, one at least. What one holds that is not read yet is told by its size, as in front."""
+        """As many of these as memory bears, one at least.
+
+        What one holds that is not read yet is told by its size, as in front.
+        """
         session = self.session
         front = session.opened
         if front is None:
@@ -288,7 +367,12 @@ class OpenRuns:
         events = 0.0
         for key in keys:
             entry = sessions.get(key)
-            if entry is None or entry.path == front.path or not self.can_reach(entry.path) or entry.path in self._apart:
+            if (
+                entry is None
+                or entry.path == front.path
+                or not self.can_reach(entry.path)
+                or entry.path in self._apart
+            ):
                 continue
             known = session.runs.get(entry.path)
             if known is not None and known.complete and known.is_read:
@@ -303,13 +387,17 @@ class OpenRuns:
     def _read_beside(self, opened: Opened, training: Training) -> None:
         """Read a profile and index it; its power waits until it is in front."""
         from powertui.data.opened import Profile
-        from powertui.data.training import islands
+        from powertui.data.training import session_places
 
         guest, problem = None, ""
         try:
             run = opened.run
-            if run.traces and run.traces[0].clock.known and islands.believed(Profile(opened, 0), training.scalar_span):
-                model = opened.cached(("model", 0), lambda: TimelineModel.of(run, 0))
+            if (
+                run.traces
+                and run.traces[0].clock.known
+                and session_places.believed(Profile(opened, 0), training.scalar_span)
+            ):
+                model = opened.cached(("model", 0), lambda: TimelineModel.from_run(run, 0))
                 guest = Guest(plain(opened.name, 200), model, run.traces[0].clock.mid_ns)
                 opened.keep(("guest", 0), guest)
         except PowertuiError as error:
@@ -323,7 +411,11 @@ class OpenRuns:
             self._apart.add(opened.path)
             if problem:
                 self.shell.say(problem, warn=True)
-        elif session.training is not None and opened.around is session.training and opened is not session.opened:
+        elif (
+            session.training is not None
+            and opened.around is session.training
+            and opened is not session.opened
+        ):
             session.accompany(opened)
         self.shell.tell()
 
@@ -335,10 +427,14 @@ class OpenRuns:
         self._show_progress("")
         if not part.run.traces:
             self._unreachable.add(loader.entry.path)
-            why = [str(warn) for warn in part.run.warnings] or [f"{loader.entry.name} holds no profile."]
+            why = [str(warn) for warn in part.run.warnings] or [
+                f"{loader.entry.name} holds no profile."
+            ]
             self.shell.say(plain(why[0], 400), warn=True)
             return
-        opened = session.turn_to(Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training))
+        opened = session.turn_to(
+            Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training)
+        )
         self._take(opened, part)
         self.shell.tell()
 
@@ -373,7 +469,9 @@ class OpenRuns:
         self._look_further(opened, part)
 
     def _look_further(self, opened: Opened, part: LoadedPart) -> None:
-        """What the training drew and what was found in it, in a thread: the picture is there before."""
+        """What the training drew and what was found in it, in a thread: the picture is there
+        before.
+        """
         aligning, drawn = self.session.aligning, part.model
         self._looking_further = None
         if part.seen is None or drawn is None:
@@ -394,8 +492,11 @@ class OpenRuns:
                 opened.keep(("model", drawn.index), session.model)
             self.shell.tell()
 
-        # Once the picture is out: until then both would take turns, and the picture would come later by all of this.
-        self.shell.call_after_refresh(self.shell.run_worker, work, thread=True, exclusive=True, group="further")
+        # Once the picture is out: until then both would take turns, and the picture would come
+        # later by all of this.
+        self.shell.call_after_refresh(
+            self.shell.run_worker, work, thread=True, exclusive=True, group="further"
+        )
 
     def show_trace(self, index: int) -> None:
         """Look at another host's profile of the same run."""
@@ -409,13 +510,19 @@ class OpenRuns:
         self._work_out(self.session.opened, index)
 
     def _work_out(self, opened: Opened, index: int) -> None:
-        """The index of a profile that was read before, and its power, in a thread: at once where they are known already."""
+        """The index of a profile that was read before, and its power, in a thread: at once where
+        they are known already.
+        """
         aligning = self.session.aligning
         request = self._working_out = object()
 
         def build() -> None:
             run = opened.run
-            model = opened.cached(("model", index), lambda: TimelineModel.of(run, index)) if run.traces else None
+            model = (
+                opened.cached(("model", index), lambda: TimelineModel.from_run(run, index))
+                if run.traces
+                else None
+            )
             self.shell.from_thread(self._indexed, request, whole(opened, index, model, aligning))
 
         self.shell.run_worker(build, thread=True, exclusive=True, group="trace")
@@ -424,14 +531,21 @@ class OpenRuns:
         if request is self._working_out:
             self._working_out = None
         run, model, found = part.run, part.model, part.account
-        if run is not self.session.run or (model is not None and model.index != self.session.trace_index):
+        if run is not self.session.run or (
+            model is not None and model.index != self.session.trace_index
+        ):
             return
         self.session.model, self.session.power = model, part.power
         assert self.session.opened is not None
         self._look_further(self.session.opened, part)
         self.shell.tell()
         if model is not None and len(run.traces) > 1:
-            self.shell.say(f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). {_whose(run, found)}".strip())
+            self.shell.say(
+                (
+                    f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). "
+                    f"{_whose(run, found)}"
+                ).strip()
+            )
 
     def _show_progress(self, words: str) -> None:
         page = self.shell.current()
@@ -469,7 +583,9 @@ class OpenRuns:
             self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
 
     def _look_for_news(self, opened: Opened) -> None:
-        """What stands out is told in the top line of every page: it is looked for once the first picture is there."""
+        """What stands out is told in the top line of every page: it is looked for once the first
+        picture is there.
+        """
         profile, aligning = self.session.profile, self.session.aligning
         if opened is not self.session.opened or profile is None or self.is_loading:
             return
@@ -483,7 +599,10 @@ class OpenRuns:
         self.shell.run_worker(look, thread=True, exclusive=True, group="news")
 
     def tell_news(self) -> None:
-        """The top line counts what stands out. A page that has not said anything says what it is, and the key that leads there."""
+        """The top line counts what stands out.
+
+        A page that has not said anything says what it is, and the key that leads there.
+        """
         page, profile = self.shell.current(), self.session.profile
         if page is None or profile is None:
             return
@@ -527,7 +646,9 @@ class OpenRuns:
 
     @property
     def awaits_training(self) -> str:
-        """The same of what the training drew and of what was found in it, which comes after the picture."""
+        """The same of what the training drew and of what was found in it, which comes after the
+        picture.
+        """
         return self.awaited or ("the training" if self._looking_further is not None else "")
 
     @property
@@ -548,9 +669,11 @@ class OpenRuns:
 
 
 def _whose(run: Run, found: Account | None) -> str:
-    """What is to be said of a run's power when none of it is this host's, or when what was said of it fits nothing."""
+    """What is to be said of a run's power when none of it is this host's, or when what was said of
+    it fits nothing.
+    """
     if found is None or found.share is None:
         return ""
-    from powertui.data.energy import belongs
+    from powertui.data.energy import power_owners
 
-    return belongs.in_short(run, found.share)
+    return power_owners.in_short(run, found.share)

@@ -1,4 +1,6 @@
-"""Going to what is looked for in the timeline: events by name, what stands out, the other end of a launch."""
+"""Going to what is looked for in the timeline: events by name, what stands out, the other end of a
+launch.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from powertui.data import search
 from powertui.data.texts import CancelCheck
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
-from powertui.view import around
+from powertui.view import surroundings
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets import background
 from powertui.widgets.timeline import Timeline
@@ -26,7 +28,10 @@ class Seeking:
     def __init__(self, page: TimelineScreen) -> None:
         self.page = page
         self.shown_finding: tuple[int, int] | None = None  # it says what it is itself
-        self._jumps: tuple[tuple[int, int] | None, int] = (None, 0)  # the event that J was pressed on last, and how often
+        self._jumps: tuple[tuple[int, int] | None, int] = (
+            None,
+            0,
+        )  # the event that J was pressed on last, and how often
 
     @property
     def _timeline(self) -> Timeline:
@@ -56,7 +61,9 @@ class Seeking:
             self.page.say(str(hits))
             return
         if model is not self._timeline.model:
-            self.look_for(text)  # more of the run is known by now, or another host's profile is shown
+            self.look_for(
+                text
+            )  # more of the run is known by now, or another host's profile is shown
             return
         self._timeline.set_hits(hits if len(hits) else None)
         self.page.footer()
@@ -74,11 +81,21 @@ class Seeking:
             which = f"{count} events match {pattern}"
             if state.hit is not None:
                 which = f"Hit {state.hit + 1:,} of {count} events that match {pattern}"
-            self.page.say(f"{which}: n next, N previous, b by name, Esc clears.", f"{which}: n next, b by name.", f"{which}.")
+            self.page.say(
+                f"{which}: n next, N previous, b by name, Esc clears.",
+                f"{which}: n next, b by name.",
+                f"{which}.",
+            )
 
     def _frame(self) -> None:
-        """Show the selected event so that it can be seen: neither narrower than a few cells nor wider than the view."""
-        model, selected, view = self._timeline.model, self._timeline.selection, self._timeline.viewport
+        """Show the selected event so that it can be seen: neither narrower than a few cells nor
+        wider than the view.
+        """
+        model, selected, view = (
+            self._timeline.model,
+            self._timeline.selection,
+            self._timeline.viewport,
+        )
         if model is None or selected is None or view is None:
             return
         lo, hi = model.extent(selected)
@@ -92,15 +109,19 @@ class Seeking:
             self._frame()
             self._say_hit()
         else:
-            self.page.say("There is no search to repeat. Press / and type part of a name.", warn=True)
+            self.page.say(
+                "There is no search to repeat. Press / and type part of a name.", warn=True
+            )
 
     # ── findings and launches ────────────────────────────────────────────────────────────────────
 
     def finding(self, direction: int) -> None:
-        """The next thing that stands out from the cursor on, around the end: exactly its stretch is the window."""
+        """The next thing that stands out from the cursor on, around the end: exactly its stretch is
+        the window.
+        """
         model = self._timeline.model
         found = model.around.found if model is not None and model.around is not None else ()
-        one = around.beside(found, self._timeline.cursor_ps, direction)
+        one = surroundings.beside(found, self._timeline.cursor_ps, direction)
         if one is None:
             self.page.say("Nothing was found here. 3 shows what was looked for.")
             return
@@ -112,23 +133,40 @@ class Seeking:
         self.page.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
 
     def jump(self) -> None:
-        """From a call on the host to the work that it launched on a device, along an arrow that the trace draws, and back."""
-        model, selected, profile = self._timeline.model, self._timeline.selection, self.page.session.profile
+        """From a call on the host to the work that it launched on a device, along an arrow that the
+        trace draws, and back.
+        """
+        model, selected, profile = (
+            self._timeline.model,
+            self._timeline.selection,
+            self.page.session.profile,
+        )
         if model is None or selected is None or profile is None or profile.trace is not model.trace:
             self.page.say("First select a kernel, or the call that launched one.")
             return
-        again = self._jumps[1] + 1 if self._jumps[0] == selected else 0  # once more from one event: its next end
+        again = (
+            self._jumps[1] + 1 if self._jumps[0] == selected else 0
+        )  # once more from one event: its next end
         self._jumps = (selected, again)
 
         def look(_check: CancelCheck) -> tuple[int, int] | PowertuiError | None:
             from powertui.data.tools import arrows, kernels, launches
 
             try:
-                launched = launches.across(launches.of(profile), kernels.of(profile), model.trace, *selected)
-                drawn = arrows.of(profile).across(*selected)
+                launched = launches.across(
+                    launches.kernel_launches(profile),
+                    kernels.device_kernels(profile),
+                    model.trace,
+                    *selected,
+                )
+                drawn = arrows.tied_events(profile).across(*selected)
             except PowertuiError as error:
                 return error
-            ends = [launched, *(end for end in drawn if end != launched)] if launched is not None else drawn
+            ends = (
+                [launched, *(end for end in drawn if end != launched)]
+                if launched is not None
+                else drawn
+            )
             return ends[again % len(ends)] if ends else None
 
         background.begin(self.page, "jump", look, lambda there: self._jumped(model, there))
@@ -139,9 +177,16 @@ class Seeking:
         elif self._timeline.model is None or self._timeline.model.trace is not model.trace:
             return
         elif there is None:
-            self.page.say("Nothing in this profile ties this event to another: no correlation id, and no arrow.")
+            self.page.say(
+                "Nothing in this profile ties this event to another: no correlation id, and no "
+                "arrow."
+            )
         else:
             self._timeline.select(*there)
             self._frame()
-            name = self._timeline.model.facts(Selected(*there)).display if self._timeline.model is not None else ""
+            name = (
+                self._timeline.model.facts(Selected(*there)).display
+                if self._timeline.model is not None
+                else ""
+            )
             self.page.say(f"{plain(name, 120)}. J leads back.")

@@ -1,4 +1,6 @@
-"""What is open now, shared by all screens: the logdir, the runs that were opened, the one in front, the marked window."""
+"""What is open now, shared by all screens: the logdir, the runs that were opened, the one in front,
+the marked window.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,32 @@ KEPT = 2  # runs that stay open: the one in front, and the one before it
 
 @dataclass
 class Session:
-    """Mutable on purpose: it is the one place that changes. Screens are told through `BaseScreen.session_changed()`."""
+    """Mutable on purpose: it is the one place that changes.
+
+    Screens are told through `BaseScreen.session_changed()`.
+    """
 
     reading: ReadOptions = field(default_factory=ReadOptions)  # how runs are read
-    placing: Aligning = field(default_factory=Aligning)  # how power is placed, unless a person chose otherwise for a run
+    placing: Aligning = field(
+        default_factory=Aligning
+    )  # how power is placed, unless a person chose otherwise for a run
     logdir: Logdir | None = None
     rest: Iterator[Logdir] | None = None  # what is still to be found there, stage by stage
     notice: str = ""  # what is said once a run is whole
     watched: str | None = None  # the logdir that a live screen watches
     profile_server: str = ""  # where the program that is watched can be asked for a profile
-    feed: Feed | None = None  # what a live screen shows; it outlives the runs that are opened meanwhile
+    feed: Feed | None = (
+        None  # what a live screen shows; it outlives the runs that are opened meanwhile
+    )
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
     kept: int = KEPT  # how many runs stay open
-    company: int = 0  # and how many profiles of the training that are in sight beside the one in front
-    together: tuple[RunEntry, ...] = ()  # the runs that a person opened and that stay open, in the order in which they came
+    company: int = (
+        0  # and how many profiles of the training that are in sight beside the one in front
+    )
+    together: tuple[
+        RunEntry, ...
+    ] = ()  # the runs that a person opened and that stay open, in the order in which they came
     front: str = ""  # path of the one of them that was asked for last
     model: TimelineModel | None = None  # index of the trace that is looked at
     trace_index: int = 0
@@ -48,8 +61,12 @@ class Session:
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
-    _before: dict[str, list[tuple[Aligning, bool]]] = field(default_factory=dict)  # what was chosen before, and if it was shifted
-    _markers: dict[str, str] = field(default_factory=dict)  # what marks the steps of a run, where a person chose: by its path
+    _before: dict[str, list[tuple[Aligning, bool]]] = field(
+        default_factory=dict
+    )  # what was chosen before, and if it was shifted
+    _markers: dict[str, str] = field(
+        default_factory=dict
+    )  # what marks the steps of a run, where a person chose: by its path
 
     @property
     def runs(self) -> Mapping[str, Opened]:
@@ -74,8 +91,14 @@ class Session:
 
     @property
     def aligning(self) -> Aligning:
-        """How power is placed in this run: as a person chose here, else as the command line says."""
-        return self._chosen.get(self.opened.path, self.placing) if self.opened is not None else self.placing
+        """How power is placed in this run: as a person chose here, else as the command line
+        says.
+        """
+        return (
+            self._chosen.get(self.opened.path, self.placing)
+            if self.opened is not None
+            else self.placing
+        )
 
     @aligning.setter
     def aligning(self, chosen: Aligning) -> None:
@@ -90,7 +113,9 @@ class Session:
                 before.append((self.aligning, shift))
 
     def aligning_before(self) -> Aligning | None:
-        """How the power lay before the last change, which is taken back; None where nothing was changed here."""
+        """How the power lay before the last change, which is taken back; None where nothing was
+        changed here.
+        """
         before = self._before.get(self.opened.path) if self.opened is not None else None
         return before.pop()[0] if before else None
 
@@ -114,7 +139,9 @@ class Session:
         return self.trainings
 
     def reading_of(self, path: str) -> ReadOptions:
-        """How this run is read: as the command line says, with the step marker that was chosen here."""
+        """How this run is read: as the command line says, with the step marker that was chosen
+        here.
+        """
         marker = self._markers.get(path)
         return self.reading if marker is None else replace(self.reading, step_marker=marker)
 
@@ -167,7 +194,11 @@ class Session:
         known = self.runs.get(entry.path)
         before = tuple(one for one in self.runs.values() if one.path != entry.path and one.complete)
         self.close()
-        self.opened = known if known is not None and known.complete and not anew else Opened(entry, self.reading_of(entry.path))
+        self.opened = (
+            known
+            if known is not None and known.complete and not anew
+            else Opened(entry, self.reading_of(entry.path))
+        )
         self.others = before[: self._room]
         if all(one.path != entry.path for one in self.together):
             self.together = (*self.together, entry)[-self.kept :]
@@ -175,11 +206,15 @@ class Session:
         return self.opened
 
     def next_run(self) -> RunEntry | None:
-        """The run that was opened after the one in front, round and round; None where no other is open."""
+        """The run that was opened after the one in front, round and round; None where no other is
+        open.
+        """
         paths = [one.path for one in self.together]
         if len(paths) < 2:
             return None
-        return self.together[(paths.index(self.front) + 1) % len(paths) if self.front in paths else 0]
+        return self.together[
+            (paths.index(self.front) + 1) % len(paths) if self.front in paths else 0
+        ]
 
     def give_up(self, entry: RunEntry) -> None:
         """A run that cannot be read is not open."""
@@ -188,16 +223,26 @@ class Session:
 
     def keep(self, opened: Opened) -> None:
         """A run that was read beside the one in front stays open."""
-        self.others = (*(one for one in self.others if one.path != opened.path), opened)[: self._room]
+        self.others = (*(one for one in self.others if one.path != opened.path), opened)[
+            : self._room
+        ]
 
     def accompany(self, opened: Opened) -> None:
-        """Another profile of the same training was read, to be drawn beside the one in front: it is kept as the last one was."""
-        self.others = (opened, *(one for one in self.others if one.path != opened.path))[: self._room]
+        """Another profile of the same training was read, to be drawn beside the one in front: it is
+        kept as the last one was.
+        """
+        self.others = (opened, *(one for one in self.others if one.path != opened.path))[
+            : self._room
+        ]
 
     def in_company(self, paths: Sequence[str]) -> None:
-        """These profiles of the training are in sight beside the one in front: they stay, and what is too many beside them goes."""
+        """These profiles of the training are in sight beside the one in front: they stay, and what
+        is too many beside them goes.
+        """
         self.company = len(paths)
-        self.others = tuple(sorted(self.others, key=lambda one: one.path not in paths))[: self._room]
+        self.others = tuple(sorted(self.others, key=lambda one: one.path not in paths))[
+            : self._room
+        ]
 
     @property
     def _room(self) -> int:
@@ -206,7 +251,9 @@ class Session:
 
     def turn_to(self, opened: Opened) -> Opened:
         """Put another profile of the same training in front; the view stays where it is."""
-        before = tuple(one for one in self.runs.values() if one.path != opened.path and one.complete)
+        before = tuple(
+            one for one in self.runs.values() if one.path != opened.path and one.complete
+        )
         self.others = before[: self._room]
         self.opened, self.trace_index = opened, 0
         return opened

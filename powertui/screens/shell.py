@@ -1,4 +1,6 @@
-"""The Textual application: which screen is in front, what its keys do everywhere, and leaving in order."""
+"""The Textual application: which screen is in front, what its keys do everywhere, and leaving in
+order.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,9 @@ class Shell(TypeAhead[int]):
     def __init__(self, session: Session, display: Display, *, first: str = "open") -> None:
         super().__init__(display.capabilities, display.look)
         self.animation_level = "none"
-        # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy does, often), it would wait for
-        # Python's 5 ms before it gets it back: ten waits are a stall that a person feels.
+        # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy
+        # does, often), it would wait for Python's 5 ms before it gets it back: ten waits are a
+        # stall that a person feels.
         sys.setswitchinterval(_SWITCH_S)
         self.session = session
         self._first = first
@@ -62,10 +65,14 @@ class Shell(TypeAhead[int]):
         self._compress_said = False
         self.placing: object = None  # the request whose answer is where the power lies
         self.unsaid: tuple[tuple[str, ...], bool] | None = None
-        self._changes: deque[Callable[[], None]] = deque()  # of the screen in front, while one is coming up
+        self._changes: deque[Callable[[], None]] = (
+            deque()
+        )  # of the screen in front, while one is coming up
         for entry in SCREENS:
             if entry.key:
-                self.bind(entry.key, f"show_page('{entry.name}')", description=entry.title, show=False)
+                self.bind(
+                    entry.key, f"show_page('{entry.name}')", description=entry.title, show=False
+                )
 
     # ── start and end ────────────────────────────────────────────────────────────────────────────
 
@@ -86,7 +93,10 @@ class Shell(TypeAhead[int]):
         self.runs.stop()
 
     def run_to_exit(self) -> int:
-        """Run until the person leaves; the process's exit code. After a crash the traceback is printed on the restored terminal."""
+        """Run until the person leaves; the process's exit code.
+
+        After a crash the traceback is printed on the restored terminal.
+        """
         signals.hand_to(self.end_with)
         self.run(mouse=self.capabilities.mouse)
         signals.in_time()
@@ -96,17 +106,21 @@ class Shell(TypeAhead[int]):
             return self.ended_with
         if self._crash is not None:
             sys.stderr.write("".join(traceback.format_exception(self._crash)))
-            sys.stderr.write("\npowertui: This is a bug in powertui. Please report it, with the lines above.\n")
+            sys.stderr.write(
+                "\npowertui: This is a bug in powertui. Please report it, with the lines above.\n"
+            )
             return 1
         return self.return_code or 0
 
     def _handle_exception(self, error: Exception) -> None:
-        # Widgets go one after another at the end: whoever asks for one that is gone, or never came, asks for nothing.
+        # Widgets go one after another at the end: whoever asks for one that is gone, or never came,
+        # asks for nothing.
         if not (self.is_leaving and isinstance(error, NoMatches | NoScreen | ScreenStackError)):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        # Textual's own traceback shows the values of local variables: passwords, perhaps. Ours is printed after the screen is gone.
+        # Textual's own traceback shows the values of local variables: passwords, perhaps. Ours is
+        # printed after the screen is gone.
         self._crash = self._crash or self._exception or sys.exc_info()[1]
         self._close_messages_no_wait()
 
@@ -117,7 +131,9 @@ class Shell(TypeAhead[int]):
         if name not in self._screens:
             entry = spec(name)
             module, _, cls = entry.target.partition(":")
-            page = getattr(importlib.import_module(module), cls)(*((entry.tool,) if entry.tool else ()))
+            page = getattr(importlib.import_module(module), cls)(
+                *((entry.tool,) if entry.tool else ())
+            )
             page.page_name = name
             self._screens[name] = page
         return self._screens[name]
@@ -152,7 +168,9 @@ class Shell(TypeAhead[int]):
             self.push_screen(dialog, answered)
 
     def _must_wait(self, change: Callable[[], None]) -> bool:
-        """One screen after another: a change that comes while a screen is coming up is made when that is there."""
+        """One screen after another: a change that comes while a screen is coming up is made when
+        that is there.
+        """
         if self.is_leaving:
             return True
         if len(self.screen_stack) > 1 and self.is_turning:
@@ -161,7 +179,9 @@ class Shell(TypeAhead[int]):
         return False
 
     def arrived(self, screen: Screen[Any]) -> None:
-        """A screen is in front with all its widgets: changes that waited for it are made, then its keys are handled."""
+        """A screen is in front with all its widgets: changes that waited for it are made, then its
+        keys are handled.
+        """
         if screen is not self.screen:
             return
         screen.is_there = True  # type: ignore[attr-defined]
@@ -181,7 +201,9 @@ class Shell(TypeAhead[int]):
         return tuple(spec(name).title for name in self.trail or (self._before(page),) if name)
 
     def _before(self, page: BaseScreen) -> str:
-        """The page that Esc leads to: where one came from, else the timeline, else the list of runs."""
+        """The page that Esc leads to: where one came from, else the timeline, else the list of
+        runs.
+        """
         if self.trail.last or page.page_name == "timeline":
             return self.trail.last
         if self.session.entry is not None:
@@ -190,10 +212,15 @@ class Shell(TypeAhead[int]):
 
     def current(self) -> BaseScreen | None:
         """The page in front (behind a dialog, the page below it)."""
-        return next((screen for screen in reversed(self.screen_stack) if isinstance(screen, BaseScreen)), None)
+        return next(
+            (screen for screen in reversed(self.screen_stack) if isinstance(screen, BaseScreen)),
+            None,
+        )
 
     def say(self, message: str, *shorter: str, warn: bool = False) -> None:
-        """One sentence on the bottom line of the page in front; on one that is only just coming up, as soon as it is there."""
+        """One sentence on the bottom line of the page in front; on one that is only just coming up,
+        as soon as it is there.
+        """
         page = self.current()
         if page is not None and page.is_there and not self._changes:
             page.say(message, *shorter, warn=warn)
@@ -259,7 +286,10 @@ class Shell(TypeAhead[int]):
             action.do(self)
 
     async def action_back(self) -> None:
-        """Esc: close what is open, stop what loads, go back to the timeline or the runs. Never quits."""
+        """Esc: close what is open, stop what loads, go back to the timeline or the runs.
+
+        Never quits.
+        """
         page = self.current()
         if page is None or (page.is_mounted and page.back()):
             return
@@ -269,7 +299,10 @@ class Shell(TypeAhead[int]):
             if self.session.run is None:
                 self.session.close()
                 self.show("open")
-            self.say("Reading was stopped." + (" What was read so far is shown." if self.session.run else ""))
+            self.say(
+                "Reading was stopped."
+                + (" What was read so far is shown." if self.session.run else "")
+            )
         elif before := self._before(page):
             self.show(before, how="back")
 
@@ -326,7 +359,9 @@ class Shell(TypeAhead[int]):
             self.show_tool(text)
         elif kind == "goto":
             lo, hi = (int(part) for part in text.split(","))
-            if hi > lo:  # a stretch that was named is the window: what is told beside it is of exactly that
+            if (
+                hi > lo
+            ):  # a stretch that was named is the window: what is told beside it is of exactly that
                 self.session.window = (lo, hi)
             self.goto(lo, hi)
         else:
@@ -334,7 +369,11 @@ class Shell(TypeAhead[int]):
             target: Any = self if "*" in action.screens else page
             if target is not self and (page is None or page.NAME not in action.screens):
                 return  # another page came to the front while the palette was open
-            result = action.do(target) if action.do is not None else getattr(target, f"action_{action.method}")()
+            result = (
+                action.do(target)
+                if action.do is not None
+                else getattr(target, f"action_{action.method}")()
+            )
             if asyncio.iscoroutine(result):
                 await result
 

@@ -8,7 +8,7 @@ from powertui.widgets import background
 
 if TYPE_CHECKING:  # names alone: nothing is counted before the first picture
     from powertui.screens.timeline import TimelineScreen
-    from powertui.view.in_sight import InSight
+    from powertui.view.visible_content import InSight
 
 _AFTER_S = 0.2  # the view stands still for so long …
 _LATE_S = 1.0  # … or so long, where there is much to count
@@ -58,10 +58,13 @@ class SightCounting:
             return
         if page.session.complete:
             page.view.use_free_rows()
-        from powertui.view import in_sight
+        from powertui.view import visible_content
 
         background.begin(
-            page, "sight", lambda check: in_sight.of(model, now[1], now[2], check), lambda seen: self._counted(now, seen)
+            page,
+            "sight",
+            lambda check: visible_content.visible_summary(model, now[1], now[2], check),
+            lambda seen: self._counted(now, seen),
         )
 
     def _counted(self, now: tuple[object, int, int], seen: InSight) -> None:

@@ -1,6 +1,8 @@
-"""The bottom line of every page: a message, or what this page and this selection can do; on the right what goes on meanwhile.
+"""The bottom line of every page: a message, or what this page and this selection can do; on the
+right what goes on meanwhile.
 
-Nothing is cut without a sign. A message that is longer than the line ends in an ellipsis and the key that opens all messages.
+Nothing is cut without a sign. A message that is longer than the line ends in an ellipsis and the
+key that opens all messages.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from textual.widget import Widget
 from powertui import plain
 from powertui.terminal import keymap
 from powertui.terminal.theme import Theme
-from powertui.view import cut
+from powertui.view import truncation
 
 _APART = "   "  # between two hints
 _MORE = " … "  # some hints had no room
@@ -40,7 +42,9 @@ HELP = Hint("?", "help")
 
 
 def hint(ids: str, words: str = "") -> Hint:
-    """The hint of an action of the keymap; several that belong together are joined by a plus sign."""
+    """The hint of an action of the keymap; several that belong together are joined by a
+    plus sign.
+    """
     actions = [keymap.get(id) for id in ids.split("+")]
     keys = "/".join(keymap.shown(action.keys[0]) for action in actions)
     return Hint(keys, words or actions[0].title[0].lower() + actions[0].title[1:])
@@ -65,18 +69,29 @@ class WayBack:
 
 
 def fitting(hints: Sequence[Hint], way_back: WayBack, room: int) -> list[Hint | None]:
-    """As many hints as there is room for, the way back and help always; None stands where some were left out."""
+    """As many hints as there is room for, the way back and help always; None stands where some were
+    left out.
+    """
     forms: list[Hint | None] = [*way_back.forms] or [None]
 
     def cells(kept: int, back: Hint | None) -> int:
         shown = [*hints[:kept], *([back] if back is not None else []), HELP]
-        return sum(one.cells for one in shown) + len(_APART) * (len(shown) - 1) + (0 if kept == len(hints) else len(_MORE))
+        return (
+            sum(one.cells for one in shown)
+            + len(_APART) * (len(shown) - 1)
+            + (0 if kept == len(hints) else len(_MORE))
+        )
 
     kept = len(hints)
     while kept and cells(kept, forms[-1]) > room:
         kept -= 1
     back = next((form for form in forms if cells(kept, form) <= room), forms[-1])
-    return [*hints[:kept], *([] if kept == len(hints) else [None]), *([back] if back is not None else []), HELP]
+    return [
+        *hints[:kept],
+        *([] if kept == len(hints) else [None]),
+        *([back] if back is not None else []),
+        HELP,
+    ]
 
 
 class StatusLine(Widget):
@@ -105,7 +120,9 @@ class StatusLine(Widget):
         return self._message
 
     def say(self, message: str, *shorter: str, warn: bool = False) -> None:
-        """Show a message, or the first of the `shorter` ones that has room; "" takes the last one back."""
+        """Show a message, or the first of the `shorter` ones that has room; "" takes the last one
+        back.
+        """
         if (message, shorter, warn) != (self._message, self._shorter, self._warn):
             self._message, self._shorter, self._warn = message, shorter, warn
             self.refresh()
@@ -142,17 +159,25 @@ class StatusLine(Widget):
         room = max(0, width - 2 - plain.width(right))
         base = self.look.style("ruler")
         left = self._said(room) if self._message else self._can(room)
-        segments = [Segment(" ", base), *(Segment(text, base + self.look.style(role)) for text, role in left)]
+        segments = [
+            Segment(" ", base),
+            *(Segment(text, base + self.look.style(role)) for text, role in left),
+        ]
         used = sum(plain.width(text) for text, _ in left)
-        segments += [Segment(" " * (room - used + 1), base), Segment(right, base + self.look.style("focus"))]
+        segments += [
+            Segment(" " * (room - used + 1), base),
+            Segment(right, base + self.look.style("focus")),
+        ]
         return Strip(segments).adjust_cell_length(width, base)
 
     def _said(self, room: int) -> list[tuple[str, str]]:
         role = "warn" if self._warn else "title"
-        fitting = next((text for text in (self._message, *self._shorter) if plain.width(text) <= room), None)
+        fitting = next(
+            (text for text in (self._message, *self._shorter) if plain.width(text) <= room), None
+        )
         if fitting is not None:
             return [(fitting, role)]
-        return [(cut.words(self._message, room - len(_OPENS)), role), (_OPENS, "key")]
+        return [(truncation.words(self._message, room - len(_OPENS)), role), (_OPENS, "key")]
 
     def _can(self, room: int) -> list[tuple[str, str]]:
         line: list[tuple[str, str]] = []

@@ -1,4 +1,7 @@
-"""`T`: which scalars, counters and rates are drawn above the timeline. Space or Enter takes one or gives it up, Esc closes."""
+"""`T`: which scalars, counters and rates are drawn above the timeline.
+
+Space or Enter takes one or gives it up, Esc closes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ class StripsDialog(Dialog):
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):
             yield Static(_TITLE, id="markers-title", markup=False)
-            yield Choices(*(Option(self._line(name)) for name in self._names), markup=False, compact=True)
+            yield Choices(
+                *(Option(self._line(name)) for name in self._names), markup=False, compact=True
+            )
 
     def on_mount(self) -> None:
         listed = self.query_one(OptionList)
@@ -41,7 +46,11 @@ class StripsDialog(Dialog):
         self.set_focus(listed)
 
     def _line(self, name: str) -> Text:
-        return Text(f"{'x' if name in self._chosen else '-'} {plain(name, 200)}", no_wrap=True, overflow="ellipsis")
+        return Text(
+            f"{'x' if name in self._chosen else '-'} {plain(name, 200)}",
+            no_wrap=True,
+            overflow="ellipsis",
+        )
 
     def action_take(self) -> None:
         """Take the one under the cursor, or give it up."""

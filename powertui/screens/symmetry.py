@@ -1,4 +1,7 @@
-"""Findings: epochs on top of each other, and by itself what makes one unlike the others. Enter goes there."""
+"""Findings: epochs on top of each other, and by itself what makes one unlike the others.
+
+Enter goes there.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 
 from powertui.data.energy import account
-from powertui.data.energy.findings import told
+from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
@@ -25,7 +28,9 @@ _CHART_LINES = 12  # that the curves need, however many findings there are
 
 
 class SymmetryScreen(BaseScreen):
-    """What stands out: power that nothing explains, epochs unlike the others, steps unlike their neighbours."""
+    """What stands out: power that nothing explains, epochs unlike the others, steps unlike their
+    neighbours.
+    """
 
     NAME = "symmetry"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("symmetry")
@@ -56,7 +61,9 @@ class SymmetryScreen(BaseScreen):
         session = self.session
         trace = session.trace
         if trace is None or not session.complete:
-            self._say_only("Reading …" if not session.complete else frame.why_empty(session, self.NAME))
+            self._say_only(
+                "Reading …" if not session.complete else frame.why_empty(session, self.NAME)
+            )
             return
         of = (trace, session.aligning)
         if self._of == of:
@@ -136,9 +143,13 @@ class SymmetryScreen(BaseScreen):
         if found is None:
             return
         if found.folded is None and found.against is not None:
-            self.query_one("#folded", FoldedChart).show(AgainstView(found.against, self._listed(), self._chosen))
+            self.query_one("#folded", FoldedChart).show(
+                AgainstView(found.against, self._listed(), self._chosen)
+            )
         elif found.folded is None:
-            self.query_one("#folded", FoldedChart).show(None, f"Epochs were not compared: {plain(found.reason, 200)}.")
+            self.query_one("#folded", FoldedChart).show(
+                None, f"Epochs were not compared: {plain(found.reason, 200)}."
+            )
         else:
             view = FoldedView(found.folded, self._line, self._listed(), self._chosen, self._times)
             self.query_one("#folded", FoldedChart).show(view)
@@ -146,7 +157,9 @@ class SymmetryScreen(BaseScreen):
         lines = self._lines(found)
         height = self.size.height
         chart = _CHART_LINES if found.folded is not None or found.against is not None else 4
-        pane.styles.height = min(max(3, height // 3, height - 2 - max(chart, height // 2)), len(lines) + 1)
+        pane.styles.height = min(
+            max(3, height // 3, height - 2 - max(chart, height // 2)), len(lines) + 1
+        )
         pane.set_lines(lines)
 
     def _lines(self, found: Findings) -> list[StyledLine]:
@@ -159,17 +172,30 @@ class SymmetryScreen(BaseScreen):
             self._begins.append(len(lines))
             lines += wrapped(((mark, style("title")), (plain(what, 300), ink)), cells, 5)
             reason = (plain(f"{why} · " if why else "", 200), style("text"))
-            lines += wrapped((("     ", style("dim")), reason, (_details(one), style("dim"))), cells, 5)
+            lines += wrapped(
+                (("     ", style("dim")), reason, (_details(one), style("dim"))), cells, 5
+            )
         if not found.findings:
             lines.append((("   ", style("dim")), ("Nothing stands out that matters.", style("ok"))))
         if found.smaller and not self._unfolded:
             ink, mark = self._ink(len(found.findings))
             self._begins.append(len(lines))
-            lines.append(((mark, style("title")), (f"{told.folded(len(found.smaller))}: Enter", ink)))
-        apart = f"Epochs were not compared: {found.reason}" if found.folded is None and found.reason else ""
+            lines.append(
+                (
+                    (mark, style("title")),
+                    (f"{finding_texts.folded(len(found.smaller))}: Enter", ink),
+                )
+            )
+        apart = (
+            f"Epochs were not compared: {found.reason}"
+            if found.folded is None and found.reason
+            else ""
+        )
         for note in (found.could, *found.notes, apart):
             if note:
-                lines += wrapped((("   ", style("dim")), (sentence(plain(note, 300)), style("dim"))), cells, 5)
+                lines += wrapped(
+                    (("   ", style("dim")), (sentence(plain(note, 300)), style("dim"))), cells, 5
+                )
         return lines
 
     def _ink(self, number: int) -> tuple[Style, str]:
@@ -184,14 +210,19 @@ class SymmetryScreen(BaseScreen):
             yield "finding-show", "show it in the timeline"
             yield "finding-up+finding-down", "choose"
         if found is not None and found.folded is not None:
-            yield from (("other-epoch-back+other-epoch", "other epoch"), ("power-or-time", "power or time"))
+            yield from (
+                ("other-epoch-back+other-epoch", "other epoch"),
+                ("power-or-time", "power or time"),
+            )
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
     def move(self, by: int) -> None:
         """So many findings down."""
         found, listed = self._found, self._listed()
-        count = len(listed) + (1 if found is not None and found.smaller and not self._unfolded else 0)
+        count = len(listed) + (
+            1 if found is not None and found.smaller and not self._unfolded else 0
+        )
         if not count:
             self.query_one("#findings", LinesPane).scroll_lines(by)
             return
@@ -222,7 +253,12 @@ class SymmetryScreen(BaseScreen):
     def action_finding_show(self) -> None:
         """Go to the stretch in the timeline."""
         found, listed = self._found, self._listed()
-        if found is not None and self._chosen == len(listed) and found.smaller and not self._unfolded:
+        if (
+            found is not None
+            and self._chosen == len(listed)
+            and found.smaller
+            and not self._unfolded
+        ):
             self._unfold(found)
             return
         if not listed:

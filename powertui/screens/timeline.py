@@ -1,4 +1,6 @@
-"""The timeline page: the timeline itself, the context beside it, details and op table below on demand."""
+"""The timeline page: the timeline itself, the context beside it, details and op table below on
+demand.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from textual.widgets import Input, Static
 from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
-from powertui.screens import facts, nudging, timeline_footer
+from powertui.screens import copied_facts, nudging, timeline_footer
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
@@ -24,7 +26,7 @@ from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
-from powertui.view import around
+from powertui.view import surroundings
 from powertui.view.context import Context
 from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
@@ -43,11 +45,32 @@ _REACH_AFTER_S = 0.15  # the view stands still for so long before another profil
 
 # What an action needs of a run that is still being read. Moving along the axis needs no event.
 _ALONG_THE_AXIS = (
-    "zoom-in", "zoom-out", "pan-left", "pan-right", "whole", "profile-next", "profile-out", "go-start", "go-end", "time-left",
-    "time-right", "context", "search", "filter",
-)  # fmt: skip
+    "zoom-in",
+    "zoom-out",
+    "pan-left",
+    "pan-right",
+    "whole",
+    "profile-next",
+    "profile-out",
+    "go-start",
+    "go-end",
+    "time-left",
+    "time-right",
+    "context",
+    "search",
+    "filter",
+)
 _OF_TRAINING = ("found-previous", "found-next", "epoch-previous", "epoch-next", "strips")
-_OF_WHOLE_RUN = ("step-previous", "step-next", "step-marker", "host", "export", "reread", "submit", "copy")
+_OF_WHOLE_RUN = (
+    "step-previous",
+    "step-next",
+    "step-marker",
+    "host",
+    "export",
+    "reread",
+    "submit",
+    "copy",
+)
 _OF_POWER = ("power-left", "power-right", "power-pin", "copy", "export")
 
 
@@ -74,7 +97,9 @@ class TimelineScreen(Moving):
         look, glyphs = self.shell.look, self.shell.capabilities.glyphs
         with Horizontal(id="main"):
             with Vertical(id="left"):
-                yield Static("", id="waiting", markup=False)  # over the view, which knows its size while it has nothing to show
+                yield Static(
+                    "", id="waiting", markup=False
+                )  # over the view, which knows its size while it has nothing to show
                 yield TimelineView(theme=look, glyphs=glyphs, id="view")
                 yield DetailsPane(theme=look, glyphs=glyphs, id="details")
                 yield Static("", id="of", markup=False)
@@ -144,9 +169,15 @@ class TimelineScreen(Moving):
         self.fold_panes()
         if self.timeline.model is not model or session.complete:
             shown = session.entry.path if session.entry else ""
-            keep = self.timeline.model is model or self._shown_path == shown or self._same_training(model)
+            keep = (
+                self.timeline.model is model
+                or self._shown_path == shown
+                or self._same_training(model)
+            )
             self.view.show(model, session.power, keep=keep)
-            self.view.set_pins(tuple(round(pin.trace_s * PS_PER_S) for pin in session.aligning.pins.pins))
+            self.view.set_pins(
+                tuple(round(pin.trace_s * PS_PER_S) for pin in session.aligning.pins.pins)
+            )
             self._shown_path = shown
             if session.window is not None and session.view is None:
                 session.window = self.timeline.window  # by this profile's own axis
@@ -171,11 +202,17 @@ class TimelineScreen(Moving):
         if model is None and not (session.complete and session.run is not None):
             return f"Reading {name} …"
         run = session.run
-        if run is None or not session.complete or (model is not None and (run.event_count or run.power or model.strips)):
+        if (
+            run is None
+            or not session.complete
+            or (model is not None and (run.event_count or run.power or model.strips))
+        ):
             return ""
         what = "holds no event: nothing was recorded." if run.traces else "holds no timeline."
         why = [plain(str(warn)) for warn in run.warnings[:_WARNINGS]]
-        return "\n\n".join([f"{name} {what}", *why, f"`powertui doctor {plain(run.path)}` lists what there is."])
+        return "\n\n".join(
+            [f"{name} {what}", *why, f"`powertui doctor {plain(run.path)}` lists what there is."]
+        )
 
     def _go(self, lo: int, hi: int) -> None:
         if lo == hi:
@@ -211,7 +248,7 @@ class TimelineScreen(Moving):
         model, state = self.timeline.model, self.timeline.state
         if model is None or state is None or model.around is None:
             return None
-        found = around.wanted(model.around, state.viewport, state.cursor_ps)
+        found = surroundings.wanted(model.around, state.viewport, state.cursor_ps)
         if found is None:
             return None
         key = model.around.islands[found].key
@@ -224,7 +261,9 @@ class TimelineScreen(Moving):
             return "the search"  # it moves the cursor
         if action in _ALONG_THE_AXIS:
             return ""
-        if self.shell.runs.is_reaching or (self._reach_timer is not None and self._wanted_profile() is not None):
+        if self.shell.runs.is_reaching or (
+            self._reach_timer is not None and self._wanted_profile() is not None
+        ):
             return "the profile"
         if self.below.is_behind and self._is_of_table(action):
             return "the table"
@@ -235,7 +274,9 @@ class TimelineScreen(Moving):
         return self.shell.runs.awaited if action in _OF_WHOLE_RUN else ""
 
     def _is_of_table(self, action: str) -> bool:
-        """Whether a key is for the table below: its own keys while it has the focus, and Enter in its filter."""
+        """Whether a key is for the table below: its own keys while it has the focus, and Enter in
+        its filter.
+        """
         if action == "submit":
             return self.asks_for == "filter"
         return action == "sort" or (action == "" and self.focused is self.below.table)
@@ -245,12 +286,18 @@ class TimelineScreen(Moving):
         model, viewport = self.timeline.model, self.timeline.viewport
         if model is not self.session.model or model is None or viewport is None:
             return
-        others = around.in_company(model.around, viewport) if model.around is not None and len(model.tracks) else []
+        others = (
+            surroundings.in_company(model.around, viewport)
+            if model.around is not None and len(model.tracks)
+            else []
+        )
         islands = model.around.islands if model.around is not None else ()
         self.view.accompany(self.shell.runs.accompany([islands[number].key for number in others]))
 
     def _show_values(self) -> None:
-        """The strips that were chosen here; else the step rate, losses, and as many others as there is room for."""
+        """The strips that were chosen here; else the step rate, losses, and as many others as there
+        is room for.
+        """
         model = self.timeline.model
         strips = model.around.strips if model is not None and model.around is not None else ()
         offered = model.strips if model is not None else ()
@@ -258,7 +305,9 @@ class TimelineScreen(Moving):
         if self._values is None:
             self.view.set_values(strips[:MOST_VALUES])
         else:
-            self.view.set_values([by_name[name] for name in self._values if name in by_name], picked=True)
+            self.view.set_values(
+                [by_name[name] for name in self._values if name in by_name], picked=True
+            )
 
     def action_strips(self) -> None:
         """Choose which scalars are drawn."""
@@ -267,7 +316,9 @@ class TimelineScreen(Moving):
         model = self.timeline.model
         strips = model.strips if model is not None else ()
         if not strips:
-            self.say("Nothing was logged beside this profile: no scalars, no step rate, no counters.")
+            self.say(
+                "Nothing was logged beside this profile: no scalars, no step rate, no counters."
+            )
             return
         chosen = [strip.name for strip in self.view.chosen]
         self.shell.ask(StripsDialog([strip.name for strip in strips], chosen), self._choose_values)
@@ -281,7 +332,11 @@ class TimelineScreen(Moving):
         """To the next profile of the training, around the end."""
         model = self.timeline.model
         if model is None or model.around is None or not model.around.islands:
-            self.say("There is no profile to go to." if model is None or not len(model.tracks) else "This is the only profile.")
+            self.say(
+                "There is no profile to go to."
+                if model is None or not len(model.tracks)
+                else "This is the only profile."
+            )
         self.timeline.island(1)
         self._reach_soon()
 
@@ -310,7 +365,12 @@ class TimelineScreen(Moving):
 
     def restyle(self, look: Theme) -> None:
         glyphs = self.shell.capabilities.glyphs
-        for pane in (self.view, self.query_one(ContextPane), self.query_one(DetailsPane), self.query_one(TableView)):
+        for pane in (
+            self.view,
+            self.query_one(ContextPane),
+            self.query_one(DetailsPane),
+            self.query_one(TableView),
+        ):
             pane.restyle(look, glyphs)
 
     # ── what follows a move ──────────────────────────────────────────────────────────────────────
@@ -346,8 +406,10 @@ class TimelineScreen(Moving):
         self.footer()
         if event.window is not None and event.window != self.seeking.shown_finding:
             lo, hi = event.window
-            drew = facts.in_short(self.view.power, lo, hi)
-            self.say(f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it.")
+            drew = copied_facts.in_short(self.view.power, lo, hi)
+            self.say(
+                f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it."
+            )
 
     def _show_context(self) -> None:
         """The context is worked out once a frame, however many keys came in since the last."""
@@ -357,12 +419,13 @@ class TimelineScreen(Moving):
     def before_frame(self) -> Iterable[Widget]:
         """Bring the context pane up to date."""
         pane = self.query_one("#context", ContextPane)
-        # The timeline's own model: the session may be further, with another host's, and a selection is a number in one of them.
+        # The timeline's own model: the session may be further, with another host's, and a selection
+        # is a number in one of them.
         model, state = self.timeline.model, self.timeline.state
         if not self._context_stale or not pane.display or model is None or state is None:
             return ()
         self._context_stale = False
-        pane.show(Context.of(model, state, self.view.power))
+        pane.show(Context.for_state(model, state, self.view.power))
         return (pane,)
 
     def _moved(self, before: State | None, after: State) -> None:
@@ -473,7 +536,10 @@ class TimelineScreen(Moving):
         if not offered(self.session):
             self.say(NOTHING)
         elif lo_hi is not None:
-            self.shell.ask(ExportDialog(self.session, *lo_hi), lambda message: self.say(message) if message else None)
+            self.shell.ask(
+                ExportDialog(self.session, *lo_hi),
+                lambda message: self.say(message) if message else None,
+            )
 
     def action_step_marker(self) -> None:
         """Choose among all that could mark the steps, and read the run again by it."""
@@ -481,7 +547,10 @@ class TimelineScreen(Moving):
 
         steps = self.session.steps
         if not self.session.complete or len(steps.markers) < 2:
-            self.say("Nothing else could mark the steps. Name a marker: powertui open … --step-marker REGEX")
+            self.say(
+                "Nothing else could mark the steps. Name a marker: powertui open … "
+                "--step-marker REGEX"
+            )
             return
         self.shell.ask(MarkerDialog(steps), self._mark_steps)
 
@@ -503,9 +572,12 @@ class TimelineScreen(Moving):
         model, state = self.timeline.model, self.timeline.state
         if model is None or state is None:
             return
-        text = facts.of(model, state, self.view.power)
+        text = copied_facts.facts_text(model, state, self.view.power)
         if self.shell.copy_text(text):
-            self.say(f"Copied {len(text.splitlines())} lines to your terminal's clipboard, if it supports OSC 52.")
+            self.say(
+                f"Copied {len(text.splitlines())} lines to your terminal's clipboard, if it "
+                "supports OSC 52."
+            )
         else:
             self.say("That is too long for a terminal's clipboard.", warn=True)
 

@@ -1,4 +1,6 @@
-"""What the timeline's footer offers: of what is open or selected first, then how to move; and what Esc closes."""
+"""What the timeline's footer offers: of what is open or selected first, then how to move; and what
+Esc closes.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,20 @@ def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
     elif around is not None and state.viewport.rung < state.viewport.widest:
         yield "whole", "the whole training"
     yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"))
-    if model is None or not len(model.tracks):  # a power log, or scalars and power: nothing ran that could be told
-        yield from (("time-left+time-right", "cursor"), ("mark", "mark a window"), ("export", "export"))
+    if model is None or not len(
+        model.tracks
+    ):  # a power log, or scalars and power: nothing ran that could be told
+        yield from (
+            ("time-left+time-right", "cursor"),
+            ("mark", "mark a window"),
+            ("export", "export"),
+        )
     else:
-        yield from (("event-left+event-right", "event"), ("step-previous+step-next", "step"), ("search", "search"))
+        yield from (
+            ("event-left+event-right", "event"),
+            ("step-previous+step-next", "step"),
+            ("search", "search"),
+        )
         yield from (("mark", "mark a window"), ("ops", "ops"))
     if around is not None and around.found:
         yield "found-previous+found-next", "finding"
@@ -61,7 +73,9 @@ def closes(page: TimelineScreen) -> str:
     if state is None:
         return ""
     held = (
-        (state.mark, "the window's start"), (state.window, "the window"), (state.hits, "the search"),
+        (state.mark, "the window's start"),
+        (state.window, "the window"),
+        (state.hits, "the search"),
         (state.selection, "the selection"),
-    )  # fmt: skip
+    )
     return next((what for value, what in held if value is not None), "")

@@ -20,12 +20,20 @@ from powertui.report.writers import as_csv
 from powertui.screens import frame, heading
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.status import Hint
-from powertui.view import cut, listed
+from powertui.view import table_order, truncation
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 
-_OF_ALL = ("overview_page", "steps")  # tools that answer for the whole run, whatever window is marked
-_NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")  # what is typed into the filter is applied to what comes
+_OF_ALL = (
+    "overview_page",
+    "steps",
+)  # tools that answer for the whole run, whatever window is marked
+_NEED_NO_TABLE = (
+    "tool-next",
+    "tool-previous",
+    "table-filter",
+    "submit",
+)  # what is typed into the filter is applied to what comes
 _COPIED = 200  # rows that the clipboard takes
 _LEAST_HEADING = 40  # cells that the window of a table keeps beside its title
 
@@ -141,7 +149,9 @@ class ToolScreen(BaseScreen):
 
     def show_facts(self, result: Result | None) -> None:
         """What stands above the table."""
-        self._fill("#facts", [self._fact(fact) for fact in result.facts] if result is not None else [])
+        self._fill(
+            "#facts", [self._fact(fact) for fact in result.facts] if result is not None else []
+        )
 
     def _fill(self, name: str, lines: list[StyledLine]) -> None:
         pane = self.query_one(name, LinesPane)
@@ -168,9 +178,9 @@ class ToolScreen(BaseScreen):
             words = f"{words} · {part}" if width(words) + width(part) + 3 <= cells // 2 else part
         profile = self.session.profile
         if profile is not None and self._result is not None:
-            words = cut.end(words, max(cells // 2, cells - _LEAST_HEADING), ellipsis)
+            words = truncation.end(words, max(cells // 2, cells - _LEAST_HEADING), ellipsis)
             words += f" · {heading.words(profile, self._window, cells - width(words) - 3)}"
-        return f" {cut.end(words, cells, ellipsis)}"
+        return f" {truncation.end(words, cells, ellipsis)}"
 
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""
@@ -182,9 +192,18 @@ class ToolScreen(BaseScreen):
 
     def _tell_notes(self) -> None:
         dim = self.shell.look.style("dim")
-        told = [plain(note, 300) for note in (self._result.notes if self._result is not None else ())]
+        told = [
+            plain(note, 300) for note in (self._result.notes if self._result is not None else ())
+        ]
         wide = max(20, self.size.width - 2)
-        self._fill("#notes", [((f" {row}", dim),) for note in told for row in textwrap.wrap(note, wide, subsequent_indent="  ")])
+        self._fill(
+            "#notes",
+            [
+                ((f" {row}", dim),)
+                for note in told
+                for row in textwrap.wrap(note, wide, subsequent_indent="  ")
+            ],
+        )
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """Of the row under the cursor first."""
@@ -201,11 +220,18 @@ class ToolScreen(BaseScreen):
             yield "row-show", "unfold"
         if len(table.parts) > 1:
             yield "table-part", table.parts[(self.table.order.part + 1) % len(table.parts)].label
-        yield from (("table-longest", "longest first"), ("table-sort", "sort"), ("table-filter", "filter"))
-        if listed.groupings(table):
+        yield from (
+            ("table-longest", "longest first"),
+            ("table-sort", "sort"),
+            ("table-filter", "filter"),
+        )
+        if table_order.groupings(table):
             yield "table-group", "group"
         if table.wrappers is not None:
-            yield "table-wrappers", "hide wrappers" if self.table.order.wrappers else "show wrappers"
+            yield (
+                "table-wrappers",
+                "hide wrappers" if self.table.order.wrappers else "show wrappers",
+            )
         if self._result is not None and len(self._result.tables) > 1:
             yield "table-next", "next table"
         yield from (("tool-previous+tool-next", "other tools"), ("table-copy", "copy"))
@@ -216,7 +242,11 @@ class ToolScreen(BaseScreen):
     def _fact(self, fact: Fact) -> StyledLine:
         style = self.shell.look.style
         badge = f"  {fact.badge.value}" if fact.badge is not None else ""
-        return ((f" {plain(fact.label, 40):<24} ", style("dim")), (plain(fact.text(), 200), style("text")), (badge, style("dim")))
+        return (
+            (f" {plain(fact.label, 40):<24} ", style("dim")),
+            (plain(fact.text(), 200), style("text")),
+            (badge, style("dim")),
+        )
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -252,7 +282,13 @@ class ToolScreen(BaseScreen):
     def action_row_why(self) -> None:
         """What took longer in this step than in a usual one."""
         place, table = self.table.place, self.table.table
-        if table is None or table.id != "steps" or place is None or place.lo is None or place.hi is None:
+        if (
+            table is None
+            or table.id != "steps"
+            or place is None
+            or place.lo is None
+            or place.hi is None
+        ):
             self.say("Choose a step on the Steps page first: 6.")
             return
         self.session.window = (place.lo, place.hi)
@@ -271,7 +307,9 @@ class ToolScreen(BaseScreen):
             return
         rows = view.rows[:_COPIED]
         if self.shell.copy_text(as_csv.of_table(view.table.take(rows))):
-            self.say(f"Copied {len(rows):,} rows to your terminal's clipboard, if it supports OSC 52.")
+            self.say(
+                f"Copied {len(rows):,} rows to your terminal's clipboard, if it supports OSC 52."
+            )
         else:
             self.say("That is too long for a terminal's clipboard.", warn=True)
 

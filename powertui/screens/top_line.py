@@ -1,4 +1,6 @@
-"""The first line of every page, as a widget: it is drawn when it says something else, and a click on a page shows it."""
+"""The first line of every page, as a widget: it is drawn when it says something else, and a click
+on a page shows it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class TopLine(Widget):
     @property
     def text(self) -> str:
         """The line as it stands here."""
-        return "".join(piece.text for piece in top_line.laid_out(self.head, self.tabs, self.size.width))
+        return "".join(
+            piece.text for piece in top_line.laid_out(self.head, self.tabs, self.size.width)
+        )
 
     def render_line(self, y: int) -> Strip:
         """The row."""
@@ -49,7 +53,9 @@ class TopLine(Widget):
             return Strip.blank(width)
         base = self.look.style("ruler")
         pieces = top_line.laid_out(self.head, self.tabs, width)
-        return Strip([Segment(piece.text, base + self.look.style(piece.role)) for piece in pieces]).adjust_cell_length(width, base)
+        return Strip(
+            [Segment(piece.text, base + self.look.style(piece.role)) for piece in pieces]
+        ).adjust_cell_length(width, base)
 
     def on_click(self, event: events.Click) -> None:
         """A page was clicked."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-# How a page is shown. "page": one of the pages in the top line; one that was left before is gone back to, so that going to and fro
-# leaves no trail. "into": something on this page led there. "back": Esc.
+# How a page is shown. "page": one of the pages in the top line; one that was left before is gone
+# back to, so that going to and fro leaves no trail. "into": something on this page led there.
+# "back": Esc.
 Arriving: TypeAlias = Literal["page", "into", "back"]
 
 _LONGEST = 20

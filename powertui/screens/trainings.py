@@ -1,4 +1,6 @@
-"""Which training a run belongs to: worked out once for each state of the logdir, in the threads that read."""
+"""Which training a run belongs to: worked out once for each state of the logdir, in the threads
+that read.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,13 @@ class KeptTrainings:
                 self._grouped = self.folder.trainings
             return self._grouped
 
-    def of(self, run: RunEntry, options: ReadOptions, aligning: Aligning) -> Training | None:
+    def training_for(
+        self, run: RunEntry, options: ReadOptions, aligning: Aligning
+    ) -> Training | None:
         """The training that has this run as one of its sessions; None where none has."""
-        found = next((one for one in self.entries if any(_same(run, mine) for mine in one.sessions)), None)
+        found = next(
+            (one for one in self.entries if any(_same(run, mine) for mine in one.sessions)), None
+        )
         if found is None and not run.profiles:  # scalars and power, never profiled
             named = (one for one in self.entries if (one.path, one.name) == (run.path, run.name))
             found = next(named, self.entries[0] if len(self.entries) == 1 else None)
@@ -52,7 +58,9 @@ class KeptTrainings:
 
 
 def only(folder: Logdir) -> RunEntry | None:
-    """What to open where there is but one thing to see: a run, or the first session of the only training."""
+    """What to open where there is but one thing to see: a run, or the first session of the only
+    training.
+    """
     if not folder.complete or len(folder.runs) > FEW:
         return None
     if len(folder.runs) == 1 and folder.runs[0].profiles:
@@ -68,14 +76,18 @@ def only(folder: Logdir) -> RunEntry | None:
 
 
 def named(folder: Logdir) -> tuple[RunEntry, ...]:
-    """What to open together where several paths were named: the one run of each; none where a path holds more than one."""
+    """What to open together where several paths were named: the one run of each; none where a path
+    holds more than one.
+    """
     found = [only(part) for part in folder.parts] if folder.complete else []
     known = {run.path: run for run in found if run is not None}
     return tuple(known.values()) if None not in found and len(known) > 1 else ()
 
 
 def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
-    """The trainings that have a row of their own: of several sessions, and those that were never profiled."""
+    """The trainings that have a row of their own: of several sessions, and those that were never
+    profiled.
+    """
     found = [one for one in folder.trainings if len(one.sessions) > 1 or not one.sessions]
     taken = {run.path for run in folder.runs}
     out = []
@@ -92,7 +104,9 @@ def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
 
 def _as_run(entry: TrainingEntry) -> RunEntry:
     """A training that was never profiled, as a run without profiles: scalars and power."""
-    return RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above)
+    return RunEntry(
+        entry.name, entry.path, tfevents=entry.tfevents, power=entry.power, above=entry.above
+    )
 
 
 def _same(run: RunEntry, other: RunEntry) -> bool:

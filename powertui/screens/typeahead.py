@@ -1,13 +1,15 @@
 """Keys in the order in which they were typed, and none to a screen that is not there yet.
 
-Over a slow line several keys arrive at once: `/conv` and Enter, `:12s` and Enter. Textual hands each key to the widget that has the
-focus at that moment, and the widget's answer (open a box, move the focus, show a page) comes later, when the next keys have already
-gone to the wrong place, or to a screen that has no widgets yet. Here an action is run before the next key is looked at. Keys wait
+Over a slow line several keys arrive at once: `/conv` and Enter, `:12s` and Enter. Textual hands
+each key to the widget that has the focus at that moment, and the widget's answer (open a box, move
+the focus, show a page) comes later, when the next keys have already gone to the wrong place, or to
+a screen that has no widgets yet. Here an action is run before the next key is looked at. Keys wait
 while the screen in front is coming up, and while Enter is on its way to whoever acts upon it.
 
-A key also waits while the answer that it needs is under way: a table that is being counted, a search, a run that is being read.
-Each page knows what its actions need (`awaits`). The keys behind it wait with it, in order, so that typing fast and typing slowly
-end in the same place. Esc drops what waits, `q` and Ctrl+C quit at once. Where the answer never comes the keys are dropped too.
+A key also waits while the answer that it needs is under way: a table that is being counted, a
+search, a run that is being read. Each page knows what its actions need (`awaits`). The keys behind
+it wait with it, in order, so that typing fast and typing slowly end in the same place. Esc drops
+what waits, `q` and Ctrl+C quit at once. Where the answer never comes the keys are dropped too.
 """
 
 from __future__ import annotations
@@ -26,13 +28,23 @@ from powertui.terminal.paced import PacedApp, ReturnType
 LONGEST_S = 1.0  # Enter is taken as acted upon after this, whatever became of it
 _LOOK_AGAIN_S = 0.02  # how soon keys follow an answer: less than a frame
 _TELL_AFTER_S = 1.0  # a person who waits for longer wants to know for what
-MOST_HELD = 1000  # keys: half a minute of a key that is held down. Whoever types more than this is not answering what is shown
-_SETTLED = ("enter", "space", "m", "left_parenthesis", "right_parenthesis")  # keys whose effect comes by messages between widgets
+# keys: half a minute of a key that is held down. Whoever types more than this is not answering what
+# is shown
+MOST_HELD = 1000
+_SETTLED = (
+    "enter",
+    "space",
+    "m",
+    "left_parenthesis",
+    "right_parenthesis",
+)  # keys whose effect comes by messages between widgets
 _ASKING = (
     *("palette", "search", "filter", "filter-runs", "table-filter", "export"),
     *("run-belongs", "strips", "step-marker", "messages"),
 )
-_OPENERS = frozenset(key for name in _ASKING for key in keymap.get(name).keys)  # keys that may lead to where `q` is a letter
+_OPENERS = frozenset(
+    key for name in _ASKING for key in keymap.get(name).keys
+)  # keys that may lead to where `q` is a letter
 
 
 class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
@@ -54,7 +66,13 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
     @property
     def is_leaving(self) -> bool:
         """The end has begun: screens and widgets may be gone already."""
-        return self._exit or self._closing_all or self._closing or self._closed or not self.screen_stack
+        return (
+            self._exit
+            or self._closing_all
+            or self._closing
+            or self._closed
+            or not self.screen_stack
+        )
 
     async def _close_all(self) -> None:
         self._closing_all = True
@@ -76,7 +94,9 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
         return not self._entering and not self.is_turning
 
     def release_keys(self) -> None:
-        """What was opened is there now, or what was entered has been acted upon: the keys that waited are next."""
+        """What was opened is there now, or what was entered has been acted upon: the keys that
+        waited are next.
+        """
         self._entering = False
         if self._entering_timer is not None:
             self._entering_timer.stop()
@@ -87,7 +107,8 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
     def _hold_until_entered(self, box: Widget) -> None:
         """Keys wait until Enter has gone from the widget through everything around it.
 
-        What the widget sends then goes up from queue to queue; a callback that is passed on in the same way arrives behind it.
+        What the widget sends then goes up from queue to queue; a callback that is passed on in the
+        same way arrives behind it.
         """
         self._entering = True
         self._entering_timer = self.set_timer(LONGEST_S, self.release_keys)
@@ -143,7 +164,9 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
         return str(screen.awaits(bound.binding.id or ""))
 
     def _give_way(self) -> bool:
-        """A person who wants to leave waits for nothing: whether the first key may be handled now."""
+        """A person who wants to leave waits for nothing: whether the first key may be
+        handled now.
+        """
         for number, event in enumerate(self._held):
             key = event.key if isinstance(event, events.Key) else ""
             leaves = key == "q" and not self.screen.is_modal
@@ -157,7 +180,9 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
 
     def _look_again_soon(self) -> None:
         if len(self._held) > MOST_HELD:
-            self.drop_keys(f"More than {MOST_HELD:,} keys waited for {self._awaited}: they were dropped.")
+            self.drop_keys(
+                f"More than {MOST_HELD:,} keys waited for {self._awaited}: they were dropped."
+            )
             return
         if self._look_timer is None:
             self._looks = 0
@@ -168,7 +193,9 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
         await self._replay()
         if self._held and self._awaited:
             if self._looks == round(_TELL_AFTER_S / _LOOK_AGAIN_S):
-                self.tell_waiting(f"Waiting for {self._awaited}, then your keys follow. Esc drops them.")
+                self.tell_waiting(
+                    f"Waiting for {self._awaited}, then your keys follow. Esc drops them."
+                )
         elif self._look_timer is not None:
             self._look_timer.stop()
             self._look_timer = None
@@ -185,7 +212,9 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
         if not isinstance(event, events.Key | events.Paste):
             await super().on_event(event)
         elif event.is_forwarded:
-            return  # it comes back from a widget that had no use for it: what it means was looked for before, on the screen of then
+            # it comes back from a widget that had no use for it: what it means was looked for
+            # before, on the screen of then
+            return
         elif isinstance(event, events.Key) and event.key == "ctrl+c":
             await self._handle(event)
         else:
@@ -205,12 +234,15 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
                 await super().on_event(event)
                 return
             if event.key in focused._bindings.key_to_bindings:
-                # What edits the text goes through the box's own queue, behind the letters before it.
+                # What edits the text goes through the box's own queue, behind the letters before
+                # it.
                 focused.call_later(self._edit, focused, event.key)
                 if event.key == "enter":
                     self._hold_until_entered(focused)
                 return
-        if not await self._check_bindings(event.key, priority=True) and not await self._check_bindings(event.key):
+        if not await self._check_bindings(
+            event.key, priority=True
+        ) and not await self._check_bindings(event.key):
             await super().on_event(event)
         if event.key in _SETTLED and not self.is_leaving:
             self._hold_until_entered(focused if focused is not None else self.screen)

@@ -1,9 +1,11 @@
-"""What this terminal can show, from the environment and the flags. Pure: nothing here touches a terminal.
+"""What this terminal can show, from the environment and the flags. Pure: nothing here touches a
+terminal.
 
     refusal(...)   why no screen can be shown here, or ""
     detect(...)    colours, glyph set, mouse and frame rate to use
 
-Each choice can be forced. The order is: flag, environment (POWERTUI_*), config file, then what TERM and LANG tell.
+Each choice can be forced. The order is: flag, environment (POWERTUI_*), config file, then what TERM
+and LANG tell.
 """
 
 from __future__ import annotations
@@ -25,12 +27,57 @@ _FPS_REMOTE = 20
 # Terminals that cannot move a cursor: there is no screen to draw on.
 _NO_SCREEN = ("", "dumb", "unknown", "emacs")
 # Real consoles and emulations of old hardware: a fixed font, a few dozen drawing characters.
-_CONSOLES = ("linux", "cons25", "vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "ansi", "sun", "hurd", "pcansi")
-_WITHOUT_BLOCKS = ("vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "ansi", "sun", "pcansi")
-_WITHOUT_COLOR = ("vt52", "vt100", "vt102", "vt220", "vt320", "wyse50", "wyse60", "sun", "xterm-mono")
-# Terminals that can delete and insert characters within a line (ECMA-48 DCH and ICH). A VT100 cannot.
+_CONSOLES = (
+    "linux",
+    "cons25",
+    "vt52",
+    "vt100",
+    "vt102",
+    "vt220",
+    "vt320",
+    "wyse50",
+    "wyse60",
+    "ansi",
+    "sun",
+    "hurd",
+    "pcansi",
+)
+_WITHOUT_BLOCKS = (
+    "vt52",
+    "vt100",
+    "vt102",
+    "vt220",
+    "vt320",
+    "wyse50",
+    "wyse60",
+    "ansi",
+    "sun",
+    "pcansi",
+)
+_WITHOUT_COLOR = (
+    "vt52",
+    "vt100",
+    "vt102",
+    "vt220",
+    "vt320",
+    "wyse50",
+    "wyse60",
+    "sun",
+    "xterm-mono",
+)
+# Terminals that can delete and insert characters within a line (ECMA-48 DCH and ICH). A VT100
+# cannot.
 _WITHOUT_SHIFT = ("vt52", "vt100", "wyse50", "wyse60")
-_TRUE_COLOR_TERMS = ("-direct", "kitty", "alacritty", "wezterm", "foot", "ghostty", "contour", "iterm2")
+_TRUE_COLOR_TERMS = (
+    "-direct",
+    "kitty",
+    "alacritty",
+    "wezterm",
+    "foot",
+    "ghostty",
+    "contour",
+    "iterm2",
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +90,8 @@ class Capabilities:
     fps: int = _FPS
     remote: bool = False  # reached over SSH: bytes and round trips count
     shift: bool = True  # characters can be deleted and inserted within a line
-    keyboard: bool = True  # extended key protocols may be asked for; false where the question itself would be printed
+    # extended key protocols may be asked for; false where the question itself would be printed
+    keyboard: bool = True
     encoding: str = "utf-8"
     term: str = "xterm-256color"
 
@@ -65,9 +113,11 @@ class Wishes:
 def refusal(environ: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> str:
     """Why no screen can be shown here; "" when one can."""
     if not stdin_tty or not stdout_tty:
-        which = "standard input and output are" if not (stdin_tty or stdout_tty) else (
-            "standard input is" if not stdin_tty else "standard output is"
-        )  # fmt: skip
+        which = (
+            "standard input and output are"
+            if not (stdin_tty or stdout_tty)
+            else ("standard input is" if not stdin_tty else "standard output is")
+        )
         return f"{which} not a terminal"
     term = environ.get("TERM", "")
     if term.lower() in _NO_SCREEN or term.lower().startswith("dumb"):
@@ -76,7 +126,10 @@ def refusal(environ: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> st
 
 
 def wishes_from_env(environ: Mapping[str, str]) -> Wishes:
-    """POWERTUI_COLOR, POWERTUI_GLYPHS, POWERTUI_MOUSE, POWERTUI_FPS. What is not understood is passed over."""
+    """POWERTUI_COLOR, POWERTUI_GLYPHS, POWERTUI_MOUSE, POWERTUI_FPS.
+
+    What is not understood is passed over.
+    """
     color = environ.get("POWERTUI_COLOR", "")
     glyphs = environ.get("POWERTUI_GLYPHS", "")
     mouse = environ.get("POWERTUI_MOUSE", "")
@@ -110,7 +163,8 @@ def is_utf8(encoding: str) -> bool:
         return False
 
 
-# What Python itself puts into LC_CTYPE where the locale that is asked for is not installed (PEP 538).
+# What Python itself puts into LC_CTYPE where the locale that is asked for is not installed (PEP
+# 538).
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 
 
@@ -143,7 +197,8 @@ def _colors(environ: Mapping[str, str], term: str) -> Colors:
 def _glyphs(environ: Mapping[str, str], term: str, encoding: str) -> GlyphSet:
     if not is_utf8(encoding):
         return "ascii"
-    # An old locale over SSH: Python writes UTF-8 all the same, but the terminal was set up for something else.
+    # An old locale over SSH: Python writes UTF-8 all the same, but the terminal was set up for
+    # something else.
     named = locale_encoding(environ)
     if named and not is_utf8(named):
         return "ascii"
@@ -158,7 +213,9 @@ def detect(environ: Mapping[str, str], encoding: str, wishes: Wishes | None = No
     """What to draw with: wishes first, the terminal's own description for the rest."""
     wishes = wishes or Wishes()
     term = environ.get("TERM", "").lower()
-    remote = bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY") or environ.get("SSH_CLIENT"))
+    remote = bool(
+        environ.get("SSH_CONNECTION") or environ.get("SSH_TTY") or environ.get("SSH_CLIENT")
+    )
     old = term.startswith(_CONSOLES)
     glyphs = wishes.glyphs or _glyphs(environ, term, encoding)
     if not is_utf8(encoding):

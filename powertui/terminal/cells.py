@@ -1,7 +1,8 @@
-"""A cell of the screen as one integer: what stands there in the low 21 bits, the number of its look above them.
+"""A cell of the screen as one integer: what stands there in the low 21 bits, the number of its look
+above them.
 
-What stands there is a code point, or a private number above Unicode for a cluster of several. So comparing two screens is one
-numpy operation.
+What stands there is a code point, or a private number above Unicode for a cluster of several. So
+comparing two screens is one numpy operation.
 """
 
 from __future__ import annotations

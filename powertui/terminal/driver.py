@@ -7,7 +7,8 @@
 * Leaving takes no tenth of a second: the input thread is woken through a pipe.
 * The terminal can be given back at once, from a signal handler, at any moment between taking it and leaving it.
 
-The overridden names are Textual's own and private to it: this file is the one place that depends on them.
+The overridden names are Textual's own and private to it: this file is the one place that depends on
+them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 ASK_POSITION = "\x1b[6n"
 _READ_SIZE = 4096
-_ANSWER_S = 0.2  # how long leaving waits for an answer that is on its way: it would appear behind the shell's prompt
+# how long leaving waits for an answer that is on its way: it would appear behind the shell's prompt
+_ANSWER_S = 0.2
 
 # Everything that was switched on, off. First what ends a sequence that broke off in the middle.
 RESTORE = (
@@ -57,7 +59,9 @@ class TerminalDriver(LinuxDriver):
         self._output: OutputThread | None = None
         self._unanswered = 0
         self.holds_terminal = False  # from before the first byte to after the last
-        self._settled = False  # wholly in possession of the terminal: not while taking it or giving it back
+        self._settled = (
+            False  # wholly in possession of the terminal: not while taking it or giving it back
+        )
         self._away = False  # suspended
         self._wanted_back = self._coming_back = False
 
@@ -71,7 +75,9 @@ class TerminalDriver(LinuxDriver):
         self._output = None
         if thread is not None:
             assert sys.__stdout__ is not None
-            self._output = OutputThread(sys.__stdout__.fileno(), self._paced.capabilities.encoding, self._gone)
+            self._output = OutputThread(
+                sys.__stdout__.fileno(), self._paced.capabilities.encoding, self._gone
+            )
 
     def start_application_mode(self) -> None:
         """Take over the terminal, now or again after a suspension."""
@@ -92,8 +98,9 @@ class TerminalDriver(LinuxDriver):
         if not self._settled:
             return  # a second Ctrl+Z, typed before the terminal was ours again
         self.suspend_application_mode()
-        # To this very thread: what follows is done after `fg`. To wait for the handler of SIGCONT would not do: one more Ctrl+Z
-        # on the terminal, which is the shell's now, takes that signal back.
+        # To this very thread: what follows is done after `fg`. To wait for the handler of SIGCONT
+        # would not do: one more Ctrl+Z on the terminal, which is the shell's now, takes that signal
+        # back.
         signal.pthread_kill(get_ident(), signal.SIGSTOP)
         self._away = self._must_signal_resume = True
         self._sigcont_application()
@@ -110,23 +117,31 @@ class TerminalDriver(LinuxDriver):
             while self._away and self._wanted_back:
                 self._wanted_back = False
                 self.resume_application_mode()
-                self._away = self._key_thread is None  # in the background the terminal cannot be taken: `fg` comes later
+                self._away = (
+                    self._key_thread is None
+                )  # in the background the terminal cannot be taken: `fg` comes later
         finally:
             self._coming_back = False
 
     def _was_taken(self) -> bool:
-        """Whether a shell had the terminal, and gave it back, without asking: SIGSTOP and `fg`, or a debugger.
+        """Whether a shell had the terminal, and gave it back, without asking: SIGSTOP and `fg`, or
+        a debugger.
 
         A shell that takes the terminal has it echo, and hand over whole lines.
         """
         try:
             in_front = os.tcgetpgrp(self.fileno) == os.getpgrp()
-            return in_front and bool(termios.tcgetattr(self.fileno)[3] & (termios.ICANON | termios.ECHO))
+            return in_front and bool(
+                termios.tcgetattr(self.fileno)[3] & (termios.ICANON | termios.ECHO)
+            )
         except (OSError, termios.error):
             return False
 
     def write(self, data: str) -> None:
-        """Queue something for the terminal. The shape of a mouse pointer (OSC 22) is not worth bytes: few terminals know it."""
+        """Queue something for the terminal.
+
+        The shape of a mouse pointer (OSC 22) is not worth bytes: few terminals know it.
+        """
         if self._output is not None and not data.startswith("\x1b]22;"):
             self._unanswered += data == ASK_POSITION
             self._output.write(data)
@@ -140,7 +155,9 @@ class TerminalDriver(LinuxDriver):
         self.holds_terminal = False
 
     def give_back(self) -> None:
-        """Put the terminal in order now, past every queue: for a signal handler, after which the process ends."""
+        """Put the terminal in order now, past every queue: for a signal handler, after which the
+        process ends.
+        """
         if not self.holds_terminal:
             return
         self.holds_terminal = False
@@ -154,7 +171,10 @@ class TerminalDriver(LinuxDriver):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
 
     def _await_answers(self) -> None:
-        """The input thread takes them. A terminal that answers does it soon, or is too far away to wait for."""
+        """The input thread takes them.
+
+        A terminal that answers does it soon, or is too far away to wait for.
+        """
         gate = self._paced.gate
         if not gate.acknowledged and gate.frames > 1:
             return  # it never answers
@@ -183,7 +203,8 @@ class TerminalDriver(LinuxDriver):
             self.exit_event.set()
             os.write(self._wake_write, b"x")
             thread.join(1.0)
-            # Each thread has an event of its own: one that is late still ends, and what was to wake it does not end the next.
+            # Each thread has an event of its own: one that is late still ends, and what was to wake
+            # it does not end the next.
             self.exit_event = Event()
             while select.select([self._wake_read], [], [], 0)[0]:
                 os.read(self._wake_read, 64)

@@ -1,7 +1,8 @@
 """The characters that widgets draw with: three sets, by what a terminal's font holds.
 
-`unicode` needs block elements and braille. `console` is what the Linux console's fonts have: shades, full block, box lines,
-arrows; no eighth blocks, no half blocks, no braille. `ascii` is printable ASCII alone, for anything that is not UTF-8.
+`unicode` needs block elements and braille. `console` is what the Linux console's fonts have:
+shades, full block, box lines, arrows; no eighth blocks, no half blocks, no braille. `ascii` is
+printable ASCII alone, for anything that is not UTF-8.
 """
 
 from __future__ import annotations
@@ -36,14 +37,71 @@ class Glyphs:
 
 
 UNICODE = Glyphs(
-    "unicode", "▁▂▃▄▅▆▇█", "▁▂▃▄▅▆▇█", True, "•", "─", "─", "│", "┬", "▼", "◀", "▶", "▾", "▸", " ", "…", "±", "├", "┤", "░"
-)  # fmt: skip
+    "unicode",
+    "▁▂▃▄▅▆▇█",
+    "▁▂▃▄▅▆▇█",
+    True,
+    "•",
+    "─",
+    "─",
+    "│",
+    "┬",
+    "▼",
+    "◀",
+    "▶",
+    "▾",
+    "▸",
+    " ",
+    "…",
+    "±",
+    "├",
+    "┤",
+    "░",
+)
 CONSOLE = Glyphs(
-    "console", "░▒█", "░▒█", False, "•", "─", "─", "│", "┬", "▼", "◄", "►", "▼", "►", " ", "~", "±", "├", "┤", "░"
-)  # fmt: skip
+    "console",
+    "░▒█",
+    "░▒█",
+    False,
+    "•",
+    "─",
+    "─",
+    "│",
+    "┬",
+    "▼",
+    "◄",
+    "►",
+    "▼",
+    "►",
+    " ",
+    "~",
+    "±",
+    "├",
+    "┤",
+    "░",
+)
 ASCII = Glyphs(
-    "ascii", ".:-=+*#@", ".:-=+*#@", False, "*", "-", "-", "|", "+", "v", "<", ">", "-", "+", " ", "~", "+-", "[", "]", ":"
-)  # fmt: skip
+    "ascii",
+    ".:-=+*#@",
+    ".:-=+*#@",
+    False,
+    "*",
+    "-",
+    "-",
+    "|",
+    "+",
+    "v",
+    "<",
+    ">",
+    "-",
+    "+",
+    " ",
+    "~",
+    "+-",
+    "[",
+    "]",
+    ":",
+)
 
 _GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}
 

@@ -23,7 +23,9 @@ class Action:
     help: str = ""  # what help adds to the title
     screens: tuple[str, ...] = ("*",)
     priority: bool = False  # wins over the focused widget (an input box) too
-    do: Callable[[Any], object] | None = None  # what it does to its page (the application for "*"); None: `action_<id>` does it
+    do: Callable[[Any], object] | None = (
+        None  # what it does to its page (the application for "*"); None: `action_<id>` does it
+    )
 
     @property
     def method(self) -> str:
@@ -313,7 +315,10 @@ def markdown() -> str:
         if rows:
             lines.append(f"| **{group}** | |")
         for action in rows:
-            keys = " ".join(f"`{shown(key)}`" if shown(key) != "|" else "`\\|`" for key in dict.fromkeys(action.keys))
+            keys = " ".join(
+                f"`{shown(key)}`" if shown(key) != "|" else "`\\|`"
+                for key in dict.fromkeys(action.keys)
+            )
             text = f"{action.title}: {action.help}" if action.help else action.title
             lines.append(f"| {keys} | {text} |")
     return "\n".join(lines)

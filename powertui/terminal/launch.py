@@ -1,4 +1,5 @@
-"""Before the first screen: may there be one, what can it show, and the settings that Textual reads when it is imported.
+"""Before the first screen: may there be one, what can it show, and the settings that Textual reads
+when it is imported.
 
 Call `prepare` before anything imports textual.
 """
@@ -28,7 +29,9 @@ class Display:
 
 
 def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display:
-    """Refuse where no screen can be shown, with what works `instead`; otherwise decide what to draw with and tell Textual."""
+    """Refuse where no screen can be shown, with what works `instead`; otherwise decide what to draw
+    with and tell Textual.
+    """
     why = caps.refusal(os.environ, _is_tty(sys.stdin), _is_tty(sys.stdout))
     if why and (_hung_up(sys.stdin) or _hung_up(sys.stdout)):  # while the program started
         signals.let_go()
@@ -37,7 +40,9 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
         raise NoTerminal(f"No screen can be shown here: {why}.", hint=instead)
     settings = config.load()
     in_file = caps.Wishes(settings.color, settings.glyphs, settings.mouse, settings.fps)  # type: ignore[arg-type]
-    found = caps.detect(os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file))
+    found = caps.detect(
+        os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file)
+    )
     name = theme_name or os.environ.get("POWERTUI_THEME") or settings.theme or "dark"
     _settle_textual(found)
     hurry()
@@ -45,7 +50,9 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
 
 
 def hurry() -> None:
-    """Until the first picture: what is imported is not searched for garbage again and again; numpy starts no threads."""
+    """Until the first picture: what is imported is not searched for garbage again and again; numpy
+    starts no threads.
+    """
     dependencies.one_thread()
     gc.disable()
 
@@ -58,7 +65,10 @@ def at_ease() -> None:
 
 
 def _settle_textual(found: caps.Capabilities) -> None:
-    """Textual reads these once, at import. The painter decides about colours and frames itself: Textual must not get in its way."""
+    """Textual reads these once, at import.
+
+    The painter decides about colours and frames itself: Textual must not get in its way.
+    """
     os.environ["TEXTUAL_FPS"] = "60"
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
     os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"

@@ -1,7 +1,8 @@
-"""The window that was marked in the timeline, kept between programs: `powertui export PATH --marked` reads it.
+"""The window that was marked in the timeline, kept between programs: `powertui export PATH
+--marked` reads it.
 
-One small file below `$XDG_STATE_HOME` (~/.local/state), never beside the data. It remembers the last few profiles. If it
-cannot be written or read, nothing is lost but the mark.
+One small file below `$XDG_STATE_HOME` (~/.local/state), never beside the data. It remembers the
+last few profiles. If it cannot be written or read, nothing is lost but the mark.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ def place() -> Path:
 
 
 def save(profile: str, lo_ps: int, hi_ps: int) -> bool:
-    """Remember the window of this profile (`Trace.path`). False when the state folder cannot be written."""
+    """Remember the window of this profile (`Trace.path`).
+
+    False when the state folder cannot be written.
+    """
     path = place()
     marks = _read(path)
     marks.pop(_key(profile), None)
@@ -49,7 +53,9 @@ def _key(profile: str) -> str:
 
 
 def _read(path: Path) -> dict[str, list[int]]:
-    """What the file holds, as far as it is what `save` writes: it lies where anything may have written it."""
+    """What the file holds, as far as it is what `save` writes: it lies where anything may have
+    written it.
+    """
     try:
         if path.stat().st_size > _LIMIT:
             return {}

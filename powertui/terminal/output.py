@@ -1,8 +1,10 @@
-"""Writing to the terminal from a thread of its own, so that a stalled line never stalls the program.
+"""Writing to the terminal from a thread of its own, so that a stalled line never stalls the
+program.
 
-Textual's own writer blocks the program once thirty writes are queued, and dies with a traceback when the terminal is gone. Here the
-queue has no limit (the paint gate keeps it to one frame), a terminal that is gone is reported once and then written to no more, and
-stopping waits only so long for a line that does not move.
+Textual's own writer blocks the program once thirty writes are queued, and dies with a traceback
+when the terminal is gone. Here the queue has no limit (the paint gate keeps it to one frame), a
+terminal that is gone is reported once and then written to no more, and stopping waits only so long
+for a line that does not move.
 """
 
 from __future__ import annotations
@@ -71,22 +73,29 @@ class OutputThread(threading.Thread):
             self._on_gone()
 
     def stop(self) -> bool:
-        """Let the queue run empty, but do not wait for a terminal that does not read. Whether everything has left."""
+        """Let the queue run empty, but do not wait for a terminal that does not read.
+
+        Whether everything has left.
+        """
         self._queue.put(None)
         self.join(_STOP_S)
         return not self.is_alive()
 
     def seize(self) -> bool:
-        """Write nothing more, whatever is queued. Whether anything was written until now. Safe in a signal handler.
+        """Write nothing more, whatever is queued. Whether anything was written until now. Safe in a
+        signal handler.
 
-        A terminal that does not read holds up the write that is going on: what it has not taken by then is thrown away.
+        A terminal that does not read holds up the write that is going on: what it has not taken by
+        then is thrown away.
         """
         if not self._writing.acquire(timeout=_STOP_S):
             self._gone = True
             self._make_room()
             signal.signal(signal.SIGURG, lambda *_: None)
             if self.ident is not None:
-                signal.pthread_kill(self.ident, signal.SIGURG)  # the kernel wakes a write for a signal, not for the room
+                signal.pthread_kill(
+                    self.ident, signal.SIGURG
+                )  # the kernel wakes a write for a signal, not for the room
             if not self._writing.acquire(timeout=_STOP_S):
                 return False  # it hangs in the kernel: nothing of ours would get through either
         self._gone = True

@@ -1,7 +1,9 @@
-"""The application's link to its terminal: Textual renders, the painter finds what differs, the gate says when it may leave.
+"""The application's link to its terminal: Textual renders, the painter finds what differs, the gate
+says when it may leave.
 
-`PacedApp` overrides the one method through which Textual 8.2 shows a rendered screen. Screens, dialogs and toasts
-are paced and reduced without knowing it. In tests that run without a terminal Textual's own path is untouched.
+`PacedApp` overrides the one method through which Textual 8.2 shows a rendered screen. Screens,
+dialogs and toasts are paced and reduced without knowing it. In tests that run without a terminal
+Textual's own path is untouched.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ ReturnType = TypeVar("ReturnType")
 
 
 class _PageColors(LineFilter):
-    """Gives text and background of the theme to what has none of its own: for pictures, which have no terminal behind them."""
+    """Gives text and background of the theme to what has none of its own: for pictures, which have
+    no terminal behind them.
+    """
 
     def __init__(self, page: Style) -> None:
         super().__init__()
@@ -40,7 +44,10 @@ class _PageColors(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same text on the page."""
-        return [Segment(text, self._page + style if style else self._page, control) for text, style, control in segments]
+        return [
+            Segment(text, self._page + style if style else self._page, control)
+            for text, style, control in segments
+        ]
 
 
 class PacedApp(App[ReturnType], Generic[ReturnType]):
@@ -59,16 +66,22 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
             ink=ColorTriplet(*themes.rgb(theme.foreground)),
         )
         self._page = _PageColors(
-            Style(color=hex_of(theme.foreground), bgcolor=hex_of(theme.background)) if theme.depth != "none" else Style()
+            Style(color=hex_of(theme.foreground), bgcolor=hex_of(theme.background))
+            if theme.depth != "none"
+            else Style()
         )
         self._frame_timer: asyncio.TimerHandle | None = None
         self._level = 0
         self._standing = False
-        self.ended_with: int | None = None  # the exit code, when a signal or the end of the terminal decided it
+        self.ended_with: int | None = (
+            None  # the exit code, when a signal or the end of the terminal decided it
+        )
         super().__init__(driver_class=TerminalDriver)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The painter reduces colours itself, once for each style; Textual's filters would touch every run of every frame."""
+        """The painter reduces colours itself, once for each style; Textual's filters would touch
+        every run of every frame.
+        """
         if isinstance(self._driver, TerminalDriver):
             return ()
         return (*super().get_line_filters(), self._page)
@@ -98,11 +111,13 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         self.end_with(HANGUP)
 
     def end_with(self, code: int) -> None:
-        """A signal, or the end of the terminal (called between any two steps of the program). The first decides on the exit code.
+        """A signal, or the end of the terminal (called between any two steps of the program). The
+        first decides on the exit code.
 
-        While the screens stand they are taken down in order, within a time. Before that Textual is half built, and would answer
-        with a traceback; after that nothing is left to do. Who asks a second time wants it at once; only a hang-up is told twice,
-        by a signal and by the end of the input.
+        While the screens stand they are taken down in order, within a time. Before that Textual is
+        half built, and would answer with a traceback; after that nothing is left to do. Who asks a
+        second time wants it at once; only a hang-up is told twice, by a signal and by the end of
+        the input.
         """
         if self.ended_with == code == HANGUP:
             return
@@ -134,7 +149,9 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         return isinstance(self._driver, TerminalDriver) and not self.gate.is_open(time.monotonic())
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        if not isinstance(self._driver, TerminalDriver) or not isinstance(renderable, LayoutUpdate | ChopsUpdate):
+        if not isinstance(self._driver, TerminalDriver) or not isinstance(
+            renderable, LayoutUpdate | ChopsUpdate
+        ):
             super()._display(screen, renderable)
             return
         try:
@@ -154,14 +171,19 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
         self._send_frame()
 
     def _send_frame(self) -> None:
-        """Send a frame if there is something to send and it may leave now; otherwise come back when it may."""
+        """Send a frame if there is something to send and it may leave now; otherwise come back when
+        it may.
+        """
         driver = self._driver
         if not isinstance(driver, TerminalDriver) or self._exit or not self.painter.dirty:
             return
         now = time.monotonic()
         wait = self.gate.opens_at(now) - now
         if wait > 0:
-            if self._frame_timer is None or self._frame_timer.when() > asyncio.get_running_loop().time() + wait:
+            if (
+                self._frame_timer is None
+                or self._frame_timer.when() > asyncio.get_running_loop().time() + wait
+            ):
                 self._cancel_later()
                 self._frame_timer = asyncio.get_running_loop().call_later(wait, self._send_later)
             return

@@ -1,11 +1,12 @@
 """One frame in flight: the next is sent when the terminal says that it has shown the last.
 
-A slow link is not slow because frames cost time here, but because they queue between here and the eye. So every frame ends with
-the question "where is the cursor?" (CSI 6n). The answer comes back from the terminal itself, through every buffer on the way, and
-only then may the next frame leave. Whatever changed meanwhile is in that next frame: the newest state wins and none is queued.
+A slow link is not slow because frames cost time here, but because they queue between here and the
+eye. So every frame ends with the question "where is the cursor?" (CSI 6n). The answer comes back
+from the terminal itself, through every buffer on the way, and only then may the next frame leave.
+Whatever changed meanwhile is in that next frame: the newest state wins and none is queued.
 
-Some terminals never answer. The question is therefore asked once before the first frame; until an answer came, frames leave at a
-modest fixed rate, and once one came, the gate trusts it.
+Some terminals never answer. The question is therefore asked once before the first frame; until an
+answer came, frames leave at a modest fixed rate, and once one came, the gate trusts it.
 
 The gate is arithmetic on a clock that the caller reads: no timers, no terminal.
 """
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-PATIENCE_S = 0.5  # a terminal that has not answered the first question by now is taken for one that does not answer
+# a terminal that has not answered the first question by now is taken for one that does not answer
+PATIENCE_S = 0.5
 LOST_S = 15.0  # an answer that is missing for so long was lost
 BLIND_FPS = 8.0  # frames a second towards a terminal that does not answer
 _SLICE_S = 0.25  # a frame should not keep the link longer than this
@@ -44,12 +46,18 @@ LEVELS = (
 
 @dataclass
 class PaintGate:
-    """Decides when the next frame may leave and how large it may be, and measures the link as it goes."""
+    """Decides when the next frame may leave and how large it may be, and measures the link as it
+    goes.
+    """
 
     fps: float = 30.0  # upper bound from the capabilities
     acknowledged: bool = False  # the terminal has answered at least once
-    rtt: float | None = None  # seconds for a question without a frame before it: the shortest seen lately
-    bandwidth: float | None = None  # bytes a second, once frames took measurably longer than the round trip
+    rtt: float | None = (
+        None  # seconds for a question without a frame before it: the shortest seen lately
+    )
+    bandwidth: float | None = (
+        None  # bytes a second, once frames took measurably longer than the round trip
+    )
     level: int = 0  # index into LEVELS
     frames: int = 0
     bytes_sent: int = 0
@@ -75,7 +83,9 @@ class PaintGate:
         return 1.0 / (min(self.fps, self.quality.fps) if answering else min(self.fps, BLIND_FPS))
 
     def opens_at(self, now: float) -> float:
-        """The earliest moment at which a frame may leave, as far as is known now (`now` or before: at once)."""
+        """The earliest moment at which a frame may leave, as far as is known now (`now` or before:
+        at once).
+        """
         earliest = max(self._last_frame + self.interval, self._held_until)
         if self._sent_at is None:
             return earliest
@@ -113,7 +123,10 @@ class PaintGate:
             self._last_frame = now
 
     def answered(self, now: float) -> bool:
-        """A cursor position came in. True when it was the answer to the last question, so that the gate is open."""
+        """A cursor position came in.
+
+        True when it was the answer to the last question, so that the gate is open.
+        """
         if self._outstanding == 0:
             return False  # nobody asked: a terminal's modified F3 looks the same
         self._outstanding -= 1
@@ -126,8 +139,12 @@ class PaintGate:
         return True
 
     def lost(self, now: float) -> None:
-        """Give up on an answer: call when a frame leaves although the last one was never acknowledged."""
-        if self._sent_at is not None and now - self._sent_at >= (LOST_S if self.acknowledged else PATIENCE_S):
+        """Give up on an answer: call when a frame leaves although the last one was never
+        acknowledged.
+        """
+        if self._sent_at is not None and now - self._sent_at >= (
+            LOST_S if self.acknowledged else PATIENCE_S
+        ):
             self._sent_at = None
             if self.acknowledged:
                 self._outstanding = 0
@@ -145,7 +162,9 @@ class PaintGate:
         extra = took - self.rtt
         if count >= 2048 and extra > 0.02:
             rate = count / extra
-            self.bandwidth = rate if self.bandwidth is None else self.bandwidth + 0.3 * (rate - self.bandwidth)
+            self.bandwidth = (
+                rate if self.bandwidth is None else self.bandwidth + 0.3 * (rate - self.bandwidth)
+            )
         elif count >= 2048:
             self._proved = self._proved or count >= SLICE_FIRST // 2
             if self.bandwidth is not None:

@@ -1,16 +1,20 @@
-"""From rendered lines to the fewest bytes: a model of the screen, and the difference to what the terminal already shows.
+"""From rendered lines to the fewest bytes: a model of the screen, and the difference to what the
+terminal already shows.
 
-Textual writes every line that a widget calls dirty, and every run of it as `SGR text SGR0`. On a dense timeline that is 77 KB a
-frame. The painter keeps two pictures of the screen as numbers, what it should show and what the terminal shows, and sends
+Textual writes every line that a widget calls dirty, and every run of it as `SGR text SGR0`. On a
+dense timeline that is 77 KB a frame. The painter keeps two pictures of the screen as numbers, what
+it should show and what the terminal shows, and sends
 
 * only cells that differ, hopping over equal ones;
 * only the attributes that change from one run to the next;
 * a row that moved sideways (a pan) as "delete n characters, insert n characters" and the few columns that are new.
 
-It is also the last line of defence: a control character that is left in a text becomes a replacement sign here, characters that
-the terminal's encoding or font lacks become similar ones, and colours are reduced to what it has.
+It is also the last line of defence: a control character that is left in a text becomes a
+replacement sign here, characters that the terminal's encoding or font lacks become similar ones,
+and colours are reduced to what it has.
 
-`row_writer` writes a row, `sideways` sees what moved, `sgr` knows looks by number, `cells` how a cell is a number.
+`row_writer` writes a row, `sideways` sees what moved, `sgr` knows looks by number, `cells` how a
+cell is a number.
 """
 
 from __future__ import annotations
@@ -25,7 +29,15 @@ from rich.cells import get_character_cell_size
 from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 
-from powertui.terminal.cells import CODE_MASK, FIRST_CLUSTER, LOOK_SHIFT, SPACE, TAIL, UNKNOWN, CellCodes
+from powertui.terminal.cells import (
+    CODE_MASK,
+    FIRST_CLUSTER,
+    LOOK_SHIFT,
+    SPACE,
+    TAIL,
+    UNKNOWN,
+    CellCodes,
+)
 from powertui.terminal.row_writer import RowWriter
 from powertui.terminal.sgr import Pens
 from powertui.terminal.sideways import find_move
@@ -82,9 +94,11 @@ class Painter:
         self._clear = self._touched = True
 
     def set_color(self, color: str) -> None:
-        """Draw with another depth of colour from now on: every cell may look different, so all are sent again.
+        """Draw with another depth of colour from now on: every cell may look different, so all are
+        sent again.
 
-        What is wanted keeps its looks as far as the old depth told them apart; a redraw brings the rest.
+        What is wanted keeps its looks as far as the old depth told them apart; a redraw brings the
+        rest.
         """
         if color == self.pens.color:
             return
@@ -181,7 +195,8 @@ class Painter:
         return to_show
 
     def frame(self, limit: int = 1 << 30) -> str:
-        """The bytes that bring the terminal closer, row by row, until about `limit` of them: "" when it is all right.
+        """The bytes that bring the terminal closer, row by row, until about `limit` of them: ""
+        when it is all right.
 
         Call again while `dirty`.
         """
@@ -202,7 +217,9 @@ class Painter:
             parts.append("\x1b[0m")
         spent = 0
         for y in rows.tolist():
-            text, pen = RowWriter(self.pens, self._clusters, y, wanted[y], pen).write(self.shown[y], move)
+            text, pen = RowWriter(self.pens, self._clusters, y, wanted[y], pen).write(
+                self.shown[y], move
+            )
             self.shown[y] = wanted[y]
             parts.append(text)
             spent += len(text)

@@ -1,9 +1,10 @@
 """One row of the screen from what it shows to what it should show, in the fewest bytes.
 
-Only cells that differ are written. What lies between two of them is hopped over, or written again where that is shorter: to hop
-costs three or four bytes, a cell one to three and whatever its colours cost. A row that moved sideways is moved by "delete n
-characters" and "insert n characters" first. Nothing here relies on what a terminal puts into cells that it makes free: they are
-written in any case.
+Only cells that differ are written. What lies between two of them is hopped over, or written again
+where that is shorter: to hop costs three or four bytes, a cell one to three and whatever its
+colours cost. A row that moved sideways is moved by "delete n characters" and "insert n characters"
+first. Nothing here relies on what a terminal puts into cells that it makes free: they are written
+in any case.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from powertui.terminal.cells import CODE_MASK, FIRST_CLUSTER, LOOK_SHIFT, SPACE, TAIL, UNKNOWN, CellCodes
+from powertui.terminal.cells import (
+    CODE_MASK,
+    FIRST_CLUSTER,
+    LOOK_SHIFT,
+    SPACE,
+    TAIL,
+    UNKNOWN,
+    CellCodes,
+)
 from powertui.terminal.sgr import Pens
 from powertui.terminal.sideways import Slide
 
@@ -22,7 +31,9 @@ from powertui.terminal.sideways import Slide
 class RowWriter:
     """Writes the cells of one row. `pen` is the look that the terminal writes with."""
 
-    def __init__(self, pens: Pens, clusters: Sequence[str], y: int, wanted: CellCodes, pen: int) -> None:
+    def __init__(
+        self, pens: Pens, clusters: Sequence[str], y: int, wanted: CellCodes, pen: int
+    ) -> None:
         self._pens = pens
         self._y = y
         self._wanted = wanted
@@ -36,20 +47,34 @@ class RowWriter:
         if int(codes.max(initial=0)) < FIRST_CLUSTER:
             self._text = codes.astype(np.uint32).tobytes().decode("utf-32-le", "replace")
         else:
-            self._text = [chr(code) if code < FIRST_CLUSTER else clusters[code - FIRST_CLUSTER] for code in codes.tolist()]
+            self._text = [
+                chr(code) if code < FIRST_CLUSTER else clusters[code - FIRST_CLUSTER]
+                for code in codes.tolist()
+            ]
 
     def write(self, shown: CellCodes, move: Slide | None) -> tuple[str, int]:
         """What brings the row up to date, the shorter way, and the pen afterwards."""
-        wide = not isinstance(self._text, str) or bool(((shown & CODE_MASK) >= TAIL).any())  # true of what is not known, too
-        if move is None or wide:  # a move may cut wide characters in half: such rows are written in place
-            return self._written(_changed(self._wanted, shown) if wide else np.flatnonzero(self._wanted != shown))
+        wide = not isinstance(self._text, str) or bool(
+            ((shown & CODE_MASK) >= TAIL).any()
+        )  # true of what is not known, too
+        if (
+            move is None or wide
+        ):  # a move may cut wide characters in half: such rows are written in place
+            return self._written(
+                _changed(self._wanted, shown) if wide else np.flatnonzero(self._wanted != shown)
+            )
         moved = _moved(shown, move)
-        in_place, after = np.flatnonzero(self._wanted != shown), np.flatnonzero(self._wanted != moved)
+        in_place, after = (
+            np.flatnonzero(self._wanted != shown),
+            np.flatnonzero(self._wanted != moved),
+        )
         if len(after) >= len(in_place):
             return self._written(in_place)
         if 2 * len(after) < len(in_place):
             return self._moved(after, move)
-        return min(self._moved(after, move), self._written(in_place), key=lambda way: len(way[0].encode()))
+        return min(
+            self._moved(after, move), self._written(in_place), key=lambda way: len(way[0].encode())
+        )
 
     def _written(self, changed: npt.NDArray[np.intp]) -> tuple[str, int]:
         """The cells that differ, where they stand."""
@@ -102,14 +127,20 @@ class RowWriter:
             self._at = last
 
     def _reach(self, x: int) -> None:
-        """Bring the cursor to a cell on its right: by a hop, or by writing again what lies between."""
+        """Bring the cursor to a cell on its right: by a hop, or by writing again what lies
+        between.
+        """
         gap = x - self._at
         if self._at >= 0 and 0 < gap <= 4:
             pens, looks = self._pens, self._looks
             parts: list[str] = []
             pen = self._put(parts, self._at, x, self._pen)
-            again = sum(len(part.encode()) for part in parts) + len(pens.step(pen, looks[x], self._blank[x])[0])
-            if again <= (3 if gap == 1 else 4) + len(pens.step(self._pen, looks[x], self._blank[x])[0]):
+            again = sum(len(part.encode()) for part in parts) + len(
+                pens.step(pen, looks[x], self._blank[x])[0]
+            )
+            if again <= (3 if gap == 1 else 4) + len(
+                pens.step(self._pen, looks[x], self._blank[x])[0]
+            ):
                 self._parts += parts
                 self._pen = pen
                 self._at = x
@@ -119,7 +150,9 @@ class RowWriter:
     def _go(self, x: int) -> None:
         """Bring the cursor to a column."""
         gap = x - self._at
-        if self._at < 0 or self._at >= len(self._wanted):  # behind the last column terminals disagree where the cursor is
+        if self._at < 0 or self._at >= len(
+            self._wanted
+        ):  # behind the last column terminals disagree where the cursor is
             self._parts.append(f"\x1b[{self._y + 1};{x + 1}H")
         elif gap > 0:
             self._parts.append(f"\x1b[{gap}C" if gap > 1 else "\x1b[C")
@@ -145,7 +178,10 @@ class RowWriter:
 
 
 def _moved(shown: CellCodes, move: Slide) -> CellCodes:
-    """A row after a move. What comes free is not known: terminals fill it with one background or another."""
+    """A row after a move.
+
+    What comes free is not known: terminals fill it with one background or another.
+    """
     left, right, by = move
     count = abs(by)
     row: CellCodes = shown.copy()

@@ -6,28 +6,47 @@ from rich.color import Color, ColorSystem, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
-# Attribute name → SGR parameter that turns it on. Bold and dim share one "off" (22), so removing anything starts afresh.
-_ATTRIBUTES = (("bold", 1), ("dim", 2), ("italic", 3), ("underline", 4), ("blink", 5), ("reverse", 7), ("strike", 9))
+# Attribute name → SGR parameter that turns it on. Bold and dim share one "off" (22), so removing
+# anything starts afresh.
+_ATTRIBUTES = (
+    ("bold", 1),
+    ("dim", 2),
+    ("italic", 3),
+    ("underline", 4),
+    ("blink", 5),
+    ("reverse", 7),
+    ("strike", 9),
+)
 _OFF = {1: "22", 2: "22", 3: "23", 4: "24", 5: "25", 7: "27", 9: "29"}
 _SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": ColorSystem.TRUECOLOR}
 
-# Without colours a background that differs from the page this much (0 to 255) is shown in reverse video.
+# Without colours a background that differs from the page this much (0 to 255) is shown in reverse
+# video.
 _CONTRAST = 40.0
 
-# What an empty cell shows: it has no ink unless it is underlined, struck through, reversed or blinking.
+# What an empty cell shows: it has no ink unless it is underlined, struck through, reversed or
+# blinking.
 _SEEN_ON_SPACES = frozenset((4, 5, 7, 9))
 
-_Look = tuple[frozenset[int], str | None, str]  # attributes, ink, paper: SGR parameters, "" for the default, None: any ink will do
+_Look = tuple[
+    frozenset[int], str | None, str
+]  # attributes, ink, paper: SGR parameters, "" for the default, None: any ink will do
 _PLAIN = Style()
 _DEFAULT: _Look = (frozenset(), "", "")
 
 
 class Pens:
-    """Numbers for the looks that a depth of colour can tell apart. Number 0 is the terminal's own look."""
+    """Numbers for the looks that a depth of colour can tell apart.
 
-    def __init__(self, color: str, page: ColorTriplet | None = None, ink: ColorTriplet | None = None) -> None:
+    Number 0 is the terminal's own look.
+    """
+
+    def __init__(
+        self, color: str, page: ColorTriplet | None = None, ink: ColorTriplet | None = None
+    ) -> None:
         self.color = color
-        self.page = page  # background and text colour of what has none of its own; None leaves them to the terminal
+        # background and text colour of what has none of its own; None leaves them to the terminal
+        self.page = page
         self.ink = ink
         self._looks: list[_Look] = [_DEFAULT]
         self._samples: list[Style | None] = [None]
@@ -58,11 +77,15 @@ class Pens:
         return found
 
     def papers(self) -> list[int]:
-        """For each number the number of what a space of this look shows: those with the same paper show the same."""
+        """For each number the number of what a space of this look shows: those with the same paper
+        show the same.
+        """
         while len(self._papers) < len(self._looks):
             attributes, _, paper = self._looks[len(self._papers)]
             plain = not attributes & _SEEN_ON_SPACES
-            self._papers.append(self._number_of((frozenset(), None, paper)) if plain else len(self._papers))
+            self._papers.append(
+                self._number_of((frozenset(), None, paper)) if plain else len(self._papers)
+            )
         return self._papers
 
     def samples(self) -> list[Style | None]:
@@ -101,7 +124,8 @@ class Pens:
         return found
 
     def step(self, old: int, new: int, space: bool) -> tuple[str, int]:
-        """The escape sequence before cells of a look, and the look that the terminal then writes with.
+        """The escape sequence before cells of a look, and the look that the terminal then writes
+        with.
 
         Spaces need the right paper alone: the ink stays, since text often goes on with it.
         """
@@ -115,7 +139,10 @@ class Pens:
             paper = self._looks[new][2]
             if len(self._steps) > 50_000:
                 self._steps.clear()
-            kept, bare = self._number_of((attributes - _SEEN_ON_SPACES, ink, paper)), self._number_of((frozenset(), "", paper))
+            kept, bare = (
+                self._number_of((attributes - _SEEN_ON_SPACES, ink, paper)),
+                self._number_of((frozenset(), "", paper)),
+            )
             ways = [(self.change(old, number), number) for number in (kept, bare)]
             found = self._steps[old, new] = min(ways, key=lambda way: len(way[0]))
         return found
@@ -143,5 +170,7 @@ def _change(old: _Look, new: _Look) -> str:
     if old[2] != new[2]:
         steps.append(new[2] or "49")
     direct = ";".join(steps)
-    afresh = ";".join(["", *(str(code) for code in sorted(new[0])), *(part for part in new[1:] if part)])
+    afresh = ";".join(
+        ["", *(str(code) for code in sorted(new[0])), *(part for part in new[1:] if part)]
+    )
     return f"\x1b[{min(direct, afresh, key=len)}m"

@@ -1,8 +1,10 @@
-"""Which columns of a screen have moved sideways, and how far: what a pan does to a timeline, with panes beside it that stand still.
+"""Which columns of a screen have moved sideways, and how far: what a pan does to a timeline, with
+panes beside it that stand still.
 
-All rows of a pan move by the same distance within the same columns, and some cells beside them change as well: the time of the
-cursor, the facts of a step. So rows and columns vote. For every distance each column says how many cells it would spare, and the
-stretch of columns that spares most, with what its new columns cost, is what moved.
+All rows of a pan move by the same distance within the same columns, and some cells beside them
+change as well: the time of the cursor, the facts of a step. So rows and columns vote. For every
+distance each column says how many cells it would spare, and the stretch of columns that spares
+most, with what its new columns cost, is what moved.
 """
 
 from __future__ import annotations
@@ -33,25 +35,39 @@ def find_move(wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_
     heavy = np.flatnonzero(differs.sum(axis=1) >= _LEAST_CELLS)
     if not len(heavy):
         return None
-    sample = heavy if len(heavy) <= _SAMPLE else heavy[np.linspace(0, len(heavy) - 1, _SAMPLE).astype(int)]
+    sample = (
+        heavy
+        if len(heavy) <= _SAMPLE
+        else heavy[np.linspace(0, len(heavy) - 1, _SAMPLE).astype(int)]
+    )
     distances = np.arange(-_LONGEST, _LONGEST + 1)
     gains = _spared(wanted[sample], shown[sample], differs[sample], distances)
     sums = np.cumsum(gains, axis=1)
-    best = (sums - np.minimum(np.minimum.accumulate(sums, axis=1), 0)).max(axis=1) - np.abs(distances) * len(sample)
+    best = (sums - np.minimum(np.minimum.accumulate(sums, axis=1), 0)).max(axis=1) - np.abs(
+        distances
+    ) * len(sample)
     best[_LONGEST] = 0  # not moved
     by = int(distances[np.argmax(best)])
     if not by:
         return None
-    start, stop = _best_stretch(_spared(wanted[heavy], shown[heavy], differs[heavy], np.array([by]))[0])
+    start, stop = _best_stretch(
+        _spared(wanted[heavy], shown[heavy], differs[heavy], np.array([by]))[0]
+    )
     left, right = (start, stop + by) if by > 0 else (start + by, stop)
-    # Columns at the edge of the screen come from nowhere: they spare nothing and are never part of the stretch.
+    # Columns at the edge of the screen come from nowhere: they spare nothing and are never part of
+    # the stretch.
     return Slide(left, right, by) if 0 <= left < right <= wanted.shape[1] else None
 
 
 def _spared(
-    wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_], distances: npt.NDArray[np.intp]
+    wanted: CellCodes,
+    shown: CellCodes,
+    differs: npt.NDArray[np.bool_],
+    distances: npt.NDArray[np.intp],
 ) -> npt.NDArray[np.int64]:
-    """[distance, column]: how many cells of a column need not be written if they come from so far to the right."""
+    """[distance, column]: how many cells of a column need not be written if they come from so far
+    to the right.
+    """
     beside = np.full((len(shown), _LONGEST), _NOWHERE, np.int64)
     width = wanted.shape[1]
     around = np.concatenate((beside, shown, beside), axis=1)

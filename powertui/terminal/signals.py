@@ -5,10 +5,11 @@
     by_exception()   verbs that write files or ask for passwords: `finally` blocks run, the code is the same
     hand_to(…)       the screens, before the terminal is theirs: it is given back first (see screens/shell.py)
 
-The exit code is 128 + the signal's number, as a shell says it. A signal that was ignored when the program started stays ignored:
-that is what `nohup` asks for, and a shell for its background jobs. In the first milliseconds, while Python itself starts, the
-system's own answer holds: the process dies of the signal, for which a shell says the same code. (For ctrl+c it is Python's answer,
-a traceback.)
+The exit code is 128 + the signal's number, as a shell says it. A signal that was ignored when the
+program started stays ignored: that is what `nohup` asks for, and a shell for its background jobs.
+In the first milliseconds, while Python itself starts, the system's own answer holds: the process
+dies of the signal, for which a shell says the same code. (For ctrl+c it is Python's answer, a
+traceback.)
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def at_once() -> None:
 
 
 def leave(code: int) -> None:
-    """End the process, and each ssh that it started: one that waits for a silent host would outlive it.
+    """End the process, and each ssh that it started: one that waits for a silent host would outlive
+    it.
 
     Nothing is imported here: a signal may come in the middle of any import.
     """
@@ -68,9 +70,11 @@ def in_time() -> None:
 
 
 def let_go() -> None:
-    """After a hang-up: what is still buffered for the lost terminal must not become an error (and exit code 120) at the end.
+    """After a hang-up: what is still buffered for the lost terminal must not become an error (and
+    exit code 120) at the end.
 
-    The terminal's own SIGHUP may come later than the end of its input, which was what told us: it changes nothing any more.
+    The terminal's own SIGHUP may come later than the end of its input, which was what told us: it
+    changes nothing any more.
     """
     import contextlib
 

@@ -1,10 +1,12 @@
 """Colours and attributes, for dark and light backgrounds and for every depth of colour.
 
-A hue is never the only code. Where a terminal has no colours, styles carry bold, reverse, dim and underline, and the widgets
-add a letter. What is selected or found is marked by attributes alone, so it stands out on any colour.
+A hue is never the only code. Where a terminal has no colours, styles carry bold, reverse, dim and
+underline, and the widgets add a letter. What is selected or found is marked by attributes alone, so
+it stands out on any colour.
 
-All colours are entries of the xterm palette (its cube and its greys). They stay exactly what they are when 24-bit colour is
-reduced to 256, so both depths show the same picture and need the same care.
+All colours are entries of the xterm palette (its cube and its greys). They stay exactly what they
+are when 24-bit colour is reduced to 256, so both depths show the same picture and need the same
+care.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def _luminance(index: int) -> float:
 
 @dataclass(frozen=True)
 class _Role:
-    """How one kind of thing looks: palette entries (dark, light), the 16-colour names, and attributes without colour."""
+    """How one kind of thing looks: palette entries (dark, light), the 16-colour names, and
+    attributes without colour.
+    """
 
     ink: tuple[int, int] | None = None
     paper: tuple[int, int] | None = None
@@ -93,7 +97,8 @@ _ROLES = {
     "key":           _Role((117, 25), ink16=14, attributes="bold"),
 }
 
-# Category → shades of one hue (palette entries) and one of the sixteen. The first shade stands for the category.
+# Category → shades of one hue (palette entries) and one of the sixteen. The first shade stands for
+# the category.
 CATEGORIES: dict[str, tuple[tuple[int, ...], int]] = {
     "matmul":        ((68, 67, 75, 74), 4),
     "convolution":   ((104, 98, 105, 141), 12),
@@ -118,7 +123,10 @@ _FALLBACK = tuple(name for name in CATEGORIES if name not in ("idle", "other"))
 
 @dataclass(frozen=True)
 class Theme:
-    """The styles for one background and one depth. Each style is made once: the same role gives the same object."""
+    """The styles for one background and one depth.
+
+    Each style is made once: the same role gives the same object.
+    """
 
     name: Literal["dark", "light"] = "dark"
     depth: Depth = "true"
@@ -175,11 +183,15 @@ def _role_style(theme: Theme, role: str) -> Style:
 def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> Style:
     if theme.depth == "none":
         return Style() if as_ink else Style(reverse=True)
-    shades, ansi = CATEGORIES.get(category) or CATEGORIES[_FALLBACK[sum(category.encode()) % len(_FALLBACK)]]
+    shades, ansi = (
+        CATEGORIES.get(category) or CATEGORIES[_FALLBACK[sum(category.encode()) % len(_FALLBACK)]]
+    )
     if theme.depth == "16":
         if as_ink:
             return Style(color=Color.from_ansi(ansi))
-        return Style(color=Color.from_ansi(15 if ansi in (4, 5, 8, 12) else 0), bgcolor=Color.from_ansi(ansi))
+        return Style(
+            color=Color.from_ansi(15 if ansi in (4, 5, 8, 12) else 0), bgcolor=Color.from_ansi(ansi)
+        )
     shade = shades[variant % len(shades)]
     if as_ink:
         return Style(color=_color(shade))

@@ -1,4 +1,6 @@
-"""One line on standard error while something comes from another machine: drawn over on a terminal, one now and then in a file."""
+"""One line on standard error while something comes from another machine: drawn over on a terminal,
+one now and then in a file.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class _TransferLine:
             self._write(f"{text}\n")
 
     def _mention_login(self, progress: TransferProgress) -> None:
-        """Once, on a line of its own: ssh may have asked for something on the line where the cursor stands."""
+        """Once, on a line of its own: ssh may have asked for something on the line where the cursor
+        stands.
+        """
         if self._login_mentioned or progress.quiet_s < _LOGIN_S or not _echoes():
             return
         self._login_mentioned = True
@@ -72,7 +76,9 @@ class _TransferLine:
             self._write(_ERASE)
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError):  # nobody listens: the answer does not depend on it
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # nobody listens: the answer does not depend on it
             self._stream.write(text)
             self._stream.flush()
 

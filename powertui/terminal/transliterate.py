@@ -1,8 +1,10 @@
-"""What to write where a terminal lacks a character: the last net under widgets that choose their glyphs well.
+"""What to write where a terminal lacks a character: the last net under widgets that choose their
+glyphs well.
 
-Three sets: "unicode" has everything; "console" is the font of the Linux console (box lines, shades, full block, a few arrows);
-"ascii" is what a VT100 or a Latin-1 terminal has. Textual's own widgets draw borders, arrows and scrollbars: they are translated
-here, cell for cell, so that no layout breaks. Control characters never pass, whatever a name contains.
+Three sets: "unicode" has everything; "console" is the font of the Linux console (box lines, shades,
+full block, a few arrows); "ascii" is what a VT100 or a Latin-1 terminal has. Textual's own widgets
+draw borders, arrows and scrollbars: they are translated here, cell for cell, so that no layout
+breaks. Control characters never pass, whatever a name contains.
 """
 
 from __future__ import annotations
@@ -96,7 +98,9 @@ class _Table(dict[int, str]):
     def _can_show(self, char: str) -> bool:
         if char.isascii():
             return True
-        if self._glyphs == "ascii" or (self._glyphs == "console" and char > "\xff" and char not in _ON_A_CONSOLE):
+        if self._glyphs == "ascii" or (
+            self._glyphs == "console" and char > "\xff" and char not in _ON_A_CONSOLE
+        ):
             return False
         try:
             char.encode(self._encoding)
@@ -116,7 +120,9 @@ def _table(glyphs: str, encoding: str) -> _Table:
 
 
 def translator(glyphs: str, encoding: str = "utf-8") -> Callable[[str], str]:
-    """A function that rewrites a text for a glyph set ("unicode", "console", "ascii") and an output encoding."""
+    """A function that rewrites a text for a glyph set ("unicode", "console", "ascii") and an output
+    encoding.
+    """
     if glyphs == "unicode" and is_utf8(encoding):
         # Everything can be shown: only look for what must not be.
         search, replace = _HOSTILE.search, _HOSTILE.sub

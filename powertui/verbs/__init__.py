@@ -10,7 +10,8 @@ A verb is a module here with
     def run(args) -> int                       # makes typed options of them, asks, prints; answers with the exit code
 
 and one line in `VERBS`. `argparse.Namespace` goes no deeper than `run`. Modules here import the
-standard library alone when they are imported, so that `--help` answers at once; what a verb needs is imported when it runs.
+standard library alone when they are imported, so that `--help` answers at once; what a verb needs
+is imported when it runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
     import argparse
 
 # In the order of `powertui --help`.
-VERBS = ("open", "report", "doctor", "energy", "export", "record", "live", "capture", "sensors", "demo")
+VERBS = (
+    "open",
+    "report",
+    "doctor",
+    "energy",
+    "export",
+    "record",
+    "live",
+    "capture",
+    "sensors",
+    "demo",
+)
 
 
 class Verb(Protocol):

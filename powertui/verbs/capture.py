@@ -1,4 +1,6 @@
-"""`powertui capture`: take a profile from a program that runs, with power around it, and open both."""
+"""`powertui capture`: take a profile from a program that runs, with power around it, and
+open both.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,14 @@ ABOUT = """\
 Asks the program's profiler server for a profile, records power before, during and after
 it, and opens the timeline. Ctrl+C ends the profile early and keeps what is there."""
 EXAMPLES = (
-    ("powertui capture localhost:9012 --logdir ~/logs", "2 s of a running program, then its timeline"),
-    ("powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b", "two hosts, and the power of both"),
+    (
+        "powertui capture localhost:9012 --logdir ~/logs",
+        "2 s of a running program, then its timeline",
+    ),
+    (
+        "powertui capture a:9012 b:9012 -t 5s --logdir /shared/logs --host bmc-a --host bmc-b",
+        "two hosts, and the power of both",
+    ),
 )
 _LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
 _SIGNALLED = 128  # exit codes above it: ended by a signal
@@ -36,26 +44,69 @@ _SELDOM_S = 10.0  # between two lines about one wait, where they are not written
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("address", metavar="HOST:PORT", nargs="*",
-                        help="where the program's profiler server listens; several are started together")  # fmt: skip
-    parser.add_argument("--pid", type=int, metavar="PID", help="a PyTorch program of this machine instead (see --other pytorch)")
-    parser.add_argument("--logdir", metavar="DIR", help="logdir to write to; the server writes the profile, so it must be able to")
+    parser.add_argument(
+        "address",
+        metavar="HOST:PORT",
+        nargs="*",
+        help="where the program's profiler server listens; several are started together",
+    )
+    parser.add_argument(
+        "--pid",
+        type=int,
+        metavar="PID",
+        help="a PyTorch program of this machine instead (see --other pytorch)",
+    )
+    parser.add_argument(
+        "--logdir",
+        metavar="DIR",
+        help="logdir to write to; the server writes the profile, so it must be able to",
+    )
     _profiling(parser)
-    parser.add_argument("--patience", metavar="TIME", default="30s",
-                        help="how long to wait for the server's answer beyond -t (default: 30s)")  # fmt: skip
+    parser.add_argument(
+        "--patience",
+        metavar="TIME",
+        default="30s",
+        help="how long to wait for the server's answer beyond -t (default: 30s)",
+    )
     parser.add_argument("--delay", metavar="TIME", default="0s", help="wait this long first")
-    parser.add_argument("--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing")
+    parser.add_argument(
+        "--every", metavar="TIME", help="again and again, e.g. 10m, until Ctrl+C; opens nothing"
+    )
     parser.add_argument("--keep", type=int, metavar="N", help="of those, keep the last N")
-    parser.add_argument("--server-logdir", metavar="DIR", default="",
-                        help="the logdir as the server sees it (containers, other mounts)")  # fmt: skip
-    parser.add_argument("--via", action="append", default=[], metavar="USER@HOST",
-                        help="fetch the profile from there with ssh (repeatable: one for each address)")  # fmt: skip
+    parser.add_argument(
+        "--server-logdir",
+        metavar="DIR",
+        default="",
+        help="the logdir as the server sees it (containers, other mounts)",
+    )
+    parser.add_argument(
+        "--via",
+        action="append",
+        default=[],
+        metavar="USER@HOST",
+        help="fetch the profile from there with ssh (repeatable: one for each address)",
+    )
     parser.add_argument("--no-open", action="store_true", help="print the summary and stop there")
-    parser.add_argument("--other", choices=("pytorch", "neuron", "amd", "nvidia"), help="say how to profile these, and stop")
+    parser.add_argument(
+        "--other",
+        choices=("pytorch", "neuron", "amd", "nvidia"),
+        help="say how to profile these, and stop",
+    )
     group = parser.add_argument_group("power")
     group.add_argument("--no-power", action="store_true", help="record no power")
-    group.add_argument("--interval", type=float, default=0.25, metavar="S", help="seconds between readings (default: 0.25)")
-    group.add_argument("--before", metavar="TIME", default="5s", help="power this long before the profile (default: 5s)")
+    group.add_argument(
+        "--interval",
+        type=float,
+        default=0.25,
+        metavar="S",
+        help="seconds between readings (default: 0.25)",
+    )
+    group.add_argument(
+        "--before",
+        metavar="TIME",
+        default="5s",
+        help="power this long before the profile (default: 5s)",
+    )
     group.add_argument("--after", metavar="TIME", default="5s", help="and after it (default: 5s)")
     common.sources(parser)
     common.screen(parser)
@@ -65,10 +116,32 @@ def _profiling(parser: argparse.ArgumentParser) -> None:
     """How long, and how much the profilers record."""
     group = parser.add_argument_group("what the profiler records")
     group.add_argument("-t", "--time", metavar="TIME", default="2s", help="how long (default: 2s)")
-    group.add_argument("--host-level", type=int, choices=range(4), default=2, help="of what the host does (default: 2)")
-    group.add_argument("--device-level", type=int, choices=range(3), default=1, help="of what devices do (default: 1)")
-    group.add_argument("--python-level", type=int, choices=range(2), default=0, help="1: calls of Python functions (default: 0)")
-    group.add_argument("--no-hlo", action="store_true", help="leave out the compiled programs: a smaller file, ops without shapes")
+    group.add_argument(
+        "--host-level",
+        type=int,
+        choices=range(4),
+        default=2,
+        help="of what the host does (default: 2)",
+    )
+    group.add_argument(
+        "--device-level",
+        type=int,
+        choices=range(3),
+        default=1,
+        help="of what devices do (default: 1)",
+    )
+    group.add_argument(
+        "--python-level",
+        type=int,
+        choices=range(2),
+        default=0,
+        help="1: calls of Python functions (default: 0)",
+    )
+    group.add_argument(
+        "--no-hlo",
+        action="store_true",
+        help="leave out the compiled programs: a smaller file, ops without shapes",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -94,7 +167,9 @@ def run(args: argparse.Namespace) -> int:
 
     def told(stage: Stage) -> bool:
         nonlocal prepared
-        free = stage.what == whole.WRITING or (stage.what == whole.BEFORE and plan.before_s >= _LEAST_BEFORE_S)
+        free = stage.what == whole.WRITING or (
+            stage.what == whole.BEFORE and plan.before_s >= _LEAST_BEFORE_S
+        )
         if free and not prepared:
             prepared = True
             _prepare(args, opens)
@@ -103,7 +178,11 @@ def run(args: argparse.Namespace) -> int:
     def meanwhile(taken: Taken) -> bool:
         progress.clear()
         _tell_files(taken)
-        return _open(args, taken, plan) if opens and taken.files and not taken.problems and not taken.stopped else False
+        return (
+            _open(args, taken, plan)
+            if opens and taken.files and not taken.problems and not taken.stopped
+            else False
+        )
 
     try:
         taken = whole.take(plan, told, meanwhile=meanwhile)
@@ -115,7 +194,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _prepare(args: argparse.Namespace, opens: bool) -> None:
-    """Import what the end needs while nothing is profiled: in the first moments of the power before, or while the server writes."""
+    """Import what the end needs while nothing is profiled: in the first moments of the power
+    before, or while the server writes.
+    """
     import importlib
     import threading
 
@@ -126,7 +207,9 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
             names = ["powertui.screens.shell", "powertui.screens.timeline"]
         except PowertuiError:
             pass  # said when it is to be opened
-    threading.Thread(target=lambda: [importlib.import_module(name) for name in names], daemon=True).start()
+    threading.Thread(
+        target=lambda: [importlib.import_module(name) for name in names], daemon=True
+    ).start()
 
 
 def _plan(args: argparse.Namespace) -> Plan:
@@ -138,9 +221,14 @@ def _plan(args: argparse.Namespace) -> Plan:
     if not args.address and args.pid is None:
         from powertui.capture.problems import THREE_LINES
 
-        raise UsageError("Name where the program's profiler server listens, like localhost:9012.", hint=THREE_LINES)
+        raise UsageError(
+            "Name where the program's profiler server listens, like localhost:9012.",
+            hint=THREE_LINES,
+        )
     if not args.logdir:
-        raise UsageError("Name the logdir with --logdir: the profile and its power are written there.")
+        raise UsageError(
+            "Name the logdir with --logdir: the profile and its power are written there."
+        )
     if not 0.01 <= args.interval <= 3600:
         raise UsageError(f"An interval of {args.interval:g} s is not possible.")
     if args.keep is not None and args.keep < 1:
@@ -149,12 +237,23 @@ def _plan(args: argparse.Namespace) -> Plan:
     if len(args.via) not in (0, 1, len(addresses)):
         raise UsageError("Give --via once, or once for each address.")
     if args.server_logdir and not args.server_logdir.startswith("/"):
-        raise UsageError("--server-logdir must be an absolute path, because the server does not know this working folder.")
+        raise UsageError(
+            "--server-logdir must be an absolute path, because the server does not know this "
+            "working folder."
+        )
     return Plan(
-        addresses, str(Path(args.logdir).expanduser().absolute()), _asked_of(args), _power_of(args), args.interval,
-        common.seconds(args.before, "--before"), common.seconds(args.after, "--after"), common.seconds(args.delay, "--delay"),
-        args.server_logdir, args.pid, tuple(where.via(text) for text in args.via),
-    )  # fmt: skip
+        addresses,
+        str(Path(args.logdir).expanduser().absolute()),
+        _asked_of(args),
+        _power_of(args),
+        args.interval,
+        common.seconds(args.before, "--before"),
+        common.seconds(args.after, "--after"),
+        common.seconds(args.delay, "--delay"),
+        args.server_logdir,
+        args.pid,
+        tuple(where.via(text) for text in args.via),
+    )
 
 
 def _asked_of(args: argparse.Namespace) -> ProfileRequest:
@@ -163,7 +262,9 @@ def _asked_of(args: argparse.Namespace) -> ProfileRequest:
 
     length = common.seconds(args.time, "-t", 0.001, 3600.0)
     patience = common.seconds(args.patience, "--patience", _LEAST_PATIENCE_S, 86400.0)
-    return ProfileRequest(length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience)
+    return ProfileRequest(
+        length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience
+    )
 
 
 def _power_of(args: argparse.Namespace) -> tuple[Target, ...]:
@@ -180,8 +281,11 @@ def _power_of(args: argparse.Namespace) -> tuple[Target, ...]:
     try:
         return tuple(local_targets())
     except SensorError:
-        _say("No power is recorded: this machine has no sensor of its own that can be read (powertui sensors says why). "
-             "Name its BMC with --host.")  # fmt: skip
+        _say(
+            "No power is recorded: this machine has no sensor of its own that can be read "
+            "(powertui sensors says why). "
+            "Name its BMC with --host."
+        )
         return ()
 
 
@@ -202,7 +306,9 @@ def _columns(terminal: int) -> int:
 
 
 class _Progress:
-    """What is waited for: one line that is written over on a terminal, else one line for each thing and seldom one more."""
+    """What is waited for: one line that is written over on a terminal, else one line for each thing
+    and seldom one more.
+    """
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -216,7 +322,9 @@ class _Progress:
         elif stage.what != self._what:
             self._slow_since = None
             _say(stage.what + (f", {stage.of_s:.3g} s" if stage.of_s is not None else ""))
-        elif stage.sentence() and (self._slow_since is None or stage.past_s - self._slow_since >= _SELDOM_S):
+        elif stage.sentence() and (
+            self._slow_since is None or stage.past_s - self._slow_since >= _SELDOM_S
+        ):
             self._slow_since = stage.past_s
             _say(stage.sentence())
         self._what = stage.what
@@ -299,7 +407,10 @@ def _next(taken: Taken) -> None:
 
 
 def _open(args: argparse.Namespace, taken: Taken, plan: Plan) -> bool:
-    """The timeline, with the power beside it as it comes. True where the terminal is gone or somebody ended us."""
+    """The timeline, with the power beside it as it comes.
+
+    True where the terminal is gone or somebody ended us.
+    """
     from powertui.terminal import signals
     from powertui.verbs import open as opening
 

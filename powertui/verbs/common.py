@@ -10,13 +10,26 @@ from powertui.errors import UsageError
 if TYPE_CHECKING:
     from powertui.data.asked import Aligning, ReadOptions
     from powertui.data.limits import MemoryLimit
-    from powertui.data.training.windows import WindowRequest
+    from powertui.data.training.named_windows import WindowRequest
     from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
 
 _FORMS = ("json", "csv", "markdown")
 _WHAT_TO_READ = "what to read"  # a title that several groups of options share
-UNITS = ("W", "mW", "uW", "kW", "dW", "J", "mJ", "uJ", "kJ", "Wh", "mWh", "kWh")  # as data/power/units.py knows them
+UNITS = (
+    "W",
+    "mW",
+    "uW",
+    "kW",
+    "dW",
+    "J",
+    "mJ",
+    "uJ",
+    "kJ",
+    "Wh",
+    "mWh",
+    "kWh",
+)  # as data/power/units.py knows them
 
 
 # ── what to read ─────────────────────────────────────────────────────────────────────────────────
@@ -41,7 +54,9 @@ def path(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     group(parser, _WHAT_TO_READ).add_argument(
         "--max-memory",
         metavar="SIZE",
-        help="memory one file may take: 24G, or none for no limit (default: half of the free memory)",
+        help=(
+            "memory one file may take: 24G, or none for no limit (default: half of the free memory)"
+        ),
     )
 
 
@@ -51,7 +66,8 @@ def more_paths(parser: argparse.ArgumentParser, others: str) -> None:
 
 
 def sort_out(args: argparse.Namespace) -> list[str]:
-    """The paths with runs, the first of them in `args.path`. Power logs among them are taken as --power.
+    """The paths with runs, the first of them in `args.path`. Power logs among them are taken as
+    --power.
 
     Raises `UnreadableFile` for a path that is not there.
     """
@@ -59,17 +75,26 @@ def sort_out(args: argparse.Namespace) -> list[str]:
 
     named = [args.path, *getattr(args, "more", ())]
     for path in named:
-        _must_be_there(path, "Check the path. `powertui doctor .` shows what is in the current folder.")
+        _must_be_there(
+            path, "Check the path. `powertui doctor .` shows what is in the current folder."
+        )
     for path in getattr(args, "power", ()):
         _must_be_there(path, "Check the path after --power.")
     if len(named) == 1:
         return named
     found = {path: logdir.scan(path) for path in named}
-    runs = [path for path in named if any(run.profiles or run.tfevents for run in found[path].runs) or found[path].tfevents]
+    runs = [
+        path
+        for path in named
+        if any(run.profiles or run.tfevents for run in found[path].runs) or found[path].tfevents
+    ]
     logs = [path for path in named if path not in runs]
     for path in logs:
         if not found[path].power:
-            raise UsageError(f"{path} holds neither a run nor a power log.", hint=f"See what is there: powertui doctor {path}")
+            raise UsageError(
+                f"{path} holds neither a run nor a power log.",
+                hint=f"See what is there: powertui doctor {path}",
+            )
     if not runs:
         args.path, args.more, runs, logs = named[0], [], named[:1], named[1:]
     args.path = runs[0]
@@ -82,7 +107,10 @@ def one_path(args: argparse.Namespace) -> str:
     runs = sort_out(args)
     if len(runs) > 1:
         hint = "Name the folder above them, or each by itself."
-        raise UsageError(f"Only one path with runs can be reported at a time; {runs[0]} and {runs[1]} are two.", hint=hint)
+        raise UsageError(
+            f"Only one path with runs can be reported at a time; {runs[0]} and {runs[1]} are two.",
+            hint=hint,
+        )
     return runs[0]
 
 
@@ -112,7 +140,10 @@ def power_files(named: list[str]) -> tuple[str, ...]:
 
         inside = [file.path for file in logdir.scan(path).power]
         if not inside:
-            raise UsageError(f"The folder {path} holds no power log.", hint=f"See what is there: powertui doctor {path}")
+            raise UsageError(
+                f"The folder {path} holds no power log.",
+                hint=f"See what is there: powertui doctor {path}",
+            )
         out += inside
     return tuple(dict.fromkeys(out))
 
@@ -127,27 +158,54 @@ def limit_of(args: argparse.Namespace) -> MemoryLimit:
 def reading(parser: argparse.ArgumentParser) -> None:
     """Which run, and how to read it."""
     runs = group(parser, _WHAT_TO_READ)
-    runs.add_argument("--run", metavar="NAME", help="only this run of the logdir: its name, or a part that no other name has")
-    runs.add_argument("--step-marker", metavar="REGEX", help="events whose name matches start a step")
+    runs.add_argument(
+        "--run",
+        metavar="NAME",
+        help="only this run of the logdir: its name, or a part that no other name has",
+    )
+    runs.add_argument(
+        "--step-marker", metavar="REGEX", help="events whose name matches start a step"
+    )
     power = group(parser, "power logs")
-    power.add_argument("--power", action="append", default=[], metavar="PATH",
-                       help="a power log, or a folder of them, beside the run (repeatable)")  # fmt: skip
+    power.add_argument(
+        "--power",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a power log, or a folder of them, beside the run (repeatable)",
+    )
     power.add_argument("--no-power", action="store_true", help="do not look for power logs")
     power.add_argument("--time-col", metavar="NAME", help="column with the time")
     power.add_argument("--watts-col", metavar="NAME", help="column with the power")
     power.add_argument("--unit", choices=UNITS, help="unit of that column")
-    power.add_argument("--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00")
-    power.add_argument("--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s")
-    power.add_argument("--align", choices=("auto", "clock", "signal", "none"), default="auto", help="how to align (default: auto)")
+    power.add_argument(
+        "--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00"
+    )
+    power.add_argument(
+        "--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s"
+    )
+    power.add_argument(
+        "--align",
+        choices=("auto", "clock", "signal", "none"),
+        default="auto",
+        help="how to align (default: auto)",
+    )
     power.add_argument("--pins", metavar="FILE", help="file of pins set by hand, read and written")
     power_host(power)
-    power.add_argument("--idle", type=float, metavar="W", help="idle power, when the log does not show it")
+    power.add_argument(
+        "--idle", type=float, metavar="W", help="idle power, when the log does not show it"
+    )
 
 
 def power_host(options: argparse._ActionsContainer) -> None:
     """Whose power it is, for every verb that reads power beside a run."""
-    options.add_argument("--power-host", action="append", default=[], metavar="LOGGED=HOST",
-                       help="whose power it is: a name in the log, a host of the run: bmc-17=host-a (repeatable)")  # fmt: skip
+    options.add_argument(
+        "--power-host",
+        action="append",
+        default=[],
+        metavar="LOGGED=HOST",
+        help="whose power it is: a name in the log, a host of the run: bmc-17=host-a (repeatable)",
+    )
 
 
 def power_hosts_of(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
@@ -160,20 +218,35 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
     from powertui import config
     from powertui.data.asked import LogColumns, ReadOptions
 
-    said = {name: getattr(args, name) for name in ("time_col", "watts_col", "unit", "tz") if getattr(args, name)}
+    said = {
+        name: getattr(args, name)
+        for name in ("time_col", "watts_col", "unit", "tz")
+        if getattr(args, name)
+    }
     # Whoever names a log means that one; what lies around is for those who name none.
     return ReadOptions(
-        step_marker=args.step_marker, tz=args.tz, power=power_files(args.power), find_power=not (args.no_power or args.power),
-        columns=LogColumns(**said, limit=limit_of(args)) if said else None, limit=limit_of(args),
-        power_hosts=power_hosts_of(args), usual_hosts=config.load().power_hosts,
-    )  # fmt: skip
+        step_marker=args.step_marker,
+        tz=args.tz,
+        power=power_files(args.power),
+        find_power=not (args.no_power or args.power),
+        columns=LogColumns(**said, limit=limit_of(args)) if said else None,
+        limit=limit_of(args),
+        power_hosts=power_hosts_of(args),
+        usual_hosts=config.load().power_hosts,
+    )
 
 
 def _power_host(text: str) -> tuple[str, str]:
-    """What `--power-host` says: (a name in the power log, a host of the run). The name is empty for power that names no host."""
+    """What `--power-host` says: (a name in the power log, a host of the run).
+
+    The name is empty for power that names no host.
+    """
     left, sign, right = text.rpartition("=")
     if not sign or not right.strip():
-        raise UsageError(f"--power-host {text}: is not a pair of names.", hint="Write it like --power-host bmc-17=host-a.")
+        raise UsageError(
+            f"--power-host {text}: is not a pair of names.",
+            hint="Write it like --power-host bmc-17=host-a.",
+        )
     return left.strip(), right.strip()
 
 
@@ -183,24 +256,32 @@ def aligning_of(args: argparse.Namespace) -> Aligning:
     from powertui.data.energy import align, pins
 
     return Aligning(
-        mode=args.align, offset_s=align.seconds(args.offset) if args.offset else None,
-        pins=pins.read(args.pins) if args.pins else Pins(), idle_w=args.idle,
-    )  # fmt: skip
+        mode=args.align,
+        offset_s=align.seconds(args.offset) if args.offset else None,
+        pins=pins.read(args.pins) if args.pins else Pins(),
+        idle_w=args.idle,
+    )
 
 
 def window(parser: argparse.ArgumentParser) -> None:
     """Which window of a training."""
     group = parser.add_argument_group("a window of the training")
-    group.add_argument("--from", dest="from_", metavar="TIME", help="its start: 27.31s, or wall time: 19:52:50")
+    group.add_argument(
+        "--from", dest="from_", metavar="TIME", help="its start: 27.31s, or wall time: 19:52:50"
+    )
     group.add_argument("--to", metavar="TIME", help="its end")
     group.add_argument("--epoch", type=int, metavar="N", help="this epoch")
-    group.add_argument("--batches", metavar="A-B", help="these batches of --epoch, e.g. 183-260 (without it: steps as logged)")
+    group.add_argument(
+        "--batches",
+        metavar="A-B",
+        help="these batches of --epoch, e.g. 183-260 (without it: steps as logged)",
+    )
     group.add_argument("--session", metavar="NAME", help="this profile session")
 
 
 def window_of(args: argparse.Namespace) -> WindowRequest:
     """The window that was asked for, from the arguments of `window`."""
-    from powertui.data.training.windows import WindowRequest
+    from powertui.data.training.named_windows import WindowRequest
 
     return WindowRequest(args.from_, args.to, args.epoch, args.batches, args.session, args.tz)
 
@@ -214,7 +295,9 @@ def time_of(words: str | None) -> int | None:
         return None
     found = units.parse_time(words)
     if found is None:
-        raise UsageError(f"{plain(words, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5.")
+        raise UsageError(
+            f"{plain(words, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5."
+        )
     return found
 
 
@@ -224,7 +307,9 @@ def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) ->
 
     found = units.parse_time(words)
     if found is None or not least <= found / units.PS_PER_S <= most:
-        raise UsageError(f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m.")
+        raise UsageError(
+            f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m."
+        )
     return found / units.PS_PER_S
 
 
@@ -247,21 +332,42 @@ def form_of(args: argparse.Namespace) -> str:
 def screen(parser: argparse.ArgumentParser) -> None:
     """What to draw with."""
     group = parser.add_argument_group("terminal")
-    group.add_argument("--glyphs", choices=("auto", "unicode", "console", "ascii"), default="auto", help="characters to draw with")
-    group.add_argument("--color", choices=("auto", "none", "16", "256", "true"), default="auto", help="colors to draw with")
-    group.add_argument("--theme", choices=("dark", "light"), default=None, help="colors for a dark or a light background")
+    group.add_argument(
+        "--glyphs",
+        choices=("auto", "unicode", "console", "ascii"),
+        default="auto",
+        help="characters to draw with",
+    )
+    group.add_argument(
+        "--color",
+        choices=("auto", "none", "16", "256", "true"),
+        default="auto",
+        help="colors to draw with",
+    )
+    group.add_argument(
+        "--theme",
+        choices=("dark", "light"),
+        default=None,
+        help="colors for a dark or a light background",
+    )
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
 
 
 def display_of(args: argparse.Namespace, instead: str) -> Display:
-    """A screen to draw on. Raises where there can be none; `instead` says what works there. Call it before textual is imported."""
+    """A screen to draw on.
+
+    Raises where there can be none; `instead` says what works there. Call it before textual is
+    imported.
+    """
     from powertui.terminal import capabilities, launch
 
     asked = capabilities.Wishes(
-        color=None if args.color == "auto" else args.color, glyphs=None if args.glyphs == "auto" else args.glyphs,
-        mouse=False if args.no_mouse else None, fps=args.fps,
-    )  # fmt: skip
+        color=None if args.color == "auto" else args.color,
+        glyphs=None if args.glyphs == "auto" else args.glyphs,
+        mouse=False if args.no_mouse else None,
+        fps=args.fps,
+    )
     return launch.prepare(asked, args.theme, instead)
 
 
@@ -273,19 +379,48 @@ def sources(parser: argparse.ArgumentParser) -> None:
     from powertui.sampler import schemes
 
     group = parser.add_argument_group("sources")
-    group.add_argument("--host", action="append", default=[], metavar="BMC[:PORT]",
-                       help="a BMC, or a host named in the config file (repeatable)")  # fmt: skip
-    group.add_argument("--source", action="append", default=[], metavar="URL",
-                       help=f"{schemes.as_help()} (repeatable)")  # fmt: skip
+    group.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="BMC[:PORT]",
+        help="a BMC, or a host named in the config file (repeatable)",
+    )
+    group.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="URL",
+        help=f"{schemes.as_help()} (repeatable)",
+    )
     group.add_argument("--user", metavar="NAME", help="user on the BMC")
-    group.add_argument("--password-file", metavar="FILE", help="file with the password, readable only by you")
+    group.add_argument(
+        "--password-file", metavar="FILE", help="file with the password, readable only by you"
+    )
     group.add_argument("--kg-file", metavar="FILE", help="file with the BMC key K_G")
-    group.add_argument("--level", choices=("user", "operator", "administrator"), default=None,
-                       help="privilege to ask for (default: user)")  # fmt: skip
-    group.add_argument("--insecure", action="store_true", help="accept any TLS certificate (redfish, prometheus)")
-    group.add_argument("--sensor", action="append", default=[], metavar="NAME", help="only this sensor (repeatable)")
-    group.add_argument("--timeout", type=float, default=None, metavar="S",
-                       help="wait at most S seconds for an answer (default: 2)")  # fmt: skip
+    group.add_argument(
+        "--level",
+        choices=("user", "operator", "administrator"),
+        default=None,
+        help="privilege to ask for (default: user)",
+    )
+    group.add_argument(
+        "--insecure", action="store_true", help="accept any TLS certificate (redfish, prometheus)"
+    )
+    group.add_argument(
+        "--sensor",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this sensor (repeatable)",
+    )
+    group.add_argument(
+        "--timeout",
+        type=float,
+        default=None,
+        metavar="S",
+        help="wait at most S seconds for an answer (default: 2)",
+    )
 
 
 def targets_of(args: argparse.Namespace) -> list[Target]:
@@ -296,19 +431,39 @@ def targets_of(args: argparse.Namespace) -> list[Target]:
     from powertui.sampler.targets import targets
 
     return targets(
-        hosts=args.host, sources=args.source, user=args.user or "", password_file=args.password_file or "",
-        kg_file=args.kg_file or "", level=args.level or "", insecure=args.insecure, sensors=args.sensor, timeout=args.timeout,
-        config=config.load().hosts if args.host else {}, environment=os.environ,
-    )  # fmt: skip
+        hosts=args.host,
+        sources=args.source,
+        user=args.user or "",
+        password_file=args.password_file or "",
+        kg_file=args.kg_file or "",
+        level=args.level or "",
+        insecure=args.insecure,
+        sensors=args.sensor,
+        timeout=args.timeout,
+        config=config.load().hosts if args.host else {},
+        environment=os.environ,
+    )
 
 
 def recording(parser: argparse.ArgumentParser) -> None:
     """How often to sample, and where to."""
     options = group(parser, "recording")
-    options.add_argument("-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)")
-    options.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between readings (default: 1)")
-    options.add_argument("--sync", type=float, metavar="S",
-                        help="fsync every S seconds, not only at gaps and at the end")  # fmt: skip
+    options.add_argument(
+        "-o", "--output", metavar="FILE", help="CSV file to append to (default: power-DATE.csv)"
+    )
+    options.add_argument(
+        "--interval",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help="seconds between readings (default: 1)",
+    )
+    options.add_argument(
+        "--sync",
+        type=float,
+        metavar="S",
+        help="fsync every S seconds, not only at gaps and at the end",
+    )
 
 
 def sync_of(args: argparse.Namespace) -> float | None:

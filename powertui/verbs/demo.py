@@ -18,7 +18,9 @@ EXAMPLES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("--report", action="store_true", help="print the report instead of opening the screens")
+    parser.add_argument(
+        "--report", action="store_true", help="print the report instead of opening the screens"
+    )
     parser.add_argument("--json", action="store_true", help="with --report: machine-readable")
     common.screen(parser)
 
@@ -39,4 +41,6 @@ def run(args: argparse.Namespace) -> int:
 
     whole = argparse.ArgumentParser(add_help=False)
     open.arguments(whole)
-    return open.run(argparse.Namespace(**{**vars(whole.parse_args([path])), **vars(args)}), notice=demo.NOTE)
+    return open.run(
+        argparse.Namespace(**{**vars(whole.parse_args([path])), **vars(args)}), notice=demo.NOTE
+    )

@@ -44,10 +44,16 @@ def run(args: argparse.Namespace) -> int:
     from powertui.report import doctor
 
     if args.path is None and not args.power:
-        raise UsageError("Name a path, or a power log with --power.", hint="For the current folder: powertui doctor .")
+        raise UsageError(
+            "Name a path, or a power log with --power.",
+            hint="For the current folder: powertui doctor .",
+        )
     power = common.power_files(args.power)
     reading = ReadOptions(
-        power=power, find_power=not power, limit=common.limit_of(args), power_hosts=common.power_hosts_of(args),
+        power=power,
+        find_power=not power,
+        limit=common.limit_of(args),
+        power_hosts=common.power_hosts_of(args),
         usual_hosts=config.load().power_hosts,
-    )  # fmt: skip
+    )
     return doctor.tell(args.path, reading, common.form_of(args))

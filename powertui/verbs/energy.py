@@ -1,4 +1,6 @@
-"""`powertui energy PATH`: joules per epoch and step, the sensors, the alignment and what stands out."""
+"""`powertui energy PATH`: joules per epoch and step, the sensors, the alignment and what stands
+out.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ How many joules did the run, its epochs and its steps take, and how sure is that
 lists findings (power that the trace does not explain), the sensors and the alignment."""
 EXAMPLES = (
     ("powertui energy ~/logs --power power.csv", "joules per epoch and step"),
-    ("powertui energy ~/logs --from 19:52:50 --to 19:53:10", "joules between two times of the training"),
+    (
+        "powertui energy ~/logs --from 19:52:50 --to 19:53:10",
+        "joules between two times of the training",
+    ),
 )
 
 
@@ -30,5 +35,11 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing of what was named could be read."""
     from powertui.report import energy
 
-    return energy.tell(common.one_path(args), args.run, common.reading_of(args), common.aligning_of(args), common.form_of(args),
-                       common.window_of(args))  # fmt: skip
+    return energy.tell(
+        common.one_path(args),
+        args.run,
+        common.reading_of(args),
+        common.aligning_of(args),
+        common.form_of(args),
+        common.window_of(args),
+    )

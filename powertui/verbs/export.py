@@ -24,22 +24,50 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.reading(parser)
     output = common.group(parser, "output")
     window = common.group(parser, "the window")
-    output.add_argument("--what", choices=("samples", "steps", "ops", "events", "perfetto"), default="samples",
-                        help="what the file holds (default: samples)")  # fmt: skip
+    output.add_argument(
+        "--what",
+        choices=("samples", "steps", "ops", "events", "perfetto"),
+        default="samples",
+        help="what the file holds (default: samples)",
+    )
     window.add_argument(
-        "--from", dest="from_", metavar="TIME", help="start of the window: trace time like 27.31s, or wall time like 19:52:50"
+        "--from",
+        dest="from_",
+        metavar="TIME",
+        help="start of the window: trace time like 27.31s, or wall time like 19:52:50",
     )
     window.add_argument("--to", metavar="TIME", help="end of the window")
     window.add_argument("--epoch", type=int, metavar="N", help="the window is this epoch")
-    window.add_argument("--steps", metavar="A-B", help="the window is these steps (of --epoch when given), e.g. 185-258")
-    window.add_argument("--batches", metavar="A-B", help="the window is these batches of --epoch, as the training logged them")
-    window.add_argument("--session", metavar="NAME", help="the window is this profile session of the training")
+    window.add_argument(
+        "--steps",
+        metavar="A-B",
+        help="the window is these steps (of --epoch when given), e.g. 185-258",
+    )
+    window.add_argument(
+        "--batches",
+        metavar="A-B",
+        help="the window is these batches of --epoch, as the training logged them",
+    )
+    window.add_argument(
+        "--session", metavar="NAME", help="the window is this profile session of the training"
+    )
     window.add_argument("--marked", action="store_true", help="the window marked in the timeline")
     window.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
-    output.add_argument("-o", "--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
-    output.add_argument("--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv")
-    output.add_argument("--comments", action="store_true",
-                        help="CSV: write what it is based on in # lines above the table, not in a file beside it")  # fmt: skip
+    output.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="-",
+        help="file to write (default: -, standard output)",
+    )
+    output.add_argument(
+        "--format", choices=("csv", "parquet", "json"), help="default: by the file's name, else csv"
+    )
+    output.add_argument(
+        "--comments",
+        action="store_true",
+        help="CSV: write what it is based on in # lines above the table, not in a file beside it",
+    )
     output.add_argument("--force", action="store_true", help="replace an existing file")
 
 
@@ -47,8 +75,25 @@ def run(args: argparse.Namespace) -> int:
     """What was written is said on standard error, so that `-o -` stays clean."""
     from powertui.report import export
 
-    wanted = export.Wanted(args.from_, args.to, args.epoch, args.steps, args.marked, args.host, args.batches, args.session)
+    wanted = export.Wanted(
+        args.from_,
+        args.to,
+        args.epoch,
+        args.steps,
+        args.marked,
+        args.host,
+        args.batches,
+        args.session,
+    )
     return export.write(
-        args.path, args.run, common.reading_of(args), common.aligning_of(args), wanted,
-        what=args.what, output=args.output, format=args.format, force=args.force, comments=args.comments,
-    )  # fmt: skip
+        args.path,
+        args.run,
+        common.reading_of(args),
+        common.aligning_of(args),
+        wanted,
+        what=args.what,
+        output=args.output,
+        format=args.format,
+        force=args.force,
+        comments=args.comments,
+    )

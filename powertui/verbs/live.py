@@ -33,16 +33,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     training = common.group(parser, "the training beside it")
     replay = common.group(parser, "replay")
     recording.add_argument("--no-record", action="store_true", help="watch without recording")
-    training.add_argument("--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too")
-    training.add_argument("--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from")
+    training.add_argument(
+        "--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too"
+    )
+    training.add_argument(
+        "--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from"
+    )
     replay.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
-    replay.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)")
-    replay.add_argument("--demo", action="store_true", help="replay the recording that ships with powertui")
+    replay.add_argument(
+        "--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)"
+    )
+    replay.add_argument(
+        "--demo", action="store_true", help="replay the recording that ships with powertui"
+    )
     common.screen(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch until the person leaves. What was recorded is complete in every case, also after a hang-up."""
+    """Watch until the person leaves.
+
+    What was recorded is complete in every case, also after a hang-up.
+    """
     display = common.display_of(args, "`powertui record` samples without a screen.")
     if args.profile_server:
         from powertui.capture import address
@@ -60,14 +71,20 @@ def run(args: argparse.Namespace) -> int:
 
         # A profile that appears while we watch is opened with what was recorded until then.
         power = (str(feed.file),) if feed.file is not None else ()
-        reading = ReadOptions(step_marker=display.settings.step_marker, power=power, find_power=not power)
+        reading = ReadOptions(
+            step_marker=display.settings.step_marker, power=power, find_power=not power
+        )
         server = args.profile_server or display.settings.profile_server or ""
-        session = Session(reading, Aligning(), feed=feed, watched=args.logdir, profile_server=server)
+        session = Session(
+            reading, Aligning(), feed=feed, watched=args.logdir, profile_server=server
+        )
         code = Shell(session, display, first="live").run_to_exit()
     finally:
         feed.stop("the screen was closed")
         failure = feed.failure
-        whole = failure is None and _tell(feed, silent=code == HANGUP)  # nobody reads what would be said
+        whole = failure is None and _tell(
+            feed, silent=code == HANGUP
+        )  # nobody reads what would be said
     if failure is not None and code != HANGUP:
         raise failure
     return code or int(not whole)
@@ -87,8 +104,12 @@ def _feed(args: argparse.Namespace) -> Feed:
     wanted = common.targets_of(args) or local_targets()
     path = None if args.no_record else args.output or default_path()
     targets = [(target.url, target.options) for target in wanted]
-    recorder = RecorderProcess(targets, path=path, interval=args.interval, sync=common.sync_of(args))
-    return RecorderFeed(recorder, f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s")
+    recorder = RecorderProcess(
+        targets, path=path, interval=args.interval, sync=common.sync_of(args)
+    )
+    return RecorderFeed(
+        recorder, f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s"
+    )
 
 
 def _title(hosts: Sequence[str], urls: Sequence[str]) -> str:
@@ -114,7 +135,11 @@ def _replay(args: argparse.Namespace) -> Feed:
         title = f"replay of {Path(path).name}"
     log = registry.load(path)
     if not any(len(series) for series in log.series):
-        raise UnreadableFile(path, "has no reading to replay", hint=f"`powertui doctor {path}` says what it looks like.")
+        raise UnreadableFile(
+            path,
+            "has no reading to replay",
+            hint=f"`powertui doctor {path}` says what it looks like.",
+        )
     return ReplayFeed(log.series, title, speed=args.speed)
 
 

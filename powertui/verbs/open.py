@@ -18,7 +18,9 @@ EXAMPLES = (
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
     ("powertui run_a run_b", "both, R goes from one to the other"),
 )
-_FIRST_S = 0.2  # folders are looked through so long before the list is shown, and each time that it grows
+_FIRST_S = (
+    0.2  # folders are looked through so long before the list is shown, and each time that it grows
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +32,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, notice: str = "") -> int:
-    """Open the screens. Textual reads its settings while it is imported: the terminal is looked at before."""
+    """Open the screens.
+
+    Textual reads its settings while it is imported: the terminal is looked at before.
+    """
     with transfers_shown():
-        paths = common.sort_out(args)  # a path that is not there is told as that, with or without a terminal
-    display = common.display_of(args, f"`powertui report {args.path}` prints the same facts as text.")
+        paths = common.sort_out(
+            args
+        )  # a path that is not there is told as that, with or without a terminal
+    display = common.display_of(
+        args, f"`powertui report {args.path}` prints the same facts as text."
+    )
     from powertui.data import logdir
 
-    stages = logdir.stream_all(paths, _FIRST_S)  # thousands of runs: the list stands with the first of them
+    stages = logdir.stream_all(
+        paths, _FIRST_S
+    )  # thousands of runs: the list stands with the first of them
     with transfers_shown():
         found = next(stages)
         if args.run is not None and not found.complete:
@@ -47,6 +58,14 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     from powertui.screens.shell import Shell
 
     reading = common.reading_of(args)
-    reading = dataclasses.replace(reading, step_marker=reading.step_marker or display.settings.step_marker)
-    session = Session(reading, common.aligning_of(args), logdir=found, rest=None if found.complete else stages, notice=notice)
+    reading = dataclasses.replace(
+        reading, step_marker=reading.step_marker or display.settings.step_marker
+    )
+    session = Session(
+        reading,
+        common.aligning_of(args),
+        logdir=found,
+        rest=None if found.complete else stages,
+        notice=notice,
+    )
     return Shell(session, display).run_to_exit()

@@ -29,8 +29,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         program = f"{self.prog} {self.verb}".strip()
-        unknown = next((word for word in self._words if word.startswith("--") and not self._knows(word)), None)
-        if not self.verb and unknown is not None and _REQUIRED.match(message):  # argparse tells of what is missing first
+        unknown = next(
+            (word for word in self._words if word.startswith("--") and not self._knows(word)), None
+        )
+        if (
+            not self.verb and unknown is not None and _REQUIRED.match(message)
+        ):  # argparse tells of what is missing first
             message = f"unrecognized arguments: {unknown}"
         raise UsageError(_sentence(message, program), hint=_hint(message, program))
 
@@ -44,7 +48,9 @@ def _sentence(message: str, program: str) -> str:
     if match := _UNKNOWN.match(message):
         return f"{program} does not know {_without_value(match[1])}."
     if match := _CHOICE.match(message):
-        return f"{match[1]} takes one of {match[3].replace(chr(39), '')}; {match[2]} is none of them."
+        return (
+            f"{match[1]} takes one of {match[3].replace(chr(39), '')}; {match[2]} is none of them."
+        )
     if match := _NO_VALUE.match(message):
         return f"{match[1]} needs a value."
     if match := _BOTH.match(message):

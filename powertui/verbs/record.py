@@ -19,7 +19,10 @@ Records until the command ends, until --duration has passed, or until Ctrl+C. Wi
 what could not be read is a gap with its reason."""
 _MOST_S = 60.0  # of a profile by steps: longer ones are too large to read
 EXAMPLES = (
-    ("powertui record --host bmc -o power.csv -- python train.py", "power of this command, from start to end"),
+    (
+        "powertui record --host bmc -o power.csv -- python train.py",
+        "power of this command, from start to end",
+    ),
     (
         "powertui record --profile-server 9012 --logdir ~/logs --steps 100-110 -- python train.py",
         "and a profile of ten steps",
@@ -33,20 +36,45 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.sources(parser)
     common.recording(parser)
     recording = common.group(parser, "recording")
-    recording.add_argument("--duration", type=float, metavar="S", help="stop after this many seconds")
-    recording.add_argument("--pulse", action="store_true", help="load the CPU in three pulses first, as a marker to align by")
+    recording.add_argument(
+        "--duration", type=float, metavar="S", help="stop after this many seconds"
+    )
+    recording.add_argument(
+        "--pulse",
+        action="store_true",
+        help="load the CPU in three pulses first, as a marker to align by",
+    )
     group = parser.add_argument_group("a profile of the command")
     group.add_argument(
-        "--profile-server", metavar="PORT", help="capture a profile from the command's profiler server, once it is there"
+        "--profile-server",
+        metavar="PORT",
+        help="capture a profile from the command's profiler server, once it is there",
     )
-    group.add_argument("--logdir", metavar="DIR", help="the command's logdir, where the profile is written")
-    group.add_argument("--steps", metavar="N-M", help="capture from step N to step M, as its tfevents log them")
     group.add_argument(
-        "--profile-after", metavar="TIME", default="10s", help="without --steps: how long after the server is there (default: 10s)"
+        "--logdir", metavar="DIR", help="the command's logdir, where the profile is written"
     )
-    group.add_argument("--profile-time", metavar="TIME", default="2s", help="how long (default: 2s); with --steps at most 60s")
+    group.add_argument(
+        "--steps", metavar="N-M", help="capture from step N to step M, as its tfevents log them"
+    )
+    group.add_argument(
+        "--profile-after",
+        metavar="TIME",
+        default="10s",
+        help="without --steps: how long after the server is there (default: 10s)",
+    )
+    group.add_argument(
+        "--profile-time",
+        metavar="TIME",
+        default="2s",
+        help="how long (default: 2s); with --steps at most 60s",
+    )
     recording.add_argument("--quiet", action="store_true", help="print only errors")
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="record while this command runs")
+    parser.add_argument(
+        "command",
+        nargs=argparse.REMAINDER,
+        metavar="-- COMMAND",
+        help="record while this command runs",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,9 +91,17 @@ def run(args: argparse.Namespace) -> int:
 
         look_up(command[0])  # before anything is opened or written
     return recording_run.run(
-        common.targets_of(args), path, command, interval=args.interval, duration=args.duration, sync=common.sync_of(args),
-        pulse=args.pulse, quiet=args.quiet, energies=_energies, **_beside(args, command),
-    )  # fmt: skip
+        common.targets_of(args),
+        path,
+        command,
+        interval=args.interval,
+        duration=args.duration,
+        sync=common.sync_of(args),
+        pulse=args.pulse,
+        quiet=args.quiet,
+        energies=_energies,
+        **_beside(args, command),
+    )
 
 
 def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
@@ -75,19 +111,33 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
             raise UsageError("--steps and --logdir belong to --profile-server PORT.")
         return {}
     if not command:
-        raise UsageError("--profile-server needs a command: powertui record --profile-server 9012 … -- python train.py",
-                         hint="To capture from a program that runs already: powertui capture HOST:PORT --logdir DIR")  # fmt: skip
+        raise UsageError(
+            (
+                "--profile-server needs a command: powertui record --profile-server 9012 … -- "
+                "python train.py"
+            ),
+            hint=(
+                "To capture from a program that runs already: powertui capture HOST:PORT "
+                "--logdir DIR"
+            ),
+        )
     if not args.logdir:
-        raise UsageError("Name the logdir of the command with --logdir: the profile is written there.")
+        raise UsageError(
+            "Name the logdir of the command with --logdir: the profile is written there."
+        )
     from powertui.capture import address, beside
     from powertui.capture.messages import ProfileRequest
     from powertui.capture.whole import Plan
 
     length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
     asked = ProfileRequest(_MOST_S if args.steps else length)
-    plan = Plan((address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked)
+    plan = Plan(
+        (address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked
+    )
     steps = beside.steps_of(args.steps) if args.steps else None
-    wanted = beside.WantedProfile(plan, steps, common.seconds(args.profile_after, "--profile-after"), length)
+    wanted = beside.WantedProfile(
+        plan, steps, common.seconds(args.profile_after, "--profile-after"), length
+    )
     return {"beside": lambda say: beside.WhileRecording(wanted, say)}
 
 

@@ -24,19 +24,38 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.path(parser)
     common.more_paths(parser, "power logs, as with --power")
     tool = common.group(parser, "one tool")
-    tool.add_argument("--tool", metavar="NAME", help="print this tool's table, e.g. kernel_stats; `list` names all tools")
+    tool.add_argument(
+        "--tool",
+        metavar="NAME",
+        help="print this tool's table, e.g. kernel_stats; `list` names all tools",
+    )
     tool.add_argument(
         "--compat",
         choices=("corrected", "tf2", "xprof"),
         default="corrected",
-        help="by whose rules: TensorFlow's with copies counted as copies (default), TensorFlow's as they were, today's converter's",
+        help=(
+            "by whose rules: TensorFlow's with copies counted as copies (default), "
+            "TensorFlow's as they were, today's converter's"
+        ),
     )
-    common.group(parser, "output").add_argument("--brief", action="store_true",
-                        help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command")  # fmt: skip
-    tool.add_argument("--from", dest="from_", metavar="TIME", help="start of the window in trace time, e.g. 27.31s")
+    common.group(parser, "output").add_argument(
+        "--brief",
+        action="store_true",
+        help="at most 4 kB of JSON: energy, findings, top ops, badges, and the next command",
+    )
+    tool.add_argument(
+        "--from",
+        dest="from_",
+        metavar="TIME",
+        help="start of the window in trace time, e.g. 27.31s",
+    )
     tool.add_argument("--to", metavar="TIME", help="end of the window")
-    tool.add_argument("--host", metavar="NAME", help="this host of the run; all: all of them as one answer")
-    tool.add_argument("--match", metavar="REGEX", default="", help="with event_sets: only events with such names")
+    tool.add_argument(
+        "--host", metavar="NAME", help="this host of the run; all: all of them as one answer"
+    )
+    tool.add_argument(
+        "--match", metavar="REGEX", default="", help="with event_sets: only events with such names"
+    )
     common.reading(parser)
     common.output(parser, csv="one row per step, or the table of --tool")
 
@@ -49,12 +68,26 @@ def run(args: argparse.Namespace) -> int:
     if args.tool == "list":
         return tool.names(form)
     common.one_path(args)
-    reading, aligning = common.reading_of(args), common.aligning_of(args)  # what is wrong with the options is said first
+    reading, aligning = (
+        common.reading_of(args),
+        common.aligning_of(args),
+    )  # what is wrong with the options is said first
     if args.brief:
         from powertui.report import brief
 
         return brief.tell(args.path, args.run, reading, aligning)
     if args.tool is not None:
         window = common.time_of(args.from_), common.time_of(args.to)
-        return tool.tell(args.path, args.run, reading, args.tool, form, aligning, args.compat, args.match, window, args.host)
+        return tool.tell(
+            args.path,
+            args.run,
+            reading,
+            args.tool,
+            form,
+            aligning,
+            args.compat,
+            args.match,
+            window,
+            args.host,
+        )
     return summary.tell(args.path, args.run, reading, form)

@@ -33,7 +33,11 @@ def run(args: argparse.Namespace) -> int:
 
     found = look_there(common.targets_of(args)) if args.host or args.source else look_here()
     if args.json:
-        json.dump({"powertui_sensors": 1, "sensors": [one.as_dict() for one in found]}, sys.stdout, indent=2)
+        json.dump(
+            {"powertui_sensors": 1, "sensors": [one.as_dict() for one in found]},
+            sys.stdout,
+            indent=2,
+        )
         print()
     else:
         if hasattr(sys.stdout, "reconfigure"):

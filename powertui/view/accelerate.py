@@ -1,8 +1,13 @@
-"""How far a held key moves: a little at first, more while it is held, half a screen at most. Pure: the caller tells the time."""
+"""How far a held key moves: a little at first, more while it is held, half a screen at most.
+
+Pure: the caller tells the time.
+"""
 
 from __future__ import annotations
 
-_HELD_S = 0.25  # a key repeats every 30–50 ms on most systems, after a first pause of up to half a second
+_HELD_S = (
+    0.25  # a key repeats every 30–50 ms on most systems, after a first pause of up to half a second
+)
 _FULL_S = 1.5  # held this long, a key moves as far as it ever does
 
 

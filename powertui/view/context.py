@@ -1,4 +1,7 @@
-"""What stands beside the timeline: where the cursor is, what is under it, what the selection holds. Facts only, no drawing."""
+"""What stands beside the timeline: where the cursor is, what is under it, what the selection holds.
+
+Facts only, no drawing.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,21 @@ import numpy as np
 from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
-from powertui.data.energy import leading, mixture
+from powertui.data.energy import main_log, mixture
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace, Trace
 from powertui.plain import plain
 from powertui.view import power_facts
-from powertui.view.around import Around
 from powertui.view.navigation import State
 from powertui.view.power_curve import curve_of
 from powertui.view.power_facts import LinePower
+from powertui.view.surroundings import Around
 from powertui.view.timeline_model import TimelineModel
 
 _FEW_SENSORS = 2  # channels whose sensors are shown
-_MOST_EVENTS = 4_000_000  # among which those of one name are counted while somebody moves from event to event
+_MOST_EVENTS = (
+    4_000_000  # among which those of one name are counted while somebody moves from event to event
+)
 
 
 def _wall_time(ps: int, grid: int) -> str:
@@ -40,7 +45,9 @@ def _wall_time(ps: int, grid: int) -> str:
 
 @dataclass(frozen=True)
 class ContextLine:
-    """One line: a name, a value, and how far the value can be trusted where it is a figure of energy or power."""
+    """One line: a name, a value, and how far the value can be trusted where it is a figure of
+    energy or power.
+    """
 
     name: str
     value: str
@@ -61,7 +68,9 @@ class Context:
     sections: tuple[Section, ...]
 
     @classmethod
-    def of(cls, model: TimelineModel, state: State, power: Sequence[PowerOnTrace] = ()) -> Context:
+    def for_state(
+        cls, model: TimelineModel, state: State, power: Sequence[PowerOnTrace] = ()
+    ) -> Context:
         sections = [_run(model), _place(model, state, power)]
         sections.extend(_step(model, state, power))
         if state.selection is not None:
@@ -81,10 +90,18 @@ def _run(model: TimelineModel) -> Section:
     trace = model.trace
     if not len(model.tracks) and model.around is not None:
         return _unprofiled(model, model.around)
-    facts = [ContextLine("run", plain(model.run.name, 200)), ContextLine("host", plain(trace.host, 100) or "–")]
+    facts = [
+        ContextLine("run", plain(model.run.name, 200)),
+        ContextLine("host", plain(trace.host, 100) or "–"),
+    ]
     devices = [plain(name, 80) for name in trace.devices]
     if devices:
-        facts.append(ContextLine("devices", devices[0] if len(devices) == 1 else f"{len(devices)}: {', '.join(devices)}"))
+        facts.append(
+            ContextLine(
+                "devices",
+                devices[0] if len(devices) == 1 else f"{len(devices)}: {', '.join(devices)}",
+            )
+        )
     facts.append(ContextLine("events", units.count(trace.event_count)))
     facts.append(ContextLine("duration", units.duration(trace.span[1] - trace.span[0])))
     if not trace.complete:
@@ -123,7 +140,15 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
         curve = curve_of(one)
         facts = [ContextLine("readings", f"{len(one.series):,}")]
         if curve.range is not None:
-            facts.append(ContextLine("range", f"{units.quantity(curve.range[0], 'W')} to {units.quantity(curve.range[1], 'W')}"))
+            facts.append(
+                ContextLine(
+                    "range",
+                    (
+                        f"{units.quantity(curve.range[0], 'W')} to "
+                        f"{units.quantity(curve.range[1], 'W')}"
+                    ),
+                )
+            )
         for name, figure, unit in (
             ("refresh", sensor.refresh_s, "s"),
             ("step", sensor.quantum_w, "W"),
@@ -139,9 +164,21 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
 
 
 def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> Section:
-    facts = [ContextLine("time", units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps))]
+    facts = [
+        ContextLine(
+            "time",
+            units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps),
+        )
+    ]
     if model.around is not None and model.around.clock:
-        facts.append(ContextLine("clock", _wall_time(model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps)))
+        facts.append(
+            ContextLine(
+                "clock",
+                _wall_time(
+                    model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps
+                ),
+            )
+        )
     epoch = model.epoch_at(state.cursor_ps)
     if epoch is not None:
         found = model.epochs[epoch]
@@ -168,7 +205,7 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
 @functools.lru_cache(maxsize=2)
 def _leads(power: tuple[PowerOnTrace, ...], span: tuple[int, int]) -> str:
     """Which of several logs leads, and why. Asked at every move of the cursor."""
-    return leading.why(power, span)
+    return main_log.why(power, span)
 
 
 def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> list[Section]:
@@ -196,7 +233,9 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         ContextLine("name", plain(event.display, 300)),
         ContextLine("kind", MEANINGS[event.category], category=event.category),
         ContextLine("line", plain(event.track, 100)),
-        ContextLine("start", units.instant(event.start, units.resolution(max(event.duration, PS_PER_US)))),
+        ContextLine(
+            "start", units.instant(event.start, units.resolution(max(event.duration, PS_PER_US)))
+        ),
         ContextLine("duration", units.duration(event.duration)),
     ]
     busy = _children(model, state)
@@ -204,7 +243,9 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         facts.append(ContextLine("self", units.duration(event.duration - busy)))
     facts.extend(_energies(power_facts.told(model, state, power), event.start, event.end))
     name = int(model.tracks[state.selection.track].track.events.name[state.selection.row])
-    facts.extend(_set(model.trace, name, state.window or (model.trace.span[0], model.trace.span[1] + 1)))
+    facts.extend(
+        _set(model.trace, name, state.window or (model.trace.span[0], model.trace.span[1] + 1))
+    )
     return Section("selected", tuple(facts))
 
 
@@ -215,7 +256,9 @@ def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine,
 
     among = event_sets.touching(trace, *window)
     if among > _MOST_EVENTS:
-        return (ContextLine("alike", f"mark a window to count them ({units.count(among)} events here)"),)
+        return (
+            ContextLine("alike", f"mark a window to count them ({units.count(among)} events here)"),
+        )
     names = np.zeros(len(trace.names), np.bool_)
     names[name] = True
     one = event_sets.together(trace, *window, names)
@@ -225,13 +268,25 @@ def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine,
         return (ContextLine("alike", f"{one.count:,} without length"),)
     return (
         ContextLine("alike", f"{one.count:,}, in all {units.duration(one.total)}"),
-        ContextLine("average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"),
+        ContextLine(
+            "average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"
+        ),
         ContextLine("range", f"{units.duration(one.shortest)} to {units.duration(one.longest)}"),
-        *(ContextLine(label, f"shorter than {units.duration(round(one.percentiles[event_sets.PERCENTILES.index(part)]))}")
-          for label, part in (("half", 50), ("95 %", 95))),
-        ContextLine("first", units.instant(one.first, units.resolution(max(one.longest, PS_PER_US)))),
+        *(
+            ContextLine(
+                label,
+                (
+                    "shorter than "
+                    f"{units.duration(round(one.percentiles[event_sets.PERCENTILES.index(part)]))}"
+                ),
+            )
+            for label, part in (("half", 50), ("95 %", 95))
+        ),
+        ContextLine(
+            "first", units.instant(one.first, units.resolution(max(one.longest, PS_PER_US)))
+        ),
         ContextLine("last", units.instant(one.last, units.resolution(max(one.longest, PS_PER_US)))),
-    )  # fmt: skip
+    )
 
 
 def _children(model: TimelineModel, state: State) -> int:
@@ -248,7 +303,9 @@ def _children(model: TimelineModel, state: State) -> int:
 
 
 def _under(model: TimelineModel, state: State) -> Section | None:
-    """The cell under the cursor: how many events, how busy, and the one that it is painted after."""
+    """The cell under the cursor: how many events, how busy, and the one that it is painted
+    after.
+    """
     rows = model.rows(state.folds)
     if not 0 <= state.cursor_row < len(rows):
         return None
@@ -261,7 +318,10 @@ def _under(model: TimelineModel, state: State) -> Section | None:
     frame = model.forest.summary(edges, row.lanes)
     count = int(frame.count[0, 0])
     if not count:
-        return Section("under the cursor", (ContextLine("line", row.label or "–"), ContextLine("events", "none in this cell")))
+        return Section(
+            "under the cursor",
+            (ContextLine("line", row.label or "–"), ContextLine("events", "none in this cell")),
+        )
     lane = row.lanes[int(frame.lane[0, 0])]
     index = int(model.names_of(lane, frame.dominant[0])[0])
     share = int(frame.busy[0, 0]) / view.cell_ps
@@ -275,31 +335,43 @@ def _under(model: TimelineModel, state: State) -> Section | None:
 
 def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LinePower]) -> Section:
     lo, hi = window
-    held = windows.of(model.trace, lo, hi, steps=model.steps, epochs=model.epochs)
+    held = windows.window_summary(model.trace, lo, hi, steps=model.steps, epochs=model.epochs)
     resolution = units.resolution(hi - lo)
     facts = [
-        ContextLine("from", units.instant(lo, resolution)), ContextLine("to", units.instant(hi, resolution)),
-        ContextLine("length", units.duration(hi - lo)), ContextLine("events", f"{held.event_count():,}"),
-    ]  # fmt: skip
+        ContextLine("from", units.instant(lo, resolution)),
+        ContextLine("to", units.instant(hi, resolution)),
+        ContextLine("length", units.duration(hi - lo)),
+        ContextLine("events", f"{held.event_count():,}"),
+    ]
     steps = held.step_rows()
     if len(steps):
         numbers = model.steps.number[steps]
-        extent = f" ({int(numbers.min())} to {int(numbers.max())})" if numbers.min() >= 0 and len(steps) > 1 else ""
+        extent = (
+            f" ({int(numbers.min())} to {int(numbers.max())})"
+            if numbers.min() >= 0 and len(steps) > 1
+            else ""
+        )
         facts.append(ContextLine("steps", f"{len(steps):,}{extent}"))
     facts.extend(_busy(model, lo, hi))
     epoch = model.around.energy_of(model.epochs, lo, hi) if model.around is not None else None
-    facts.extend(_energy_facts(epoch) if epoch is not None and len(power) == 1 else _energies(power, lo, hi))
+    facts.extend(
+        _energy_facts(epoch) if epoch is not None and len(power) == 1 else _energies(power, lo, hi)
+    )
     return Section("window", tuple(facts))
 
 
 def _busy(model: TimelineModel, lo: int, hi: int) -> list[ContextLine]:
-    """Of each process: how busy its busiest line is. Lines run side by side, so they are not added up."""
+    """Of each process: how busy its busiest line is.
+
+    Lines run side by side, so they are not added up.
+    """
     out = []
     for number, process in enumerate(model.trace.processes):
         lanes = [
-            model.forest.lane_number(info.number, 0) for info in model.tracks
+            model.forest.lane_number(info.number, 0)
+            for info in model.tracks
             if info.process_number == number and not info.track.derived and len(info.track.events)
-        ]  # fmt: skip
+        ]
         if lanes:
             frame = model.forest.summary(np.array([lo, hi], np.int64), lanes)
             share = int(frame.busy[0, 0]) / max(1, hi - lo)
@@ -326,7 +398,11 @@ def _energy_facts(energy: Energy, suffix: str = "") -> list[ContextLine]:
         return [ContextLine(f"energy{suffix}", plain(energy.reason, 200))]
     half = (energy.hi - energy.lo) / 2 if energy.lo is not None and energy.hi is not None else 0.0
     interval = f" ±{units.quantity(half, 'J', 2)}" if half > 0 else ""
-    facts = [ContextLine(f"energy{suffix}", f"{units.quantity(energy.joules, 'J')}{interval}", energy.badge)]
+    facts = [
+        ContextLine(
+            f"energy{suffix}", f"{units.quantity(energy.joules, 'J')}{interval}", energy.badge
+        )
+    ]
     if energy.mean_w is not None:
         facts.append(ContextLine(f"mean{suffix}", units.quantity(energy.mean_w, "W"), energy.badge))
     return facts

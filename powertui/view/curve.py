@@ -1,8 +1,10 @@
-"""A curve in text: columns of samples become an envelope, the envelope becomes dots. Pure arithmetic, no screen.
+"""A curve in text: columns of samples become an envelope, the envelope becomes dots. Pure
+arithmetic, no screen.
 
-With braille a cell holds 2×4 dots; without, one mark. Where many samples share a column both their lowest and their
-highest are drawn; where samples are rare the last value is held, as a step, until the next one or until a hole. What
-nobody knows stays blank. Cost: two binary searches per column and one pass over the samples that are shown.
+With braille a cell holds 2×4 dots; without, one mark. Where many samples share a column both their
+lowest and their highest are drawn; where samples are rare the last value is held, as a step, until
+the next one or until a hole. What nobody knows stays blank. Cost: two binary searches per column
+and one pass over the samples that are shown.
 """
 
 from __future__ import annotations
@@ -51,11 +53,19 @@ class Axis(NamedTuple):
 
 
 def envelope(
-    times: Int64s, values: Floats, edges: Int64s, hold: int, *, high: Floats | None = None, until: Int64s | None = None
+    times: Int64s,
+    values: Floats,
+    edges: Int64s,
+    hold: int,
+    *,
+    high: Floats | None = None,
+    until: Int64s | None = None,
 ) -> Envelope:
-    """Lowest and highest value between neighbouring edges. `hold`: how long a value stands when none follows.
+    """Lowest and highest value between neighbouring edges. `hold`: how long a value stands when
+    none follows.
 
-    `high` and `until`, where a value stands for many: `values` then are the lowest of each, from its time until that one.
+    `high` and `until`, where a value stands for many: `values` then are the lowest of each, from
+    its time until that one.
     """
     columns = len(edges) - 1
     highs, ends = values if high is None else high, times if until is None else until
@@ -66,7 +76,8 @@ def envelope(
     first, last = bounds[:-1], bounds[1:]
     filled = np.flatnonzero(last > first)
     if len(filled):
-        # reduceat takes starts only: the columns in between are empty, so each start ends where the next begins.
+        # reduceat takes starts only: the columns in between are empty, so each start ends where the
+        # next begins.
         lowest[filled] = np.fmin.reduceat(values[: bounds[-1]], first[filled])
         highest[filled] = np.fmax.reduceat(highs[: bounds[-1]], first[filled])
     before = first - 1
@@ -77,7 +88,10 @@ def envelope(
 
 
 def axis(lowest: float, highest: float, rows: int) -> Axis:
-    """A round range around the data with a tick every few rows. From zero, unless the data keep well away from it."""
+    """A round range around the data with a tick every few rows.
+
+    From zero, unless the data keep well away from it.
+    """
     if math.isnan(lowest) or math.isnan(highest):
         lowest, highest = 0.0, 1.0
     if 0 <= lowest < 0.6 * highest or lowest == highest:
@@ -97,7 +111,10 @@ def columns_per_cell(glyphs: Glyphs) -> int:
 
 
 def draw(shape: Envelope, scale: Axis, rows: int, glyphs: Glyphs) -> list[str]:
-    """The envelope as `rows` lines of text, top first. It must have `columns_per_cell` columns for each cell."""
+    """The envelope as `rows` lines of text, top first.
+
+    It must have `columns_per_cell` columns for each cell.
+    """
     dots = rows * (4 if glyphs.braille else 1)
     top, bottom = _levels(shape, scale, dots)
     level = np.arange(dots)[:, None]
@@ -107,7 +124,10 @@ def draw(shape: Envelope, scale: Axis, rows: int, glyphs: Glyphs) -> list[str]:
         return ["".join(glyphs.dot if on else " " for on in line) for line in grid.tolist()]
     cells = grid.reshape(rows, 4, -1, 2)
     codes = (cells.transpose(0, 2, 1, 3) * _DOTS).sum(axis=(2, 3))
-    return ["".join(" " if code == 0 else chr(_BLANK + code) for code in line) for line in codes.tolist()]
+    return [
+        "".join(" " if code == 0 else chr(_BLANK + code) for code in line)
+        for line in codes.tolist()
+    ]
 
 
 def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
@@ -135,5 +155,11 @@ def sparkline(shape: Envelope, glyphs: Glyphs) -> str:
     base = min(0.0, lo) if lo < 0.6 * hi else lo
     span = hi - base
     bars = glyphs.bars
-    height = np.zeros(len(known), np.int64) if span <= 0 else np.rint(np.nan_to_num((shape.high - base) / span) * (len(bars) - 1))
-    return "".join(bars[int(h)] if k else " " for h, k in zip(height.tolist(), known.tolist(), strict=True))
+    height = (
+        np.zeros(len(known), np.int64)
+        if span <= 0
+        else np.rint(np.nan_to_num((shape.high - base) / span) * (len(bars) - 1))
+    )
+    return "".join(
+        bars[int(h)] if k else " " for h, k in zip(height.tolist(), known.tolist(), strict=True)
+    )

@@ -1,4 +1,6 @@
-"""What a drag on the strip of the whole run means: its visible part is moved, made longer or shorter at an edge, or drawn anew."""
+"""What a drag on the strip of the whole run means: its visible part is moved, made longer or
+shorter at an edge, or drawn anew.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ class Drag:
 
 
 def begin(whole: Viewport, view: Viewport, column: int) -> Drag:
-    """The button went down in this column of the whole run. Beside the visible part that comes to the pointer first."""
+    """The button went down in this column of the whole run.
+
+    Beside the visible part that comes to the pointer first.
+    """
     lo, hi = view.t0, view.t1
     if view.rung >= whole.rung:
         return Drag(Grip.NOTHING, column, lo, hi)

@@ -1,6 +1,8 @@
-"""powertui's own words, with the pages on which they appear. The help page and docs/glossary.md are both made from this table.
+"""powertui's own words, with the pages on which they appear. The help page and docs/glossary.md are
+both made from this table.
 
-Words that users of TensorBoard or Perfetto know (process, thread, stream, counter) are not explained here.
+Words that users of TensorBoard or Perfetto know (process, thread, stream, counter) are not
+explained here.
 """
 
 from __future__ import annotations
@@ -30,21 +32,57 @@ PAGES = ("overview", "timeline", "symmetry", "alignment", "open", "live", "tool"
 _POWER = PAGES
 
 TERMS: tuple[Term, ...] = (
-    Term("aligned", "the place of the log is known to within its interval", ("timeline", "alignment", "open")),
+    Term(
+        "aligned",
+        "the place of the log is known to within its interval",
+        ("timeline", "alignment", "open"),
+    ),
     Term(
         "alignment",
         "where a power log is put on the time axis of a run, and how well that is known",
         ("timeline", "alignment", "open"),
     ),
-    Term("ambiguous", "the log fits at several places; joules are computed over all of them", ("timeline", "alignment", "open")),
+    Term(
+        "ambiguous",
+        "the log fits at several places; joules are computed over all of them",
+        ("timeline", "alignment", "open"),
+    ),
     Term("assumed", badges.MEANING[Badge.ASSUMED], _POWER),
-    Term("averaging window", "the stretch of time of which one reading is the mean", ("alignment", "tool")),
-    Term("busy", "the share of time in which a device or thread runs an event", ("overview", "timeline", "tool")),
-    Term("channel", "one column of a power log: one sensor of one machine or device", ("timeline", "alignment", "live")),
-    Term("clock", "what ties the profile's own time to the time of day, and how well", ("timeline", "alignment")),
-    Term("counter", "a sensor that counts joules; the energy between two readings is exact", ("timeline", "alignment", "live")),
-    Term("coverage", "the share of a window for which readings exist", ("overview", "timeline", "live", "tool")),
-    Term("dispatch", "the moment at which the host hands work to a device; the device may run it later", ("timeline", "tool")),
+    Term(
+        "averaging window",
+        "the stretch of time of which one reading is the mean",
+        ("alignment", "tool"),
+    ),
+    Term(
+        "busy",
+        "the share of time in which a device or thread runs an event",
+        ("overview", "timeline", "tool"),
+    ),
+    Term(
+        "channel",
+        "one column of a power log: one sensor of one machine or device",
+        ("timeline", "alignment", "live"),
+    ),
+    Term(
+        "clock",
+        "what ties the profile's own time to the time of day, and how well",
+        ("timeline", "alignment"),
+    ),
+    Term(
+        "counter",
+        "a sensor that counts joules; the energy between two readings is exact",
+        ("timeline", "alignment", "live"),
+    ),
+    Term(
+        "coverage",
+        "the share of a window for which readings exist",
+        ("overview", "timeline", "live", "tool"),
+    ),
+    Term(
+        "dispatch",
+        "the moment at which the host hands work to a device; the device may run it later",
+        ("timeline", "tool"),
+    ),
     Term(
         "epoch",
         "one pass over the training data, as the scalars or the steps show it",
@@ -56,41 +94,117 @@ TERMS: tuple[Term, ...] = (
         "a stretch that drew more or less power than the trace or other epochs explain",
         ("overview", "timeline", "symmetry"),
     ),
-    Term("foreign load", "power drawn by something that is not in the profile", ("overview", "timeline", "symmetry")),
-    Term("gain", "how far a sensor's scale may be off, in percent; it shifts all joules alike", ("alignment", "tool")),
-    Term("gap", "a stretch without readings; nothing is drawn over it", ("timeline", "alignment", "live")),
-    Term("interval", "the range that holds the true value in 95 of 100 cases, written as ±", _POWER),
+    Term(
+        "foreign load",
+        "power drawn by something that is not in the profile",
+        ("overview", "timeline", "symmetry"),
+    ),
+    Term(
+        "gain",
+        "how far a sensor's scale may be off, in percent; it shifts all joules alike",
+        ("alignment", "tool"),
+    ),
+    Term(
+        "gap",
+        "a stretch without readings; nothing is drawn over it",
+        ("timeline", "alignment", "live"),
+    ),
+    Term(
+        "interval", "the range that holds the true value in 95 of 100 cases, written as ±", _POWER
+    ),
     Term(
         "kind of work",
         "what an event does: compute, copy, collective, input, compile, wait and others",
         ("overview", "timeline", "tool"),
     ),
-    Term("launch delay", "the time from the call that launches a kernel to its start on the device", ("timeline", "tool")),
-    Term("main log", "the power log that is shown and added up first when a run has several", ("timeline", "alignment")),
+    Term(
+        "launch delay",
+        "the time from the call that launches a kernel to its start on the device",
+        ("timeline", "tool"),
+    ),
+    Term(
+        "main log",
+        "the power log that is shown and added up first when a run has several",
+        ("timeline", "alignment"),
+    ),
     Term("mark", "a moment with a name in a recording", ("timeline", "live")),
     Term("measured", badges.MEANING[Badge.MEASURED], _POWER),
     Term("not profiled", "a stretch of the training of which no profile was taken", ("timeline",)),
     Term("not resolved", badges.NOT_RESOLVED, _POWER),
-    Term("pause", "a stretch of the training without steps, such as saving a checkpoint", ("overview", "timeline", "symmetry")),
-    Term("pin", "a point at which a person fixed the power log on the timeline", ("timeline", "alignment")),
+    Term(
+        "pause",
+        "a stretch of the training without steps, such as saving a checkpoint",
+        ("overview", "timeline", "symmetry"),
+    ),
+    Term(
+        "pin",
+        "a point at which a person fixed the power log on the timeline",
+        ("timeline", "alignment"),
+    ),
     Term("poll", "how often a sensor was asked", ("alignment", "live")),
     Term("reading", "one value of one channel, with its time", _POWER),
     Term("recording", "a power log that powertui wrote", ("timeline", "live", "open")),
-    Term("refresh", "how often a sensor has a new value, however often it is asked", ("alignment", "live", "tool")),
-    Term("relative log", "a power log with elapsed time and no time of day", ("alignment", "open")),
-    Term("run", "one row of the list: a training, a profile session, or a power log alone", (EVERYWHERE,)),
-    Term("scope", "what a channel measures: the whole machine, a processor, memory or a GPU", ("timeline", "alignment", "live")),
-    Term("self time", "the time of an event without the events inside it", ("overview", "timeline", "tool")),
-    Term("session", "one profile of a training that may have been profiled several times", ("timeline", "open")),
-    Term("smaller difference", "a difference in power that is too small or too unsure to be a finding", ("symmetry",)),
-    Term("step", "one batch of the training, from its mark to the next", ("overview", "timeline", "symmetry", "tool")),
-    Term("straggler", "the host whose steps take longest when several train together", ("overview",)),
-    Term("strip", "a row of the timeline that shows a value over time: power, a loss, the step rate", ("timeline",)),
-    Term("training", "all that one program did: its sessions, scalars and power on one axis", ("timeline", "open")),
-    Term("usual step", "the median over the steps that are like it", ("overview", "symmetry", "tool")),
-    Term("window", "the marked stretch; tables, joules and exports are of exactly this", ("timeline", "tool")),
     Term(
-        "wrapper", "an event that only contains or waits for other events; it is hidden until x", ("overview", "timeline", "tool")
+        "refresh",
+        "how often a sensor has a new value, however often it is asked",
+        ("alignment", "live", "tool"),
+    ),
+    Term("relative log", "a power log with elapsed time and no time of day", ("alignment", "open")),
+    Term(
+        "run",
+        "one row of the list: a training, a profile session, or a power log alone",
+        (EVERYWHERE,),
+    ),
+    Term(
+        "scope",
+        "what a channel measures: the whole machine, a processor, memory or a GPU",
+        ("timeline", "alignment", "live"),
+    ),
+    Term(
+        "self time",
+        "the time of an event without the events inside it",
+        ("overview", "timeline", "tool"),
+    ),
+    Term(
+        "session",
+        "one profile of a training that may have been profiled several times",
+        ("timeline", "open"),
+    ),
+    Term(
+        "smaller difference",
+        "a difference in power that is too small or too unsure to be a finding",
+        ("symmetry",),
+    ),
+    Term(
+        "step",
+        "one batch of the training, from its mark to the next",
+        ("overview", "timeline", "symmetry", "tool"),
+    ),
+    Term(
+        "straggler", "the host whose steps take longest when several train together", ("overview",)
+    ),
+    Term(
+        "strip",
+        "a row of the timeline that shows a value over time: power, a loss, the step rate",
+        ("timeline",),
+    ),
+    Term(
+        "training",
+        "all that one program did: its sessions, scalars and power on one axis",
+        ("timeline", "open"),
+    ),
+    Term(
+        "usual step", "the median over the steps that are like it", ("overview", "symmetry", "tool")
+    ),
+    Term(
+        "window",
+        "the marked stretch; tables, joules and exports are of exactly this",
+        ("timeline", "tool"),
+    ),
+    Term(
+        "wrapper",
+        "an event that only contains or waits for other events; it is hidden until x",
+        ("overview", "timeline", "tool"),
     ),
 )
 

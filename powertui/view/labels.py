@@ -1,4 +1,7 @@
-"""What a name looks like in few cells, and which colour and letter it has. Asked for the names in sight, remembered for each."""
+"""What a name looks like in few cells, and which colour and letter it has.
+
+Asked for the names in sight, remembered for each.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ _VOID = re.compile(r"^(?:void|static|inline)\s+")
 
 
 def short(name: str) -> str:
-    """The telling end of a name: the type of an op, the function of a kernel, without scopes and template arguments."""
+    """The telling end of a name: the type of an op, the function of a kernel, without scopes and
+    template arguments.
+    """
     name = _VOID.sub("", name).replace("(anonymous namespace)::", "")
     kind = category.op_type(name)
     if kind and kind != "Dataset":
@@ -45,14 +50,17 @@ class Labels:
         self._cells: dict[tuple[int, int, str], npt.NDArray[np.uint32]] = {}
 
     def inks(self, indices: Int64s) -> UInt8s:
-        """The ink of each name: any shape of indices, all of them valid. Calls that only wait for other threads are quiet."""
+        """The ink of each name: any shape of indices, all of them valid.
+
+        Calls that only wait for other threads are quiet.
+        """
         out = self._inks[indices]
         if (out == _UNKNOWN).any():
             for index in np.unique(indices[out == _UNKNOWN]).tolist():
                 name = self.names.full(index)
-                kind = category.of(name)
+                kind = category.work_category(name)
                 if kind is category.Category.OTHER:
-                    kind = category.of(self.names.display(index))
+                    kind = category.work_category(self.names.display(index))
                 quiet = QUIET if name in category.HAND_OVER else 0
                 self._inks[index] = quiet | (kind.number * SHADES + category.shade(name) % SHADES)
             out = self._inks[indices]
@@ -85,7 +93,9 @@ class Labels:
         return any(cell_len(text) <= width for text in self._text(index))
 
     def fitted(self, index: int, width: int, ellipsis: str) -> str:
-        """At most `width` cells: the whole name, else its telling end, else the beginning of that."""
+        """At most `width` cells: the whole name, else its telling end, else the beginning
+        of that.
+        """
         whole, tail = self._text(index)
         if cell_len(whole) <= width:
             return whole
@@ -99,7 +109,9 @@ class Labels:
         return kept + ellipsis if width > 3 else kept[:width]
 
     def cells(self, index: int, width: int, ellipsis: str) -> npt.NDArray[np.uint32]:
-        """The fitted name as code points, one per cell, padded with blanks; 0 is the second half of a wide character."""
+        """The fitted name as code points, one per cell, padded with blanks; 0 is the second half of
+        a wide character.
+        """
         key = (index, width, ellipsis)
         found = self._cells.get(key)
         if found is None:

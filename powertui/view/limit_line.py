@@ -10,7 +10,8 @@ from powertui.view.curve import Axis
 
 __all__ = ["draw", "highest"]
 
-_FAR = 2.0  # times the highest reading: a limit beyond that would press the curve flat, and is not drawn
+# times the highest reading: a limit beyond that would press the curve flat, and is not drawn
+_FAR = 2.0
 
 
 def highest(reading: float, limits: Iterable[float]) -> float:
@@ -18,8 +19,13 @@ def highest(reading: float, limits: Iterable[float]) -> float:
     return max([reading, *(watts for watts in limits if reading < watts <= _FAR * reading)])
 
 
-def draw(chars: list[list[str]], stretches: Iterable[tuple[Int64s, float]], scale: Axis, horizontal: str) -> list[tuple[int, int]]:
-    """A line wherever no curve is, with its watts at the left end: (columns in which it holds, W). The cells that it took."""
+def draw(
+    chars: list[list[str]], stretches: Iterable[tuple[Int64s, float]], scale: Axis, horizontal: str
+) -> list[tuple[int, int]]:
+    """A line wherever no curve is, with its watts at the left end: (columns in which it holds, W).
+
+    The cells that it took.
+    """
     height, taken = len(chars), []
     if height < 2 or scale.hi <= scale.lo:
         return []

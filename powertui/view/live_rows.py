@@ -1,4 +1,7 @@
-"""What the live screen says, row by row: text with roles, cut to the width at hand. No widget, no clock of its own."""
+"""What the live screen says, row by row: text with roles, cut to the width at hand.
+
+No widget, no clock of its own.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +54,18 @@ BIG_ROWS = 3
 
 
 def big(text: str, glyphs: Glyphs) -> list[str]:
-    """Digits three rows high, from half blocks; where the font has none, the plain text in the middle row."""
+    """Digits three rows high, from half blocks; where the font has none, the plain text in the
+    middle row.
+    """
     if glyphs.name != "unicode" or any(char not in _DIGITS for char in text):
         return ["", text, ""]
     bitmap = [" ".join(_DIGITS[char][row] for char in text) for row in range(5)]
     bitmap.append(" " * len(bitmap[0]))
     halves = {("█", "█"): "█", ("█", " "): "▀", (" ", "█"): "▄", (" ", " "): " "}
-    return ["".join(halves[pair] for pair in zip(bitmap[row], bitmap[row + 1], strict=True)) for row in (0, 2, 4)]
+    return [
+        "".join(halves[pair] for pair in zip(bitmap[row], bitmap[row + 1], strict=True))
+        for row in (0, 2, 4)
+    ]
 
 
 def _watts(value: float | None) -> str:
@@ -92,18 +100,27 @@ def _clock(at_ns: int, seconds: bool = True) -> str:
 
 
 def names_of(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
-    """For each row the machine, and the channel where its name says more; the source where that would not tell rows apart."""
+    """For each row the machine, and the channel where its name says more; the source where that
+    would not tell rows apart.
+    """
     names = {}
     for key, history in histories.items():
         host, channel = plain(history.host or key.source), plain(key.channel)
         names[key] = host if channel in ("power", host) else f"{host} {channel}"
     counts = Counter(names.values())
-    return {key: name if counts[name] == 1 else f"{plain(key.source)} {plain(key.channel)}" for key, name in names.items()}
+    return {
+        key: name if counts[name] == 1 else f"{plain(key.source)} {plain(key.channel)}"
+        for key, name in names.items()
+    }
 
 
 def natural(name: str) -> list[tuple[int, str]]:
     """A key that puts node9 before node10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+    return [
+        (int(part), "") if part.isdigit() else (-1, part)
+        for part in re.split(r"(\d+)", name)
+        if part
+    ]
 
 
 def fitting(seconds: float, longest: int = SPANS_S[-1]) -> int:
@@ -126,7 +143,8 @@ class LiveSpan:
         """(first edge, last edge, ns per column), on a grid that stands still while time passes."""
         columns = max(1, cells * per_cell)
         column = max(1, -(-self.span_s * NS // columns))
-        # Edges lie on multiples of a whole cell: what was drawn moves left by cells and is not drawn anew.
+        # Edges lie on multiples of a whole cell: what was drawn moves left by cells and is not
+        # drawn anew.
         cell = column * per_cell
         last = -(-(now_ns if self.end_ns is None else self.end_ns) // cell) * cell
         return last - columns * column, last, column
@@ -155,11 +173,21 @@ def head(feed: Feed, columns: int) -> RoleLine:
     right = plain(right, max(10, columns - 20))
     # A source that never answered has no row: the sum would be silently short of it.
     away = list(feed.away)
-    missing = "" if not away else f" · no answer yet: {away[0]}" if len(away) == 1 else f" · {len(away)} without values"
+    missing = (
+        ""
+        if not away
+        else f" · no answer yet: {away[0]}"
+        if len(away) == 1
+        else f" · {len(away)} without values"
+    )
     missing = plain(missing, max(0, columns - width(right) - 8)) if missing else ""
     left = plain(feed.title, max(4, columns - width(right) - width(missing) - 3))
     gap = " " * max(2, columns - width(left) - width(missing) - width(right))
-    return [part for part in ((left, "title"), (missing, "warn"), (gap, "text"), (right, role)) if part[0]]
+    return [
+        part
+        for part in ((left, "title"), (missing, "warn"), (gap, "text"), (right, role))
+        if part[0]
+    ]
 
 
 def _tail(path: str, room: int) -> str:
@@ -168,11 +196,24 @@ def _tail(path: str, room: int) -> str:
 
 
 def summary(
-    feed: Feed, history: History, total: Total | None, view: tuple[int, int], columns: int, glyphs: Glyphs
+    feed: Feed,
+    history: History,
+    total: Total | None,
+    view: tuple[int, int],
+    columns: int,
+    glyphs: Glyphs,
 ) -> list[RoleLine]:
-    """The current value, large, with what the window held, the energy so far and the health of the sensor beside it."""
+    """The current value, large, with what the window held, the energy so far and the health of the
+    sensor beside it.
+    """
     now = history.now
-    text = "-" if now is None else f"{now:,.0f}".replace(",", "") if abs(now) < 100_000 else f"{now / 1000:.0f} k"
+    text = (
+        "-"
+        if now is None
+        else f"{now:,.0f}".replace(",", "")
+        if abs(now) < 100_000
+        else f"{now / 1000:.0f} k"
+    )
     rows = big(f"{text} W", glyphs)
     pad = max(width(row) for row in rows) + 4
     facts = _facts(feed, history, total, view, columns - pad - 3)
@@ -193,7 +234,9 @@ def _fitting(room: int, *wordings: str) -> str:
     return next((text for text in wordings if width(text) <= room), wordings[-1])
 
 
-def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int) -> list[RoleLine]:
+def _facts(
+    feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int
+) -> list[RoleLine]:
     stretch = history.stretch(*view)
     lowest, mean, highest = _watts(stretch.lowest), _watts(stretch.mean), _watts(stretch.highest)
     values = _fitting(
@@ -202,26 +245,51 @@ def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, i
         f"min {lowest} mean {mean} max {highest}",
         f"{lowest} · {mean} · {highest} W",
     )
-    shown: list[tuple[str, str]] = [(values, "text"), (f"  in the {_span((view[1] - view[0]) / NS)} shown", "dim")]
+    shown: list[tuple[str, str]] = [
+        (values, "text"),
+        (f"  in the {_span((view[1] - view[0]) / NS)} shown", "dim"),
+    ]
     if width(shown[0][0]) + width(shown[1][0]) > room:
         shown.pop()
     if total is not None:
-        return [shown, _sum_line(total, room), _energy_line([feed.healths[key] for key in total.keys], feed, room)]
+        return [
+            shown,
+            _sum_line(total, room),
+            _energy_line([feed.healths[key] for key in total.keys], feed, room),
+        ]
     health = feed.healths[history.key]
     mono = feed.mono()
     trouble: list[tuple[str, str]] = []
     if health.reason:
         last = None if health.last_value is None else mono - health.last_value.mono
-        trouble = [(f"no value: {health.reason}", "error"), (f" (last {_ago(last)} ago)  " if last is not None else "  ", "dim")]
+        trouble = [
+            (f"no value: {health.reason}", "error"),
+            (f" (last {_ago(last)} ago)  " if last is not None else "  ", "dim"),
+        ]
     again, gaps = feed.reconnects(history.key), health.gaps
-    counts = [f"{again} reconnect{'s' * (again != 1)}"] * bool(again) + [f"{gaps} gap{'s' * (gaps != 1)}"] * bool(gaps)
-    changed = "never changed" if health.changed_mono is None else f"changed {_ago(health.age(mono))} ago"
+    counts = [f"{again} reconnect{'s' * (again != 1)}"] * bool(again) + [
+        f"{gaps} gap{'s' * (gaps != 1)}"
+    ] * bool(gaps)
+    changed = (
+        "never changed" if health.changed_mono is None else f"changed {_ago(health.age(mono))} ago"
+    )
     every = "" if health.refresh is None else f"every {health.refresh:.3g} s"
     trip = f"{health.rtt * 1000:.3g} ms" if health.rtt else ""
     health_text = _fitting(
         room,
-        " · ".join(part for part in (changed, every and f"refreshes {every}", trip and f"answers in {trip}", *counts) if part),
-        " · ".join(part for part in (changed, every, trip and f"answers in {trip}", *counts) if part),
+        " · ".join(
+            part
+            for part in (
+                changed,
+                every and f"refreshes {every}",
+                trip and f"answers in {trip}",
+                *counts,
+            )
+            if part
+        ),
+        " · ".join(
+            part for part in (changed, every, trip and f"answers in {trip}", *counts) if part
+        ),
         " · ".join(part for part in (changed, every, trip, *counts) if part),
         " · ".join(part for part in (changed, trip, *counts) if part),
         " · ".join(part for part in (changed, *counts) if part),
@@ -230,7 +298,10 @@ def _facts(feed: Feed, history: History, total: Total | None, view: tuple[int, i
 
 
 def _sum_line(total: Total, room: int) -> RoleLine:
-    """What the sum adds up. Where a row has no value the sum has none: then what the others draw."""
+    """What the sum adds up.
+
+    Where a row has no value the sum has none: then what the others draw.
+    """
     rows = len(total.keys)
     if total.missing and total.watts is not None:
         return [
@@ -248,10 +319,15 @@ _WHOLE = 0.995  # of the time, from which on a sum is called measured
 
 
 def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
-    """Energy since the beginning and in the last minute, both counted from samples, and how much of the time they cover."""
+    """Energy since the beginning and in the last minute, both counted from samples, and how much of
+    the time they cover.
+    """
     totals = [h.total() for h in rows]
-    # Where readings are missing, what was read around them stands for them, as in every other answer; the badge says so.
-    joules = sum(t.joules if t.coverage >= _WHOLE or t.watts is None else t.watts * t.span_s for t in totals)
+    # Where readings are missing, what was read around them stands for them, as in every other
+    # answer; the badge says so.
+    joules = sum(
+        t.joules if t.coverage >= _WHOLE or t.watts is None else t.watts * t.span_s for t in totals
+    )
     share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
     covered = max((h.covered_s for h in rows), default=0.0)
     if covered <= 0:
@@ -262,9 +338,14 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     so_far, partly, latest = f"{quantity(joules, 'J')} in {_span(round(lasted))}", "", ""
     if share < _WHOLE:
         worst = sum(t.coverage < _WHOLE for t in totals)
-        partly = f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
+        partly = (
+            f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
+        )
     if recent:
-        latest = f" · last {_span(round(max(r.covered_s for r in recent)))}: {quantity(sum(r.joules for r in recent), 'J')}"
+        latest = (
+            f" · last {_span(round(max(r.covered_s for r in recent)))}: "
+            f"{quantity(sum(r.joules for r in recent), 'J')}"
+        )
         latest += f" of {len(recent)}" * (len(recent) < len(rows))
     role = "measured" if share >= _WHOLE else "estimated"
     badge = f" {role}"
@@ -287,7 +368,9 @@ def chart(
     glyphs: Glyphs,
     marks: Sequence[tuple[int, str]],
 ) -> list[RoleLine]:
-    """The history of one channel: an axis with round watts, the curve, the time of day, and what was marked."""
+    """The history of one channel: an axis with round watts, the curve, the time of day, and what
+    was marked.
+    """
     columns, rows = size
     cells = columns - AXIS_WIDTH
     if cells < 8 or rows < 4:
@@ -306,12 +389,18 @@ def chart(
     if known.any():
         highest = limit_line.highest(float(np.nanmax(shape.high)), (watts for _, _, watts in caps))
         scale = curve.axis(float(np.nanmin(shape.low)), highest, height)
-    labels = {round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1)): scale.text(tick) for tick in scale.ticks()}
+    labels = {
+        round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1)): scale.text(tick)
+        for tick in scale.ticks()
+    }
     widest = max(map(len, labels.values()))
     lines: list[RoleLine] = []
     chars = [list(text) for text in curve.draw(shape, scale, height, glyphs)]
     starts = edges[:-1:per_cell]
-    held = ((np.flatnonzero((starts + column * per_cell > lo) & (starts < hi)), watts) for lo, hi, watts in caps)
+    held = (
+        (np.flatnonzero((starts + column * per_cell > lo) & (starts < hi)), watts)
+        for lo, hi, watts in caps
+    )
     taken = set(limit_line.draw(chars, held, scale, glyphs.horizontal))
     for row, text in enumerate(chars):
         label = labels.get(row, "")
@@ -319,7 +408,12 @@ def chart(
         edge = glyphs.vertical if row in labels else " "
         drawn = _runs(text, [(row, cell) in taken for cell in range(cells)])
         lines.append([((label + unit).rjust(AXIS_WIDTH - 1) + edge, "axis"), *drawn])
-    lines.append([(" " * AXIS_WIDTH, "axis"), (_marks(marks, first, column * per_cell, cells, glyphs), "cursor")])
+    lines.append(
+        [
+            (" " * AXIS_WIDTH, "axis"),
+            (_marks(marks, first, column * per_cell, cells, glyphs), "cursor"),
+        ]
+    )
     lines.append([(" " * AXIS_WIDTH, "axis"), (_times(first, column * per_cell, cells), "axis")])
     return lines
 
@@ -356,10 +450,16 @@ def _times(first_ns: int, cell_ns: int, cells: int) -> str:
     return "".join(line)
 
 
-def _marks(marks: Sequence[tuple[int, str]], first_ns: int, cell_ns: int, cells: int, glyphs: Glyphs) -> str:
+def _marks(
+    marks: Sequence[tuple[int, str]], first_ns: int, cell_ns: int, cells: int, glyphs: Glyphs
+) -> str:
     """Names of marked moments, where they fit; at least a sign where they do not."""
     line = [" "] * cells
-    shown = [(cell, text) for at, text in sorted(marks) if 0 <= (cell := (at - first_ns) // cell_ns) < cells]
+    shown = [
+        (cell, text)
+        for at, text in sorted(marks)
+        if 0 <= (cell := (at - first_ns) // cell_ns) < cells
+    ]
     for place, (cell, text) in enumerate(shown):
         line[cell] = glyphs.cursor
         name = plain(text, 16)
@@ -399,7 +499,10 @@ def table(
         odd = outliers.get(key)
         flag = f" {odd:+,.0f}"[:7].ljust(7) if odd is not None else " " * 7
         line: list[tuple[str, str]] = [
-            (f"{mark} {name}{' ' * (widest - width(name))}", "title" if key == selected else "text"),
+            (
+                f"{mark} {name}{' ' * (widest - width(name))}",
+                "title" if key == selected else "text",
+            ),
             (f"{_watts(history.now):>9}", "warn" if history.now is None else "power"),
             (flag, "warn"),
         ]
@@ -407,11 +510,20 @@ def table(
             edges = first + column * np.arange(spark + 1, dtype=np.int64)
             part = history.pieces(first - column, last)
             hold = int(max(feed.interval_s * 3, 1.0) * NS)
-            shape = curve.envelope(part.since, part.low, edges, hold, high=part.high, until=part.until)
+            shape = curve.envelope(
+                part.since, part.low, edges, hold, high=part.high, until=part.until
+            )
             line.append((curve.sparkline(shape, glyphs), "power"))
-        line.append((f"{_watts(stretch.lowest):>7}{_watts(stretch.mean):>7}{_watts(stretch.highest):>7}", "text"))
+        line.append(
+            (
+                f"{_watts(stretch.lowest):>7}{_watts(stretch.mean):>7}{_watts(stretch.highest):>7}",
+                "text",
+            )
+        )
         if energies:
-            line.append((f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text"))
+            line.append(
+                (f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text")
+            )
         if changes:
             line.append((f"{_ago(health.age(mono)):>9}", "dim"))
         if health.reason:
@@ -431,25 +543,37 @@ def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
         state = away[name] or "connecting …"
         role = "warn" if away[name] else "dim"
         lines.append(
-            [(f"  {label}{' ' * (widest - width(label))}", "text"), (f"  {plain(state, max(8, columns - widest - 4))}", role)]
+            [
+                (f"  {label}{' ' * (widest - width(label))}", "text"),
+                (f"  {plain(state, max(8, columns - widest - 4))}", role),
+            ]
         )
     if len(shown) < len(names):
         lines.append([(f"  … {len(names) - len(shown)} more have not answered yet", "dim")])
     return lines
 
 
-def run_rows(epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: int) -> list[RoleLine]:
+def run_rows(
+    epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: int
+) -> list[RoleLine]:
     """The epochs that have ended, newest first: duration, joules, what was logged."""
-    lines: list[RoleLine] = [[(f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end", "dim")]]
+    lines: list[RoleLine] = [
+        [(f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end", "dim")]
+    ]
     for epoch, energy in list(epochs)[::-1][: max(0, room - 1)]:
         length = "–" if epoch.begin_ns is None else f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
         line: list[tuple[str, str]] = [(f"{epoch.number:>7}{length:>11}", "text")]
         if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
             why = "its start is not known" if energy is None else energy.reason
-            line.append((f"   not resolved: {plain(why.removeprefix('not resolved: '), 50)}", "dim"))
+            line.append(
+                (f"   not resolved: {plain(why.removeprefix('not resolved: '), 50)}", "dim")
+            )
         else:
             half = quantity((energy.hi - energy.lo) / 2, "J", 2)
-            line += [(f"{quantity(energy.joules, 'J'):>12}{half:>9}", "text"), (f" {energy.badge.value}", energy.badge.value)]
+            line += [
+                (f"{quantity(energy.joules, 'J'):>12}{half:>9}", "text"),
+                (f" {energy.badge.value}", energy.badge.value),
+            ]
         shown = "  ".join(f"{plain(name, 20)} {value:.4g}" for name, value in epoch.scalars[:4])
         line.append((f"  {shown}", "text"))
         lines.append(line)
@@ -463,5 +587,7 @@ def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
     for event in list(events)[-room:]:
         where = f"{plain(event.source)}: " if event.source else ""
         role = roles.get(event.level, "text")
-        lines.append([(f"{_clock(int(event.stamp.t * NS))} ", "dim"), (where + plain(event.text), role)])
+        lines.append(
+            [(f"{_clock(int(event.stamp.t * NS))} ", "dim"), (where + plain(event.text), role)]
+        )
     return lines

@@ -1,6 +1,8 @@
-"""Where a person is in a timeline, and how every key moves them. A state that never changes, and a Navigator that replaces it.
+"""Where a person is in a timeline, and how every key moves them. A state that never changes, and a
+Navigator that replaces it.
 
-No terminal and no drawing: the widget compares the states before and after, redraws what differs, and tells others.
+No terminal and no drawing: the widget compares the states before and after, redraws what differs,
+and tells others.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from powertui.data.search import Hits
-from powertui.view.rows import NO_FOLDS, Folds, Row, RowKind
 from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.timeline_rows import NO_FOLDS, Folds, Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, Viewport
 
 
@@ -31,15 +33,25 @@ class State:
 
 
 class Navigator:
-    """Keeps the state of one model in order: the cursor on a row that exists, the view inside the run."""
+    """Keeps the state of one model in order: the cursor on a row that exists, the view inside the
+    run.
+    """
 
-    def __init__(self, model: TimelineModel, width: int, height: int, state: State | None = None) -> None:
+    def __init__(
+        self, model: TimelineModel, width: int, height: int, state: State | None = None
+    ) -> None:
         self.model = model
-        self._placed = state is not None  # False until the size of the screen is known: then the cursor goes to the middle
+        self._placed = (
+            state is not None
+        )  # False until the size of the screen is known: then the cursor goes to the middle
         if state is None:
-            state = State(Viewport.whole_of(model.span, width, height).fit(*model.home), model.home[0])
+            state = State(
+                Viewport.whole_of(model.span, width, height).fit(*model.home), model.home[0]
+            )
         self._rows: tuple[Folds, tuple[Row, ...]] | None = None
-        self._wanted: tuple[int, int] | None = None  # what is to be shown as soon as the size of the screen is known
+        self._wanted: tuple[int, int] | None = (
+            None  # what is to be shown as soon as the size of the screen is known
+        )
         self._before: Viewport | None = None  # what was in sight before a profile was gone to
         self.state = state
         self.resize(width, height)
@@ -57,20 +69,28 @@ class Navigator:
     @property
     def row(self) -> Row | None:
         """The row under the cursor."""
-        return self.rows[self.state.cursor_row] if 0 <= self.state.cursor_row < len(self.rows) else None
+        return (
+            self.rows[self.state.cursor_row]
+            if 0 <= self.state.cursor_row < len(self.rows)
+            else None
+        )
 
     def _set(self, viewport: Viewport | None = None, **changes: object) -> None:
         state = replace(self.state, **changes) if changes else self.state  # type: ignore[arg-type]
         self.state = state if viewport is None else replace(state, viewport=viewport)
 
     def replace_model(self, model: TimelineModel) -> None:
-        """A trace that has grown, or another one: keep the place, drop what may not exist any more."""
+        """A trace that has grown, or another one: keep the place, drop what may not exist
+        any more.
+        """
         same = model.trace is self.model.trace
         selected = self.state.selection if same else self._same_event(model)
         row = self.row
         at_home = self._at_home
         untouched = at_home and self._placed and self.state.cursor_ps == self._middle
-        at_end = same and self.viewport.t1 >= self.model.span[1] > self.viewport.t0 > self.model.span[0]
+        at_end = (
+            same and self.viewport.t1 >= self.model.span[1] > self.viewport.t0 > self.model.span[0]
+        )
         self.model = model
         self._rows = None
         cursor = self._clamp(self.state.cursor_ps)
@@ -83,7 +103,12 @@ class Navigator:
         if not same:
             self._set(hits=None, hit=None)
         where = next(
-            (i for i, r in enumerate(self.rows) if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)), 0
+            (
+                i
+                for i, r in enumerate(self.rows)
+                if row and (r.kind, r.label, r.depth) == (row.kind, row.label, row.depth)
+            ),
+            0,
         )
         self._go_row(where)
 
@@ -126,11 +151,15 @@ class Navigator:
 
     @property
     def _at_home(self) -> bool:
-        """Whether the view is still the first one: it stays so while the run is read and the window changes its size."""
+        """Whether the view is still the first one: it stays so while the run is read and the window
+        changes its size.
+        """
         return self.viewport == self.viewport.fit(*self.model.home)
 
     def move_to(self, model: TimelineModel, by: int) -> None:
-        """Another profile of the same training, whose zero lies `by` ps after the one before: the same stretch stays in sight."""
+        """Another profile of the same training, whose zero lies `by` ps after the one before: the
+        same stretch stays in sight.
+        """
         state = self.state
         view = state.viewport
         was_whole = view == view.whole()
@@ -142,15 +171,19 @@ class Navigator:
             self._before = _shifted(self._before, model.span, by)
         self.state = State(
             view.on(model.span).whole() if was_whole else _shifted(view, model.span, by),
-            self._clamp(state.cursor_ps - by), window=window,
-            mark=None if state.mark is None else state.mark - by, folds=state.folds,
-        )  # fmt: skip
+            self._clamp(state.cursor_ps - by),
+            window=window,
+            mark=None if state.mark is None else state.mark - by,
+            folds=state.folds,
+        )
         if untouched:
             self._set(cursor_ps=self._middle)
         self._keep_cursor_in_sight()
 
     def island(self, direction: int) -> int | None:
-        """Show the next profile of the training (or the one before); its number, None where there is none."""
+        """Show the next profile of the training (or the one before); its number, None where there
+        is none.
+        """
         around = self.model.around
         if around is None or not around.islands:
             if len(self.model.tracks):
@@ -161,20 +194,31 @@ class Navigator:
         one = around.islands[found]
         if self._before is None:
             self._before = self.viewport
-        self._set(self.viewport.fit(one.lo, one.hi + 1), cursor_ps=self._clamp(one.lo), selection=None)
+        self._set(
+            self.viewport.fit(one.lo, one.hi + 1), cursor_ps=self._clamp(one.lo), selection=None
+        )
         return found
 
     def out(self) -> None:
         """Back to what was in sight before a profile was gone to; else the whole training."""
         before, self._before = self._before, None
-        if before is None or (before.rung, before.cell0) == (self.viewport.rung, self.viewport.cell0):
+        if before is None or (before.rung, before.cell0) == (
+            self.viewport.rung,
+            self.viewport.cell0,
+        ):
             self.whole()
             return
         view = self.viewport
-        self._set(replace(before.resized(view.width, view.height), span=self.model.span, row0=view.row0).pan(0))
+        self._set(
+            replace(
+                before.resized(view.width, view.height), span=self.model.span, row0=view.row0
+            ).pan(0)
+        )
 
     def pan(self, cells: int) -> None:
-        """Move the view; the cursor keeps its column, so that a zoom afterwards stays where one looks."""
+        """Move the view; the cursor keeps its column, so that a zoom afterwards stays where one
+        looks.
+        """
         view = self.viewport
         moved = view.pan(cells)
         shift = moved.t0 - view.t0
@@ -233,7 +277,9 @@ class Navigator:
         """Move the rows under the screen; the cursor comes along only when it would leave."""
         self._set(self.viewport.scrolled(self.viewport.row0 + rows, len(self.rows)))
         view = self.viewport
-        row = min(max(self.state.cursor_row, view.row0), view.row0 + view.height - 1, len(self.rows) - 1)
+        row = min(
+            max(self.state.cursor_row, view.row0), view.row0 + view.height - 1, len(self.rows) - 1
+        )
         self._set(cursor_row=max(0, row))
 
     def _clamp(self, ps: int) -> int:
@@ -259,16 +305,24 @@ class Navigator:
         frame = self.model.forest.summary(edges, lanes)
         if frame.dominant[0, 0] < 0:
             return None
-        return Selected(self.model.forest.lanes[lanes[int(frame.lane[0, 0])]].track, int(frame.dominant[0, 0]))
+        return Selected(
+            self.model.forest.lanes[lanes[int(frame.lane[0, 0])]].track, int(frame.dominant[0, 0])
+        )
 
     def _standing(self) -> Selected | None:
-        """The selected event, as long as the cursor stands on it: whoever went elsewhere moves on from there."""
+        """The selected event, as long as the cursor stands on it: whoever went elsewhere moves on
+        from there.
+        """
         selected = self.state.selection
         if selected is None:
             return None
         lo, hi = self.model.extent(selected)
         cell = self.viewport.cell_ps
-        return selected if lo // cell <= self.state.cursor_ps // cell <= max(lo, hi - 1) // cell else None
+        return (
+            selected
+            if lo // cell <= self.state.cursor_ps // cell <= max(lo, hi - 1) // cell
+            else None
+        )
 
     def _go_row(self, row: int) -> None:
         self._set(cursor_row=row)
@@ -289,7 +343,9 @@ class Navigator:
         self._set(selection=self.under(self.state.cursor_row, self.viewport.column(ps)))
 
     def move_event(self, direction: int) -> None:
-        """The next or previous event of the lane under the cursor; on a row without events, one cell."""
+        """The next or previous event of the lane under the cursor; on a row without events, one
+        cell.
+        """
         row = self.row
         if row is None or row.kind is not RowKind.LANE:
             self.move_time(direction)
@@ -331,12 +387,19 @@ class Navigator:
         for depth in range(track.lane_count):
             if selected is not None and depth == own:
                 beside = selected.row + direction
-                found = beside if int(track.lanes[depth]) <= beside < int(track.lanes[depth + 1]) else None
+                found = (
+                    beside
+                    if int(track.lanes[depth]) <= beside < int(track.lanes[depth + 1])
+                    else None
+                )
             else:
-                # Of those that start together the outermost comes first: a deeper lane's is still ahead.
+                # Of those that start together the outermost comes first: a deeper lane's is still
+                # ahead.
                 together = selected is not None and (depth - own) * direction > 0
                 found = self.model.forest.step(
-                    self.model.forest.lane_number(row.track, depth), ps - direction * together, direction
+                    self.model.forest.lane_number(row.track, depth),
+                    ps - direction * together,
+                    direction,
                 )
             if found is not None:
                 key = (direction * int(track.events.start[found]), direction * depth, found)
@@ -347,11 +410,15 @@ class Navigator:
     def next_step(self, direction: int) -> None:
         step = self.model.step_near(self.state.cursor_ps, direction)
         if step is not None:
-            self._set(self.viewport.reveal(step.start), cursor_ps=self._clamp(step.start), selection=None)
+            self._set(
+                self.viewport.reveal(step.start), cursor_ps=self._clamp(step.start), selection=None
+            )
 
     def next_epoch(self, direction: int) -> None:
         starts = self.model.epoch_starts
-        ahead = starts[starts > self.state.cursor_ps if direction > 0 else starts < self.state.cursor_ps]
+        ahead = starts[
+            starts > self.state.cursor_ps if direction > 0 else starts < self.state.cursor_ps
+        ]
         if len(ahead):
             ps = int(ahead.min() if direction > 0 else ahead.max())
             self._set(self.viewport.reveal(ps), cursor_ps=self._clamp(ps), selection=None)
@@ -371,7 +438,10 @@ class Navigator:
         lane = self.model.lane_of(selected)
         info = self.model.tracks[track]
         for _ in range(3):
-            where = next((i for i, r in enumerate(self.rows) if r.kind is RowKind.LANE and lane in r.lanes), None)
+            where = next(
+                (i for i, r in enumerate(self.rows) if r.kind is RowKind.LANE and lane in r.lanes),
+                None,
+            )
             if where is not None:
                 break
             self._unfold_for(info.process.name, info.id, track)
@@ -393,11 +463,16 @@ class Navigator:
         """What a pointer means: the cursor there, and what stands there selected."""
         if not 0 <= row < len(self.rows):
             return
-        self._set(cursor_ps=self._clamp(self.viewport.time(column)), selection=self.under(row, column))
+        self._set(
+            cursor_ps=self._clamp(self.viewport.time(column)), selection=self.under(row, column)
+        )
         self._go_row(row)
 
     def clear(self) -> bool:
-        """Take back the newest thing: an open mark, the window, the search, the selection. False when there is none."""
+        """Take back the newest thing: an open mark, the window, the search, the selection.
+
+        False when there is none.
+        """
         state = self.state
         if state.mark is not None:
             self._set(mark=None)
@@ -442,11 +517,18 @@ class Navigator:
             head = next(r for r in self.rows if r.track == row.track)
             folds = folds.with_track(self.model.tracks[row.track].id, opened=bool(head.folded))
         self._set(folds=folds)
-        same = [i for i, r in enumerate(self.rows) if (r.kind, r.process, r.track) == (row.kind, row.process, row.track)]
+        same = [
+            i
+            for i, r in enumerate(self.rows)
+            if (r.kind, r.process, r.track) == (row.kind, row.process, row.track)
+        ]
         self._go_row(same[0] if same else self.state.cursor_row)
 
     def set_room(self, rows: int) -> None:
-        """So many rows would fit: what is folded only for want of room opens. The cursor stays on its row."""
+        """So many rows would fit: what is folded only for want of room opens.
+
+        The cursor stays on its row.
+        """
         if rows == self.state.folds.room:
             return
         row = self.row
@@ -454,11 +536,16 @@ class Navigator:
         self._go_row(self._row_like(row))
 
     def _row_like(self, row: Row | None) -> int:
-        """Where a row stands that was there under other folds: the same lane, else its track, else its process."""
+        """Where a row stands that was there under other folds: the same lane, else its track, else
+        its process.
+        """
         if row is None:
             return 0
         for same in (
-            lambda r: (r.kind, r.process, r.track, r.depth) == (row.kind, row.process, row.track, row.depth),
+            lambda r: (
+                (r.kind, r.process, r.track, r.depth)
+                == (row.kind, row.process, row.track, row.depth)
+            ),
             lambda r: row.track >= 0 and r.track == row.track,
             lambda r: r.process == row.process,
         ):
@@ -469,7 +556,11 @@ class Navigator:
 
     def fold_all(self, folded: bool) -> None:
         """Every process folded to one row, or all open as at the start."""
-        names = frozenset(process.name for process in self.model.trace.processes) if folded else frozenset()
+        names = (
+            frozenset(process.name for process in self.model.trace.processes)
+            if folded
+            else frozenset()
+        )
         row = self.row
         self._set(folds=replace(self.state.folds, processes=names))
         same = [i for i, r in enumerate(self.rows) if row is not None and r.process == row.process]

@@ -1,6 +1,8 @@
-"""The top of the overview as lines of pieces (text, role): what limits the run, what was found, the steps' graph, joules.
+"""The top of the overview as lines of pieces (text, role): what limits the run, what was found, the
+steps' graph, joules.
 
-The most telling lines come first, and what is lost in a small window are the last ones. No line loses its figure: it goes on below.
+The most telling lines come first, and what is lost in a small window are the last ones. No line
+loses its figure: it goes on below.
 """
 
 from __future__ import annotations
@@ -12,22 +14,39 @@ from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Chart, Fact, Result, shown
 from powertui.plain import plain
-from powertui.view import stacked
+from powertui.view import stacked_bars
 
-LinePieces = tuple[tuple[str, str], ...]  # (text, role of the theme; "category:NAME" for the ink of a category)
+LinePieces = tuple[
+    tuple[str, str], ...
+]  # (text, role of the theme; "category:NAME" for the ink of a category)
 
 # The colour of each category of a step, by the chart's labels.
 _INKS = {
-    "Device compute": "matmul", "Device to device": "memory", "Device collective communication": "communication",
-    "Host compute": "host", "Kernel launch": "runtime", "Input": "input", "Output": "optimizer", "Compilation": "compile",
+    "Device compute": "matmul",
+    "Device to device": "memory",
+    "Device collective communication": "communication",
+    "Host compute": "host",
+    "Kernel launch": "runtime",
+    "Input": "input",
+    "Output": "optimizer",
+    "Compilation": "compile",
     "All others": "idle",
-}  # fmt: skip
+}
 _LETTERS = {
-    "Device compute": "C", "Device to device": "D", "Device collective communication": "X", "Host compute": "H",
-    "Kernel launch": "L", "Input": "I", "Output": "O", "Compilation": "J", "All others": ".",
-}  # fmt: skip
+    "Device compute": "C",
+    "Device to device": "D",
+    "Device collective communication": "X",
+    "Host compute": "H",
+    "Kernel launch": "L",
+    "Input": "I",
+    "Output": "O",
+    "Compilation": "J",
+    "All others": ".",
+}
 _INDENT = "  "
-_MOST_EPOCHS = 4  # whose joules stand side by side; of more the first and the last, the table has them all
+_MOST_EPOCHS = (
+    4  # whose joules stand side by side; of more the first and the last, the table has them all
+)
 
 
 def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
@@ -47,7 +66,9 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
 
 
 def _told(facts: dict[str, Fact], width: int, *, whole: bool, could: bool) -> list[LinePieces]:
-    """What limits the run and what was found; `whole`: also why, `could`: also what could have been found."""
+    """What limits the run and what was found; `whole`: also why, `could`: also what could have been
+    found.
+    """
     out: list[LinePieces] = []
     if "limit" in facts:
         out += _wrapped(str(facts["limit"].value), width, "title")
@@ -56,7 +77,12 @@ def _told(facts: dict[str, Fact], width: int, *, whole: bool, could: bool) -> li
             out += _wrapped(plain(str(fact.value)), width, "warn")
         elif id.startswith("finding_"):
             words = plain(str(fact.value))
-            out += _wrapped(f"Found: {words if whole else words.partition('; ')[0]}", width, "warn", _badge(fact))
+            out += _wrapped(
+                f"Found: {words if whole else words.partition('; ')[0]}",
+                width,
+                "warn",
+                _badge(fact),
+            )
     if "findings" in facts:
         out += _wrapped(plain(str(facts["findings"].value)), width, "text")
     if could and "could_find" in facts:
@@ -92,18 +118,26 @@ def _joined(label: str, parts: Iterable[str], width: int) -> list[LinePieces]:
             rows[-1] += f" · {part}"
         else:
             rows.append(part)
-    return [((f" {label if not i else '':<9} ", "dim"), (row, "text")) for i, row in enumerate(rows)]
+    return [
+        ((f" {label if not i else '':<9} ", "dim"), (row, "text")) for i, row in enumerate(rows)
+    ]
 
 
 def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     if "step_time_s" not in facts:
         return []
     deviation = facts["step_time_deviation_s"]
-    mean = facts["step_time_s"].text() + (f" ± {deviation.text()}" if deviation.value is not None else "")
+    mean = facts["step_time_s"].text() + (
+        f" ± {deviation.text()}" if deviation.value is not None else ""
+    )
     span = f"{facts['step_time_min_s'].text()} to {facts['step_time_max_s'].text()}"
     alone = facts["steps"].value == 1
     usual = facts["step_time_usual_s"].text()
-    parts = ["1 step", mean] if alone else [f"{facts['steps'].text()} steps", f"usual {usual}", f"mean {mean}", span]
+    parts = (
+        ["1 step", mean]
+        if alone
+        else [f"{facts['steps'].text()} steps", f"usual {usual}", f"mean {mean}", span]
+    )
     for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
         if id in facts:
             parts.append(f"{facts[id].text()} {words}")
@@ -111,13 +145,26 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 
 
 def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
-    """Epoch beside epoch first, and their difference with its interval: what a small window keeps."""
-    epochs = [fact for id, fact in facts.items() if id.startswith("epoch_") and id != "epoch_difference_joules"]
-    told = [f"{fact.label} {_give_or_take(fact)}" for fact in (epochs if len(epochs) <= _MOST_EPOCHS else (epochs[0], epochs[-1]))]
+    """Epoch beside epoch first, and their difference with its interval: what a small window
+    keeps.
+    """
+    epochs = [
+        fact
+        for id, fact in facts.items()
+        if id.startswith("epoch_") and id != "epoch_difference_joules"
+    ]
+    told = [
+        f"{fact.label} {_give_or_take(fact)}"
+        for fact in (epochs if len(epochs) <= _MOST_EPOCHS else (epochs[0], epochs[-1]))
+    ]
     more = facts.get("epoch_difference_joules")
     if more is not None:
         told.append(f"{more.label} {'+' if float(more.value or 0) > 0 else ''}{more.text()}")
-    for id, words in (("energy", "in all"), ("step_joules", "a step"), ("sample_joules", "a sample")):
+    for id, words in (
+        ("energy", "in all"),
+        ("step_joules", "a step"),
+        ("sample_joules", "a sample"),
+    ):
         if id in facts:
             told.append(f"{words} {_give_or_take(facts[id])}")
     return _joined("energy", told, width)
@@ -136,8 +183,13 @@ def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     if "hosts" in facts:
         count = int(facts["hosts"].value or 0)
         told.append(f"{count} host{'s' if count != 1 else ''}")
-    for id, words in (("devices", "{}"), ("batch_size", "batch {}"), ("software", "{}"), ("command_line", "{}"),
-                      ("device_compute_16bit_share", "{} of compute in 16 bit")):  # fmt: skip
+    for id, words in (
+        ("devices", "{}"),
+        ("batch_size", "batch {}"),
+        ("software", "{}"),
+        ("command_line", "{}"),
+        ("device_compute_16bit_share", "{} of compute in 16 bit"),
+    ):
         if id in facts:
             told.append(words.format(plain(facts[id].text())))
     return _joined("run", told, width)
@@ -147,13 +199,23 @@ def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 
 
 def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePieces]:
-    letters = "".join(_LETTERS.get(one.label, "?") for one in chart.series) if glyphs == "ascii" else ""
-    drawn = stacked.draw(chart, width - 12, height, letters=letters, eighths=glyphs == "unicode")
+    letters = (
+        "".join(_LETTERS.get(one.label, "?") for one in chart.series) if glyphs == "ascii" else ""
+    )
+    drawn = stacked_bars.draw(
+        chart, width - 12, height, letters=letters, eighths=glyphs == "unicode"
+    )
     if not drawn.rows:
         return []
     out: list[LinePieces] = []
     for at, row in enumerate(drawn.rows):
-        label = units.duration(round(drawn.top * PS_PER_S)) if at == 0 else "0" if at == len(drawn.rows) - 1 else ""
+        label = (
+            units.duration(round(drawn.top * PS_PER_S))
+            if at == 0
+            else "0"
+            if at == len(drawn.rows) - 1
+            else ""
+        )
         pieces = tuple((piece.text, _ink(chart, piece.part)) for piece in row)
         out.append(((f"{label:>9} {'|' if letters else '┤'}", "axis"), *pieces))
     out.append(((" " * 11, "text"), *_legend(chart, letters)))
@@ -168,7 +230,7 @@ def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePiece
 
 
 def _ink(chart: Chart, part: int) -> str:
-    if part == stacked.CUT:
+    if part == stacked_bars.CUT:
         return "warn"
     return f"category:{_INKS.get(chart.series[part].label, 'other')}" if part >= 0 else "text"
 
@@ -181,6 +243,13 @@ def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     for share, index in shares:
         mark = letters[index] if letters else "■"
-        label = "collectives" if chart.series[index].label.startswith("Device coll") else chart.series[index].label.lower()
-        out += [(mark, _ink(chart, index)), (f" {label} {share:.0%}  " if share >= 0.005 else f" {label} <1%  ", "label")]
+        label = (
+            "collectives"
+            if chart.series[index].label.startswith("Device coll")
+            else chart.series[index].label.lower()
+        )
+        out += [
+            (mark, _ink(chart, index)),
+            (f" {label} {share:.0%}  " if share >= 0.005 else f" {label} <1%  ", "label"),
+        ]
     return out

@@ -1,12 +1,15 @@
-"""From cells to coloured text: levels, runs under a budget, labels, letters. Arithmetic on arrays; nothing of textual.
+"""From cells to coloured text: levels, runs under a budget, labels, letters. Arithmetic on arrays;
+nothing of textual.
 
-A cell is drawn in the ink of the event that covers most of it, as a glyph whose height says how much of the cell is covered.
-An event that covers three or more whole cells becomes a bar with its name. Blank cells take whatever ink stands beside
-them: a space has no colour, so it need not start a new run.
+A cell is drawn in the ink of the event that covers most of it, as a glyph whose height says how
+much of the cell is covered. An event that covers three or more whole cells becomes a bar with its
+name. Blank cells take whatever ink stands beside them: a space has no colour, so it need not start
+a new run.
 
-Every change of ink costs some twenty bytes on the wire. Where a row has more runs than its budget, neighbouring cells
-share the ink that covers most of them; how much is covered stays exact in the glyph. Groups are counted from the
-profile's zero, not from the edge of the screen, so a pan does not change how anything looks.
+Every change of ink costs some twenty bytes on the wire. Where a row has more runs than its budget,
+neighbouring cells share the ink that covers most of them; how much is covered stays exact in the
+glyph. Groups are counted from the profile's zero, not from the edge of the screen, so a pan does
+not change how anything looks.
 """
 
 from __future__ import annotations
@@ -43,19 +46,30 @@ _INKS = 2 * QUIET
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What one screenful shows: rows × columns. `level` 0 is nothing, and only that is drawn blank."""
+    """What one screenful shows: rows × columns.
+
+    `level` 0 is nothing, and only that is drawn blank.
+    """
 
     level: UInt8s
     ink: UInt8s
     name: Int64s  # name index of the dominant event
-    event: Int64s  # tells neighbouring events apart: any number that is unique in the row; -1 for none
+    event: (
+        Int64s  # tells neighbouring events apart: any number that is unique in the row; -1 for none
+    )
     mark: UInt8s
 
 
 def cropped(cells: Cells, lo: int, hi: int) -> Cells:
     """Only the columns [lo, hi)."""
     part = slice(lo, hi)
-    return Cells(cells.level[:, part], cells.ink[:, part], cells.name[:, part], cells.event[:, part], cells.mark[:, part])
+    return Cells(
+        cells.level[:, part],
+        cells.ink[:, part],
+        cells.name[:, part],
+        cells.event[:, part],
+        cells.mark[:, part],
+    )
 
 
 def beside(left: Cells, right: Cells) -> Cells:
@@ -77,7 +91,12 @@ class Inks:
         self.colours = theme.depth != "none"
         self.levels = np.array([ord(" "), *(ord(char) for char in glyphs.levels)], np.uint32)
         self._styles: dict[int, Style] = {}
-        self._extra = (None, theme.style("found"), theme.style("selected"), theme.style("cursor") + Style(reverse=True))
+        self._extra = (
+            None,
+            theme.style("found"),
+            theme.style("selected"),
+            theme.style("cursor") + Style(reverse=True),
+        )
 
     @property
     def full(self) -> int:
@@ -92,8 +111,11 @@ class Inks:
             if extra is not None and (self.colours or mark == FOUND):
                 base = base + extra
             elif extra is not None:
-                # Bars are reversed already: turned round they differ, and a selection is underlined besides.
-                base = Style(reverse=not base.reverse, bold=mark == SELECTED, underline=mark == SELECTED)
+                # Bars are reversed already: turned round they differ, and a selection is underlined
+                # besides.
+                base = Style(
+                    reverse=not base.reverse, bold=mark == SELECTED, underline=mark == SELECTED
+                )
             found = self._styles[key] = base
         return found
 
@@ -112,7 +134,9 @@ def palette(theme: Theme, glyphs: Glyphs) -> Inks:
 
 
 def levels(busy: Int64s, count: npt.NDArray[np.int32], cell_ps: int, full: int) -> UInt8s:
-    """How full each cell is drawn: 0 only where nothing happens, `full` only where (nearly) all of the cell is covered."""
+    """How full each cell is drawn: 0 only where nothing happens, `full` only where (nearly) all of
+    the cell is covered.
+    """
     # Nearest level; busy ≤ cell ≤ 1e17, so the products stay far inside int64.
     level = (busy * (2 * full) + cell_ps) // (2 * cell_ps)
     np.clip(level, 1, full, out=level)
@@ -156,7 +180,9 @@ class Painted:
         return out
 
 
-def paint(cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: int = 1 << 30) -> Painted:
+def paint(
+    cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: int = 1 << 30
+) -> Painted:
     """Every row at most `budget` runs of ink; bars with names and marked cells may add to it."""
     rows, width = cells.level.shape
     if not rows or not width:
@@ -177,7 +203,9 @@ def paint(cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: i
 
 
 def _starts(mask: npt.NDArray[np.bool_], same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Where a run of `mask` begins: in the mask, and not a continuation (`same` as the cell before)."""
+    """Where a run of `mask` begins: in the mask, and not a continuation (`same` as the cell
+    before).
+    """
     start: npt.NDArray[np.bool_] = mask.copy()
     start[:, 1:] &= ~(mask[:, :-1] & same)
     return start
@@ -189,7 +217,9 @@ def _bars(full: npt.NDArray[np.bool_], event: Int64s, least: int) -> npt.NDArray
     return _long_runs(full, start, least)
 
 
-def _long_runs(mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least: int) -> npt.NDArray[np.bool_]:
+def _long_runs(
+    mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least: int
+) -> npt.NDArray[np.bool_]:
     """The runs of `mask` (beginning where `start` says) that have at least `least` cells."""
     flat = mask.ravel()
     number = np.cumsum(start.ravel()) - 1
@@ -201,7 +231,9 @@ def _long_runs(mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least:
 
 
 def _spread(key: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """Cells that are not `known` take the ink of the nearest known cell before them (at the left edge: after them)."""
+    """Cells that are not `known` take the ink of the nearest known cell before them (at the left
+    edge: after them).
+    """
     width = key.shape[1]
     columns = np.arange(width)
     source = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
@@ -217,9 +249,17 @@ def _run_counts(key: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
 
 
 def _merge(
-    cells: Cells, row: int, bars: npt.NDArray[np.bool_], full: npt.NDArray[np.bool_], cell0: int, budget: int
+    cells: Cells,
+    row: int,
+    bars: npt.NDArray[np.bool_],
+    full: npt.NDArray[np.bool_],
+    cell0: int,
+    budget: int,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-    """One row's inks with the smallest groups that keep to the budget. Bars shorter than a group give up their names."""
+    """One row's inks with the smallest groups that keep to the budget.
+
+    Bars shorter than a group give up their names.
+    """
     level, ink = cells.level[row], cells.ink[row].astype(np.int32)
     filled = level > 0
     columns = cell0 + np.arange(len(level))
@@ -228,7 +268,9 @@ def _merge(
         group = columns // size
         group -= group[0]
         mixed = filled & ~kept
-        weight = np.bincount(group[mixed] * _INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * _INKS).reshape(-1, _INKS)
+        weight = np.bincount(
+            group[mixed] * _INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * _INKS
+        ).reshape(-1, _INKS)
         winner = weight.argmax(axis=1).astype(np.int32)
         key = _spread(winner[group][None, :], mixed[None, :])[0]
         key[kept] = ink[kept] | _BAR_KEY
@@ -237,15 +279,29 @@ def _merge(
     return key, kept
 
 
-def _letters(chars: npt.NDArray[np.uint32], key: npt.NDArray[np.int32], inked: npt.NDArray[np.bool_], least: int) -> None:
+def _letters(
+    chars: npt.NDArray[np.uint32],
+    key: npt.NDArray[np.int32],
+    inked: npt.NDArray[np.bool_],
+    least: int,
+) -> None:
     """The letter of the category at the head of every long enough stretch of one ink."""
     start = _starts(inked, (key[:, 1:] // SHADES) == (key[:, :-1] // SHADES))
     head = start & _long_runs(inked, start, least)
     chars[head] = _CODES[(key[head] & _KINDS) // SHADES]
 
 
-def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np.bool_], labels: Labels, look: Inks) -> None:
-    """Write names into bars. A bar right behind another of the same ink gets a thin edge, so that both are seen."""
+def _name_bars(
+    chars: npt.NDArray[np.uint32],
+    cells: Cells,
+    bars: npt.NDArray[np.bool_],
+    labels: Labels,
+    look: Inks,
+) -> None:
+    """Write names into bars.
+
+    A bar right behind another of the same ink gets a thin edge, so that both are seen.
+    """
     width = bars.shape[1]
     start = _starts(bars, cells.event[:, 1:] == cells.event[:, :-1])
     heads = np.flatnonzero(start.ravel())
@@ -258,7 +314,11 @@ def _name_bars(chars: npt.NDArray[np.uint32], cells: Cells, bars: npt.NDArray[np
     names = cells.name.ravel()[heads].tolist()
     inks = cells.ink.ravel()
     for head, length, name in zip(heads.tolist(), lengths.tolist(), names, strict=True):
-        behind = head % width and flat_bars[head - 1] and (inks[head - 1] == inks[head] or not look.colours)
+        behind = (
+            head % width
+            and flat_bars[head - 1]
+            and (inks[head - 1] == inks[head] or not look.colours)
+        )
         edge = 1 if behind else 0
         if edge:
             flat[head] = ord(look.glyphs.vertical)

@@ -1,8 +1,9 @@
-"""Which reading is in force where: a power series on the trace's clock as steps, ready to be drawn or asked.
+"""Which reading is in force where: a power series on the trace's clock as steps, ready to be drawn
+or asked.
 
-The rules are those of the integration (data/energy): a reading tells of the time around its moment less the sensor's
-delay, the mean of an interval of the time before its row; nothing is known across a hole. Drawn are readings, never what lies
-between two of them.
+The rules are those of the integration (data/energy): a reading tells of the time around its moment
+less the sensor's delay, the mean of an interval of the time before its row; nothing is known across
+a hole. Drawn are readings, never what lies between two of them.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class PowerCurve(StepCurve):
         length = round(usual.value * PS_PER_S) if usual else int(np.median(np.diff(times)))
         begin = times - round(sensors.centre_s(self.sensor) * PS_PER_S) - length // 2
         at, values = np.concatenate([begin, begin[-1:] + max(1, length)]), watts
-        # Before a hole a reading holds for as long as readings usually do; behind that nothing is known.
+        # Before a hole a reading holds for as long as readings usually do; behind that nothing is
+        # known.
         silent = np.flatnonzero(holes & ~np.isnan(watts[:-1]) & (np.diff(begin) > length))
         if len(silent):
             at = np.insert(at, silent + 1, begin[silent] + length)

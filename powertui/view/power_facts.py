@@ -1,4 +1,5 @@
-"""Which channels of power are shown at a place: all of a few; of many the one of the device that is looked at, else their sum.
+"""Which channels of power are shown at a place: all of a few; of many the one of the device that is
+looked at, else their sum.
 
 A machine with eight GPUs has eight channels, and a person looks at one of them or at the machine.
 """
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import added_up, mixture, scopes
+from powertui.data.energy import mixture, scopes, summed_channels
 from powertui.data.energy.account import combined
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
@@ -51,7 +52,9 @@ class LinePower(NamedTuple):
         return combined([mixture.energy(one, lo, hi) for one in self.channels])
 
 
-def told(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> tuple[LinePower, ...]:
+def told(
+    model: TimelineModel, state: State, power: Sequence[PowerOnTrace]
+) -> tuple[LinePower, ...]:
     """What is told where the cursor stands, or of what is selected."""
     every = tuple(power)
     if len(every) <= FEW:
@@ -63,16 +66,22 @@ def told(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> t
 
 @functools.lru_cache(maxsize=8)
 def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
-    """Channels by host and sensor; by the sensor alone, as short as it can be told, where that would be cut."""
+    """Channels by host and sensor; by the sensor alone, as short as it can be told, where that
+    would be cut.
+    """
     labels = [plain(one.series.sensor.label, 60) for one in power]
     short = [plain(_short(one.series.sensor), 60) for one in power]
     cut = any(width(label) > NAME for label in labels) and len(set(short)) == len(short)
-    return tuple(LinePower(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True))
+    return tuple(
+        LinePower(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True)
+    )
 
 
 def _short(sensor: Sensor) -> str:
     device = scopes.device(sensor)
-    return f"GPU {device.index}" if device is not None and device.index is not None else sensor.channel
+    return (
+        f"GPU {device.index}" if device is not None and device.index is not None else sensor.channel
+    )
 
 
 @functools.lru_cache(maxsize=8)
@@ -84,7 +93,7 @@ def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     if len(chosen) < 2:
         return _one_by_one(chosen)
     name = f"{len(chosen)} channels"
-    if (one := added_up.where_many(chosen)) is not None:
+    if (one := summed_channels.where_many(chosen)) is not None:
         return (LinePower(name, (one,), True),)
     return (LinePower(name, chosen),)
 
@@ -94,4 +103,8 @@ def _device(model: TimelineModel, state: State) -> str:
     if state.selection is not None:
         return model.tracks[state.selection.track].process.name
     rows = model.rows(state.folds)
-    return model.trace.processes[rows[state.cursor_row].process].name if 0 <= state.cursor_row < len(rows) else ""
+    return (
+        model.trace.processes[rows[state.cursor_row].process].name
+        if 0 <= state.cursor_row < len(rows)
+        else ""
+    )

@@ -1,4 +1,7 @@
-"""What the forest says of the rows on screen, as cells to be painted. Asked once per view; pure arithmetic, no terminal."""
+"""What the forest says of the rows on screen, as cells to be painted.
+
+Asked once per view; pure arithmetic, no terminal.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,32 @@ from powertui.data.search import Hits
 from powertui.view.labels import QUIET, SHADES
 from powertui.view.navigation import State
 from powertui.view.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, beside, cropped, levels
-from powertui.view.rows import Row
 from powertui.view.timeline_model import TimelineModel
+from powertui.view.timeline_rows import Row
 from powertui.view.viewport import Viewport
 
-_WRAPPER = 0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
-# Kinds that say little themselves: they give way in a folded row, too, where the work below them is out of sight.
-_PLAIN = np.isin(np.arange(QUIET) // SHADES, [one.number for one in (Category.RUNTIME, Category.OTHER, Category.IDLE)])
+_WRAPPER = (
+    0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
+)
+# Kinds that say little themselves: they give way in a folded row, too, where the work below them is
+# out of sight.
+_PLAIN = np.isin(
+    np.arange(QUIET) // SHADES,
+    [one.number for one in (Category.RUNTIME, Category.OTHER, Category.IDLE)],
+)
 
 
 class Scene:
-    """The cells of one model, drawn in `full` levels. Keeps the last answer: the cursor moves far more often than the view."""
+    """The cells of one model, drawn in `full` levels.
+
+    Keeps the last answer: the cursor moves far more often than the view.
+    """
 
     def __init__(self, model: TimelineModel, full: int) -> None:
         self.model, self.full = model, full
-        self._known: tuple[Any, int, Cells] | None = None  # what was asked, from which cell on, and the answer
+        self._known: tuple[Any, int, Cells] | None = (
+            None  # what was asked, from which cell on, and the answer
+        )
         self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
         self.queries = 0  # questions asked of the forest, and for …
         self.columns = 0  # … how many columns: for tests and benchmarks
@@ -40,7 +54,9 @@ class Scene:
         self._known = None
 
     def _unmarked(self, view: Viewport, rows: tuple[Row, ...]) -> Cells:
-        """After a pan only the columns that came in are asked for: the others lie on the same grid."""
+        """After a pan only the columns that came in are asked for: the others lie on the
+        same grid.
+        """
         asked = (view.rung, view.width, tuple(row.lanes for row in rows))
         known = self._known
         if known is not None and known[0] == asked and known[1] == view.cell0:
@@ -50,9 +66,13 @@ class Scene:
         if known is None or abs(shift) >= view.width:
             cells = self._ask(view, edges, rows)
         elif shift > 0:
-            cells = beside(cropped(known[2], shift, view.width), self._ask(view, edges[-shift - 1 :], rows))
+            cells = beside(
+                cropped(known[2], shift, view.width), self._ask(view, edges[-shift - 1 :], rows)
+            )
         else:
-            cells = beside(self._ask(view, edges[: 1 - shift], rows), cropped(known[2], 0, view.width + shift))
+            cells = beside(
+                self._ask(view, edges[: 1 - shift], rows), cropped(known[2], 0, view.width + shift)
+            )
         self._known = (asked, view.cell0, cells)
         return cells
 
@@ -76,7 +96,9 @@ class Scene:
             if len(row.lanes) > 1:
                 frame = model.forest.summary(edges, row.lanes)
                 level[y] = levels(frame.busy, frame.count, view.cell_ps, self.full)[0]
-                event[y] = np.where(frame.dominant[0] >= 0, frame.dominant[0] * len(row.lanes) + frame.lane[0], -1)
+                event[y] = np.where(
+                    frame.dominant[0] >= 0, frame.dominant[0] * len(row.lanes) + frame.lane[0], -1
+                )
                 for i, lane in enumerate(row.lanes):
                     mine = (frame.lane[0] == i) & (frame.dominant[0] >= 0)
                     if mine.any():
@@ -86,14 +108,18 @@ class Scene:
             ink[filled] = model.labels.inks(name[filled])
             for y in single:
                 holds = self._holds(rows[y], event[y])
-                if rows[y].folded and not (y + 1 < len(rows) and rows[y + 1].track == rows[y].track):
+                if rows[y].folded and not (
+                    y + 1 < len(rows) and rows[y + 1].track == rows[y].track
+                ):
                     holds &= _PLAIN[ink[y] & (QUIET - 1)]
                 ink[y][holds & filled[y]] |= QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
         return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
 
     def _holds(self, row: Row, event: Int64s) -> Bools:
-        """Which cells of a row stand for something that only holds others: nearly all of it is what the lane below covers."""
+        """Which cells of a row stand for something that only holds others: nearly all of it is what
+        the lane below covers.
+        """
         model, lane = self.model, row.lanes[0]
         track, depth = model.tracks[row.track].track, row.depth
         if track.derived:

@@ -1,7 +1,9 @@
-"""A table as a screen shows it: which columns have room, in which order the rows stand, and the text of one row.
+"""A table as a screen shows it: which columns have room, in which order the rows stand, and the
+text of one row.
 
-Nothing here walks all rows to draw some: texts are made for the rows that are looked at, and the order is worked out on whole
-columns, once per question, wherever the caller likes (`arranged` is pure, so a thread can do it).
+Nothing here walks all rows to draw some: texts are made for the rows that are looked at, and the
+order is worked out on whole columns, once per question, wherever the caller likes (`arranged` is
+pure, so a thread can do it).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from powertui.data.model import Int64s
 from powertui.data.table import Column, ColumnKind, Table, Value, shown
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
-from powertui.view import cut, nested
+from powertui.view import nested_rows, truncation
 
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
@@ -27,14 +29,26 @@ _SAMPLE = 200  # rows that decide how wide a column of words is
 _SCOPES = 500  # rows whose names say which parts of a path tell one layer from another
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
-Scopes: TypeAlias = Mapping[tuple[str, str], int]  # of (op, part of a path), and of ("", part): how many names have it
+Scopes: TypeAlias = Mapping[
+    tuple[str, str], int
+]  # of (op, part of a path), and of ("", part): how many names have it
 
-_WIDTHS: dict[ColumnKind, int] = {"integer": 9, "number": 11, "duration": 10, "instant": 12, "share": 7, "flag": 4}
+_WIDTHS: dict[ColumnKind, int] = {
+    "integer": 9,
+    "number": 11,
+    "duration": 10,
+    "instant": 12,
+    "share": 7,
+    "flag": 4,
+}
 
 
 @dataclass(frozen=True)
 class Order:
-    """How the rows are to stand: by one column, only those that hold a text. `column` None: as the table has them."""
+    """How the rows are to stand: by one column, only those that hold a text.
+
+    `column` None: as the table has them.
+    """
 
     column: str | None = None
     descending: bool = True
@@ -46,14 +60,18 @@ class Order:
 
 def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int64s:
     """The rows in that order. `check` may raise to break it off."""
-    if order.column is None or order.column not in table.ids or table.order == (order.column, order.descending):
+    if (
+        order.column is None
+        or order.column not in table.ids
+        or table.order == (order.column, order.descending)
+    ):
         rows = np.arange(len(table), dtype=np.int64)
     else:
         rows = table.rows_by(order.column, order.descending, check)
     if not order.text:
         return rows
     keep = table.matching(order.text, check)
-    return rows[(keep if table.within is None else nested.left(table.within, keep))[rows]]
+    return rows[(keep if table.within is None else nested_rows.left(table.within, keep))[rows]]
 
 
 @dataclass(frozen=True)
@@ -74,20 +92,27 @@ class FittedColumns:
 
 
 def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
-    """Which columns fit into so many cells. The lightest give way, never `kept_ids`; the heaviest words take what is left."""
+    """Which columns fit into so many cells.
+
+    The lightest give way, never `kept_ids`; the heaviest words take what is left.
+    """
     offered = [column for column in table.columns if column.weight or column.id in kept_ids]
     wanted = {column.id: _natural(column) for column in offered}
     main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
     if main is not None:
-        part = room * 2 // 5 if table.layer else room // 3  # what a row is called counts more than its last figures
-        whole = _natural(main, room) + (0 if table.within is None else 2 * nested.INDENT)
+        part = (
+            room * 2 // 5 if table.layer else room // 3
+        )  # what a row is called counts more than its last figures
+        whole = _natural(main, room) + (0 if table.within is None else 2 * nested_rows.INDENT)
         wanted[main.id] = min(whole, max(_LEAST_TEXT, part))
     kept = offered
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
         may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
         if not may_go:
             break
-        weight = {c.id: 0 if c.unknown else c.weight for c in may_go}  # a column without a single value goes first
+        weight = {
+            c.id: 0 if c.unknown else c.weight for c in may_go
+        }  # a column without a single value goes first
         kept.remove(next(c for c in reversed(may_go) if weight[c.id] == min(weight.values())))
     rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
     if main is not None and rest > 0:
@@ -96,13 +121,19 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
 
 
 def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:
-    """The columns without room whose words are why rows were found: those that hold the text where no column in sight does."""
+    """The columns without room whose words are why rows were found: those that hold the text where
+    no column in sight does.
+    """
     low, out = text.lower(), dict[str, None]()
     words = [column for column in table.columns if column.kind == "text"]
     seen = [column for column in words if column in fit.columns]
-    unseen = sorted((column for column in words if column not in fit.columns), key=lambda column: -column.weight)
+    unseen = sorted(
+        (column for column in words if column not in fit.columns), key=lambda column: -column.weight
+    )
     for row in rows[:_SAMPLE].tolist() if unseen else ():
-        if not any(low in column.text(row).lower() for column in (*seen, *(table[id] for id in out))):
+        if not any(
+            low in column.text(row).lower() for column in (*seen, *(table[id] for id in out))
+        ):
             found = next((column.id for column in unseen if low in column.text(row).lower()), None)
             if found is not None:
                 out[found] = None
@@ -115,46 +146,75 @@ def found_elsewhere(table: Table, row: int, text: str, fit: FittedColumns) -> st
     words = [column for column in table.columns if column.kind == "text"]
     if not low or any(low in column.text(row).lower() for column in words if column in fit.columns):
         return None
-    held = sorted((column for column in words if column not in fit.columns), key=lambda column: -column.weight)
-    return next((plain(column.text(row), LIMIT_TEXT) for column in held if low in column.text(row).lower()), None)
+    held = sorted(
+        (column for column in words if column not in fit.columns), key=lambda column: -column.weight
+    )
+    return next(
+        (plain(column.text(row), LIMIT_TEXT) for column in held if low in column.text(row).lower()),
+        None,
+    )
 
 
 def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "…") -> str:
     """A name with the words for which its row was found behind it, in exactly so many cells."""
     name = name.rstrip()
     room = max(cells - width(name) - 3, cells // 2)
-    found = f" ({cut.around(words, text, room, ellipsis)})"
-    return fitted(cut.middle(name, max(1, cells - width(found)), ellipsis) + found, cells, ellipsis)
+    found = f" ({truncation.around(words, text, room, ellipsis)})"
+    return fitted(
+        truncation.middle(name, max(1, cells - width(found)), ellipsis) + found, cells, ellipsis
+    )
 
 
 def _natural(column: Column, most: int = _MOST_TEXT) -> int:
     """How many cells a column would like."""
     least = width(column.label) + 2  # the arrow of the sorted column
     numbers = column.values
-    if column.kind == "integer" and isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu" and len(numbers):
+    if (
+        column.kind == "integer"
+        and isinstance(numbers, np.ndarray)
+        and numbers.dtype.kind in "iu"
+        and len(numbers)
+    ):
         return max(least, *(len(f"{int(end):,}") for end in (numbers.min(), numbers.max())))
     if column.kind != "text":
         return max(least, _WIDTHS[column.kind])
-    longest = max((width(plain(column.text(i), 200)) for i in range(min(_SAMPLE, len(column)))), default=0)
+    longest = max(
+        (width(plain(column.text(i), 200)) for i in range(min(_SAMPLE, len(column)))), default=0
+    )
     return max(least, min(most, longest))
 
 
-def cell(column: Column, row: int, cells: int, ellipsis: str = "…", scopes: Scopes | None = None, found: str = "") -> str:
-    """One value in exactly so many cells: numbers to the right, words to the left, cut where they tell least. `scopes`: names are
-    paths. `found`: a text that stays in sight where the words hold it."""
+def cell(
+    column: Column,
+    row: int,
+    cells: int,
+    ellipsis: str = "…",
+    scopes: Scopes | None = None,
+    found: str = "",
+) -> str:
+    """One value in exactly so many cells: numbers to the right, words to the left, cut where they
+    tell least. `scopes`: names are paths. `found`: a text that stays in sight where the words hold
+    it.
+    """
     if column.kind != "text":
         text = column.text(row) or "–"
-        return (text if width(text) <= cells else cut.end(text, cells, ellipsis)).rjust(cells)
+        return (text if width(text) <= cells else truncation.end(text, cells, ellipsis)).rjust(
+            cells
+        )
     text = plain(column.text(row), LIMIT_TEXT)
-    shown = fitted(text if scopes is None or width(text) <= cells else layered(text, scopes), cells, ellipsis)
+    shown = fitted(
+        text if scopes is None or width(text) <= cells else layered(text, scopes), cells, ellipsis
+    )
     if found and found.lower() not in shown.lower() and found.lower() in text.lower():
-        shown = cut.around(text, found, cells, ellipsis)
+        shown = truncation.around(text, found, cells, ellipsis)
         shown += " " * (cells - width(shown))
     return shown
 
 
 def scopes_of(column: Column) -> Scopes:
-    """How many of the first names have each part of a path before its last one: all of them, and those of the same op."""
+    """How many of the first names have each part of a path before its last one: all of them, and
+    those of the same op.
+    """
     found: Counter[tuple[str, str]] = Counter()
     for row in range(min(_SCOPES, len(column))):
         *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
@@ -163,24 +223,32 @@ def scopes_of(column: Column) -> Scopes:
 
 
 def layered(path: str, scopes: Scopes) -> str:
-    """A long path as its layer and its op. The layer is the part that tells it from the other rows of this op: the rarest there."""
+    """A long path as its layer and its op.
+
+    The layer is the part that tells it from the other rows of this op: the rarest there.
+    """
     *parts, op = path.split("/")
     if len(parts) < 2:
         return path
-    layer = min(reversed(parts), key=lambda part: (scopes.get((op, part), 0), scopes.get(("", part), 0)))
+    layer = min(
+        reversed(parts), key=lambda part: (scopes.get((op, part), 0), scopes.get(("", part), 0))
+    )
     return f"{layer} · {op}"
 
 
 def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
-    """Words in exactly so many cells. Names of layers and ops differ at both ends: they are cut in the middle."""
-    shown = cut.middle(text, cells, ellipsis)
+    """Words in exactly so many cells.
+
+    Names of layers and ops differ at both ends: they are cut in the middle.
+    """
+    shown = truncation.middle(text, cells, ellipsis)
     return shown + " " * (cells - width(shown))
 
 
 def total_cell(column: Column, value: Value, cells: int, ellipsis: str = "…") -> str:
     """What some rows come to, under their values; blank where a sum means nothing."""
     text = shown(value, column.kind, column.unit)
-    return (text if width(text) <= cells else cut.end(text, cells, ellipsis)).rjust(cells)
+    return (text if width(text) <= cells else truncation.end(text, cells, ellipsis)).rjust(cells)
 
 
 def title(column: Column, cells: int, order: Order) -> str:

@@ -1,4 +1,6 @@
-"""Everything that a timeline shows of one trace, ready to be asked: rows, frames, events, steps, places. No terminal here."""
+"""Everything that a timeline shows of one trace, ready to be asked: rows, frames, events, steps,
+places. No terminal here.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,29 @@ from powertui.data import search
 from powertui.data.by_number import ByNumber
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.lod import Forest
-from powertui.data.model import PS_PER_NS, Clock, Epochs, Int64s, Phase, Run, Stat, Step, Steps, Trace
+from powertui.data.model import (
+    PS_PER_NS,
+    Clock,
+    Epochs,
+    Int64s,
+    Phase,
+    Run,
+    Stat,
+    Step,
+    Steps,
+    Trace,
+)
 from powertui.data.texts import CancelCheck, NoNames, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
-from powertui.view.around import Around, Strip, of_counters
 from powertui.view.labels import Labels
-from powertui.view.rows import Folds, Row, RowModel, TrackInfo
+from powertui.view.surroundings import Around, Strip, of_counters
+from powertui.view.timeline_rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
 
-_CLOCK = re.compile(r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?")
+_CLOCK = re.compile(
+    r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?"
+)
 _PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
 
 
@@ -39,7 +54,10 @@ class Selected(NamedTuple):
 
 @dataclass(frozen=True)
 class EventFacts:
-    """What can be said of one event without decoding its stats. Names are as recorded: escape before drawing."""
+    """What can be said of one event without decoding its stats.
+
+    Names are as recorded: escape before drawing.
+    """
 
     name: str
     display: str
@@ -67,27 +85,51 @@ class TimelineModel:
     forest: Forest
     row_model: RowModel
     labels: Labels
-    span: tuple[int, int]  # what the view stays inside; the end belongs to it: an event without length may stand there
-    around: Around | None = None  # the training that the profile is a part of, on the profile's own axis
+    span: tuple[
+        int, int
+    ]  # what the view stays inside; the end belongs to it: an event without length may stand there
+    around: Around | None = (
+        None  # the training that the profile is a part of, on the profile's own axis
+    )
     power_note: str = ""  # why there is power and none of it is drawn
 
     @classmethod
-    def of(cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None) -> TimelineModel:
+    def from_run(
+        cls, run: Run, index: int = 0, *, progress: Callable[[int], None] | None = None
+    ) -> TimelineModel:
         """Index one trace of a run. Takes about 30 ms per million events: call it from a thread."""
         trace = run.traces[index]
         steps = run.steps[index] if index < len(run.steps) else Steps.none()
         epochs = run.epochs[index] if index < len(run.epochs) else Epochs()
-        forest = Forest.of(trace, progress=progress)
+        forest = Forest.from_trace(trace, progress=progress)
         lo, hi = trace.span
-        return cls(run, index, trace, steps, epochs, forest, RowModel.of(trace, forest), Labels(trace.names), (lo, hi + 1))
+        return cls(
+            run,
+            index,
+            trace,
+            steps,
+            epochs,
+            forest,
+            RowModel.from_trace(trace, forest),
+            Labels(trace.names),
+            (lo, hi + 1),
+        )
 
     @classmethod
     def without_profile(cls, run: Run, around: Around) -> TimelineModel:
         """A training that was never profiled: an axis without tracks."""
         trace = Trace("", "", "", (), NoNames(), Clock(), (0, 0), 0)
-        forest = Forest.of(trace)
+        forest = Forest.from_trace(trace)
         bare = cls(
-            run, 0, trace, Steps.none(_NOT_PROFILED), Epochs(), forest, RowModel.of(trace, forest), Labels(trace.names), (0, 1)
+            run,
+            0,
+            trace,
+            Steps.none(_NOT_PROFILED),
+            Epochs(),
+            forest,
+            RowModel.from_trace(trace, forest),
+            Labels(trace.names),
+            (0, 1),
         )
         return bare.within(around)
 
@@ -95,21 +137,44 @@ class TimelineModel:
         """The same profile, seen as a part of this training."""
         lo, hi = self.profiled
         if around is None:
-            return self if self.around is None else replace(self, span=(lo, hi), around=None, epochs=self._own_epochs())
-        span = (min(lo, around.span[0]), max(hi, around.span[1] + 1)) if len(self.tracks) else around.span
-        return replace(self, span=span, around=around, epochs=around.epochs_with(self._own_epochs()))
+            return (
+                self
+                if self.around is None
+                else replace(self, span=(lo, hi), around=None, epochs=self._own_epochs())
+            )
+        span = (
+            (min(lo, around.span[0]), max(hi, around.span[1] + 1))
+            if len(self.tracks)
+            else around.span
+        )
+        return replace(
+            self, span=span, around=around, epochs=around.epochs_with(self._own_epochs())
+        )
 
     @cached_property
     def strips(self) -> tuple[Strip, ...]:
-        """What can be drawn above the timeline beside power: rate and scalars of the training, then the trace's own counters."""
+        """What can be drawn above the timeline beside power: rate and scalars of the training, then
+        the trace's own counters.
+        """
         scalars = self.around.strips if self.around is not None else ()
         taken = {strip.name for strip in scalars}
-        return (*scalars, *(one for one in of_counters(self.trace.counters) if one.name not in taken))
+        return (
+            *scalars,
+            *(one for one in of_counters(self.trace.counters) if one.name not in taken),
+        )
 
     def axis_after(self, before: TimelineModel) -> int | None:
-        """How much later this axis' zero lies than that of another profile of the same training; None where it is no other."""
+        """How much later this axis' zero lies than that of another profile of the same training;
+        None where it is no other.
+        """
         one, other = self.around, before.around
-        if self.trace.path == before.trace.path or one is None or other is None or one.key is None or one.key != other.key:
+        if (
+            self.trace.path == before.trace.path
+            or one is None
+            or other is None
+            or one.key is None
+            or one.key != other.key
+        ):
             return None
         return (one.zero_ns - other.zero_ns) * PS_PER_NS
 
@@ -129,11 +194,17 @@ class TimelineModel:
         return self.profiled if alone and len(self.tracks) else self.span
 
     def origin(self, view: Viewport) -> int:
-        """What times count from: the profile's zero, as in all tables; away from all of several profiles the training's start."""
+        """What times count from: the profile's zero, as in all tables; away from all of several
+        profiles the training's start.
+        """
         if self.around is None or (len(self.tracks) and len(self.around.islands) < 2):
             return 0
         lo, hi = self.profiled
-        return 0 if len(self.tracks) and lo <= view.t0 + view.width * view.cell_ps // 2 < hi else self.span[0]
+        return (
+            0
+            if len(self.tracks) and lo <= view.t0 + view.width * view.cell_ps // 2 < hi
+            else self.span[0]
+        )
 
     @property
     def tracks(self) -> tuple[TrackInfo, ...]:
@@ -149,10 +220,15 @@ class TimelineModel:
         events = info.track.events
         index = int(events.name[selected.row])
         return EventFacts(
-            self.trace.names.full(index), self.trace.names.display(index), int(events.start[selected.row]),
-            int(events.duration[selected.row]), info.track.depth_of(selected.row), self.category(index),
-            info.process.name, info.track.name,
-        )  # fmt: skip
+            self.trace.names.full(index),
+            self.trace.names.display(index),
+            int(events.start[selected.row]),
+            int(events.duration[selected.row]),
+            info.track.depth_of(selected.row),
+            self.category(index),
+            info.process.name,
+            info.track.name,
+        )
 
     def category(self, name_index: int) -> Category:
         return CATEGORIES[int(self.labels.kinds(np.array([name_index]))[0])]
@@ -164,14 +240,16 @@ class TimelineModel:
         return start, start + int(events.duration[selected.row])
 
     def stats(self, selected: Selected) -> tuple[Stat, ...]:
-        """All stats of an event, decoded: those of its name first, as the profiler's own viewer orders them.
+        """All stats of an event, decoded: those of its name first, as the profiler's own viewer
+        orders them.
 
-        They are read from the file. Raises `FileChanged` when that is not the file any more that was opened.
+        They are read from the file. Raises `FileChanged` when that is not the file any more that
+        was opened.
         """
         info = self.tracks[selected.track]
         events = info.track.events
         shared = self.trace.names.stats(int(events.name[selected.row]))
-        return (*shared, *info.process.source.of(events.position_of(selected.row)))
+        return (*shared, *info.process.source.event_stats(events.position_of(selected.row)))
 
     def names_of(self, lane: int, rows: Int64s) -> Int64s:
         """The name index of each row of a lane's track; 0 where the row is -1."""
@@ -181,11 +259,15 @@ class TimelineModel:
         return column[np.maximum(rows, 0)].astype(np.int64)
 
     def lane_of(self, selected: Selected) -> int:
-        return self.forest.lane_number(selected.track, self.tracks[selected.track].track.depth_of(selected.row))
+        return self.forest.lane_number(
+            selected.track, self.tracks[selected.track].track.depth_of(selected.row)
+        )
 
     # ── search ───────────────────────────────────────────────────────────────────────────────────
 
-    def search(self, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered) -> search.Hits:
+    def search(
+        self, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered
+    ) -> search.Hits:
         """All events whose name matches; UsageError when the pattern is no regular expression."""
         return search.find(self.trace, pattern, regex=regex, check=check)
 
@@ -200,9 +282,15 @@ class TimelineModel:
         return step if ps < max(step.end, step.start + 1) else None
 
     def step_near(self, ps: int, direction: int) -> Step | None:
-        """The next step that starts after `ps` (direction > 0) or the last that starts before it."""
+        """The next step that starts after `ps` (direction > 0) or the last that starts
+        before it.
+        """
         starts = self.steps.start
-        index = int(starts.searchsorted(ps, side="right")) if direction > 0 else int(starts.searchsorted(ps, side="left")) - 1
+        index = (
+            int(starts.searchsorted(ps, side="right"))
+            if direction > 0
+            else int(starts.searchsorted(ps, side="left")) - 1
+        )
         return self.steps[index] if 0 <= index < len(self.steps) else None
 
     def epoch_bounds(self, number: int) -> tuple[int, int] | None:
@@ -229,7 +317,9 @@ class TimelineModel:
     @cached_property
     def phase_spans(self) -> Int64s:
         """Start and end of each phase, side by side."""
-        return np.array([(phase.start, phase.end) for phase in self.epochs.phases], np.int64).reshape(-1, 2)
+        return np.array(
+            [(phase.start, phase.end) for phase in self.epochs.phases], np.int64
+        ).reshape(-1, 2)
 
     @cached_property
     def _steps_of(self) -> ByNumber:
@@ -244,14 +334,19 @@ class TimelineModel:
         return spans[:, 0], spans[:, 1]
 
     def place(self, text: str) -> tuple[int, int]:
-        """Where ":" goes: "27.31s-28.78s", "27.31s", "step 12", "step 185-258", "epoch 1", "epoch 1 step 185-258".
+        """Where ":" goes: "27.31s-28.78s", "27.31s", "step 12", "step 185-258", "epoch 1", "epoch 1
+        step 185-258".
 
         One moment is (ps, ps). UsageError says what was not understood.
         """
         low = text.strip().lower()
-        match = re.fullmatch(r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?", low)
+        match = re.fullmatch(
+            r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?", low
+        )
         if match and low:
-            return self._step_place(text, *(int(group) if group else None for group in match.groups()))
+            return self._step_place(
+                text, *(int(group) if group else None for group in match.groups())
+            )
         at_clock = self._by_clock(low)
         if at_clock is not None:
             return at_clock
@@ -265,7 +360,9 @@ class TimelineModel:
                 lo = parse_time(head)
             if found and lo is not None and hi is not None:
                 unit = re.search(r"[a-zµμ]+$", tail.strip())
-                if unit and re.fullmatch(r"[\d.]+", head.strip()):  # "27.31-28.78ms": the unit holds for both
+                if unit and re.fullmatch(
+                    r"[\d.]+", head.strip()
+                ):  # "27.31-28.78ms": the unit holds for both
                     lo = parse_time(head.strip() + unit[0]) or 0
                 return min(lo, hi), max(lo, hi)
         raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
@@ -281,27 +378,38 @@ class TimelineModel:
         last = self.around.at_clock(match[2]) if match[2] else first
         return None if first is None or last is None else (min(first, last), max(first, last))
 
-    def _step_place(self, text: str, epoch: int | None, first: int | None, last: int | None) -> tuple[int, int]:
+    def _step_place(
+        self, text: str, epoch: int | None, first: int | None, last: int | None
+    ) -> tuple[int, int]:
         index = None
         if epoch is not None:
             index = next((i for i, e in enumerate(self.epochs) if e.number == epoch), None)
             if index is None:
                 known = ", ".join(str(e.number) for e in self.epochs) or "none"
-                raise UsageError(f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {known}.")
+                raise UsageError(
+                    f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {known}."
+                )
             if first is None:
                 bounds = self.epoch_bounds(index)
                 if bounds is None:
-                    raise UsageError(f"The start and end of epoch {epoch} are not known.", hint="Go to one of its steps instead.")
+                    raise UsageError(
+                        f"The start and end of epoch {epoch} are not known.",
+                        hint="Go to one of its steps instead.",
+                    )
                 return bounds
         if first is None:
             raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
         last = first if last is None else last
-        rows = np.flatnonzero((self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last)))
+        rows = np.flatnonzero(
+            (self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last))
+        )
         if index is not None:
             rows = rows[self.steps.epoch[rows] == index]
         if not len(rows):
             where = f" in epoch {epoch}" if epoch is not None else ""
-            raise UsageError(f"There is no step {first}{where} in this profile.", hint=self._step_hint())
+            raise UsageError(
+                f"There is no step {first}{where} in this profile.", hint=self._step_hint()
+            )
         lo = int(self.steps.start[rows].min())
         return lo, max(lo + 1, int(self.steps.ends()[rows].max()))
 

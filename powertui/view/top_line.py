@@ -1,7 +1,8 @@
-"""The first line of every page: what is open, and the pages with their keys. It shrinks by importance.
+"""The first line of every page: what is open, and the pages with their keys. It shrinks by
+importance.
 
-The page in front and what is new always have their names; what the others are called gives way first, then what is known of the
-run besides its name, then the middle of that name.
+The page in front and what is new always have their names; what the others are called gives way
+first, then what is known of the run besides its name, then the middle of that name.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from powertui.plain import width
-from powertui.view import cut
+from powertui.view import truncation
 
 _LEAST_NAME = 8  # cells of the run's name, however narrow
 _ENOUGH_NAME = 16  # as many as tell one run from another
@@ -41,7 +42,9 @@ class Head:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the line: its text, its role in the theme, and the page that a click on it shows."""
+    """A part of the line: its text, its role in the theme, and the page that a click on it
+    shows.
+    """
 
     text: str
     role: str
@@ -61,7 +64,7 @@ def laid_out(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
         if left >= min(width(head.name), _ENOUGH_NAME):
             break
     left = max(_LEAST_NAME, room - 1 - _cells(pages) - _APART - width(facts))
-    name = cut.middle(head.name, left)
+    name = truncation.middle(head.name, left)
     line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
     gap = max(1, room - _cells(line) - _cells(pages))
     return [*line, Piece(" " * gap, "ruler"), *pages]
@@ -80,7 +83,10 @@ def at(pieces: Sequence[Piece], x: int) -> str:
 def _forms(head: Head, tabs: Sequence[Tab]) -> Iterator[tuple[list[Piece], str]]:
     """Pages and facts, each time shorter."""
     power = head.power or ("",)
-    facts = [_joined(head.host, head.took, power[0]), *(_joined(head.took, words) for words in power)]
+    facts = [
+        _joined(head.host, head.took, power[0]),
+        *(_joined(head.took, words) for words in power),
+    ]
     for form in (0, 1, 2):
         for one in facts:
             yield [*_pages(tabs, form)], one
@@ -93,7 +99,10 @@ def _joined(*facts: str) -> str:
 
 
 def _pages(tabs: Sequence[Tab], form: int) -> Iterator[Piece]:
-    """0: all with their names. 1: those without content as keys alone. 2: only the present one and those with news named."""
+    """0: all with their names.
+
+    1: those without content as keys alone. 2: only the present one and those with news named.
+    """
     for tab in tabs:
         named = tab.present or tab.news or form == 0 or (form == 1 and not tab.dim)
         news = f"·{tab.news}" if tab.news else ""

@@ -1,12 +1,14 @@
-"""Which part of a run a grid of cells shows. Integers only: no float ever decides where something is.
+"""Which part of a run a grid of cells shows. Integers only: no float ever decides where something
+is.
 
-Every edge is a multiple of the cell's length, and cell lengths come from one fixed ladder with twenty rungs a
-decade. So a pan moves whole cells (what was computed stays right, and what was drawn can be shifted), six
-rungs in and six rungs out is exactly where one was, and two people who look at the same place see the same
-picture.
+Every edge is a multiple of the cell's length, and cell lengths come from one fixed ladder with
+twenty rungs a decade. So a pan moves whole cells (what was computed stays right, and what was drawn
+can be shifted), six rungs in and six rungs out is exactly where one was, and two people who look at
+the same place see the same picture.
 
-Zooming holds a moment still: the anchor stays in its column, whatever the rung, as long as the view may go
-there. A view never leaves the run: it shows no more empty cells than the rung that fits the run needs.
+Zooming holds a moment still: the anchor stays in its column, whatever the rung, as long as the view
+may go there. A view never leaves the run: it shows no more empty cells than the rung that fits the
+run needs.
 """
 
 from __future__ import annotations
@@ -18,7 +20,28 @@ import numpy as np
 from powertui.data.model import Int64s
 
 # Twenty rungs a decade: the whole run never leaves more than an eighth of the window empty.
-_MANTISSAS = (100, 112, 125, 140, 160, 180, 200, 225, 250, 280, 320, 360, 400, 450, 500, 560, 640, 720, 800, 900)
+_MANTISSAS = (
+    100,
+    112,
+    125,
+    140,
+    160,
+    180,
+    200,
+    225,
+    250,
+    280,
+    320,
+    360,
+    400,
+    450,
+    500,
+    560,
+    640,
+    720,
+    800,
+    900,
+)
 
 
 def _ladder() -> tuple[int, ...]:
@@ -34,7 +57,9 @@ WHEEL = 4
 
 
 def rung_for(span: int, width: int) -> int:
-    """The finest rung at which `span` ps fit into `width` cells, wherever they begin on the grid."""
+    """The finest rung at which `span` ps fit into `width` cells, wherever they begin on the
+    grid.
+    """
     for rung, cell in enumerate(LADDER):
         if span <= cell * (width - 1) or span <= cell:
             return rung
@@ -43,7 +68,9 @@ def rung_for(span: int, width: int) -> int:
 
 @dataclass(frozen=True)
 class Viewport:
-    """`width` cells of LADDER[rung] ps, beginning with cell number `cell0` counted from the profile's zero."""
+    """`width` cells of LADDER[rung] ps, beginning with cell number `cell0` counted from the
+    profile's zero.
+    """
 
     span: tuple[int, int]  # the run: what the view stays inside
     width: int
@@ -80,7 +107,10 @@ class Viewport:
         return (self.cell0 + column) * self.cell_ps
 
     def covered(self, lo: int, hi: int) -> range:
-        """The columns in sight that [lo, hi) touches, that of `lo` at least. Empty when all of it is out of sight."""
+        """The columns in sight that [lo, hi) touches, that of `lo` at least.
+
+        Empty when all of it is out of sight.
+        """
         first, end = max(0, self.column(lo)), min(self.width, self.column(max(lo, hi - 1)) + 1)
         return range(min(first, self.width), max(min(first, self.width), end))
 
@@ -102,7 +132,10 @@ class Viewport:
         return replace(self, cell0=self.cell0 + cells)._inside()
 
     def zoom(self, rungs: int, anchor: int, column: int | None = None) -> Viewport:
-        """`rungs` finer (coarser when negative). The moment `anchor` stays in its column, or comes to `column`."""
+        """`rungs` finer (coarser when negative).
+
+        The moment `anchor` stays in its column, or comes to `column`.
+        """
         rung = min(max(self.rung - rungs, 0), max(self.widest, self.rung if rungs > 0 else 0))
         at = self.column(anchor) if column is None else column
         return replace(self, rung=rung, cell0=anchor // LADDER[rung] - at)._inside()
@@ -111,7 +144,9 @@ class Viewport:
         return self.fit(*self.span)
 
     def fit(self, lo: int, hi: int, *, margin: bool = False) -> Viewport:
-        """Show [lo, hi) as large as a rung allows, in the middle; `margin` leaves a tenth free at each side."""
+        """Show [lo, hi) as large as a rung allows, in the middle; `margin` leaves a tenth free at
+        each side.
+        """
         length = max(1, hi - lo)
         rung = rung_for(length + (length // 4 if margin else 0), self.width)
         cell = LADDER[rung]
@@ -119,7 +154,9 @@ class Viewport:
         return replace(self, rung=rung, cell0=lo // cell - max(0, spare // 2))._inside()
 
     def reveal(self, ps: int) -> Viewport:
-        """The view moved (never zoomed) so that `ps` is in sight: unchanged when it is, centred when it was not."""
+        """The view moved (never zoomed) so that `ps` is in sight: unchanged when it is, centred
+        when it was not.
+        """
         if self.shows(ps):
             return self
         return replace(self, cell0=ps // self.cell_ps - self.width // 2)._inside()
@@ -143,8 +180,13 @@ class Viewport:
 
     def _inside(self) -> Viewport:
         rung = min(self.rung, self.widest)
-        view = self if rung == self.rung else replace(self, rung=rung, cell0=self.t0 // LADDER[rung])
+        view = (
+            self if rung == self.rung else replace(self, rung=rung, cell0=self.t0 // LADDER[rung])
+        )
         cell = view.cell_ps
-        first, last = view.span[0] // cell, -(-view.span[1] // cell)  # the run lies in cells [first, last)
+        first, last = (
+            view.span[0] // cell,
+            -(-view.span[1] // cell),
+        )  # the run lies in cells [first, last)
         cell0 = min(max(view.cell0, first), max(first, last - view.width))
         return view if cell0 == view.cell0 else replace(view, cell0=cell0)

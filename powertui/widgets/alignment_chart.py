@@ -1,4 +1,6 @@
-"""Power where an alignment puts it, above what the trace says ran: edges that belong together stand under each other."""
+"""Power where an alignment puts it, above what the trace says ran: edges that belong together stand
+under each other.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.segment import Segment
+from rich.style import Style
 
 from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.terminal.glyphs import Glyphs
@@ -32,37 +35,65 @@ class AlignmentView(NamedTuple):
     half_ps: int = 0  # half of the offset's 95 % interval
 
 
-def _picture(view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _picture(
+    view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
     """All rows: caption, power, what ran, times."""
     cells = max(1, width - _GUTTER)
     edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
     upper = max(2, (height - 3) * 3 // 5)
     lower = max(1, height - 3 - upper)
-    rows: list[SegmentRow] = [[Segment(fit_text(view.caption, width, glyphs.ellipsis), theme.style("title"))]]
+    rows: list[SegmentRow] = [
+        [Segment(fit_text(view.caption, width, glyphs.ellipsis), theme.style("title"))]
+    ]
     known = np.isfinite(view.watts)
     power = envelope(view.at[known], view.watts[known], edges, view.hold)
     rows += _strip(power, upper, "W", theme.style("power"), theme, glyphs)
     rows.append([Segment(_bar(view, cells, glyphs), theme.style("estimated"))])
-    rows += _strip(envelope(view.ran_at, view.ran, edges, view.hold), lower, view.ran_unit, theme.style("text"), theme, glyphs)
+    rows += _strip(
+        envelope(view.ran_at, view.ran, edges, view.hold),
+        lower,
+        view.ran_unit,
+        theme.style("text"),
+        theme,
+        glyphs,
+    )
     rows.append(_ruler(view, cells, theme))
     return rows[:height]
 
 
-def _strip(shape: Envelope, rows: int, unit: str, ink: object, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _strip(
+    shape: Envelope, rows: int, unit: str, ink: Style, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
     some = shape.known.any()
-    scale = axis(float(np.nanmin(shape.low)) if some else 0.0, float(np.nanmax(shape.high)) if some else 1.0, rows)
+    scale = axis(
+        float(np.nanmin(shape.low)) if some else 0.0,
+        float(np.nanmax(shape.high)) if some else 1.0,
+        rows,
+    )
     out: list[SegmentRow] = []
     for number, line in enumerate(draw(shape, scale, rows, glyphs)):
-        label = f"{scale.text(scale.hi)} {unit}" if number == 0 else f"{scale.text(scale.lo)} {unit}" if number == rows - 1 else ""
-        out.append([Segment(label[: _GUTTER - 1].rjust(_GUTTER - 1) + " ", theme.style("axis")), Segment(line, ink)])  # type: ignore[arg-type]
+        label = ""
+        if number == 0:
+            label = f"{scale.text(scale.hi)} {unit}"
+        elif number == rows - 1:
+            label = f"{scale.text(scale.lo)} {unit}"
+        gutter = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
+        out.append([Segment(gutter, theme.style("axis")), Segment(line, ink)])
     return out
 
 
 def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
     """How far the power may still lie to either side."""
     length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
-    bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right if length > 1 else ""
-    return " " * _GUTTER + fit_text(f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells)
+    bar = (
+        glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
+        if length > 1
+        else ""
+    )
+    return " " * _GUTTER + fit_text(
+        f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells
+    )
 
 
 def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
@@ -78,5 +109,7 @@ def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
 class AlignmentChart(Picture[AlignmentView]):
     """Shows a `AlignmentView`; without one, a sentence."""
 
-    def picture(self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+    def picture(
+        self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs
+    ) -> list[SegmentRow]:
         return _picture(view, width, height, theme, glyphs)

@@ -1,4 +1,6 @@
-"""What takes longer than a frame, in a thread beside the screen: a new request cancels the one before, and nothing waits."""
+"""What takes longer than a frame, in a thread beside the screen: a new request cancels the one
+before, and nothing waits.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,18 @@ __all__ = ["CancelCheck", "begin", "cancel", "is_under_way"]
 
 T = TypeVar("T")
 
-# The request of each group whose answer is still to come: keys that need the answer wait for it (see screens/typeahead.py).
+# The request of each group whose answer is still to come: keys that need the answer wait for it
+# (see screens/typeahead.py).
 _requests: WeakKeyDictionary[Widget, dict[str, object]] = WeakKeyDictionary()
 
 
-def begin(owner: Widget, group: str, work: Callable[[CancelCheck], T], done: Callable[[T], None]) -> None:
+def begin(
+    owner: Widget, group: str, work: Callable[[CancelCheck], T], done: Callable[[T], None]
+) -> None:
     """Call `work` in a thread, and `done` with its result in the screen's own.
 
-    Work calls the check that it is given every some ms. One of the same group that still runs is cancelled: it ends
-    at its next check, and its result is dropped.
+    Work calls the check that it is given every some ms. One of the same group that still runs is
+    cancelled: it ends at its next check, and its result is dropped.
     """
 
     request = object()

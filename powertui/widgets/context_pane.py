@@ -48,10 +48,18 @@ class ContextPane(LinesPane):
         label, text = theme.style("dim"), theme.style("text")
         name = fact.name.ljust(_NAME_WIDTH - 1) + " "
         if len(name) > max(_NAME_WIDTH, self.size.width // 2):
-            name = fit_text(fact.name, max(_NAME_WIDTH, self.size.width // 2) - 1, self.glyphs.ellipsis) + " "
+            name = (
+                fit_text(
+                    fact.name, max(_NAME_WIDTH, self.size.width // 2) - 1, self.glyphs.ellipsis
+                )
+                + " "
+            )
         room = max(8, self.size.width - len(name))
         if fact.category is not None:
-            mark: tuple[str, Style] = (f" {fact.category.code} ", theme.category(fact.category.value))
+            mark: tuple[str, Style] = (
+                f" {fact.category.code} ",
+                theme.category(fact.category.value),
+            )
             return [((name, label), mark, (" " + fact.value, text))]
         pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
         if len(pieces) > _MOST_LINES:

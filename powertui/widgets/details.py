@@ -1,4 +1,7 @@
-"""Everything that the profile says of one event: place, times, and all stats, decoded. Long text is cut until asked for."""
+"""Everything that the profile says of one event: place, times, and all stats, decoded.
+
+Long text is cut until asked for.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,11 @@ def value_text(stat: Stat, limit: int) -> str:
     if isinstance(value, int):
         if stat.name.endswith("_ps"):
             return f"{value:,} ({units.duration(value)})"
-        return f"{value:,}" if abs(value) >= 100_000 and not stat.name.endswith(("id", "addr", "address", "hash")) else str(value)
+        return (
+            f"{value:,}"
+            if abs(value) >= 100_000 and not stat.name.endswith(("id", "addr", "address", "hash"))
+            else str(value)
+        )
     return plain(value, limit)
 
 
@@ -63,29 +70,61 @@ class DetailsPane(LinesPane):
         if not self.size.width:
             return
         if self._shown is None:
-            self.set_lines([(("Nothing is selected. Move to an event with the arrow keys, or click one.", theme.style("dim")),)])
+            self.set_lines(
+                [
+                    (
+                        (
+                            (
+                                "Nothing is selected. Move to an event with the arrow keys, or "
+                                "click one."
+                            ),
+                            theme.style("dim"),
+                        ),
+                    )
+                ]
+            )
             self.refresh()
             return
         model, selection = self._shown
         event = model.facts(selection)
         lines: list[StyledLine] = []
         kind = (f" {event.category.code} ", theme.category(event.category.value))
-        lines.append((kind, (" ", theme.style("text")), (plain(event.display, 400), theme.style("title"))))
+        lines.append(
+            (kind, (" ", theme.style("text")), (plain(event.display, 400), theme.style("title")))
+        )
         if event.name != event.display:
-            lines.extend(self._pair("recorded as", plain(event.name, _EXPANDED if self.expanded else _CUT)))
+            lines.extend(
+                self._pair("recorded as", plain(event.name, _EXPANDED if self.expanded else _CUT))
+            )
         lines.extend(self._pair("kind", MEANINGS[event.category]))
         depth = f", depth {event.depth}" if event.depth else ""
-        lines.extend(self._pair("on", f"{plain(event.process, 100)} / {plain(event.track, 100)}{depth}"))
+        lines.extend(
+            self._pair("on", f"{plain(event.process, 100)} / {plain(event.track, 100)}{depth}")
+        )
         lines.extend(
             self._pair(
-                "time", f"{units.fixed(event.start, PS_PER_S, 9)} s + {units.duration(event.duration)} ({event.duration:,} ps)"
+                "time",
+                (
+                    f"{units.fixed(event.start, PS_PER_S, 9)} s + {units.duration(event.duration)} "
+                    f"({event.duration:,} ps)"
+                ),
             )
         )
         try:
             stats = model.stats(selection)
         except FileChanged as error:
             stats = ()
-            lines.append(((f"Its stats cannot be read: the file {error.problem}. Press r to read it again.", theme.style("warn")),))
+            lines.append(
+                (
+                    (
+                        (
+                            f"Its stats cannot be read: the file {error.problem}. Press r to read "
+                            "it again."
+                        ),
+                        theme.style("warn"),
+                    ),
+                )
+            )
         for stat in stats:
             lines.extend(self._stat(stat))
         self.set_lines(lines)
@@ -109,6 +148,8 @@ class DetailsPane(LinesPane):
         lines.extend(((" " * width, label), (piece, text)) for piece in pieces[1:])
         if more:
             lines[-1] = (
-                (*lines[-1], (more, label)) if self.expanded else (head, (value[: max(8, room - len(more))], text), (more, label))
+                (*lines[-1], (more, label))
+                if self.expanded
+                else (head, (value[: max(8, room - len(more))], text), (more, label))
             )
         return lines

@@ -1,4 +1,5 @@
-"""Epochs laid onto each other by step: one against the others, their difference, and the stretches that stand out.
+"""Epochs laid onto each other by step: one against the others, their difference, and the stretches
+that stand out.
 
 What is drawn is decided by `draw`, which knows no screen; the widget below only shows it.
 """
@@ -27,7 +28,9 @@ _STEP = 1000  # a step's width in the units of `envelope`
 
 
 class FoldedView(NamedTuple):
-    """What is looked at: one epoch (a line of `folded`), by watts or by seconds, and the finding under the cursor."""
+    """What is looked at: one epoch (a line of `folded`), by watts or by seconds, and the finding
+    under the cursor.
+    """
 
     folded: Folded
     line: int
@@ -38,7 +41,11 @@ class FoldedView(NamedTuple):
     @property
     def values(self) -> Floats:
         """Watts, or milliseconds where times are asked for or no power is known."""
-        return self.folded.seconds * 1e3 if self.times or not np.isfinite(self.folded.watts).any() else self.folded.watts
+        return (
+            self.folded.seconds * 1e3
+            if self.times or not np.isfinite(self.folded.watts).any()
+            else self.folded.watts
+        )
 
     @property
     def unit(self) -> str:
@@ -46,7 +53,9 @@ class FoldedView(NamedTuple):
 
 
 class AgainstView(NamedTuple):
-    """What a run without epochs to compare is looked at by: its readings, and what they were held against."""
+    """What a run without epochs to compare is looked at by: its readings, and what they were held
+    against.
+    """
 
     against: Against
     findings: tuple[Finding, ...]
@@ -54,7 +63,9 @@ class AgainstView(NamedTuple):
 
     @property
     def span(self) -> tuple[float, float]:
-        """What is drawn, s: the finding under the cursor and as much again around it, or all that was held against anything."""
+        """What is drawn, s: the finding under the cursor and as much again around it, or all that
+        was held against anything.
+        """
         known = np.flatnonzero(np.isfinite(self.against.expected))
         if not len(known):
             return 0.0, 1.0
@@ -67,8 +78,12 @@ class AgainstView(NamedTuple):
         return max(min(first, start), start - room), min(max(last, end), end + room)
 
 
-def _held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
-    """All rows of the chart: title, readings over what was expected of them, their difference, found stretches, seconds."""
+def _held(
+    view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
+    """All rows of the chart: title, readings over what was expected of them, their difference,
+    found stretches, seconds.
+    """
     cells = max(1, width - _GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
     lower = max(1, height - 4 - upper)
@@ -80,14 +95,25 @@ def _held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyp
     power, dim, title = theme.style("power"), theme.style("dim"), theme.style("title")
     rows = [
         _fitted(
-            [Segment("Power: ", title), Segment("measured", power), Segment(" over what the trace explains", dim)], width, glyphs
+            [
+                Segment("Power: ", title),
+                Segment("measured", power),
+                Segment(" over what the trace explains", dim),
+            ],
+            width,
+            glyphs,
         )
     ]
     rows += _overlay(mine, others, cells, upper, "W", theme, glyphs)
-    rows.append(_fitted([Segment("Power that nothing in the trace explains", title)], width, glyphs))
+    rows.append(
+        _fitted([Segment("Power that nothing in the trace explains", title)], width, glyphs)
+    )
     rows += _difference(mine, others, cells, lower, "W", theme, glyphs)
     places = [
-        (int((one.start_ps / PS_PER_S - lo) / (hi - lo) * cells), -int(-(one.end_ps / PS_PER_S - lo) / (hi - lo) * cells))
+        (
+            int((one.start_ps / PS_PER_S - lo) / (hi - lo) * cells),
+            -int(-(one.end_ps / PS_PER_S - lo) / (hi - lo) * cells),
+        )
         for one in view.findings
     ]
     rows.append(_bars(places, view.selected, cells, theme, glyphs))
@@ -100,7 +126,9 @@ def _held(view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyp
     return rows[:height]
 
 
-def _picture(view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _picture(
+    view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
     """All rows of the chart: title, overlay, difference, found stretches, step numbers."""
     cells = max(1, width - _GUTTER)
     upper = max(2, (height - 4) * 3 // 5)
@@ -128,7 +156,9 @@ def _shape(values: Floats, cells: int, glyphs: Glyphs) -> Envelope:
 def _all(values: Floats, cells: int, glyphs: Glyphs) -> Envelope:
     """Lowest and highest of several epochs in each column."""
     shapes = [_shape(row, cells, glyphs) for row in values]
-    return Envelope(np.fmin.reduce([s.low for s in shapes]), np.fmax.reduce([s.high for s in shapes]))
+    return Envelope(
+        np.fmin.reduce([s.low for s in shapes]), np.fmax.reduce([s.high for s in shapes])
+    )
 
 
 def _scale(values: Floats, rows: int) -> Axis:
@@ -140,7 +170,9 @@ def _scale(values: Floats, rows: int) -> Axis:
     return axis(float(low), float(high), rows)
 
 
-def _overlay(mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _overlay(
+    mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
     scale = _scale(np.concatenate([mine, others.ravel()]), rows)
     behind = draw(_all(others, cells, glyphs), scale, rows, glyphs)
     front = draw(_shape(mine, cells, glyphs), scale, rows, glyphs)
@@ -175,7 +207,9 @@ def _runs(front: str, back: str, over: Style, under: Style) -> SegmentRow:
     return segments
 
 
-def _difference(mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+def _difference(
+    mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
     some = np.isfinite(others).any(axis=0)
     usual = np.full(len(mine), np.nan)
     usual[some] = np.nanmedian(others[:, some], axis=0)
@@ -195,7 +229,12 @@ def _difference(mine: Floats, others: Floats, cells: int, rows: int, unit: str, 
             label = "0" if number == zero else ""
         rule = glyphs.horizontal * cells if number == zero else " " * cells
         text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
-        out.append([Segment(text, theme.style("axis")), *_runs(line, rule, theme.style("estimated"), theme.style("grid"))])
+        out.append(
+            [
+                Segment(text, theme.style("axis")),
+                *_runs(line, rule, theme.style("estimated"), theme.style("grid")),
+            ]
+        )
     return out
 
 
@@ -215,12 +254,24 @@ def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> Se
     count = view.folded.steps
     places = [_columns(view, finding) for finding in view.findings]
     return _bars(
-        [None if place is None else (place[0] * cells // count, -(-place[1] * cells // count)) for place in places],
-        view.selected, cells, theme, glyphs,
-    )  # fmt: skip
+        [
+            None if place is None else (place[0] * cells // count, -(-place[1] * cells // count))
+            for place in places
+        ],
+        view.selected,
+        cells,
+        theme,
+        glyphs,
+    )
 
 
-def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
+def _bars(
+    places: Sequence[tuple[int, int] | None],
+    selected: int,
+    cells: int,
+    theme: Theme,
+    glyphs: Glyphs,
+) -> SegmentRow:
     """Stretches, from a cell to one past another, as bars."""
     chars, styles = [" "] * cells, [theme.style("dim")] * cells
     for number, place in enumerate(places):
@@ -229,7 +280,11 @@ def _bars(places: Sequence[tuple[int, int] | None], selected: int, cells: int, t
         lo = max(place[0], 0)
         hi = max(lo + 1, min(place[1], cells))
         chosen = number == selected
-        bar = glyphs.range_left + glyphs.horizontal * (hi - lo - 2) + glyphs.range_right if hi - lo > 1 else glyphs.vertical
+        bar = (
+            glyphs.range_left + glyphs.horizontal * (hi - lo - 2) + glyphs.range_right
+            if hi - lo > 1
+            else glyphs.vertical
+        )
         for at, char in zip(range(lo, min(hi, cells)), bar, strict=False):
             chars[at], styles[at] = char, theme.style("marked" if chosen else "warn")
     segments: SegmentRow = [Segment(" " * _GUTTER, theme.style("axis"))]
@@ -260,14 +315,20 @@ def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> Segmen
     what = "Mean power of each step" if view.unit == "W" else "Length of each step"
     rest = f"epoch {others[0]}" if len(others) == 1 else f"the other {len(others)}"
     power, dim = theme.style("power"), theme.style("dim")
-    left = [Segment(f"{what}: ", theme.style("title")), Segment(f"epoch {epoch}", power), Segment(f" over {rest}", dim)]
+    left = [
+        Segment(f"{what}: ", theme.style("title")),
+        Segment(f"epoch {epoch}", power),
+        Segment(f" over {rest}", dim),
+    ]
     return _fitted(left, width, glyphs)
 
 
 def _caption(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
     epoch = view.folded.epochs[view.line]
     many = len(view.folded.epochs) > 2
-    words = f"Difference of epoch {epoch} from {'the median of the others' if many else 'the other'}"
+    words = (
+        f"Difference of epoch {epoch} from {'the median of the others' if many else 'the other'}"
+    )
     return _fitted([Segment(words, theme.style("title"))], width, glyphs)
 
 
@@ -275,7 +336,9 @@ def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> SegmentR
     out: SegmentRow = []
     room = width
     for text, style, _ in segments:
-        out.append(Segment(text if len(text) <= room else fit_text(text, room, glyphs.ellipsis), style))
+        out.append(
+            Segment(text if len(text) <= room else fit_text(text, room, glyphs.ellipsis), style)
+        )
         room -= len(out[-1].text)
         if room <= 0:
             break
@@ -283,9 +346,13 @@ def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> SegmentR
 
 
 class FoldedChart(Picture[FoldedView | AgainstView]):
-    """Shows epochs over each other, or readings over what was expected; without either, a sentence."""
+    """Shows epochs over each other, or readings over what was expected; without either, a
+    sentence.
+    """
 
-    def picture(self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+    def picture(
+        self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
+    ) -> list[SegmentRow]:
         if isinstance(view, AgainstView):
             return _held(view, width, height, theme, glyphs)
         return _picture(view, width, height, theme, glyphs)

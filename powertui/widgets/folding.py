@@ -7,8 +7,8 @@ from textual import events
 
 from powertui.data.table import Column
 from powertui.plain import plain, width
-from powertui.view import cut, listed, nested, table_rows
-from powertui.view.nested import NestedRows
+from powertui.view import nested_rows, table_order, table_rows, truncation
+from powertui.view.nested_rows import NestedRows
 from powertui.view.table_rows import GAP
 from powertui.widgets.table import TableView
 
@@ -26,13 +26,16 @@ class FoldingTable(TableView):
         return self._folds is not None and self._folds.around(self.row) >= 0
 
     def fold(self, folded: bool | None = None) -> bool:
-        """Fold or unfold the row around the cursor; None: the other way. False where nothing changes."""
+        """Fold or unfold the row around the cursor; None: the other way.
+
+        False where nothing changes.
+        """
         folds, table = self._folds, self._listed
         row = folds.around(self.row) if folds is not None else -1
         if folds is None or table is None or row < 0 or folds.folded[row] == folded:
             return False
         inside = self.row != row
-        self._unfold(nested.turned(table, row, not folds.folded[row], self._open))
+        self._unfold(nested_rows.turned(table, row, not folds.folded[row], self._open))
         if inside:
             self.cursor = self._line_of(row)
             self._scroll()
@@ -59,22 +62,33 @@ class FoldingTable(TableView):
         return int(np.flatnonzero(self.lines == row)[0])
 
     def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
-        """What a row is called, below the one that it lies in; whether those in it are folded, and how many they are then."""
+        """What a row is called, below the one that it lies in; whether those in it are folded, and
+        how many they are then.
+        """
         folds, table = self._folds, self._listed
-        if folds is None or table is None or column is not listed.name_of(table):
+        if folds is None or table is None or column is not table_order.name_of(table):
             return super()._cell(column, row, cells, scopes)
         count, folded = int(folds.held[row]), bool(folds.folded[row])
         mark = (self.glyphs.closed if folded else self.glyphs.open) if count else ""
-        before = " " * (nested.INDENT * bool(folds.within[row] >= 0)) + mark.ljust(nested.INDENT)
+        before = " " * (nested_rows.INDENT * bool(folds.within[row] >= 0)) + mark.ljust(
+            nested_rows.INDENT
+        )
         behind = f" ({count:,})" if count and folded else ""
         room = max(1, cells - width(before + behind))
-        name = cut.middle(plain(column.text(row), table_rows.LIMIT_TEXT), room, self.glyphs.ellipsis)
+        name = truncation.middle(
+            plain(column.text(row), table_rows.LIMIT_TEXT), room, self.glyphs.ellipsis
+        )
         return table_rows.fitted(before + name + behind, cells, self.glyphs.ellipsis)
 
     def on_click(self, event: events.Click) -> None:
         """The mark folds and unfolds; all else is the table's."""
         offset, folds, table = event.get_content_offset(self), self._folds, self._listed
-        if offset is None or folds is None or table is None or not 0 < offset.y < self.content_size.height - 1:
+        if (
+            offset is None
+            or folds is None
+            or table is None
+            or not 0 < offset.y < self.content_size.height - 1
+        ):
             return
         at = self.top + offset.y - 1
         row = int(self.lines[at]) if at < len(self.lines) else -1
@@ -86,9 +100,9 @@ class FoldingTable(TableView):
     def _on_mark(self, x: int) -> bool:
         table = self._listed
         assert table is not None
-        fit, name, left = self._fitted(table), listed.name_of(table), self._indent(table)
+        fit, name, left = self._fitted(table), table_order.name_of(table), self._indent(table)
         for column, cells in zip(fit.columns, fit.cells, strict=True):
             if column is name:
-                return left <= x < left + nested.INDENT
+                return left <= x < left + nested_rows.INDENT
             left += cells + GAP
         return False

@@ -14,12 +14,14 @@ from textual.widget import Widget
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view.navigation import State
-from powertui.view.rows import Row, RowKind
+from powertui.view.timeline_rows import Row, RowKind
 from powertui.widgets.time_lane import fit_middle, fit_text
 
 
 def shortened(label: str, width: int, ellipsis: str) -> str:
-    """A label in `width` cells, cut where it loses least: prefixes that all have first, then what stands before a number."""
+    """A label in `width` cells, cut where it loses least: prefixes that all have first, then what
+    stands before a number.
+    """
     if cell_len(label) > width:
         for prefix in ("/device:", "/host:", "Stream "):
             label = label.removeprefix(prefix)
@@ -53,7 +55,9 @@ class Gutter(Widget):
         self.glyphs = glyph_sets.get(glyphs)
         self.refresh()
 
-    def update_rows(self, rows: tuple[Row, ...], state: State, below: Sequence[tuple[str, bool]] = ()) -> None:
+    def update_rows(
+        self, rows: tuple[Row, ...], state: State, below: Sequence[tuple[str, bool]] = ()
+    ) -> None:
         """The rows, and what stands below them: (label, whether it is a profile's name)."""
         now = (rows, state.viewport.row0, state.cursor_row, tuple(below))
         if now[0] is not self.rows or now[1:] != (self._row0, self._cursor, self._below):
@@ -65,7 +69,9 @@ class Gutter(Widget):
         theme, glyphs = self.theme_colors, self.glyphs
         if 0 <= number - len(self.rows) < len(self._below) and width >= 2:
             label, named = self._below[number - len(self.rows)]
-            text = (fit_middle if named else shortened)(label, width - 2 - (not named), glyphs.ellipsis)
+            text = (fit_middle if named else shortened)(
+                label, width - 2 - (not named), glyphs.ellipsis
+            )
             return Strip(
                 [
                     Segment(

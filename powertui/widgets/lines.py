@@ -1,4 +1,6 @@
-"""A pane of ready-made lines: repaints only those that changed, scrolls when there are more than fit."""
+"""A pane of ready-made lines: repaints only those that changed, scrolls when there are more than
+fit.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,14 @@ class LinesPane(Widget, can_focus=True):
             self.refresh()
             return
         changed = [
-            y for y in range(height)
-            if (before[top + y] if top + y < len(before) else None) != (self.lines[top + y] if top + y < len(self.lines) else None)
-            or (y == height - 1 and len(before) != len(self.lines))  # it says how many more there are
-        ]  # fmt: skip
+            y
+            for y in range(height)
+            if (before[top + y] if top + y < len(before) else None)
+            != (self.lines[top + y] if top + y < len(self.lines) else None)
+            or (
+                y == height - 1 and len(before) != len(self.lines)
+            )  # it says how many more there are
+        ]
         if changed:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
 
@@ -77,10 +83,16 @@ class LinesPane(Widget, can_focus=True):
     def _with_more(self, line: StyledLine, count: int) -> Strip:
         """The last line that there is room for: how many more there are stands at its end."""
         dim = self.theme_colors.style("dim")
-        words = f" {self.glyphs.ellipsis} {count:,} more lines" if count > 1 else f" {self.glyphs.ellipsis} 1 more line"
+        words = (
+            f" {self.glyphs.ellipsis} {count:,} more lines"
+            if count > 1
+            else f" {self.glyphs.ellipsis} 1 more line"
+        )
         room = max(0, self.size.width - width(words))
         shown = wrapped(line, room, 0)[0]  # whole words: no figure is cut
-        return Strip([*_render(shown, room, self.glyphs.ellipsis), Segment(words, dim)]).adjust_cell_length(self.size.width)
+        return Strip(
+            [*_render(shown, room, self.glyphs.ellipsis), Segment(words, dim)]
+        ).adjust_cell_length(self.size.width)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -92,7 +104,10 @@ class LinesPane(Widget, can_focus=True):
 
 
 def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:
-    """One line as several of at most so many cells, broken between words. All but the first begin `indent` cells further in."""
+    """One line as several of at most so many cells, broken between words.
+
+    All but the first begin `indent` cells further in.
+    """
     out: list[list[tuple[str, Style]]] = [[]]
     used = 0
     for text, style in line:
@@ -127,7 +142,9 @@ def _render(line: StyledLine, width: int, ellipsis: str) -> Strip:
         return whole.adjust_cell_length(width)
     segments, room = [], width
     for text, style in line:
-        piece = fit_text(text, room, ellipsis) if Strip([Segment(text)]).cell_length > room else text
+        piece = (
+            fit_text(text, room, ellipsis) if Strip([Segment(text)]).cell_length > room else text
+        )
         segments.append(Segment(piece, style))
         room -= Strip([Segment(piece)]).cell_length
         if room <= 0:

@@ -7,10 +7,15 @@ from textual.widgets import OptionList
 
 
 class Choices(OptionList):
-    """Every list of ours. Keys and clicks work before it is laid out, where it has no room, and after its options changed."""
+    """Every list of ours.
+
+    Keys and clicks work before it is laid out, where it has no room, and after its options changed.
+    """
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a line that is gone by now chooses nothing: Textual takes what was drawn last for what there is."""
+        """A click on a line that is gone by now chooses nothing: Textual takes what was drawn last
+        for what there is.
+        """
         option = event.style.meta.get("option")
         if option is not None and option >= self.option_count:
             event.prevent_default()
@@ -30,7 +35,8 @@ class Choices(OptionList):
     def move_highlight(self, by: int) -> None:
         """So many options down, to the nearest one that can be chosen.
 
-        Textual counts in lines, which only a list with a size has: in one without, a page is a KeyError.
+        Textual counts in lines, which only a list with a size has: in one without, a page is a
+        KeyError.
         """
         enabled = [number for number, option in enumerate(self.options) if not option.disabled]
         if not enabled:

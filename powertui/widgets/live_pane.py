@@ -1,4 +1,6 @@
-"""A pane of the live screen: as high as what it has to say, in roles of the theme, never focused."""
+"""A pane of the live screen: as high as what it has to say, in roles of the theme, never
+focused.
+"""
 
 from __future__ import annotations
 

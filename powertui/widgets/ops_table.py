@@ -1,4 +1,6 @@
-"""The op table below the timeline: the one table, with the keys of the tools' pages that the timeline uses for something else."""
+"""The op table below the timeline: the one table, with the keys of the tools' pages that the
+timeline uses for something else.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class OpsTable(TableView):
         if _PANE in action.screens
     ]
     said: Callable[[str], None] = staticmethod(lambda _words: None)  # what shows a sentence
-    pan: Callable[[], None] = staticmethod(lambda: None)  # what `d` does where there is nothing but the host
+    pan: Callable[[], None] = staticmethod(
+        lambda: None
+    )  # what `d` does where there is nothing but the host
 
     def action_act(self, id: str) -> None:
         """What an action of the keymap carries."""
@@ -35,7 +39,9 @@ class OpsTable(TableView):
         self.said(self.next_group())
 
     def turn_part(self) -> None:
-        """Devices, host, all; where there is only one of them, `d` pans as it does everywhere on the timeline."""
+        """Devices, host, all; where there is only one of them, `d` pans as it does everywhere on
+        the timeline.
+        """
         if self.table is not None and len(self.table.parts) > 1:
             self.next_part()
             self.said(f"Listed: {self.table.parts[self.order.part % len(self.table.parts)].label}.")

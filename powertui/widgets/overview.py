@@ -1,7 +1,9 @@
-"""The whole run in one row, the part in sight marked. Drag it to move it, an end of it to show more or less; click to go there.
+"""The whole run in one row, the part in sight marked. Drag it to move it, an end of it to show more
+or less; click to go there.
 
-Where it was profiled a cell is as high as the time that all lines together are busy in it, against the busiest cell of the run:
-where the work is. Around that the row shows the course of the power, where there is some, and where something was found.
+Where it was profiled a cell is as high as the time that all lines together are busy in it, against
+the busiest cell of the run: where the work is. Around that the row shows the course of the power,
+where there is some, and where something was found.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from powertui.view.dragging import Drag, Grip
 from powertui.view.navigation import State
 from powertui.view.paint import levels
 from powertui.view.power_curve import curve_of
-from powertui.view.rows import Folds, RowKind
 from powertui.view.step_curve import StepCurve
 from powertui.view.timeline_model import TimelineModel
+from powertui.view.timeline_rows import Folds, RowKind
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
@@ -69,7 +71,10 @@ class Overview(TimeLane):
         if around is None:
             return "".join(chars), roles
         outside = np.ones(whole.width, np.bool_)
-        for lo, hi in [*(model.profiled for _ in model.tracks[:1]), *((one.lo, one.hi) for one in around.islands)]:
+        for lo, hi in [
+            *(model.profiled for _ in model.tracks[:1]),
+            *((one.lo, one.hi) for one in around.islands),
+        ]:
             covered = whole.covered(lo, hi)
             outside[covered.start : covered.stop] = False
         course = self._course(whole)
@@ -89,13 +94,20 @@ class Overview(TimeLane):
     def _busy(self, model: TimelineModel, whole: Viewport) -> str:
         """How busy all lines of the profile are."""
         folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
-        lanes = [lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes]
+        lanes = [
+            lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes
+        ]
         if not lanes:
             return " " * whole.width
         frame = model.forest.frame(whole.edges(), lanes)
         together = frame.busy.sum(axis=0, keepdims=True)
         full = len(self.glyphs.levels)
-        level = levels(together, frame.count.sum(axis=0, keepdims=True), max(1, int(together.max(initial=1))), full)[0]
+        level = levels(
+            together,
+            frame.count.sum(axis=0, keepdims=True),
+            max(1, int(together.max(initial=1))),
+            full,
+        )[0]
         points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
         return str(points[level].tobytes().decode("utf-32-le"))
 
@@ -116,7 +128,10 @@ class Overview(TimeLane):
                 styles[column] = theme.style("overview_view")
         if self.state.window is not None:
             lo, hi = self.state.window
-            for column, char in ((whole.column(lo), self.glyphs.range_left), (whole.column(hi - 1), self.glyphs.range_right)):
+            for column, char in (
+                (whole.column(lo), self.glyphs.range_left),
+                (whole.column(hi - 1), self.glyphs.range_right),
+            ):
                 if 0 <= column < len(chars):
                     chars[column], styles[column] = char, theme.style("cursor")
         return styled(chars, styles)
@@ -145,8 +160,16 @@ class Overview(TimeLane):
             self.post_message(self.Asked("show", lo, hi - lo))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if event.button == 1 and event.x >= self.label_width and self.model is not None and self.state is not None:
-            self._drag, self._held = dragging.begin(self._overview()[0], self.state.viewport, self._column(event.x)), True
+        if (
+            event.button == 1
+            and event.x >= self.label_width
+            and self.model is not None
+            and self.state is not None
+        ):
+            self._drag, self._held = (
+                dragging.begin(self._overview()[0], self.state.viewport, self._column(event.x)),
+                True,
+            )
             self.capture_mouse()
             self._drag_to(event.x)
 

@@ -1,4 +1,6 @@
-"""A chart that somebody worked out elsewhere: shows what a pure function draws of it, or a sentence where there is nothing."""
+"""A chart that somebody worked out elsewhere: shows what a pure function draws of it, or a sentence
+where there is nothing.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Picture(Widget, Generic[Shown]):
         self.sentence = ""
         self._rows: tuple[object, list[SegmentRow]] | None = None
 
-    def picture(self, view: Shown, width: int, height: int, theme: Theme, glyphs: Glyphs) -> list[SegmentRow]:
+    def picture(
+        self, view: Shown, width: int, height: int, theme: Theme, glyphs: Glyphs
+    ) -> list[SegmentRow]:
         """All rows of the chart."""
         raise NotImplementedError
 
@@ -46,9 +50,18 @@ class Picture(Widget, Generic[Shown]):
         width, height = self.size
         if self.view is None:
             text = f" {self.sentence}" if y == height // 2 else ""
-            return Strip([Segment(fit_text(text, width, self.glyphs.ellipsis), self.theme_colors.style("dim"))])
+            return Strip(
+                [
+                    Segment(
+                        fit_text(text, width, self.glyphs.ellipsis), self.theme_colors.style("dim")
+                    )
+                ]
+            )
         key = (width, height)
         if self._rows is None or self._rows[0] != key:
-            self._rows = (key, self.picture(self.view, width, height, self.theme_colors, self.glyphs))
+            self._rows = (
+                key,
+                self.picture(self.view, width, height, self.theme_colors, self.glyphs),
+            )
         rows = self._rows[1]
         return Strip(rows[y] if y < len(rows) else []).adjust_cell_length(width)

@@ -1,4 +1,6 @@
-"""Power over time, cell for cell above the timeline: axis, value under the cursor, gaps, and how sure the alignment is."""
+"""Power over time, cell for cell above the timeline: axis, value under the cursor, gaps, and how
+sure the alignment is.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
 
 def half_edges(view: Viewport) -> Int64s:
-    """Edges of half cells: two columns of dots per cell. A cell of one ps has no half: its second half is empty."""
+    """Edges of half cells: two columns of dots per cell.
+
+    A cell of one ps has no half: its second half is empty.
+    """
     edges = view.edges()
     out = np.empty(2 * view.width + 1, np.int64)
     out[0::2] = edges
@@ -37,7 +42,12 @@ class PowerNote(TimeLane):
 
     def cells(self, y: int) -> list[Segment]:
         note = self.model.power_note if self.model is not None else ""
-        return [Segment(fit_text(" " + plain(note, 300), self.columns, self.glyphs.ellipsis), self.theme_colors.style("warn"))]
+        return [
+            Segment(
+                fit_text(" " + plain(note, 300), self.columns, self.glyphs.ellipsis),
+                self.theme_colors.style("warn"),
+            )
+        ]
 
 
 class PowerStrip(TimeLane):
@@ -66,7 +76,10 @@ class PowerStrip(TimeLane):
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (before.viewport, before.cursor_ps) != (after.viewport, after.cursor_ps)
+        return before is None or (before.viewport, before.cursor_ps) != (
+            after.viewport,
+            after.cursor_ps,
+        )
 
     @property
     def axis(self) -> Axis:
@@ -91,17 +104,28 @@ class PowerStrip(TimeLane):
         if y == 0:
             return self.name_label(name, top)
         if y == height - 1:
-            return self.name_label(value if height == 2 else self._certainty(), f"{scale.text(scale.lo)} W")
+            return self.name_label(
+                value if height == 2 else self._certainty(), f"{scale.text(scale.lo)} W"
+            )
         if y == 1:
             room = self.label_width - 1
-            left = fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " " if below else ""
+            left = (
+                fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " "
+                if below
+                else ""
+            )
             style = theme.style("gutter")
             shown = fit_text(value, room - len(left), self.glyphs.ellipsis) + " "
-            return [*([Segment(left, style)] if left else []), Segment(shown, style + theme.style("power"))]
+            return [
+                *([Segment(left, style)] if left else []),
+                Segment(shown, style + theme.style("power")),
+            ]
         return self.name_label(self._source() if y == 2 else "")
 
     def _names(self, room: int, height: int) -> tuple[str, str]:
-        """Host and sensor in one line where both fit; else the sensor, and the host for the line below, where there is one."""
+        """Host and sensor in one line where both fit; else the sensor, and the host for the line
+        below, where there is one.
+        """
         assert self.power is not None
         sensor = self.power.series.sensor
         whole = plain(sensor.label, 100)
@@ -131,7 +155,14 @@ class PowerStrip(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
         view = self.state.viewport
-        asked = (view.cell0, view.rung, view.width, self.size.height, self.glyphs, self.theme_colors)
+        asked = (
+            view.cell0,
+            view.rung,
+            view.width,
+            self.size.height,
+            self.glyphs,
+            self.theme_colors,
+        )
         if self._lines is None or self._lines[0] != asked:
             self._lines = (asked, self._draw(view, max(1, self.size.height)))
         return self._lines[1][y]
@@ -141,13 +172,19 @@ class PowerStrip(TimeLane):
         ink, gap_style = theme.style("power"), theme.style("power_gap")
         if self.curve is None or self.curve.range is None:
             why = "no power was read" if self.curve is None else "this series holds no values"
-            return [[Segment(fit_text(" " + why if row == 0 else "", view.width), theme.style("dim"))] for row in range(height)]
-        envelope = self.curve.envelope(half_edges(view) if columns_per_cell(glyphs) == 2 else view.edges())
+            return [
+                [Segment(fit_text(" " + why if row == 0 else "", view.width), theme.style("dim"))]
+                for row in range(height)
+            ]
+        envelope = self.curve.envelope(
+            half_edges(view) if columns_per_cell(glyphs) == 2 else view.edges()
+        )
         known = envelope.known.reshape(view.width, -1).any(axis=1)
         lines = draw(envelope, self.axis, height, glyphs)
         chars = [list(line) for line in lines]
         styles: list[list[Style]] = [[ink] * view.width for _ in range(height)]
-        # A gap is a stretch without a value inside the series: before it began and after it ended nothing is missing.
+        # A gap is a stretch without a value inside the series: before it began and after it ended
+        # nothing is missing.
         starts = view.edges()[:-1]
         begin, end = self.curve.span
         inside = (starts + view.cell_ps > begin) & (starts < end)
@@ -173,8 +210,12 @@ class PowerStrip(TimeLane):
         for row, column in limit_line.draw(chars, stretches, self.axis, self.glyphs.horizontal):
             styles[row][column] = self.theme_colors.style("estimated")
 
-    def _uncertainty(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
-        """A bar as long as the 95 % interval of the offset, in that corner where it covers least of the curve."""
+    def _uncertainty(
+        self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
+    ) -> None:
+        """A bar as long as the 95 % interval of the offset, in that corner where it covers least of
+        the curve.
+        """
         assert self.power is not None
         power = self.power
         length = min(-(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps), view.width)
@@ -182,7 +223,12 @@ class PowerStrip(TimeLane):
             return
         style, glyphs = self.theme_colors.style("estimated"), self.glyphs
         corners = [(row, at) for row in (0, len(chars) - 1) for at in (0, view.width - length)]
-        row, at = min(corners, key=lambda corner: sum(char != " " for char in chars[corner[0]][corner[1] : corner[1] + length]))
+        row, at = min(
+            corners,
+            key=lambda corner: sum(
+                char != " " for char in chars[corner[0]][corner[1] : corner[1] + length]
+            ),
+        )
         bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
         text = f" {glyphs.plus_minus}{units.duration((power.offset_hi_ps - power.offset_lo_ps) // 2, 2)} "
         if len(text) + 4 <= length:

@@ -1,4 +1,6 @@
-"""The ruler: round moments, as many decimals as the grid needs, the cursor and the marked window."""
+"""The ruler: round moments, as many decimals as the grid needs, the cursor and the marked
+window.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def _moment(ps: int, grid: int, *, clock: bool = False) -> str:
 
 
 def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
-    """Whether moments read better as on a clock: whole seconds, minutes away from where they count."""
+    """Whether moments read better as on a clock: whole seconds, minutes away from where
+    they count.
+    """
     return not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= _FAR
 
 
@@ -79,7 +83,17 @@ def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
         width = longest
     out = [Tick(view.column(ps + origin), text) for ps, text in zip(moments, labels, strict=True)]
     if len(out) > 1 and out[0].column + 1 + len(out[0].text) >= out[1].column:
-        del out[1 : 1 + next((i for i, t in enumerate(out[1:]) if t.column > out[0].column + 2 + len(out[0].text)), len(out))]
+        del out[
+            1 : 1
+            + next(
+                (
+                    i
+                    for i, t in enumerate(out[1:])
+                    if t.column > out[0].column + 2 + len(out[0].text)
+                ),
+                len(out),
+            )
+        ]
     return out
 
 
@@ -120,15 +134,22 @@ class Ruler(TimeLane):
         self.post_message(self.Asked("mark", lo, hi + self.state.viewport.cell_ps - lo))
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (before.viewport, before.cursor_ps, before.window, before.mark) != (
-            after.viewport, after.cursor_ps, after.window, after.mark
-        )  # fmt: skip
+        return before is None or (
+            before.viewport,
+            before.cursor_ps,
+            before.window,
+            before.mark,
+        ) != (after.viewport, after.cursor_ps, after.window, after.mark)
 
     def label(self, y: int) -> list[Segment]:
         assert self.state is not None
         view = self.state.viewport
         return self.name_label(
-            _moment(self.state.cursor_ps - self._origin, view.cell_ps, clock=_by_clock(view, self._origin, view.cell_ps)),
+            _moment(
+                self.state.cursor_ps - self._origin,
+                view.cell_ps,
+                clock=_by_clock(view, self._origin, view.cell_ps),
+            ),
             f"{units.duration(view.cell_ps)}/cell" if self.label_width > 22 else "",
         )
 

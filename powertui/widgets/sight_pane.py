@@ -10,8 +10,8 @@ from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
 if TYPE_CHECKING:  # names alone: nothing is shown about the view before the first picture
-    from powertui.view.in_sight import InSight
-    from powertui.view.sight_lines import Pieces
+    from powertui.view.legend_lines import Pieces
+    from powertui.view.visible_content import InSight
 
 _LABEL = "self time in view"
 
@@ -43,14 +43,17 @@ class SightPane(LinesPane, can_focus=False):
         """Make the lines again."""
         width, height = self.size
         gutter = self._style("gutter")
-        label = fit_text(_LABEL if self.label_width > len(_LABEL) else "self time", self.label_width)
+        label = fit_text(
+            _LABEL if self.label_width > len(_LABEL) else "self time", self.label_width
+        )
         lines: list[StyledLine] = [((label, gutter),)]
         if self.seen is not None and width > self.label_width:
-            from powertui.view.sight_lines import legend, panel
+            from powertui.view.legend_lines import legend, panel
 
             told = legend(self.seen, width - self.label_width, height)
             lines = [
-                (((" " * self.label_width if y else label), gutter), *self._styled(row)) for y, row in enumerate(told)
+                (((" " * self.label_width if y else label), gutter), *self._styled(row))
+                for y, row in enumerate(told)
             ] or lines
             lines += [self._styled(row) for row in panel(self.seen, width, height - len(lines))]
         self.set_lines(lines)
@@ -60,4 +63,8 @@ class SightPane(LinesPane, can_focus=False):
 
     def _style(self, role: str) -> Style:
         kind, _, name = role.partition(":")
-        return self.theme_colors.category(name) if kind == "category" else self.theme_colors.style(role)
+        return (
+            self.theme_colors.category(name)
+            if kind == "category"
+            else self.theme_colors.style(role)
+        )

@@ -14,8 +14,8 @@ from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import Int64s, Step, Steps
 from powertui.plain import plain
-from powertui.view.around import Around
-from powertui.view.guests import Guest
+from powertui.view.neighbor_profiles import Guest
+from powertui.view.surroundings import Around
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
@@ -36,7 +36,12 @@ class LabelledStretch:
 
 
 def draw(
-    stretches: Sequence[LabelledStretch], view: Viewport, style: dict[str, Style], ellipsis: str, *, apart: bool = False
+    stretches: Sequence[LabelledStretch],
+    view: Viewport,
+    style: dict[str, Style],
+    ellipsis: str,
+    *,
+    apart: bool = False,
 ) -> list[Segment]:
     """Each stretch over the cells that it covers, at least one; a later one lies on an earlier one.
 
@@ -46,7 +51,12 @@ def draw(
 
 
 def _laid(
-    stretches: Sequence[LabelledStretch], view: Viewport, style: dict[str, Style], ellipsis: str, *, apart: bool
+    stretches: Sequence[LabelledStretch],
+    view: Viewport,
+    style: dict[str, Style],
+    ellipsis: str,
+    *,
+    apart: bool,
 ) -> tuple[list[str], list[Style]]:
     owner = np.full(view.width, -1)
     for number, stretch in enumerate(stretches):
@@ -71,7 +81,11 @@ def _laid(
             styles.append(styles[-1])
             width, room = width - 1, room - 1
             text = next((t for t in stretch.texts if len(t) <= room), "")
-        chars.extend(text.center(room).ljust(width) if width < 24 else (" " + text if len(text) < width else text).ljust(width))
+        chars.extend(
+            text.center(room).ljust(width)
+            if width < 24
+            else (" " + text if len(text) < width else text).ljust(width)
+        )
         styles.extend([style[stretch.role]] * width)
     return chars, styles
 
@@ -90,11 +104,16 @@ class EpochLane(TimeLane):
         roles = {role: theme.style(role) for role in ("epoch", "phase", "dim")}
         if not len(self.model.epochs) and not self.model.epochs.phases:
             why = plain(self.model.epochs.source or "no epochs were found", 200)
-            return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))]
+            return [
+                Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), theme.style("dim"))
+            ]
         return draw(
-            _epochs(self.model, self.state.viewport, self.glyphs.vertical), self.state.viewport, roles, self.glyphs.ellipsis,
+            _epochs(self.model, self.state.viewport, self.glyphs.vertical),
+            self.state.viewport,
+            roles,
+            self.glyphs.ellipsis,
             apart=True,
-        )  # fmt: skip
+        )
 
 
 class ProfileLane(TimeLane):
@@ -102,14 +121,19 @@ class ProfileLane(TimeLane):
 
     def label(self, y: int) -> list[Segment]:
         around = self.model.around if self.model else None
-        return self.name_label("profiles", str(len(around.islands)) if around and around.islands else "none")
+        return self.name_label(
+            "profiles", str(len(around.islands)) if around and around.islands else "none"
+        )
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
         view, theme, around = self.state.viewport, self.theme_colors, self.model.around
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
-        out = [LabelledStretch(lo, hi, (" not profiled", ""), "dim") for lo, hi in _between(self.model.span, around)]
+        out = [
+            LabelledStretch(lo, hi, (" not profiled", ""), "dim")
+            for lo, hi in _between(self.model.span, around)
+        ]
         if around is not None:
             for number in _seen(around.lows, around.highs, view):
                 one = around.islands[number]
@@ -123,7 +147,11 @@ class ProfileLane(TimeLane):
                     ]
                 length = units.duration(one.hi - one.lo, 3)
                 texts = (*told, f"{name}  {length}", name, f"{short}  {length}", short, length)
-                out.append(LabelledStretch(one.lo, max(one.hi, one.lo + 1), texts, "warn" if one.problem else "marked"))
+                out.append(
+                    LabelledStretch(
+                        one.lo, max(one.hi, one.lo + 1), texts, "warn" if one.problem else "marked"
+                    )
+                )
         return draw(out, view, roles, self.glyphs.ellipsis)
 
 
@@ -141,7 +169,8 @@ class FoundLane(TimeLane):
         found = self.model.around.found if self.model.around is not None else ()
         ends = np.array([(one.lo, one.hi) for one in found], np.int64).reshape(-1, 2)
         stretches = [
-            LabelledStretch(found[i].lo, found[i].hi, found[i].texts, "phase") for i in _seen(ends[:, 0], ends[:, 1], view)
+            LabelledStretch(found[i].lo, found[i].hi, found[i].texts, "phase")
+            for i in _seen(ends[:, 0], ends[:, 1], view)
         ]
         return draw(stretches, view, {"phase": theme.style("phase")}, self.glyphs.ellipsis)
 
@@ -149,7 +178,9 @@ class FoundLane(TimeLane):
 def _between(span: tuple[int, int], around: Around | None) -> list[tuple[int, int]]:
     """Where nothing was profiled."""
     out, at = [], span[0]
-    for lo, hi in sorted((one.lo, one.hi) for one in (around.islands if around is not None else ())):
+    for lo, hi in sorted(
+        (one.lo, one.hi) for one in (around.islands if around is not None else ())
+    ):
         if lo > at:
             out.append((at, lo))
         at = max(at, hi)
@@ -157,7 +188,9 @@ def _between(span: tuple[int, int], around: Around | None) -> list[tuple[int, in
 
 
 def _seen(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
-    """Which stretches matter to this view: of very many that are narrower than a cell, the last that begins in each cell."""
+    """Which stretches matter to this view: of very many that are narrower than a cell, the last
+    that begins in each cell.
+    """
     rows = np.flatnonzero((lo <= hi) & (lo < view.t1) & (hi >= view.t0))
     if len(rows) > 4 * view.width:
         cell = (lo[rows] - view.t0) // view.cell_ps
@@ -175,27 +208,48 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
         name = f"epoch {epoch.number}"
         joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
-        took = units.duration(int(ends[index] - starts[index]), 3) if epoch.start is not None and epoch.end is not None else ""
+        took = (
+            units.duration(int(ends[index] - starts[index]), 3)
+            if epoch.start is not None and epoch.end is not None
+            else ""
+        )
         told = [f"{name}  {took}"]
         if joules:
             number = epoch.number
             tight = model.around.tight_of.get(number, "") if model.around is not None else ""
-            drew = f"{name}  {joules}", f"{number}  {joules}", f"{number}  {tight}"  # no figure without its interval
+            drew = (
+                f"{name}  {joules}",
+                f"{number}  {joules}",
+                f"{number}  {tight}",
+            )  # no figure without its interval
             told = [f"{name}  {took}  {joules}", *drew, f"{name}  {took}"]
-        texts = (f"{told[0]}  {scalars}".rstrip(), *(text.rstrip() for text in told), name, str(epoch.number))
+        texts = (
+            f"{told[0]}  {scalars}".rstrip(),
+            *(text.rstrip() for text in told),
+            name,
+            str(epoch.number),
+        )
         out.append(LabelledStretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}
     for one in model.around.beside if model.around is not None else ():
-        if one.hi > view.t0 and one.lo < view.t1 and not any(lo < one.hi and hi > one.lo for lo, hi in named):
+        if (
+            one.hi > view.t0
+            and one.lo < view.t1
+            and not any(lo < one.hi and hi > one.lo for lo, hi in named)
+        ):
             out.append(LabelledStretch(one.lo, one.hi, one.texts, "dim", cut=True))
     for index in _seen(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
         phase = model.epochs.phases[index]
-        out.append(LabelledStretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True))
+        out.append(
+            LabelledStretch(phase.start, phase.end, (plain(phase.name, 60),), "phase", cut=True)
+        )
     return out
 
 
 class MarkLane(TimeLane):
-    """Windows and marks of the recordings that lie on the trace: the inner ones on the outer ones, moments on top."""
+    """Windows and marks of the recordings that lie on the trace: the inner ones on the outer ones,
+    moments on top.
+    """
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -203,9 +257,10 @@ class MarkLane(TimeLane):
 
     def set_marks(self, found: tuple[MarkOnTrace, ...]) -> None:
         self.marks = found
-        self._bounds = np.array([(m.start_ps, m.end_ps if m.end_ps is not None else m.start_ps) for m in found], np.int64).reshape(
-            -1, 2
-        )
+        self._bounds = np.array(
+            [(m.start_ps, m.end_ps if m.end_ps is not None else m.start_ps) for m in found],
+            np.int64,
+        ).reshape(-1, 2)
         self.refresh()
 
     def label(self, y: int) -> list[Segment]:
@@ -218,7 +273,10 @@ class MarkLane(TimeLane):
         view, theme = self.state.viewport, self.theme_colors
         roles = {role: theme.style(role) for role in ("phase", "label")}
         seen = [self.marks[row] for row in _seen(self._bounds[:, 0], self._bounds[:, 1], view)]
-        stretches = [_window(mark) for mark in sorted(seen, key=lambda one: one.start_ps - (one.end_ps or one.start_ps))]
+        stretches = [
+            _window(mark)
+            for mark in sorted(seen, key=lambda one: one.start_ps - (one.end_ps or one.start_ps))
+        ]
         stretches = [one for one in stretches if one.hi > one.lo] + [
             _moment(mark, view, self.glyphs.vertical) for mark in seen if mark.end_ps is None
         ]
@@ -233,32 +291,49 @@ def _window(mark: MarkOnTrace) -> LabelledStretch:
 def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
     """A bar where it is, and its name behind it."""
     text = bar + plain(mark.name, 20)
-    return LabelledStretch(mark.start_ps, mark.start_ps + (len(text) - 1) * view.cell_ps, (text, bar), "label")
+    return LabelledStretch(
+        mark.start_ps, mark.start_ps + (len(text) - 1) * view.cell_ps, (text, bar), "label"
+    )
 
 
 class StepLane(TimeLane):
-    """Steps with their numbers; where they are narrower than cells, how densely they lie and a number now and then."""
+    """Steps with their numbers; where they are narrower than cells, how densely they lie and a
+    number now and then.
+    """
 
-    guests: tuple[Guest, ...] = ()  # other profiles of the training in sight: theirs stand where they lie
+    guests: tuple[
+        Guest, ...
+    ] = ()  # other profiles of the training in sight: theirs stand where they lie
 
     def label(self, y: int) -> list[Segment]:
         assert self.model is not None
-        return self.name_label("steps", str(len(self.model.steps)) if len(self.model.steps) else "none")
+        return self.name_label(
+            "steps", str(len(self.model.steps)) if len(self.model.steps) else "none"
+        )
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
         model, steps, view = self.model, self.model.steps, self.state.viewport
         beyond = numbered(model.around, view) if model.around is not None else []
-        guests = [one for one in self.guests if len(one.model.steps)] if model.around is not None else []
+        guests = (
+            [one for one in self.guests if len(one.model.steps)] if model.around is not None else []
+        )
         if not len(steps) and not beyond and not guests:
             why = plain(steps.source or "no steps were found", 200)
-            return [Segment(fit_text(" " + why, self.columns, self.glyphs.ellipsis), self.theme_colors.style("dim"))]
+            return [
+                Segment(
+                    fit_text(" " + why, self.columns, self.glyphs.ellipsis),
+                    self.theme_colors.style("dim"),
+                )
+            ]
         told = not beyond or len(view.covered(*model.profiled)) >= _APART
         chars, styles = self._numbered(steps, view, told=told)
         taken = set(view.covered(*model.profiled))
         for guest in guests:
-            columns = [column for column in view.covered(*guest.stretch(model)) if column not in taken]
+            columns = [
+                column for column in view.covered(*guest.stretch(model)) if column not in taken
+            ]
             taken.update(columns)
             if columns:
                 told = not beyond or len(columns) >= _APART
@@ -267,41 +342,60 @@ class StepLane(TimeLane):
                     chars[column], styles[column] = theirs[0][column], theirs[1][column]
         return self._beyond(chars, styles, beyond)
 
-    def _numbered(self, steps: Steps, view: Viewport, *, told: bool) -> tuple[list[str], list[Style]]:
+    def _numbered(
+        self, steps: Steps, view: Viewport, *, told: bool
+    ) -> tuple[list[str], list[Style]]:
         """The steps of one profile, over the cells of its own axis."""
         theme = self.theme_colors
-        end = np.maximum(steps.ends(), steps.start + 1) if steps.asynchronous else steps.start + np.maximum(steps.duration, 1)
+        end = (
+            np.maximum(steps.ends(), steps.start + 1)
+            if steps.asynchronous
+            else steps.start + np.maximum(steps.duration, 1)
+        )
         first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:
             return [" "] * view.width, [Style.null()] * view.width
-        # Numbers fit when neighbours are as far apart, on average, as the longest of them with a blank behind it.
+        # Numbers fit when neighbours are as far apart, on average, as the longest of them with a
+        # blank behind it.
         room = len(str(int(steps.number[first:last].max()))) + 1
-        if int(steps.start[last - 1] - steps.start[first]) >= room * view.cell_ps * (last - first - 1):
+        if int(steps.start[last - 1] - steps.start[first]) >= room * view.cell_ps * (
+            last - first - 1
+        ):
             stretches = [
-                LabelledStretch(int(steps.start[i]), int(end[i]), _told(steps[i]), "step" if i % 2 else "step_alt")
+                LabelledStretch(
+                    int(steps.start[i]),
+                    int(end[i]),
+                    _told(steps[i]),
+                    "step" if i % 2 else "step_alt",
+                )
                 for i in range(first, last)
             ]
             roles = {role: theme.style(role) for role in ("step", "step_alt")}
             return _laid(stretches, view, roles, self.glyphs.ellipsis, apart=True)
         return self._dense(steps, view, first, last, end, told=told)
 
-    def _beyond(self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]) -> list[Segment]:
+    def _beyond(
+        self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]
+    ) -> list[Segment]:
         """The numbers that records tell where the profile has no steps."""
         style = self.theme_colors.style("dim")
         for column, text in ticks:
             text = self.glyphs.vertical + text
             cells = slice(column, column + len(text))
-            if cells.stop <= len(chars) and all(char == " " for char in chars[max(0, column - 1) : cells.stop + 1]):
+            if cells.stop <= len(chars) and all(
+                char == " " for char in chars[max(0, column - 1) : cells.stop + 1]
+            ):
                 chars[cells], styles[cells] = list(text), [style] * len(text)
         return styled(chars, styles)
 
     def _dense(
         self, steps: Steps, view: Viewport, first: int, last: int, end: Int64s, *, told: bool
-    ) -> tuple[list[str], list[Style]]:  # fmt: skip
+    ) -> tuple[list[str], list[Style]]:
         theme = self.theme_colors
         starts, ends = steps.start[first:last], end[first:last]
-        # Steps do not overlap: a cell has some when its last moment's step has not ended before its first.
+        # Steps do not overlap: a cell has some when its last moment's step has not ended before its
+        # first.
         edges = view.edges()
         at = starts.searchsorted(edges[1:])
         some = (at > 0) & (ends[np.maximum(at - 1, 0)] > edges[:-1])
@@ -314,7 +408,10 @@ class StepLane(TimeLane):
             round_to = tick_step(max(1, (int(numbers.max()) - int(numbers.min())) // cells), 10)
             blocked = -1
             for i in np.flatnonzero(numbers % round_to == 0).tolist():
-                column, text = view.column(int(starts[i])), f"{self.glyphs.vertical}{int(numbers[i])} "
+                column, text = (
+                    view.column(int(starts[i])),
+                    f"{self.glyphs.vertical}{int(numbers[i])} ",
+                )
                 if column > blocked and column >= 0 and column + len(text) <= len(chars):
                     chars[column : column + len(text)] = list(text)
                     styles[column : column + len(text)] = [theme.style("label")] * len(text)
@@ -323,7 +420,9 @@ class StepLane(TimeLane):
 
 
 def numbered(around: Around, view: Viewport) -> list[tuple[int, str]]:
-    """(column, number) of round step numbers in sight; one that no record has says ~: it is interpolated."""
+    """(column, number) of round step numbers in sight; one that no record has says ~: it is
+    interpolated.
+    """
     out = []
     for part in around.numbers:
         lo, hi = part.number_at(view.t0), part.number_at(view.t1)
@@ -340,12 +439,20 @@ def numbered(around: Around, view: Viewport) -> list[tuple[int, str]]:
 
 
 def _told(step: Step) -> tuple[str, ...]:
-    """Its number, with its times where there is room: by TensorFlow's rule, of the host, of the devices."""
+    """Its number, with its times where there is room: by TensorFlow's rule, of the host, of the
+    devices.
+    """
     numbers = (f"step {step.number}", str(step.number)) if step.number >= 0 else ("step",)
     if step.step is None:
         return numbers
-    known = [(name, ps) for name, ps in (("host", step.host), ("device", step.device)) if ps is not None]
+    known = [
+        (name, ps) for name, ps in (("host", step.host), ("device", step.device)) if ps is not None
+    ]
     short = f"{numbers[0]}: {units.duration(step.step)}"
     if step.device is None:
         return (short, *numbers)
-    return (f"{short} ({', '.join(f'{name} {units.duration(ps)}' for name, ps in known)})", short, *numbers)
+    return (
+        f"{short} ({', '.join(f'{name} {units.duration(ps)}' for name, ps in known)})",
+        short,
+        *numbers,
+    )

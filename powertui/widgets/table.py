@@ -1,7 +1,7 @@
 """The one table on screen: any `Table`, sorted, filtered, with a cursor. It knows no tool.
 
-A row becomes text when it is looked at, and the order of many rows is worked out in a thread: length costs nothing, and the keys
-answer meanwhile. A newer question puts an older one aside.
+A row becomes text when it is looked at, and the order of many rows is worked out in a thread:
+length costs nothing, and the keys answer meanwhile. A newer question puts an older one aside.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import cut, listed, table_rows
-from powertui.view.listed import Listed, RowGroup
+from powertui.view import table_order, table_rows, truncation
+from powertui.view.table_order import Listed, RowGroup
 from powertui.view.table_rows import GAP, FittedColumns, Order
 from powertui.widgets import background
 
@@ -91,7 +91,9 @@ class TableView(Widget, can_focus=True):
         self.order = Order()
         self.cursor = 0  # of the lines
         self.top = 0
-        self._stands: Listed | None = None  # the lines: behind `table` while a thread puts them in order
+        self._stands: Listed | None = (
+            None  # the lines: behind `table` while a thread puts them in order
+        )
         self._open: frozenset[str] = frozenset()  # groups that are unfolded
         self._fit: tuple[tuple[int, Table, Order, Listed | None], FittedColumns] | None = None
         self._scopes: tuple[Table, table_rows.Scopes] | None = None
@@ -106,7 +108,10 @@ class TableView(Widget, can_focus=True):
     # ── what it shows ────────────────────────────────────────────────────────────────────────────
 
     def show(self, table: Table | None) -> None:
-        """Another table; None while it is being worked out. A table of the same kind keeps order and filter."""
+        """Another table; None while it is being worked out.
+
+        A table of the same kind keeps order and filter.
+        """
         same = table is not None and self.table is not None and table.id == self.table.id
         self.table = table
         if table is not None and not same:
@@ -120,7 +125,9 @@ class TableView(Widget, can_focus=True):
         """By this column; the same one again turns it round."""
         if self.table is None or id not in self.table.ids:
             return
-        descending = not self.order.descending if id == self.order.column else self.table[id].numeric
+        descending = (
+            not self.order.descending if id == self.order.column else self.table[id].numeric
+        )
         self._reorder(column=id, descending=descending)
 
     def longest_first(self) -> None:
@@ -128,19 +135,31 @@ class TableView(Widget, can_focus=True):
         if self.table is not None:
             times = [column for column in self.table.shown if column.kind == "duration"]
             if times:
-                self._reorder(column=max(times, key=lambda column: column.weight).id, descending=True)
+                self._reorder(
+                    column=max(times, key=lambda column: column.weight).id, descending=True
+                )
                 self.action_to_end(-1)
 
     def next_group(self) -> str:
-        """Put the rows together by the next thing that they have in common. What is to be said of it."""
-        if self.table is None or not listed.groupings(self.table):
+        """Put the rows together by the next thing that they have in common.
+
+        What is to be said of it.
+        """
+        if self.table is None or not table_order.groupings(self.table):
             return "These rows have nothing to group by."
-        choices = ("", *listed.groupings(self.table))
+        choices = ("", *table_order.groupings(self.table))
         at = choices.index(self.order.group) if self.order.group in choices else 0
         self._open = frozenset()
         self._reorder(group=choices[(at + 1) % len(choices)])
-        by = next((column.label for column in self.table.columns if column.id == self.order.group), self.order.group)
-        return f"Grouped by {by}. Enter unfolds a group, g groups by the next." if by else "Not grouped."
+        by = next(
+            (column.label for column in self.table.columns if column.id == self.order.group),
+            self.order.group,
+        )
+        return (
+            f"Grouped by {by}. Enter unfolds a group, g groups by the next."
+            if by
+            else "Not grouped."
+        )
 
     def next_part(self) -> None:
         """Devices, then the host, then all."""
@@ -178,7 +197,7 @@ class TableView(Widget, can_focus=True):
         same, at = shown is table, self.cursor
 
         def work(check: CancelCheck) -> tuple[Listed, int]:
-            found = listed.listed(table, order, open_, check)
+            found = table_order.listed(table, order, open_, check)
             place = table.find(was, found.lines) if was and not found.groups else -1
             if place < 0 and same and not table.key:
                 place = next(iter(np.flatnonzero(found.lines == row).tolist()), at)
@@ -230,7 +249,10 @@ class TableView(Widget, can_focus=True):
 
     @property
     def place(self) -> Place | None:
-        """Where the row under the cursor lies. A row's number alone says nothing once another table is shown."""
+        """Where the row under the cursor lies.
+
+        A row's number alone says nothing once another table is shown.
+        """
         row = self.row
         return self._listed.place(row) if row >= 0 and self._listed is not None else None
 
@@ -239,7 +261,13 @@ class TableView(Widget, can_focus=True):
         """Where the rows on the screen lie, as far as that is known."""
         listed = self._listed
         rows = self.lines[self.top : self.top + self.rows_visible].tolist()
-        return [found for row in rows if listed is not None and 0 <= row < len(listed) and (found := listed.place(row)) is not None]
+        return [
+            found
+            for row in rows
+            if listed is not None
+            and 0 <= row < len(listed)
+            and (found := listed.place(row)) is not None
+        ]
 
     @property
     def rows_visible(self) -> int:
@@ -252,7 +280,9 @@ class TableView(Widget, can_focus=True):
 
     def _scroll(self) -> None:
         lowest = max(0, len(self.lines) - self.rows_visible)
-        self.top = max(0, min(max(self.top, self.cursor - self.rows_visible + 1), self.cursor, lowest))
+        self.top = max(
+            0, min(max(self.top, self.cursor - self.rows_visible + 1), self.cursor, lowest)
+        )
 
     # ── moving ───────────────────────────────────────────────────────────────────────────────────
 
@@ -284,7 +314,9 @@ class TableView(Widget, can_focus=True):
         row, self._open = self.row, open_
         self._stands = self._stands.unfolded(self._open)
         at = np.flatnonzero(self.lines == row)
-        self.cursor = int(at[0]) if row >= 0 and len(at) else min(self.cursor, max(0, len(self.lines) - 1))
+        self.cursor = (
+            int(at[0]) if row >= 0 and len(at) else min(self.cursor, max(0, len(self.lines) - 1))
+        )
         self._scroll()
         self.refresh()
 
@@ -302,7 +334,9 @@ class TableView(Widget, can_focus=True):
             if order.text and self._stands is not None and self._stands.table is table:
                 held = table_rows.holding(table, self._stands.rows, order.text, fit)
                 wider = table_rows.fit(table, room, (order.column, *held))
-                if len(wider.columns) == len(fit.columns) + len(held):  # else the name says what was found
+                if len(wider.columns) == len(fit.columns) + len(
+                    held
+                ):  # else the name says what was found
                     fit = wider
             self._fit = (of, fit)
         return self._fit[1]
@@ -324,24 +358,45 @@ class TableView(Widget, can_focus=True):
             return self._total(table)
         at = self.top + y - 1
         if at >= len(self.lines):
-            nothing = f"No row contains {self.order.text!r}." if self.order.text else table.empty or "No rows."
+            nothing = (
+                f"No row contains {self.order.text!r}."
+                if self.order.text
+                else table.empty or "No rows."
+            )
             return self._words(nothing if y == 1 and not len(self.lines) else "")
         line = int(self.lines[at])
-        return self._row(table, line, at == self.cursor) if line >= 0 else self._heading(table, -1 - line, at == self.cursor)
+        return (
+            self._row(table, line, at == self.cursor)
+            if line >= 0
+            else self._heading(table, -1 - line, at == self.cursor)
+        )
 
     def summary(self, cells: int = 10_000) -> str:
-        """How many rows there are, and how many of them are listed; what tells less is left out where it has no room."""
+        """How many rows there are, and how many of them are listed; what tells less is left out
+        where it has no room.
+        """
         table, stands = self._listed, self._stands
         if table is None or stands is None:
             return ""
-        count = len(table) - stands.elsewhere - (0 if stands.folds is None else int(np.count_nonzero(stands.folds.held)))
+        count = (
+            len(table)
+            - stands.elsewhere
+            - (0 if stands.folds is None else int(np.count_nonzero(stands.folds.held)))
+        )
         total = f"{count:,} {plural(table.noun, count)}"
-        words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}" if self.order.text else total]
+        words = [
+            f"{len(self.rows):,} of {total} contain {self.order.text!r}"
+            if self.order.text
+            else total
+        ]
         if stands.groups:
             words.append(f"in {len(stands.groups):,} {plural('group', len(stands.groups))}")
         if len(stands.hidden):
             part = table.total(stands.hidden).get("share") if table.total is not None else None
-            words.append(f"{len(stands.hidden):,} wrappers hidden" + (f" ({part:.1%})" if isinstance(part, float) else ""))
+            words.append(
+                f"{len(stands.hidden):,} wrappers hidden"
+                + (f" ({part:.1%})" if isinstance(part, float) else "")
+            )
         if table.summary:
             words += table.summary.split("  ")
         while len(words) > 1 and width("  ".join(words)) > cells:
@@ -362,22 +417,31 @@ class TableView(Widget, can_focus=True):
         mark = self.glyphs.open if group.label in self._open else self.glyphs.closed
         theme = self.theme_colors
         style = theme.style("gutter_focus") if current and self.has_focus else theme.style("title")
-        fit, name = self._fitted(table), listed.name_of(table)
+        fit, name = self._fitted(table), table_order.name_of(table)
         count = f" ({len(group.rows):,})"
-        cells = next((size for column, size in zip(fit.columns, fit.cells, strict=True) if column is name), 0)
+        cells = next(
+            (size for column, size in zip(fit.columns, fit.cells, strict=True) if column is name), 0
+        )
         room = cells - width(mark + count) - 1
         label, scopes = plain(group.label, 300), self._scopes_of(table)
-        if width(label) > room and self.order.group == listed.LAYER and scopes is not None:
+        if width(label) > room and self.order.group == table_order.LAYER and scopes is not None:
             label = table_rows.layered(label, scopes)
-        return self._sums(table, f"{mark} {cut.middle(label, room, self.glyphs.ellipsis)}{count}", group.total, style)
+        return self._sums(
+            table,
+            f"{mark} {truncation.middle(label, room, self.glyphs.ellipsis)}{count}",
+            group.total,
+            style,
+        )
 
     def _sums(self, table: Table, label: str, values: Mapping[str, Value], style: Style) -> Strip:
         fit, ellipsis = self._fitted(table), self.glyphs.ellipsis
-        name = listed.name_of(table)
+        name = table_order.name_of(table)
 
         def cell(column: Column, cells: int) -> str:
             if column is name:
-                return table_rows.fitted("total" if label == _TOTAL and cells < len(_TOTAL) else label, cells, ellipsis)
+                return table_rows.fitted(
+                    "total" if label == _TOTAL and cells < len(_TOTAL) else label, cells, ellipsis
+                )
             return table_rows.total_cell(column, values.get(column.id), cells, ellipsis)
 
         cells = [cell(column, size) for column, size in zip(fit.columns, fit.cells, strict=True)]
@@ -386,7 +450,7 @@ class TableView(Widget, can_focus=True):
 
     def _scopes_of(self, table: Table) -> table_rows.Scopes | None:
         """How often each part of the names occurs, where they are paths."""
-        name = listed.name_of(table)
+        name = table_order.name_of(table)
         if not table.layer or name is None:
             return None
         if self._scopes is None or self._scopes[0] is not table:
@@ -395,7 +459,7 @@ class TableView(Widget, can_focus=True):
 
     def _words(self, text: str) -> Strip:
         cells = self.content_size.width
-        words = cut.end(plain(text), cells, self.glyphs.ellipsis)
+        words = truncation.end(plain(text), cells, self.glyphs.ellipsis)
         return Strip([Segment(words, self.theme_colors.style("dim"))]).adjust_cell_length(cells)
 
     def _titles(self, table: Table) -> Strip:
@@ -404,15 +468,22 @@ class TableView(Widget, can_focus=True):
         segments = [Segment(" " * self._indent(table), plain_style)]
         for column, cells in zip(fit.columns, fit.cells, strict=True):
             style = key if column.id == self.order.column else plain_style
-            segments += [Segment(table_rows.title(column, cells, self.order), style), Segment(" " * GAP, plain_style)]
+            segments += [
+                Segment(table_rows.title(column, cells, self.order), style),
+                Segment(" " * GAP, plain_style),
+            ]
         return Strip(segments).adjust_cell_length(self.content_size.width)
 
     def _row(self, table: Table, row: int, current: bool) -> Strip:
         fit = self._fitted(table)
         theme = self.theme_colors
-        style = theme.style("gutter_focus") if current and self.has_focus else theme.style("title" if current else "text")
+        style = (
+            theme.style("gutter_focus")
+            if current and self.has_focus
+            else theme.style("title" if current else "text")
+        )
         ellipsis = self.glyphs.ellipsis
-        name, scopes = listed.name_of(table), self._scopes_of(table)
+        name, scopes = table_order.name_of(table), self._scopes_of(table)
         cells = [
             self._cell(column, row, size, scopes if column is name else None)
             for column, size in zip(fit.columns, fit.cells, strict=True)
@@ -420,7 +491,9 @@ class TableView(Widget, can_focus=True):
         elsewhere = table_rows.found_elsewhere(table, row, self.order.text, fit)
         if elsewhere is not None and name in fit.columns:
             at = fit.columns.index(name)
-            cells[at] = table_rows.with_found(cells[at], elsewhere, self.order.text, fit.cells[at], ellipsis)
+            cells[at] = table_rows.with_found(
+                cells[at], elsewhere, self.order.text, fit.cells[at], ellipsis
+            )
         segments = [Segment((" " * GAP).join(cells), style)]
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)

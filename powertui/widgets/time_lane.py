@@ -1,4 +1,6 @@
-"""What the narrow lanes above the timeline share: a label at the left, cells that stand over the timeline's cells, the mouse."""
+"""What the narrow lanes above the timeline share: a label at the left, cells that stand over the
+timeline's cells, the mouse.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def fit_middle(text: str, width: int, ellipsis: str = "…") -> str:
-    """`text` in exactly `width` cells, cut in its middle: threads of one pool differ only at the end of their names."""
+    """`text` in exactly `width` cells, cut in its middle: threads of one pool differ only at the
+    end of their names.
+    """
     if cell_len(text) <= width or width < 10:
         return fit_text(text, width, ellipsis)
     tail = ""
@@ -63,13 +67,17 @@ class TimeLane(Widget):
     DEFAULT_CSS = "TimeLane { height: 1; width: 1fr; }"
 
     class Asked(Message):
-        """The pointer asks for something: "goto" (ps), "zoom" (rungs at ps), "pan" (cells), "show" and "mark" (ps, as long as)."""
+        """The pointer asks for something: "goto" (ps), "zoom" (rungs at ps), "pan" (cells), "show"
+        and "mark" (ps, as long as).
+        """
 
         def __init__(self, what: str, ps: int = 0, amount: int = 0) -> None:
             super().__init__()
             self.what, self.ps, self.amount = what, ps, amount
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", label_width: int = 20, id: str | None = None) -> None:
+    def __init__(
+        self, *, theme: Theme, glyphs: str = "unicode", label_width: int = 20, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self.theme_colors = theme
         self.glyphs = glyph_sets.get(glyphs)
@@ -115,7 +123,9 @@ class TimeLane(Widget):
         style = self.theme_colors.style("gutter")
         room = max(0, self.label_width - 1)
         right = right[:room]
-        left = fit_text(plain(text, 100), max(0, room - len(right) - (1 if right else 0)), self.glyphs.ellipsis)
+        left = fit_text(
+            plain(text, 100), max(0, room - len(right) - (1 if right else 0)), self.glyphs.ellipsis
+        )
         return [Segment(fit_text(left + (" " if right else "") + right, room) + " ", style)]
 
     def render_line(self, y: int) -> Strip:

@@ -1,8 +1,10 @@
-"""The timeline: one widget that draws every visible lane, row by row, and one beside it for the labels.
+"""The timeline: one widget that draws every visible lane, row by row, and one beside it for the
+labels.
 
-One query to the forest answers a whole frame, and only when the view moved: moving the cursor or selecting repaints from what
-is known. A row that looks the same as before is the same Strip object, so nothing after this point has to look at it again.
-Keys are not bound here: screens call the methods, from the one table of actions.
+One query to the forest answers a whole frame, and only when the view moved: moving the cursor or
+selecting repaints from what is known. A row that looks the same as before is the same Strip object,
+so nothing after this point has to look at it again. Keys are not bound here: screens call the
+methods, from the one table of actions.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from textual.widget import Widget
 from powertui.data.search import Hits
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import guests as in_company
+from powertui.view import neighbor_profiles as in_company
 from powertui.view.accelerate import Held
-from powertui.view.guests import Guest, RowBelow
 from powertui.view.navigation import Navigator, State
+from powertui.view.neighbor_profiles import Guest, RowBelow
 from powertui.view.paint import Painted, paint, palette
-from powertui.view.rows import Row, RowKind
 from powertui.view.scene import Scene
 from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.timeline_rows import Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
 _KEPT_STRIPS = 1024
@@ -35,7 +37,10 @@ _SCROLL_ROWS = 3
 
 
 class Timeline(Widget, can_focus=True):
-    """Shows a TimelineModel. `run_budget` bounds the colour runs of a row: a slow link sets it lower."""
+    """Shows a TimelineModel.
+
+    `run_budget` bounds the colour runs of a row: a slow link sets it lower.
+    """
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
 
@@ -61,7 +66,14 @@ class Timeline(Widget, can_focus=True):
             super().__init__()
             self.viewport = viewport
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        glyphs: str = "unicode",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self.look = palette(theme, glyph_sets.get(glyphs))
         self.run_budget = 40
@@ -112,7 +124,10 @@ class Timeline(Widget, can_focus=True):
         return self._navigator.state.window if self._navigator else None
 
     def show(self, model: TimelineModel, *, keep: bool = True) -> None:
-        """Draw this model. `keep` holds on to place, folds and selection: the same trace, further loaded."""
+        """Draw this model.
+
+        `keep` holds on to place, folds and selection: the same trace, further loaded.
+        """
         before = self.state
         if keep and self._navigator is not None:
             by = model.axis_after(self._navigator.model)
@@ -126,7 +141,10 @@ class Timeline(Widget, can_focus=True):
         self._changed(before)
 
     def accompany(self, guests: Sequence[Guest]) -> bool:
-        """Draw these profiles of the same training beside the one that is shown. Whether they are others than before."""
+        """Draw these profiles of the same training beside the one that is shown.
+
+        Whether they are others than before.
+        """
         if tuple(guests) == self.guests:
             return False
         self.guests = tuple(guests)
@@ -267,7 +285,10 @@ class Timeline(Widget, can_focus=True):
             return
         self._stale = True
         rows_moved = (
-            before is None or before.viewport != after.viewport or before.folds != after.folds or before.hits is not after.hits
+            before is None
+            or before.viewport != after.viewport
+            or before.folds != after.folds
+            or before.hits is not after.hits
         )
         if rows_moved:
             self.refresh()
@@ -284,7 +305,9 @@ class Timeline(Widget, can_focus=True):
             after.cursor_row,
             after.folds,
         ):
-            self.post_message(self.CursorMoved(after.cursor_ps, self._navigator.row if self._navigator else None))
+            self.post_message(
+                self.CursorMoved(after.cursor_ps, self._navigator.row if self._navigator else None)
+            )
         if before is None or before.selection != after.selection:
             self.post_message(self.SelectionChanged(after.selection))
         if before is None or before.window != after.window:
@@ -334,27 +357,43 @@ class Timeline(Widget, can_focus=True):
         view = navigator.viewport
         rows = navigator.rows[view.row0 : view.row0 + height]
         painted = paint(
-            self.scene.cells(navigator.state, rows), navigator.model.labels, self.look, cell0=view.cell0, budget=self.run_budget
+            self.scene.cells(navigator.state, rows),
+            navigator.model.labels,
+            self.look,
+            cell0=view.cell0,
+            budget=self.run_budget,
         )
         self._say_not_profiled(painted, rows)
         if self.guests and navigator.model.around is not None:
-            in_company.draw(painted, self.guests, navigator.model, view, rows, self.look, self.run_budget)
+            in_company.draw(
+                painted, self.guests, navigator.model, view, rows, self.look, self.run_budget
+            )
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
         for line in self.below:
             meets = in_company.at_once(line.guest, navigator.model, view)
-            row = line.row or Row(RowKind.MORE, 0, "", note=" ran at the same time" if meets else "")
+            row = line.row or Row(
+                RowKind.MORE, 0, "", note=" ran at the same time" if meets else ""
+            )
             own = line.guest.painted(navigator.model, view, (row,), self.look, self.run_budget)
             self._strips.append(self._strip(own, 0, row))
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
-        """A blank cell inside of the profile says that nothing ran; outside it is not known, and the first row says so."""
+        """A blank cell inside of the profile says that nothing ran; outside it is not known, and
+        the first row says so.
+        """
         model, view = self.model, self.viewport
         first = next((y for y, row in enumerate(rows) if row.lanes), None)
         if model is None or view is None or first is None or model.around is None:
             return
-        profiled = [view.covered(*model.profiled), *(view.covered(one.lo, one.hi + 1) for one in model.around.islands)]
+        profiled = [
+            view.covered(*model.profiled),
+            *(view.covered(one.lo, one.hi + 1) for one in model.around.islands),
+        ]
         end = 0
-        for inside in (*sorted((one for one in profiled if len(one)), key=lambda one: one.start), range(view.width, view.width)):
+        for inside in (
+            *sorted((one for one in profiled if len(one)), key=lambda one: one.start),
+            range(view.width, view.width),
+        ):
             if inside.start - end >= len(_OUTSIDE) + 2:
                 painted.note(first, (end + inside.start - len(_OUTSIDE)) // 2, _OUTSIDE)
             end = max(end, inside.stop)

@@ -6,9 +6,9 @@ import math
 
 from rich.segment import Segment
 
-from powertui.view.around import Strip
 from powertui.view.curve import Axis, axis, columns_per_cell, draw
 from powertui.view.navigation import State
+from powertui.view.surroundings import Strip
 from powertui.widgets.power_strip import half_edges
 from powertui.widgets.time_lane import TimeLane, fit_text
 
@@ -30,12 +30,19 @@ class ValueStrip(TimeLane):
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (before.viewport, before.cursor_ps) != (after.viewport, after.cursor_ps)
+        return before is None or (before.viewport, before.cursor_ps) != (
+            after.viewport,
+            after.cursor_ps,
+        )
 
     @property
     def axis(self) -> Axis:
         """Of the whole strip: the scale stays while one moves along it."""
-        lo, hi = self.strip.curve.range if self.strip is not None and self.strip.curve.range else (math.nan, math.nan)
+        lo, hi = (
+            self.strip.curve.range
+            if self.strip is not None and self.strip.curve.range
+            else (math.nan, math.nan)
+        )
         return axis(lo, hi, max(1, self.size.height))
 
     def label(self, y: int) -> list[Segment]:

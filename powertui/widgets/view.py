@@ -1,4 +1,6 @@
-"""The timeline with everything that stands over the same cells: power, ruler, overview, epochs, steps, rows and their labels."""
+"""The timeline with everything that stands over the same cells: power, ruler, overview, epochs,
+steps, rows and their labels.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ from textual.containers import Horizontal, Vertical
 from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
-from powertui.view import guests as in_company
-from powertui.view.around import Strip
-from powertui.view.guests import Guest
+from powertui.view import neighbor_profiles as in_company
 from powertui.view.navigation import State
+from powertui.view.neighbor_profiles import Guest
+from powertui.view.surroundings import Strip
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
@@ -43,9 +45,11 @@ def _label_width(width: int) -> int:
 
 
 def strip_heights(height: int, series: int, lanes: int) -> list[int]:
-    """How many rows each power strip gets beside so many lanes, where eight rows of the timeline stay.
+    """How many rows each power strip gets beside so many lanes, where eight rows of the timeline
+    stay.
 
-    The first has two as long as four stay: a pane below takes rows from both, and never all of the power's.
+    The first has two as long as four stay: a pane below takes rows from both, and never all of the
+    power's.
     """
     spare = height - 3 - lanes - 8
     heights: list[int] = []
@@ -68,7 +72,9 @@ _PARTLY = 0.15
 
 
 def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
-    """Rows of the power strips and of the other strips where nothing in sight was profiled: they share what tracks would take."""
+    """Rows of the power strips and of the other strips where nothing in sight was profiled: they
+    share what tracks would take.
+    """
     spare = height - 2 - lanes - _FEW_ROWS
     power, values = min(power, _MOST_STRIPS), min(values, MOST_VALUES)
     if not power:
@@ -113,7 +119,9 @@ class TimelineView(Vertical):
         self._picked = False  # whether a person chose them
         self._was_inside = (True, True)
         self._row_count = 0
-        self._roomy = False  # rows that are free are used: not before the first picture stands, which would be drawn twice
+        # rows that are free are used: not before the first picture stands, which would be drawn
+        # twice
+        self._roomy = False
 
     @property
     def power(self) -> tuple[PowerOnTrace, ...]:
@@ -154,7 +162,9 @@ class TimelineView(Vertical):
     def on_mount(self) -> None:
         self._arrange()
 
-    def show(self, model: TimelineModel, power: Sequence[PowerOnTrace] = (), *, keep: bool = True) -> None:
+    def show(
+        self, model: TimelineModel, power: Sequence[PowerOnTrace] = (), *, keep: bool = True
+    ) -> None:
         """Another model, or the same trace further loaded; and the power that belongs to it."""
         self.set_power(power)
         self._roomy = self._roomy and keep
@@ -190,7 +200,11 @@ class TimelineView(Vertical):
         if model is None or view is None:
             return 0
         guests = self.timeline.guests if model.around is not None else ()
-        return len(set(view.covered(*model.profiled)).union(*(view.covered(*one.stretch(model)) for one in guests)))
+        return len(
+            set(view.covered(*model.profiled)).union(
+                *(view.covered(*one.stretch(model)) for one in guests)
+            )
+        )
 
     def set_pins(self, pins: tuple[int, ...]) -> None:
         """Moments to which a person tied an edge of the power."""
@@ -204,7 +218,10 @@ class TimelineView(Vertical):
             self._arrange()
 
     def set_values(self, chosen: Sequence[Strip], *, picked: bool = False) -> None:
-        """Which scalars, counters and rates are drawn. Those that a person picked stay beside the tracks, too."""
+        """Which scalars, counters and rates are drawn.
+
+        Those that a person picked stay beside the tracks, too.
+        """
         if (tuple(chosen), picked) != (self._chosen, self._picked):
             self._chosen, self._picked = tuple(chosen), picked
             for lane, strip in zip(self.values, self._chosen, strict=False):
@@ -242,7 +259,9 @@ class TimelineView(Vertical):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Shares the height out: power first gives way, then the lanes of epochs and windows when there are none."""
+        """Shares the height out: power first gives way, then the lanes of epochs and windows when
+        there are none.
+        """
         if not self.is_mounted or not self.size.width:
             return
         labels = _label_width(self.size.width)
@@ -261,22 +280,45 @@ class TimelineView(Vertical):
         self.profiles.display = not inside and (profiled or bool(around and around.islands))
         self.steps.display = profiled or bool(around and around.numbers)
         self.found.display = bool(around and around.found)
-        self.sight.display = profiled and (inside or self._partly_inside) and self.size.height >= _LEGEND_FROM
+        self.sight.display = (
+            profiled and (inside or self._partly_inside) and self.size.height >= _LEGEND_FROM
+        )
         self.note.display = bool(model is not None and model.power_note and not self._power)
-        lanes = int(self.note.display) + int(epochs) + int(self.marks.display) + int(self.found.display) + int(self.sight.display)
+        lanes = (
+            int(self.note.display)
+            + int(epochs)
+            + int(self.marks.display)
+            + int(self.found.display)
+            + int(self.sight.display)
+        )
         if inside:
             heights = strip_heights(self.size.height, len(self._power), lanes)
             if self.found.display and heights and heights[0] > 4:
-                heights[0] -= 1  # what was found comes last: the power gives its row, and no track is drawn again a row lower
+                heights[0] -= (
+                    # what was found comes last: the power gives its row, and no track is drawn
+                    # again a row lower
+                    1
+                )
             spare = self.size.height - 3 - lanes - 8 - sum(heights)
-            values = [2] * min(len(self._chosen), MOST_VALUES, max(0, spare // 2)) if self._picked else []
+            values = (
+                [2] * min(len(self._chosen), MOST_VALUES, max(0, spare // 2))
+                if self._picked
+                else []
+            )
         else:
             lanes += int(self.profiles.display) + int(self.steps.display)
             # Where a profile takes a part of the view its tracks are worth rows, too.
             room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
             room += 0 if profiled else _FEW_ROWS - 1  # no tracks, no rows for them
             heights, values = _far_heights(room, len(self._power), len(self._chosen), lanes)
-        spare = self._share_rows(self.size.height - sum(heights) - sum(values) - 2 - lanes - int(inside and self.steps.display))
+        spare = self._share_rows(
+            self.size.height
+            - sum(heights)
+            - sum(values)
+            - 2
+            - lanes
+            - int(inside and self.steps.display)
+        )
         if heights:
             heights[0] = max(heights[0], min(heights[0] + spare, _HIGHEST))
         for rows, strips in ((heights, self.strips), (values, self.values)):
@@ -286,7 +328,9 @@ class TimelineView(Vertical):
                     strip.styles.height = rows[number]
 
     def _share_rows(self, room: int) -> int:
-        """Rows that the tracks do not need go to more of the tracks, then to what else is shown of the view; what is left."""
+        """Rows that the tracks do not need go to more of the tracks, then to what else is shown of
+        the view; what is left.
+        """
         model, view = self.timeline.model, self.timeline.viewport
         if model is not None and view is not None and model.around is not None:
             room = max(1, room - in_company.wanted(self.timeline.guests, model, view))
@@ -302,11 +346,15 @@ class TimelineView(Vertical):
         model = self.timeline.model
         if model is None:
             return
-        if self._was_inside != (self.inside, self._partly_inside) or self._row_count != len(self.timeline.rows):
+        if self._was_inside != (self.inside, self._partly_inside) or self._row_count != len(
+            self.timeline.rows
+        ):
             self._arrange()
         for lane in self.lanes:
             lane.update_state(model, after)
-        self.row_labels.update_rows(self.timeline.rows, after, [(one.label, one.row is None) for one in self.timeline.below])
+        self.row_labels.update_rows(
+            self.timeline.rows, after, [(one.label, one.row is None) for one in self.timeline.below]
+        )
 
     # ── what the pointer asks of the lanes ───────────────────────────────────────────────────────
 
@@ -316,7 +364,9 @@ class TimelineView(Vertical):
             self.timeline.pan(message.amount)
         elif message.what == "zoom" and self.timeline.viewport is not None:
             view = self.timeline.viewport
-            self.timeline.zoom(message.amount, view.column(message.ps) if view.shows(message.ps) else None)
+            self.timeline.zoom(
+                message.amount, view.column(message.ps) if view.shows(message.ps) else None
+            )
         elif message.what == "show":
             self.timeline.show_window(message.ps, message.ps + message.amount)
         elif message.what == "mark":

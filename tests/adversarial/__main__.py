@@ -14,7 +14,10 @@ from pathlib import Path
 from tests.adversarial import judged
 from tests.adversarial.expected_failures import OPEN
 
-_WORD = re.compile(r"\b(steps ran|number|epochs? ran|epoch|\w+_s|asynchronous|marked|phase|nobody can tell|broke)\b")
+_WORD = re.compile(
+    r"\b(steps ran|number|epochs? ran|epoch|\w+_s|asynchronous|marked|phase|nobody can "
+    r"tell|broke)\b"
+)
 _LIST = Path(__file__).with_name("expected_failures.py")
 
 
@@ -27,7 +30,9 @@ def main() -> int:
     for name in OPEN:
         if name not in wrong:
             print(f"{name} is right now, and still listed")
-    print(f"{len(wrong)} of {len(judged.ROWS)} rows are told wrongly, {len(OPEN)} are listed as such")
+    print(
+        f"{len(wrong)} of {len(judged.ROWS)} rows are told wrongly, {len(OPEN)} are listed as such"
+    )
     if "--write" in sys.argv[1:]:
         write(wrong)
     return wrong.keys() != OPEN.keys()
@@ -37,7 +42,9 @@ def told_wrongly(row: judged.Row) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         try:
             return judged.wrong(row, Path(folder))
-        except Exception as error:  # a row that breaks the reader is a finding, and the others count as well
+        except (
+            Exception
+        ) as error:  # a row that breaks the reader is a finding, and the others count as well
             return [f"broke: {type(error).__name__}: {error}"]
 
 
@@ -50,7 +57,9 @@ def write(wrong: dict[str, list[str]]) -> None:
 def kinds(found: list[str]) -> str:
     """What is wrong, in a few words: "steps, device_s, phases"."""
     words = (_WORD.search(one) for one in found)
-    return "wrongly told: " + ", ".join(dict.fromkeys(word[0].removesuffix(" ran") for word in words if word))
+    return "wrongly told: " + ", ".join(
+        dict.fromkeys(word[0].removesuffix(" ran") for word in words if word)
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ _START = 1_795_000_000_000_000_000
 
 @row
 def ahead_on_two_devices_with_a_straggler_and_a_cut_end() -> Program:
-    """Dispatched ahead to three devices, one of them slow, and the profile ended before the last steps ran."""
+    """Dispatched ahead to three devices, one of them slow, and the profile ended before the last
+    steps ran.
+    """
     p = Program()
     for i in range(8):
         work = {g: [(2 + i * (5 if g == 1 else 3), 4.5 if g == 1 else 2.5)] for g in range(3)}
@@ -52,12 +54,19 @@ def two_threads_that_feed_a_device_each() -> Program:
 
 @row
 def restarted_labels_and_epochs_of_the_host() -> Program:
-    """The host's numbers start again with each epoch, two devices count groups on and on, each from its own 0."""
+    """The host's numbers start again with each epoch, two devices count groups on and on, each from
+    its own 0.
+    """
     p = Program()
     for i in range(8):
         at = i * 20.0
         p.step(
-            i % 4, at, 1, {0: [(at + 2, 12)], 1: [(at + 2, 12)]}, epoch=i // 4, shows={"step_num": i % 4, "group_id": i, "_r": 1}
+            i % 4,
+            at,
+            1,
+            {0: [(at + 2, 12)], 1: [(at + 2, 12)]},
+            epoch=i // 4,
+            shows={"step_num": i % 4, "group_id": i, "_r": 1},
         )
         for g in (0, 1):
             p.draw(g, str(i), (at + 2, 12), group_id=i)
@@ -132,7 +141,9 @@ def a_countdown_on_two_devices_with_lines() -> Program:
 
 @row
 def micro_batches_of_two_epochs_with_validation() -> Program:
-    """Everything at once on one thread: two micro-batches a step, three steps an epoch, a validation after each."""
+    """Everything at once on one thread: two micro-batches a step, three steps an epoch, a
+    validation after each.
+    """
     p = Program()
     for epoch in range(2):
         for i in range(3):
@@ -148,10 +159,17 @@ def micro_batches_of_two_epochs_with_validation() -> Program:
 
 @row
 def a_step_that_the_end_cut() -> Program:
-    """TensorFlow 2.2: the last TraceContext was not closed, so only the graph's run that it had begun is in the file."""
+    """TensorFlow 2.2: the last TraceContext was not closed, so only the graph's run that it had
+    begun is in the file.
+    """
     p = Program()
     for i in range(6):
-        stats = {"step_num": 30 + i, "graph_type": "train", "group_id": i, "step_name": f"train {30 + i}"}
+        stats = {
+            "step_num": 30 + i,
+            "graph_type": "train",
+            "group_id": i,
+            "step_name": f"train {30 + i}",
+        }
         p.event("python", "TraceContext", i * 10, 9, **stats)
         p.event("python", "FunctionRun", i * 10 + 1, 7, group_id=i, id=77)
         p.tell(30 + i, None, i * 10, 9, {})
@@ -166,8 +184,20 @@ def a_step_that_the_end_cut_on_a_device() -> Program:
     p = Program()
     for i in range(6):
         at = i * 20.0
-        p.step(30 + i, at, 15, {0: [(at + 2, 12)]}, name="TraceContext", drawn=None,
-               shows={"step_num": 30 + i, "graph_type": "train", "group_id": i, "step_name": f"train {30 + i}"})  # fmt: skip
+        p.step(
+            30 + i,
+            at,
+            15,
+            {0: [(at + 2, 12)]},
+            name="TraceContext",
+            drawn=None,
+            shows={
+                "step_num": 30 + i,
+                "graph_type": "train",
+                "group_id": i,
+                "step_name": f"train {30 + i}",
+            },
+        )
         p.draw(0, str(i), (at + 2, 12), group_id=i, step_name=f"train {30 + i}")
     p.kernel(0, "gemm", 122, 6, group_id=6, correlation_id=900)
     p.draw(0, "6", (122, 6), group_id=6, step_name="6")
@@ -227,7 +257,13 @@ def two_hosts_that_run_ahead_and_are_cut() -> list[Program]:
     for host, kept in (("host-a", 8), ("host-b", 6)):
         p = Program(host, _START)
         for i in range(8):
-            p.step(i, 1 + i * 0.25, 0.2, {g: [(2 + i * 3, 2.5)] for g in (0, 1)}, lost=(0, 1) if i >= kept else ())
+            p.step(
+                i,
+                1 + i * 0.25,
+                0.2,
+                {g: [(2 + i * 3, 2.5)] for g in (0, 1)},
+                lost=(0, 1) if i >= kept else (),
+            )
         for step in p.truth[kept:]:
             step.step = ANY
         p.asynchronous = True

@@ -7,9 +7,16 @@ from tests.adversarial.rows import cannot_tell, row
 
 
 def grouped(
-    p: Program, group: int, at: float, host: float, spans: dict[int, list[tuple[float, float]]], name: str = "EagerKernelExecute"
+    p: Program,
+    group: int,
+    at: float,
+    host: float,
+    spans: dict[int, list[tuple[float, float]]],
+    name: str = "EagerKernelExecute",
 ) -> None:
-    """As TensorFlow up to 2.10 wrote it: every event knows its group, the root carries a step_name, devices have step lines."""
+    """As TensorFlow up to 2.10 wrote it: every event knows its group, the root carries a step_name,
+    devices have step lines.
+    """
     p.event("python3", name, at, host, group_id=group, step_name=f"{name} {group}")
     p.event("python3", "MatMul", at + 0.1, host / 2, group_id=group)
     for gpu, device in spans.items():
@@ -112,7 +119,10 @@ def one_number_on_two_devices_at_once() -> Program:
 
 @row
 def one_number_on_two_devices_far_apart() -> Program:
-    """As in GPU-multi-worker: group 0 ran on device 4, and 0.6 s later on device 6. It is not a step of 0.67 s."""
+    """As in GPU-multi-worker: group 0 ran on device 4, and 0.6 s later on device 6.
+
+    It is not a step of 0.67 s.
+    """
     p = Program()
     p.kernel(4, "sgemm", 100, 19.9)
     p.draw(4, "0", (100, 19.9), step_name="0")
@@ -136,7 +146,9 @@ def labels_that_restart_on_the_second_device() -> Program:
 
 @row
 def labels_that_restart_after_the_first_device_was_done() -> Program:
-    """The same six steps on device 0, then on device 1: nothing overlaps, and they are still six numbers."""
+    """The same six steps on device 0, then on device 1: nothing overlaps, and they are still six
+    numbers.
+    """
     p = Program()
     for i in range(6):
         spans = {gpu: [(gpu * 500.0 + i * 20, 14.0 + gpu)] for gpu in (0, 1)}
@@ -153,17 +165,28 @@ def a_straggler_among_four() -> Program:
     p = Program()
     for i in range(8):
         at = i * 30.0
-        p.step(i, at, 1, {gpu: [(at + 2, 24 if gpu == 2 else 12)] for gpu in range(4)}, drawn=str(i))
+        p.step(
+            i, at, 1, {gpu: [(at + 2, 24 if gpu == 2 else 12)] for gpu in range(4)}, drawn=str(i)
+        )
     return p
 
 
 @row
 def a_device_that_misses_steps() -> Program:
-    """The buffer of device 1 was full after step 3: its later steps are not in the file, those of device 0 are."""
+    """The buffer of device 1 was full after step 3: its later steps are not in the file, those of
+    device 0 are.
+    """
     p = Program()
     for i in range(8):
         at = i * 20.0
-        p.step(i, at, 1, {0: [(at + 2, 12)], 1: [(at + 2, 12)]}, drawn=str(i), lost=[1] if i > 3 else [])
+        p.step(
+            i,
+            at,
+            1,
+            {0: [(at + 2, 12)], 1: [(at + 2, 12)]},
+            drawn=str(i),
+            lost=[1] if i > 3 else [],
+        )
     return p
 
 
@@ -191,18 +214,29 @@ def steps_that_take_turns_on_two_devices() -> Program:
 
 @row
 def a_line_that_numbers_groups_and_marks_that_number_batches() -> Program:
-    """The device counts groups from 0, the host's marks say 500 to 507: the program's numbers are the marks'."""
+    """The device counts groups from 0, the host's marks say 500 to 507: the program's numbers are
+    the marks'.
+    """
     p = Program()
     for i in range(8):
         at = i * 20.0
-        p.step(500 + i, at, 2, {0: [(at + 3, 12)]}, shows={"step_num": 500 + i, "group_id": i, "_r": 1}, drawn=None)
+        p.step(
+            500 + i,
+            at,
+            2,
+            {0: [(at + 3, 12)]},
+            shows={"step_num": 500 + i, "group_id": i, "_r": 1},
+            drawn=None,
+        )
         p.draw(0, str(i), (at + 3, 12), group_id=i)
     return p
 
 
 @row
 def a_line_whose_first_step_began_before_the_profile() -> Program:
-    """What was on the device when the profile began belongs to a step whose mark is not in the file."""
+    """What was on the device when the profile began belongs to a step whose mark is not in the
+    file.
+    """
     p = Program()
     p.kernel(0, "gemm", 0, 5)
     p.draw(0, "41", (0, 5))
@@ -213,7 +247,10 @@ def a_line_whose_first_step_began_before_the_profile() -> Program:
     return p
 
 
-@cannot_tell("two devices, each with step labels that the other does not have and nothing that ties them: one program or two")
+@cannot_tell(
+    "two devices, each with step labels that the other does not have and nothing that ties "
+    "them: one program or two"
+)
 def two_devices_with_labels_of_their_own() -> Program:
     """Device 0 says 0, 1, 2; device 1 says 100, 101, 102 at the same times."""
     p = Program()

@@ -1,4 +1,6 @@
-"""Asynchronous dispatch: the call returns, the work runs later, and the profile may end before it does."""
+"""Asynchronous dispatch: the call returns, the work runs later, and the profile may end before it
+does.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def dispatched_ahead_and_cut_at_the_end() -> Program:
 
 @row
 def dispatched_ahead_and_cut_inside_a_step() -> Program:
-    """Of the last step's two kernels one is in the file: what is there counts, and the count of names fits no multiple."""
+    """Of the last step's two kernels one is in the file: what is there counts, and the count of
+    names fits no multiple.
+    """
     p = Program()
     for i in range(10):
         spans = [(2 + i * 3.0, 1.0), (3.2 + i * 3.0, 1.0)]
@@ -43,7 +47,9 @@ def dispatched_ahead_and_cut_inside_a_step() -> Program:
 
 @row
 def work_of_steps_before_the_profile() -> Program:
-    """The device still works off what was asked for before the profile began: that is nobody's here."""
+    """The device still works off what was asked for before the profile began: that is nobody's
+    here.
+    """
     p = Program()
     for i in range(4):
         p.kernel(0, "gemm", i * 3, 2.8, correlation_id=9000 + i)
@@ -55,10 +61,18 @@ def work_of_steps_before_the_profile() -> Program:
 
 @row
 def names_that_vary_by_step() -> Program:
-    """Shapes change, so every step runs kernels of other names: no name occurs as often as the steps."""
+    """Shapes change, so every step runs kernels of other names: no name occurs as often as the
+    steps.
+    """
     p = Program()
     for i in range(10):
-        p.step(i, 1 + i * 0.25, 0.2, {0: [(2 + i * 3, 1.5), (4 + i * 3, 0.8)]}, kernels=[f"gemm_{64 + i}", f"softmax_{i * 7}"])
+        p.step(
+            i,
+            1 + i * 0.25,
+            0.2,
+            {0: [(2 + i * 3, 1.5), (4 + i * 3, 0.8)]},
+            kernels=[f"gemm_{64 + i}", f"softmax_{i * 7}"],
+        )
     p.asynchronous = True
     return p
 
@@ -99,7 +113,9 @@ def modules_in_order_without_correlation() -> Program:
 
 @row
 def work_without_anything_that_ties_it() -> Program:
-    """No correlation ids, names that vary, work far behind: that dispatch is asynchronous is plain, whose work it is not."""
+    """No correlation ids, names that vary, work far behind: that dispatch is asynchronous is plain,
+    whose work it is not.
+    """
     p = Program()
     for i in range(10):
         p.event("python", "train", 1 + i * 0.25, 0.2, step_num=i, _r=1)
@@ -112,7 +128,9 @@ def work_without_anything_that_ties_it() -> Program:
 
 @row
 def launches_from_another_thread() -> Program:
-    """The mark hands its work to a thread that launches: contexts tie the two (_pt, _p to _ct, _c)."""
+    """The mark hands its work to a thread that launches: contexts tie the two (_pt, _p to
+    _ct, _c).
+    """
     p = Program()
     for i in range(8):
         at = 1 + i * 0.5
@@ -127,7 +145,10 @@ def launches_from_another_thread() -> Program:
 
 @row
 def dispatch_on_a_cpu() -> Program:
-    """No device at all: a pool works off what the marks asked for. By TensorFlow's rule the step is the mark."""
+    """No device at all: a pool works off what the marks asked for.
+
+    By TensorFlow's rule the step is the mark.
+    """
     p = Program()
     for i in range(10):
         p.step(i, 1 + i * 0.05, 0.04)
@@ -176,10 +197,18 @@ def two_devices_that_drift_apart() -> Program:
 
 @row
 def cut_on_one_of_two_devices() -> Program:
-    """The slower device had not run the last steps when the profile ended: the faster one's work is known."""
+    """The slower device had not run the last steps when the profile ended: the faster one's work is
+    known.
+    """
     p = Program()
     for i in range(8):
-        p.step(i, 1 + i * 0.25, 0.2, {0: [(2 + i * 3, 2.8)], 1: [(2 + i * 4.5, 4.3)]}, lost=[1] if i > 4 else [])
+        p.step(
+            i,
+            1 + i * 0.25,
+            0.2,
+            {0: [(2 + i * 3, 2.8)], 1: [(2 + i * 4.5, 4.3)]},
+            lost=[1] if i > 4 else [],
+        )
     for step in p.truth[5:]:
         step.step = ANY
         step.device = ANY
@@ -187,7 +216,10 @@ def cut_on_one_of_two_devices() -> Program:
     return p
 
 
-@cannot_tell("two functions that take the same time take turns: whether a step is one launch or a pair of them is not in the file")
+@cannot_tell(
+    "two functions that take the same time take turns: whether a step is one launch or a pair "
+    "of them is not in the file"
+)
 def two_functions_that_take_turns() -> Program:
     """No mark. `forward` and `backward` alternate."""
     p = Program()

@@ -1,3 +1,6 @@
-"""Rows that are told wrongly so far, and how. A row that is told rightly has to leave this list: its test says so."""
+"""Rows that are told wrongly so far, and how.
+
+A row that is told rightly has to leave this list: its test says so.
+"""
 
 OPEN: dict[str, str] = {}

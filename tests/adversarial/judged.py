@@ -21,11 +21,25 @@ from tests.adversarial.rows import ROWS, Row
 
 __all__ = ["ROWS", "SUBJECTS", "wrong"]
 
-SUBJECTS = (devices, dispatch, threads, phases, names, makers, mixtures, crossings, random_programs, random_unmarked)
+SUBJECTS = (
+    devices,
+    dispatch,
+    threads,
+    phases,
+    names,
+    makers,
+    mixtures,
+    crossings,
+    random_programs,
+    random_unmarked,
+)
 
 
 def wrong(row: Row, folder: Path, *, json: bool = False) -> list[str]:
-    """Every way in which what is told of this row's profile differs from how it ran. `json`: of its trace as JSON."""
+    """Every way in which what is told of this row's profile differs from how it ran.
+
+    `json`: of its trace as JSON.
+    """
     programs = row.programs()
     for program in programs:
         if json:
@@ -38,7 +52,12 @@ def wrong(row: Row, folder: Path, *, json: bool = False) -> list[str]:
         if observed.says_unsure(only):
             return []
         steps = only["steps"]
-        return [f"nobody can tell ({row.cannot}); told as sure: {steps['count']} steps, {steps['source']!r}"]
+        return [
+            (
+                f"nobody can tell ({row.cannot}); told as sure: {steps['count']} steps, "
+                f"{steps['source']!r}"
+            )
+        ]
     out = []
     for program in programs:
         prefix = f"{program.host}: " if len(programs) > 1 else ""

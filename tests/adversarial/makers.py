@@ -1,4 +1,6 @@
-"""Things that single makers' profiles do: graphs of kernels, ROCm's and TPU's names, instant marks, odd numbers, few steps."""
+"""Things that single makers' profiles do: graphs of kernels, ROCm's and TPU's names, instant marks,
+odd numbers, few steps.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ def graphs_of_kernels() -> Program:
     for i in range(8):
         at = 1 + i * 0.3
         p.event("python", "train", at, 0.2, step_num=i, _r=1)
-        p.event("python", "cuGraphLaunch", at + 0.05, 0.01, correlation_id=500 + i, cuda_graph_exec_id=7)
+        p.event(
+            "python", "cuGraphLaunch", at + 0.05, 0.01, correlation_id=500 + i, cuda_graph_exec_id=7
+        )
         spans = [(3 + i * 4 + k * 0.6, 0.5) for k in range(6)]
         for k, span in enumerate(spans):
             p.kernel(0, f"gemm_{k}", *span, correlation_id=500 + i, cuda_graph_exec_id=7)
@@ -25,14 +29,23 @@ def graphs_of_kernels() -> Program:
 
 @row
 def correlation_ids_of_two_devices() -> Program:
-    """Each device counts its correlation ids from 1: the same id stands on both, launched by two threads."""
+    """Each device counts its correlation ids from 1: the same id stands on both, launched by two
+    threads.
+    """
     p = Program()
     for i in range(6):
         at = i * 20.0
         p.event("python", "train", at, 18, step_num=i, _r=1)
         spans = {g: [(at + 2 + g, 10.0)] for g in (0, 1)}
         for g, [span] in spans.items():
-            p.event("python", "hipLaunchKernel", at + 1 + g * 0.1, 0.01, correlation_id=i + 1, device_id=g)
+            p.event(
+                "python",
+                "hipLaunchKernel",
+                at + 1 + g * 0.1,
+                0.01,
+                correlation_id=i + 1,
+                device_id=g,
+            )
             p.kernel(g, "Cijk_Ailk", *span, correlation_id=i + 1)
         p.tell(i, None, at, 18, spans)
     p.asynchronous = False
@@ -59,10 +72,22 @@ class Tpu(Program):
         return [
             Plane(
                 gpu.name.replace("GPU", "TPU"),
-                [Line("Steps", gpu.drawn, key=0), Line("XLA Modules", gpu.modules, key=1), Line("XLA Ops", gpu.kernels, key=2)],
+                [
+                    Line("Steps", gpu.drawn, key=0),
+                    Line("XLA Modules", gpu.modules, key=1),
+                    Line("XLA Ops", gpu.kernels, key=2),
+                ],
             )
             for gpu in self.gpus.values()
-        ] + [Plane("/host:CPU", [Line(name, events, key=i + 1) for i, (name, events) in enumerate(self.threads.items())])]
+        ] + [
+            Plane(
+                "/host:CPU",
+                [
+                    Line(name, events, key=i + 1)
+                    for i, (name, events) in enumerate(self.threads.items())
+                ],
+            )
+        ]
 
 
 @row
@@ -118,7 +143,9 @@ def names_with_numbers_and_no_stats() -> Program:
 
 @row
 def instant_marks() -> Program:
-    """A mark is a moment at which a step begins: how long the step took, only the next one tells."""
+    """A mark is a moment at which a step begins: how long the step took, only the next one
+    tells.
+    """
     p = Program()
     for i in range(8):
         p.event("python", "train", i * 10, 0, step_num=i, _r=1)
@@ -162,7 +189,10 @@ def a_validation_within_a_validation() -> Program:
     return p
 
 
-@cannot_tell("an outer and an inner mark cover the same time, both numbered: steps of four micro-batches, or rounds of four steps")
+@cannot_tell(
+    "an outer and an inner mark cover the same time, both numbered: steps of four "
+    "micro-batches, or rounds of four steps"
+)
 def marks_within_marks() -> Program:
     """`outer` holds four `inner` each."""
     p = Program()
@@ -176,12 +206,16 @@ def marks_within_marks() -> Program:
 
 @row
 def work_of_another_program_on_the_device() -> Program:
-    """Kernels without a launch in this process (another one shares the device) are no step's work."""
+    """Kernels without a launch in this process (another one shares the device) are no
+    step's work.
+    """
     p = Program()
     for i in range(8):
         at = i * 20.0
         p.step(i, at, 18, {0: [(at + 2, 6), (at + 12, 4)]})
-        p.gpu(0).copies.append(Event("foreign", int((at + 9) * 1e9), int(2 * 1e9), {"correlation_id": 70_000 + i}))
+        p.gpu(0).copies.append(
+            Event("foreign", int((at + 9) * 1e9), int(2 * 1e9), {"correlation_id": 70_000 + i})
+        )
     p.asynchronous = False
     return p
 
@@ -226,7 +260,9 @@ def steps_that_get_slower() -> Program:
 
 @row
 def launches_on_a_line_of_their_own() -> Program:
-    """ROCm: launches stand on a line that belongs to no thread, without contexts; they lie in time where the marks are."""
+    """ROCm: launches stand on a line that belongs to no thread, without contexts; they lie in time
+    where the marks are.
+    """
     p = Program()
     for i in range(10):
         at = 1 + i * 0.3
@@ -241,11 +277,16 @@ def launches_on_a_line_of_their_own() -> Program:
 
 @row
 def functions_that_launch_on_a_line_of_their_own() -> Program:
-    """The same without a mark: a benchmark prepares two arrays and then multiplies three times, six times over."""
+    """The same without a mark: a benchmark prepares two arrays and then multiplies three times, six
+    times over.
+    """
     p = Program()
     at = 0.0
     for _ in range(6):
-        for name, host, gpu in (("convert_element_type", 0.4, 0.01), ("broadcast_in_dim", 0.06, 0.01)) * 2:
+        for name, host, gpu in (
+            ("convert_element_type", 0.4, 0.01),
+            ("broadcast_in_dim", 0.06, 0.01),
+        ) * 2:
             p.event("python", f"PjitFunction({name})", at, host)
             p.launch("Host Threads/1083", at + host * 0.7, 0, "copyBuffer", (at + host * 0.8, gpu))
             at += host + 0.05
@@ -262,7 +303,9 @@ def functions_that_launch_on_a_line_of_their_own() -> Program:
 
 @row
 def one_eager_kernel_that_returns_early() -> Program:
-    """One step of TensorFlow's eager mode on a device: the host's mark is over long before the device is."""
+    """One step of TensorFlow's eager mode on a device: the host's mark is over long before the
+    device is.
+    """
     p = Program()
     p.event("python3", "EagerKernelExecute", 232, 8.4, group_id=0, step_name="EagerKernelExecute 0")
     p.launch("python3", 236, 0, "sgemm", (239, 4), group_id=0)
@@ -275,27 +318,55 @@ def one_eager_kernel_that_returns_early() -> Program:
 
 
 def function_called(p: Program, at: float, length: float, graph: str, *, ahead: bool) -> None:
-    """One call of a tf.function as Keras makes it: its graph runs in a pool, so that its FunctionRun is over at once or soon."""
-    p.event("python", "multi_step_on_iterator", at, length, tf_function_call="notTraced-nonXla", tracing_count=1)
+    """One call of a tf.function as Keras makes it: its graph runs in a pool, so that its
+    FunctionRun is over at once or soon.
+    """
+    p.event(
+        "python",
+        "multi_step_on_iterator",
+        at,
+        length,
+        tf_function_call="notTraced-nonXla",
+        tracing_count=1,
+    )
     p.event("python", "EagerExecute", at + length * 0.03, length * 0.94, eager_op=graph, is_func=1)
     p.event("python", f"EagerLocalExecute: {graph}", at + length * 0.04, length * 0.92)
     p.event("python", "EagerKernelExecute", at + length * 0.05, length * 0.9)
-    p.event("python", "FunctionRun", at + length * 0.06, length * (0.2 if ahead else 0.001), _r=1, id=77)
+    p.event(
+        "python", "FunctionRun", at + length * 0.06, length * (0.2 if ahead else 0.001), _r=1, id=77
+    )
     p.event("pool", "ExecutorState::Process", at + length * 0.1, length * 0.8, id=77, iter_num=0)
-    p.event("tf_data_iterator_resource/4711", "FunctionRun", at + length * 0.3, length * 0.001, _r=1, id=78)
+    p.event(
+        "tf_data_iterator_resource/4711",
+        "FunctionRun",
+        at + length * 0.3,
+        length * 0.001,
+        _r=1,
+        id=78,
+    )
     for k in range(8):
         p.event(
-            "python", "EagerExecute", at + length * (1.02 + k * 0.005), length * 0.003, eager_op="AssignAddVariableOp", is_func=0
+            "python",
+            "EagerExecute",
+            at + length * (1.02 + k * 0.005),
+            length * 0.003,
+            eager_op="AssignAddVariableOp",
+            is_func=0,
         )
 
 
 @row
 def a_session_in_the_middle_of_a_training() -> Program:
-    """Keras 3, profiled from step 100 on: no mark. The function that the loop calls is the step, no FunctionRun is."""
+    """Keras 3, profiled from step 100 on: no mark.
+
+    The function that the loop calls is the step, no FunctionRun is.
+    """
     p = Program()
     for i in range(20):
         length = 20 + (i * 7 % 5)
-        function_called(p, i * 27.0, length, "__inference_multi_step_on_iterator_1963", ahead=i % 3 == 0)
+        function_called(
+            p, i * 27.0, length, "__inference_multi_step_on_iterator_1963", ahead=i % 3 == 0
+        )
         p.tell(None, None, i * 27.0, length, {})
         p.truth[-1].number = ANY
     p.marker = "multi_step_on_iterator"
@@ -304,7 +375,9 @@ def a_session_in_the_middle_of_a_training() -> Program:
 
 @row
 def a_session_that_reaches_into_a_validation() -> Program:
-    """The same, and the validation calls a function of the same name: what was compiled for it has another."""
+    """The same, and the validation calls a function of the same name: what was compiled for it has
+    another.
+    """
     p = Program()
     at = 0.0
     for _ in range(2):

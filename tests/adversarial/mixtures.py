@@ -1,4 +1,6 @@
-"""More of what lies between, before and beside the steps: loaders' groups, eager helpers, skewed device clocks, many replicas."""
+"""More of what lies between, before and beside the steps: loaders' groups, eager helpers, skewed
+device clocks, many replicas.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from tests.adversarial.rows import row
 
 @row
 def a_group_of_the_loader() -> Program:
-    """TensorFlow groups what the loader ran, too, and titles its root; no device took part in it."""
+    """TensorFlow groups what the loader ran, too, and titles its root; no device took part
+    in it.
+    """
     p = Program()
     grouped(p, 0, 238, 8.4, {0: [(239, 4), (250, 40)]})
     p.event("tf_data_iterator_resource/1709", "FunctionRun", 238.8, 0.1, group_id=1, step_name="1")
@@ -26,14 +30,23 @@ def groups_of_the_loader_between_steps() -> Program:
     for i in range(5):
         at = i * 30.0
         grouped(p, i * 2, at, 8, {0: [(at + 1, 4), (at + 8, 15)]})
-        p.event("tf_data_iterator_resource/1709", "FunctionRun", at + 0.5, 0.1, group_id=i * 2 + 1, step_name=str(i * 2 + 1))
+        p.event(
+            "tf_data_iterator_resource/1709",
+            "FunctionRun",
+            at + 0.5,
+            0.1,
+            group_id=i * 2 + 1,
+            step_name=str(i * 2 + 1),
+        )
         p.truth[-1].number = ANY
     return p
 
 
 @row
 def helpers_between_the_marks() -> Program:
-    """Eager helpers run a small kernel between two marks, on the marks' own thread: that is no step's work."""
+    """Eager helpers run a small kernel between two marks, on the marks' own thread: that is no
+    step's work.
+    """
     p = Program()
     for i in range(8):
         at = i * 20.0
@@ -81,7 +94,9 @@ def a_validation_after_the_last_step() -> Program:
 
 @row
 def eight_replicas_far_apart() -> Program:
-    """Eight threads, each three steps behind the one before: at the end the first is 21 steps ahead of the last."""
+    """Eight threads, each three steps behind the one before: at the end the first is 21 steps ahead
+    of the last.
+    """
     p = Program()
     for i in range(30):
         for t in range(8):
@@ -136,7 +151,9 @@ def hours() -> Program:
 
 @row
 def prefetch_on_a_stream_of_its_own() -> Program:
-    """A loader thread copies the next batch to the device while the step computes, and says which step it loads for (contexts)."""
+    """A loader thread copies the next batch to the device while the step computes, and says which
+    step it loads for (contexts).
+    """
     p = Program()
     for i in range(8):
         at = i * 20.0
@@ -152,7 +169,13 @@ def collectives_overlap_with_compute() -> Program:
     p = Program()
     for i in range(8):
         at = i * 20.0
-        p.step(i, at, 1, {g: [(at + 2, 12), (at + 6, 10)] for g in range(2)}, kernels=["gemm", "ncclDevKernel_AllReduce"])
+        p.step(
+            i,
+            at,
+            1,
+            {g: [(at + 2, 12), (at + 6, 10)] for g in range(2)},
+            kernels=["gemm", "ncclDevKernel_AllReduce"],
+        )
         for g in range(2):
             gpu = p.gpu(g)
             gpu.copies.append(gpu.kernels.pop())

@@ -30,7 +30,9 @@ def a_loader_with_a_root_level() -> Program:
 
 @row
 def a_function_with_a_root_level_only() -> Program:
-    """`train_step_fn` is a root in every second step only (the others were replayed); batches have numbers."""
+    """`train_step_fn` is a root in every second step only (the others were replayed); batches have
+    numbers.
+    """
     p = Program()
     for i in range(10):
         p.step(i, i * 10, 9, name="Profiled batch", shows={"step_num": i})
@@ -81,7 +83,9 @@ def a_helper_inside_each_step() -> Program:
     for i in range(8):
         p.step(i, i * 20, 18, name="my_step")
         for k in range(3):
-            p.event("python", "train_metrics_update", i * 20 + 2 + k * 5, 0.5, step_num=i * 3 + k, _r=1)
+            p.event(
+                "python", "train_metrics_update", i * 20 + 2 + k * 5, 0.5, step_num=i * 3 + k, _r=1
+            )
     p.marker = "my_step"
     return p
 
@@ -98,12 +102,19 @@ def a_helper_that_runs_more_often_beside_steps() -> Program:
     return p
 
 
-def jit(p: Program, count: int, *, helpers: int, first: float, cover: float, mark: str = "train_step") -> None:
+def jit(
+    p: Program, count: int, *, helpers: int, first: float, cover: float, mark: str = "train_step"
+) -> None:
     """No marks: PjitFunctions are dispatched; `helpers` small ones around each step's."""
     for i in range(count):
         at = i * 2.0 + (first if i else 0)
         for k in range(helpers):
-            p.event("python", "PjitFunction(convert_element_type)", at + k * 0.2, first / 2 if i == k == 0 and first else 0.15)
+            p.event(
+                "python",
+                "PjitFunction(convert_element_type)",
+                at + k * 0.2,
+                first / 2 if i == k == 0 and first else 0.15,
+            )
         dispatched = at + helpers * 0.2 + (first / 2 if i == 0 else 0)
         p.event("python", f"PjitFunction({mark})", dispatched, 0.1)
         span = (first + 5 + i * cover * 1.05, cover)
@@ -114,7 +125,9 @@ def jit(p: Program, count: int, *, helpers: int, first: float, cover: float, mar
 
 @row
 def a_conversion_before_each_step() -> Program:
-    """`convert_element_type` runs three times a step and takes longer on the host; the step's function fills the device."""
+    """`convert_element_type` runs three times a step and takes longer on the host; the step's
+    function fills the device.
+    """
     p = Program()
     jit(p, 12, helpers=3, first=0, cover=8)
     return p
@@ -130,7 +143,9 @@ def a_conversion_that_compiled_first() -> Program:
 
 @row
 def a_conversion_as_often_as_the_step() -> Program:
-    """Once before each step, and longer than its dispatch: only what it launches tells them apart."""
+    """Once before each step, and longer than its dispatch: only what it launches tells them
+    apart.
+    """
     p = Program()
     jit(p, 12, helpers=1, first=0, cover=8, mark="forward")
     return p
@@ -138,7 +153,9 @@ def a_conversion_as_often_as_the_step() -> Program:
 
 @row
 def modules_of_a_helper_and_a_step() -> Program:
-    """No marks on the host; the device draws modules: a long one, and a helper that runs twice as often."""
+    """No marks on the host; the device draws modules: a long one, and a helper that runs twice as
+    often.
+    """
     p = Program()
     for i in range(10):
         at = i * 20.0
@@ -181,7 +198,8 @@ def nothing_that_repeats() -> Program:
 
 
 @cannot_tell(
-    "two kinds of marks with numbers of their own share the time half and half: a program of two tasks, or a step in two halves"
+    "two kinds of marks with numbers of their own share the time half and half: a program of "
+    "two tasks, or a step in two halves"
 )
 def two_marks_that_share_the_time() -> Program:
     """`actor` and `learner` take turns, each with its own step_num."""

@@ -1,4 +1,6 @@
-"""What powertui tells of a run, as `powertui report --json` does, and how that differs from what happened."""
+"""What powertui tells of a run, as `powertui report --json` does, and how that differs from what
+happened.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,18 @@ from powertui.data.opened import Opened
 from powertui.report import facts
 from tests.adversarial.program import ANY, Program, Step
 
-_SAME = {"validation": "evaluation", "eval": "evaluation", "test": "evaluation", "predict": "prediction", "save": "checkpoint"}
-_BESIDES = ("training", "between epochs", "tracing")  # named by the reader for itself: judged where the truth names them, too
+_SAME = {
+    "validation": "evaluation",
+    "eval": "evaluation",
+    "test": "evaluation",
+    "predict": "prediction",
+    "save": "checkpoint",
+}
+_BESIDES = (
+    "training",
+    "between epochs",
+    "tracing",
+)  # named by the reader for itself: judged where the truth names them, too
 _TOLERANCE_MS = 2e-6
 _SURE = ("sure", "high", "certain", "told")
 
@@ -27,7 +39,11 @@ def profiles(folder: Path) -> list[dict[str, Any]]:
 
 def differences(program: Program, told: dict[str, Any]) -> list[str]:
     """Everything that is told differently from how the program ran; nothing when all is right."""
-    steps, rows, truth = told["steps"], told["steps"]["rows"], sorted(program.truth, key=lambda step: step.start)
+    steps, rows, truth = (
+        told["steps"],
+        told["steps"]["rows"],
+        sorted(program.truth, key=lambda step: step.start),
+    )
     out = []
     if len(rows) != len(truth):
         out.append(f"{len(truth)} steps ran, {len(rows)} told ({steps['source']})")
@@ -35,17 +51,27 @@ def differences(program: Program, told: dict[str, Any]) -> list[str]:
         out += _column("number", [step.number for step in truth], [row["number"] for row in rows])
         out += _column("epoch", [step.epoch for step in truth], [row["epoch"] for row in rows])
         for key in ("host", "device", "step"):
-            out += _times(f"{key}_s", [getattr(step, key) for step in truth], [row.get(f"{key}_s", "missing") for row in rows])
+            out += _times(
+                f"{key}_s",
+                [getattr(step, key) for step in truth],
+                [row.get(f"{key}_s", "missing") for row in rows],
+            )
         out += _devices(truth, steps.get("on", []))
         if program.holes is not None:
             gaps = [
-                None if index in program.holes or this.epoch != after.epoch else after.start - this.start
+                None
+                if index in program.holes or this.epoch != after.epoch
+                else after.start - this.start
                 for index, (this, after) in enumerate(pairwise(truth))
             ]
-            out += _times("start_to_start_s", [*gaps, None], [row["start_to_start_s"] for row in rows])
+            out += _times(
+                "start_to_start_s", [*gaps, None], [row["start_to_start_s"] for row in rows]
+            )
     named = {step.epoch for step in truth if isinstance(step.epoch, int)}
     unjudged = any(step.epoch is ANY for step in truth)
-    if not unjudged and told["epochs"]["count"] != (program.epochs if program.epochs is not None else len(named)):
+    if not unjudged and told["epochs"]["count"] != (
+        program.epochs if program.epochs is not None else len(named)
+    ):
         out.append(f"{len(named)} epochs ran, {told['epochs']['count']} told")
     if program.asynchronous is not None and steps["asynchronous"] != program.asynchronous:
         out.append(f"asynchronous {program.asynchronous}, told {steps['asynchronous']}")
@@ -55,7 +81,9 @@ def differences(program: Program, told: dict[str, Any]) -> list[str]:
 
 
 def says_unsure(told: dict[str, Any]) -> bool:
-    """Whether the steps are told as what nobody can be sure of: none, with a reason; or with less than full confidence."""
+    """Whether the steps are told as what nobody can be sure of: none, with a reason; or with less
+    than full confidence.
+    """
     steps = told["steps"]
     if not steps["count"]:
         return bool(steps["source"])
@@ -64,7 +92,11 @@ def says_unsure(told: dict[str, Any]) -> bool:
 
 
 def _column(what: str, truth: Sequence[object], told: Sequence[object]) -> list[str]:
-    off = [index for index, (a, b) in enumerate(zip(truth, told, strict=True)) if a is not ANY and a != b]
+    off = [
+        index
+        for index, (a, b) in enumerate(zip(truth, told, strict=True))
+        if a is not ANY and a != b
+    ]
     return [f"{what}: {_few(truth, off)} ran, {_few(told, off)} told"] if off else []
 
 
@@ -92,13 +124,18 @@ def _devices(truth: Sequence[Step], told: Sequence[dict[str, Any]]) -> list[str]
     }
     found = {
         (int(one["name"].rpartition(":")[2]), row["row"]): (row["step_s"], row["device_s"])
-        for one in told if one["kind"] == "device" for row in one["rows"]
-    }  # fmt: skip
+        for one in told
+        if one["kind"] == "device"
+        for row in one["rows"]
+    }
     judged = {row for _, row in ran}
     out = []
     for key in sorted(ran.keys() | {key for key in found if key[1] in judged}):
         if key not in ran or key not in found:
-            out.append(f"step {key[1]} on device {key[0]}: {ran.get(key, 'nothing')} ran, {found.get(key, 'nothing')} told")
+            out.append(
+                f"step {key[1]} on device {key[0]}: {ran.get(key, 'nothing')} ran, "
+                f"{found.get(key, 'nothing')} told"
+            )
             continue
         for what, mine, theirs in zip(("step_s", "device_s"), ran[key], found[key], strict=True):
             out += _times(f"{what} of step {key[1]} on device {key[0]}", [mine], [theirs])
@@ -112,13 +149,23 @@ def _few(values: Sequence[object], rows: Sequence[int]) -> str:
 
 def _phases(program: Program, told: Sequence[dict[str, Any]]) -> list[str]:
     out = []
-    left = [(_SAME.get(phase["name"], phase["name"]), phase["start_s"] * 1e3, phase["end_s"] * 1e3) for phase in told]
+    left = [
+        (_SAME.get(phase["name"], phase["name"]), phase["start_s"] * 1e3, phase["end_s"] * 1e3)
+        for phase in told
+    ]
     for name, start, end in program.phases:
         kind = _SAME.get(name, name)
-        found = [one for one in left if one[0] == kind and abs(one[1] - start) < 1e-3 and abs(one[2] - end) < 1e-3]
+        found = [
+            one
+            for one in left
+            if one[0] == kind and abs(one[1] - start) < 1e-3 and abs(one[2] - end) < 1e-3
+        ]
         if found:
             left.remove(found[0])
         else:
-            out.append(f"phase {name} from {start:g} to {end:g} ms ran; told {[one for one in left if one[0] == kind] or 'none'}")
+            out.append(
+                f"phase {name} from {start:g} to {end:g} ms ran; told "
+                f"{[one for one in left if one[0] == kind] or 'none'}"
+            )
     out += [f"phase {one} told, no such ran" for one in left if one[0] not in _BESIDES]
     return out

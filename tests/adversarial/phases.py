@@ -1,4 +1,6 @@
-"""Validation, evaluation, prediction, checkpoints: what is not training, and what only sounds like it."""
+"""Validation, evaluation, prediction, checkpoints: what is not training, and what only sounds like
+it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,13 @@ from tests.adversarial.rows import row
 
 
 def validated(
-    p: Program, name: str, *, train: str = "train", thread: str = "python", phase: str = "validation", rounds: int = 2
+    p: Program,
+    name: str,
+    *,
+    train: str = "train",
+    thread: str = "python",
+    phase: str = "validation",
+    rounds: int = 2,
 ) -> None:
     """Rounds of six training steps and three of something else; both count on."""
     for i in range(6 * rounds):
@@ -82,7 +90,9 @@ def graphs_of_two_types() -> Program:
     """TensorFlow 2.2: every mark is a TraceContext, its graph_type says which."""
     p = Program()
     for i in range(8):
-        p.step(i, i * 10, 9, name="TraceContext", shows={"step_num": i, "graph_type": "train", "_r": 1})
+        p.step(
+            i, i * 10, 9, name="TraceContext", shows={"step_num": i, "graph_type": "train", "_r": 1}
+        )
     for k in range(3):
         p.event("python", "TraceContext", 80 + k * 10, 9, step_num=k, graph_type="test", _r=1)
     p.phase("validation", 80, 109)
@@ -182,7 +192,9 @@ def validation_between_accumulated_steps() -> Program:
 
 @row
 def validation_that_runs_ahead() -> Program:
-    """Training and validation are both dispatched ahead on one device; correlation says whose work is whose."""
+    """Training and validation are both dispatched ahead on one device; correlation says whose work
+    is whose.
+    """
     p = Program()
     queue = 2.0
     for turn in range(2):

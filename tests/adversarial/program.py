@@ -1,7 +1,8 @@
 """A program that trains, written down event by event, with what really happened beside it.
 
-Times are milliseconds of the program's own clock. What a profile of it holds is written by `write` as XSpace bytes, host by host.
-The truth is kept while the program "runs": it is what the program did, never what a reader of the profile made of it.
+Times are milliseconds of the program's own clock. What a profile of it holds is written by `write`
+as XSpace bytes, host by host. The truth is kept while the program "runs": it is what the program
+did, never what a reader of the profile made of it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Step:
     host: Known | Anything
     device: Known | Anything
     step: Known | Anything
-    each: dict[int, tuple[float, float]] = field(default_factory=dict)  # of each device: its step's length, and its work
+    each: dict[int, tuple[float, float]] = field(
+        default_factory=dict
+    )  # of each device: its step's length, and its work
 
 
 @dataclass
@@ -86,7 +89,9 @@ class Program:
         self.phases: list[tuple[str, float, float]] = []  # name, start, end
         self.epochs: int | None = None  # how many; None: as many as the steps name
         self.asynchronous: bool | None = None  # None: not judged
-        self.holes: set[int] | None = None  # steps that the next one does not follow at once; None: not judged
+        self.holes: set[int] | None = (
+            None  # steps that the next one does not follow at once; None: not judged
+        )
         self.marker = ""  # what the told source has to name
         self._launches = 0
 
@@ -108,12 +113,31 @@ class Program:
         """What a collector draws for one compiled module on the device's line of modules."""
         self.gpu(gpu).modules.append(Event(name, ps(start), ps(length), dict(stats)))
 
-    def launch(self, thread: str, at: float, gpu: int, name: str, span: Span, *, lost: bool = False, **stats: Value) -> None:
-        """A launch on the host, and the kernel that it led to on the device: not in the file when the profile ended before."""
+    def launch(
+        self,
+        thread: str,
+        at: float,
+        gpu: int,
+        name: str,
+        span: Span,
+        *,
+        lost: bool = False,
+        **stats: Value,
+    ) -> None:
+        """A launch on the host, and the kernel that it led to on the device: not in the file when
+        the profile ended before.
+        """
         self._launches += 1
         self.event(thread, "cuLaunchKernel", at, 0.001, correlation_id=self._launches, **stats)
         if not lost:
-            self.kernel(gpu, name, *span, correlation_id=self._launches, kernel_details="regs:32 grid:8,1,1 block:256,1,1", **stats)
+            self.kernel(
+                gpu,
+                name,
+                *span,
+                correlation_id=self._launches,
+                kernel_details="regs:32 grid:8,1,1 block:256,1,1",
+                **stats,
+            )
 
     def draw(self, gpu: int, label: str, span: Span, **stats: Value) -> None:
         """What a collector draws for one step on the device's line of steps."""
@@ -136,10 +160,12 @@ class Program:
         lost: Iterable[int] = (),
         launcher: str | None = None,
     ) -> None:
-        """One step: its mark on a thread, the work that it launched per device, and the truth of it.
+        """One step: its mark on a thread, the work that it launched per device, and the truth of
+        it.
 
-        `shows` are the stats of the mark (step_num and a root level where None); `drawn` labels it on the devices' step lines;
-        `told` False adds no truth: the mark is part of a step that is told elsewhere. `lost` devices' work is not in the file.
+        `shows` are the stats of the mark (step_num and a root level where None); `drawn` labels it
+        on the devices' step lines; `told` False adds no truth: the mark is part of a step that is
+        told elsewhere. `lost` devices' work is not in the file.
         """
         stats = dict(shows) if shows is not None else {"step_num": number, "_r": 1}
         if name:
@@ -166,16 +192,28 @@ class Program:
         host: float | None,
         work: Mapping[int, Sequence[Span]],
     ) -> None:
-        """The truth of one step, its time by TensorFlow's rule: the longest device step, or the host's mark around it."""
+        """The truth of one step, its time by TensorFlow's rule: the longest device step, or the
+        host's mark around it.
+        """
         spans = [
-            (lo, max(s + n for s, n in device) - lo) for device in work.values() if device for lo in [min(s for s, _ in device)]
+            (lo, max(s + n for s, n in device) - lo)
+            for device in work.values()
+            if device
+            for lo in [min(s for s, _ in device)]
         ]
         longest = max(spans, key=lambda span: span[1], default=None)
-        holds = host is not None and longest is not None and at <= longest[0] and sum(longest) <= at + host
+        holds = (
+            host is not None
+            and longest is not None
+            and at <= longest[0]
+            and sum(longest) <= at + host
+        )
         length = host if longest is None or holds else longest[1]
         device = union(span for device in work.values() for span in device) if spans else None
         each = {
-            gpu: (max(s + n for s, n in found) - min(s for s, _ in found), union(found)) for gpu, found in work.items() if found
+            gpu: (max(s + n for s, n in found) - min(s for s, _ in found), union(found))
+            for gpu, found in work.items()
+            if found
         }
         self.truth.append(Step(number, epoch, at, host, device, length, each))
 
@@ -185,7 +223,10 @@ class Program:
     # ── what a profile of it holds ──
 
     def planes(self) -> list[Plane]:
-        lines = [Line(name, events, key=index + 1) for index, (name, events) in enumerate(self.threads.items())]
+        lines = [
+            Line(name, events, key=index + 1)
+            for index, (name, events) in enumerate(self.threads.items())
+        ]
         planes = [gpu.plane() for gpu in self.gpus.values()]
         if lines:
             planes.append(Plane("/host:CPU", lines))
@@ -202,19 +243,53 @@ class Program:
         return path
 
     def write_json(self, folder: Path) -> Path:
-        """The same as the trace that TensorFlow and JAX write beside it: stats are texts there, and times are µs."""
+        """The same as the trace that TensorFlow and JAX write beside it: stats are texts there, and
+        times are µs.
+        """
         events: list[dict[str, object]] = []
         for pid, plane in enumerate(self.planes()):
-            events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": plane.name}})
+            events.append(
+                {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": plane.name}}
+            )
             for tid, line in enumerate(plane.lines):
-                events.append({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": line.name}})
+                events.append(
+                    {
+                        "ph": "M",
+                        "pid": pid,
+                        "tid": tid,
+                        "name": "thread_name",
+                        "args": {"name": line.name},
+                    }
+                )
                 for one in line.events:
-                    made = {"ph": "X", "pid": pid, "tid": tid, "ts": one.start / 1e6, "dur": one.duration / 1e6, "name": one.name}
+                    made = {
+                        "ph": "X",
+                        "pid": pid,
+                        "tid": tid,
+                        "ts": one.start / 1e6,
+                        "dur": one.duration / 1e6,
+                        "name": one.name,
+                    }
                     events.append(
-                        {**made, **({"args": {key: str(value) for key, value in one.stats.items()}} if one.stats else {})}
+                        {
+                            **made,
+                            **(
+                                {"args": {key: str(value) for key, value in one.stats.items()}}
+                                if one.stats
+                                else {}
+                            ),
+                        }
                     )
         place = folder / "plugins" / "profile" / "run"
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"{self.host}.trace.json"
-        path.write_text(json.dumps({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [*events, {}]}))
+        path.write_text(
+            json.dumps(
+                {
+                    "displayTimeUnit": "ns",
+                    "metadata": {"highres-ticks": True},
+                    "traceEvents": [*events, {}],
+                }
+            )
+        )
         return path

@@ -1,4 +1,7 @@
-"""Programs put together at random from what real ones do: nobody has tuned for a seed. The truth is what each one did."""
+"""Programs put together at random from what real ones do: nobody has tuned for a seed.
+
+The truth is what each one did.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,35 @@ from dataclasses import dataclass
 from tests.adversarial.program import ANY, Program, Span
 from tests.adversarial.rows import row
 
-_MARKS = ("train", "train_step", "Profiled batch", "my_step", "iteration", "TraceContext", "training_step", "update", "learn")
-_VALIDATION = ("eval", "val", "test", "validation_step", "eval_step", "val_batch", "evaluate", "Validation batch")
-_HELPERS = ("train_log", "training_data_read", "train_metrics", "fetch_batch", "metrics_update", "train_dataset_next")
+_MARKS = (
+    "train",
+    "train_step",
+    "Profiled batch",
+    "my_step",
+    "iteration",
+    "TraceContext",
+    "training_step",
+    "update",
+    "learn",
+)
+_VALIDATION = (
+    "eval",
+    "val",
+    "test",
+    "validation_step",
+    "eval_step",
+    "val_batch",
+    "evaluate",
+    "Validation batch",
+)
+_HELPERS = (
+    "train_log",
+    "training_data_read",
+    "train_metrics",
+    "fetch_batch",
+    "metrics_update",
+    "train_dataset_next",
+)
 
 
 @dataclass
@@ -49,11 +78,24 @@ def _plan(seed: int) -> _Plan:
     unit = 10 ** rng.uniform(-0.5, 2)
     mark = rng.choice(_MARKS)
     return _Plan(
-        rng, unit, epochs, rng.randint(5, 12), restarts,
-        rng.choice((0, 1)) if restarts else rng.choice((0, 1, rng.randint(2, 99_999))), micro, devices, ahead, drawn, replicas,
-        unit * rng.choice((0, 0.001, 0.5, 1.6)), rng.choice(("", *_VALIDATION)) if replicas == 1 else "", mark,
-        rng.choice((0, 0, 1, 2)), rng.choice((0, 0, 0.1)) if micro == 1 else 0.0, rng.choice((0, 2)) if ahead and not drawn else 0,
-    )  # fmt: skip
+        rng,
+        unit,
+        epochs,
+        rng.randint(5, 12),
+        restarts,
+        rng.choice((0, 1)) if restarts else rng.choice((0, 1, rng.randint(2, 99_999))),
+        micro,
+        devices,
+        ahead,
+        drawn,
+        replicas,
+        unit * rng.choice((0, 0.001, 0.5, 1.6)),
+        rng.choice(("", *_VALIDATION)) if replicas == 1 else "",
+        mark,
+        rng.choice((0, 0, 1, 2)),
+        rng.choice((0, 0, 0.1)) if micro == 1 else 0.0,
+        rng.choice((0, 2)) if ahead and not drawn else 0,
+    )
 
 
 def program(seed: int) -> Program:
@@ -65,7 +107,9 @@ def program(seed: int) -> Program:
     now = rng.uniform(0, 5) * plan.unit
     queue = dict.fromkeys(range(plan.devices), now)
     total, run, holes = plan.epochs * plan.steps, 0, set[int]()
-    lost = {i for i in range(1, total - 1) if rng.random() < plan.lost and i % plan.steps}  # the first tells where an epoch begins
+    lost = {
+        i for i in range(1, total - 1) if rng.random() < plan.lost and i % plan.steps
+    }  # the first tells where an epoch begins
     for epoch in range(plan.epochs):
         for i in range(plan.steps):
             number = plan.first + (i if plan.restarts else run)
@@ -75,7 +119,9 @@ def program(seed: int) -> Program:
                 now += plan.unit
             else:
                 gone = range(plan.devices) if total - run <= plan.cut else ()
-                now = _step(plan, p, number, epoch if plan.restarts else None, run, now, queue, set(gone))
+                now = _step(
+                    plan, p, number, epoch if plan.restarts else None, run, now, queue, set(gone)
+                )
             run += 1
         if plan.validation:
             holes.add(len(p.truth) - 1)
@@ -90,9 +136,19 @@ def program(seed: int) -> Program:
 
 
 def _step(
-    plan: _Plan, p: Program, number: int, epoch: int | None, group: int, now: float, queue: dict[int, float], gone: set[int]
+    plan: _Plan,
+    p: Program,
+    number: int,
+    epoch: int | None,
+    group: int,
+    now: float,
+    queue: dict[int, float],
+    gone: set[int],
 ) -> float:
-    """One step; gives when the program goes on. An accumulated step is a row of marks of one number without gaps."""
+    """One step; gives when the program goes on.
+
+    An accumulated step is a row of marks of one number without gaps.
+    """
     rng = plan.rng
     begin, work = now, {gpu: list[Span]() for gpu in queue}
     shows: dict[str, int | str] = {"step_num": number, "_r": 1}
@@ -126,7 +182,13 @@ def _step(
         for gpu, found in work.items():
             lo, hi = found[0][0], max(start + length for start, length in found)
             p.draw(gpu, str(group), (lo, hi - lo), group_id=group)
-    p.tell(number, epoch, begin, now - begin, {gpu: found for gpu, found in work.items() if gpu not in gone})
+    p.tell(
+        number,
+        epoch,
+        begin,
+        now - begin,
+        {gpu: found for gpu, found in work.items() if gpu not in gone},
+    )
     if gone:
         p.truth[-1].step = ANY
     if plan.replicas > 1:
@@ -135,8 +197,12 @@ def _step(
     return now + (gap if not plan.ahead else gap * 0.1)
 
 
-def _kernels(plan: _Plan, gpu: int, now: float, length: float, part: float, queue: dict[int, float]) -> list[Span]:
-    """The work of one micro-batch on one device: inside the mark, or behind what is queued there."""
+def _kernels(
+    plan: _Plan, gpu: int, now: float, length: float, part: float, queue: dict[int, float]
+) -> list[Span]:
+    """The work of one micro-batch on one device: inside the mark, or behind what is queued
+    there.
+    """
     rng = plan.rng
     count = rng.randint(1, 3)
     room = part * rng.uniform(0.7, 0.95) if plan.ahead else length * 0.7
@@ -166,7 +232,9 @@ def _validate(plan: _Plan, p: Program, now: float, queue: dict[int, float]) -> f
 
 
 def _help(plan: _Plan, p: Program) -> None:
-    """Helpers with numbers of their own that cover little: inside each step, and on a thread of their own."""
+    """Helpers with numbers of their own that cover little: inside each step, and on a thread of
+    their own.
+    """
     rng = plan.rng
     for name in rng.sample(_HELPERS, plan.helpers):
         inside = rng.random() < 0.5
@@ -175,21 +243,43 @@ def _help(plan: _Plan, p: Program) -> None:
             host = step.host if isinstance(step.host, float) else plan.unit * 0.5
             for k in range(each):
                 at = step.start + host * (0.5 if inside else 0.1 + 0.2 * k)
-                p.event("python" if inside else "helper", name, at, host * 0.02, step_num=index * each + k, _r=1)
+                p.event(
+                    "python" if inside else "helper",
+                    name,
+                    at,
+                    host * 0.02,
+                    step_num=index * each + k,
+                    _r=1,
+                )
 
 
 def eager(seed: int) -> Program:
-    """TensorFlow's eager mode on devices, as its collectors up to 2.10 wrote it: every event knows its group, roots carry a title.
+    """TensorFlow's eager mode on devices, as its collectors up to 2.10 wrote it: every event knows
+    its group, roots carry a title.
 
-    Some groups ran on the host alone (a loader's), on some the device was longer than the root, on others the root held the device.
+    Some groups ran on the host alone (a loader's), on some the device was longer than the root, on
+    others the root held the device.
     """
     rng, p = random.Random(seed), Program()
     unit, devices, now = 10 ** rng.uniform(-0.5, 2), rng.choice((1, 1, 2)), rng.uniform(0, 300)
     root = rng.choice(("EagerKernelExecute", "FunctionRun", "EagerLocalExecute: MatMul"))
     for group in range(rng.randint(1, 6)):
         if group and rng.random() < 0.3:
-            p.event("tf_data_iterator_resource/1", "FunctionRun", now, unit * 0.02, group_id=group, step_name=str(group))
-            p.event("tf_data_iterator_resource/1", "GatherV2:GatherV2", now + unit * 0.005, unit * 0.01, group_id=group)
+            p.event(
+                "tf_data_iterator_resource/1",
+                "FunctionRun",
+                now,
+                unit * 0.02,
+                group_id=group,
+                step_name=str(group),
+            )
+            p.event(
+                "tf_data_iterator_resource/1",
+                "GatherV2:GatherV2",
+                now + unit * 0.005,
+                unit * 0.01,
+                group_id=group,
+            )
             now += unit * 0.05
             continue
         host = unit * rng.uniform(0.05, 1.5)
@@ -207,7 +297,13 @@ def eager(seed: int) -> Program:
             hi = max(start + length for start, length in work[gpu])
             p.draw(gpu, str(group), (lo, hi - lo), group_id=group, step_name=title)
         p.tell(ANY, ANY, now, host, work)
-        now = max(now + host, max(start + length for found in work.values() for start, length in found)) + unit * 0.2
+        now = (
+            max(
+                now + host,
+                max(start + length for found in work.values() for start, length in found),
+            )
+            + unit * 0.2
+        )
     return p
 
 
@@ -220,7 +316,9 @@ def listed(make: Callable[[int], Program], seed: int) -> None:
     if make is program:
         plan = vars(_plan(seed)).items()
         build.__doc__ = ", ".join(
-            f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in plan if key != "rng"
+            f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}"
+            for key, value in plan
+            if key != "rng"
         )
     row(build)
 

@@ -1,4 +1,6 @@
-"""Programs without a mark, drawn by lot: what runs once a step has to be told from helpers that run as often or more often."""
+"""Programs without a mark, drawn by lot: what runs once a step has to be told from helpers that run
+as often or more often.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from tests.adversarial.makers import function_called
 from tests.adversarial.program import ANY, Program
 from tests.adversarial.random_programs import listed
 
-_FUNCTIONS = ("train_step", "update", "step_fn", "forward", "loss_and_grad", "matmul", "run", "_train")
+_FUNCTIONS = (
+    "train_step",
+    "update",
+    "step_fn",
+    "forward",
+    "loss_and_grad",
+    "matmul",
+    "run",
+    "_train",
+)
 _SMALL = (
     "convert_element_type",
     "broadcast_in_dim",
@@ -33,7 +44,9 @@ def unmarked(seed: int) -> Program:
 
 
 def _functions(rng: random.Random) -> Program:
-    """One function does most of the devices' work; helpers around it are dispatched as often or more often, and compile first."""
+    """One function does most of the devices' work; helpers around it are dispatched as often or
+    more often, and compile first.
+    """
     p, unit, name = Program(), 10 ** rng.uniform(-0.5, 1.5), rng.choice(_FUNCTIONS)
     small = rng.sample(_SMALL, rng.randint(0, 3))
     often = {one: rng.randint(1, 3) for one in small}

@@ -13,7 +13,9 @@ Build: TypeAlias = "Callable[[], Program] | Callable[[], list[Program]]"
 
 @dataclass(frozen=True)
 class Row:
-    """`cannot` says why the profile does not tell; then the right answer is that nobody can tell, with a reason."""
+    """`cannot` says why the profile does not tell; then the right answer is that nobody can tell,
+    with a reason.
+    """
 
     name: str
     build: Build

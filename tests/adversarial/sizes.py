@@ -1,7 +1,8 @@
-"""Files that are large in one respect: a million processes, a million empty packets, a name of 200 MB.
+"""Files that are large in one respect: a million processes, a million empty packets, a name of 200
+MB.
 
-Each `Shape` writes itself at any size, so that one table serves the tests of growth (small sizes, side by side) and the full size
-(`python -m tests.adversarial.size_traps`).
+Each `Shape` writes itself at any size, so that one table serves the tests of growth (small sizes,
+side by side) and the full size (`python -m tests.adversarial.size_traps`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ _LINES = 1 << 12  # texts joined into one piece: a write for each would dominate
 
 @dataclass(frozen=True)
 class Shape:
-    """A file or folder of `count` of something. `full` is the size at which it did harm, or should do none."""
+    """A file or folder of `count` of something.
+
+    `full` is the size at which it did harm, or should do none.
+    """
 
     name: str
     file_name: str
@@ -75,14 +79,25 @@ _TORCH = '"schemaVersion":1,"deviceProperties":[],'
 
 
 def _nested(count: int) -> Pieces:
-    yield b'{"traceEvents":[' + _span(0).encode() + b',{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"op","args":{"deep":'
+    yield (
+        b'{"traceEvents":['
+        + _span(0).encode()
+        + b',{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"op","args":{"deep":'
+    )
     yield b"[" * count
     yield b"]" * count
     yield b"}}]}"
 
 
 def _nested_member(count: int) -> Pieces:
-    yield b'{"metadata":' + b"[" * count + b"]" * count + b',"traceEvents":[' + _span(0).encode() + b"]}"
+    yield (
+        b'{"metadata":'
+        + b"[" * count
+        + b"]" * count
+        + b',"traceEvents":['
+        + _span(0).encode()
+        + b"]}"
+    )
 
 
 def _long_name(count: int) -> Pieces:
@@ -128,13 +143,24 @@ def _digits(count: int) -> Pieces:
 
 
 def _named_process(i: int) -> str:
-    named = json.dumps({"ph": "M", "pid": i, "tid": 1, "name": "process_name", "args": {"name": "python"}})
+    named = json.dumps(
+        {"ph": "M", "pid": i, "tid": 1, "name": "process_name", "args": {"name": "python"}}
+    )
     return f"{named},{_span(i, pid=i)}"
 
 
 def _flow(i: int) -> str:
     begin = {"ph": "s", "pid": 1, "tid": 1, "ts": i, "id": i, "name": "flow", "cat": "f"}
-    end = {"ph": "f", "bp": "e", "pid": 1, "tid": 1, "ts": i + 1, "id": i, "name": "flow", "cat": "f"}
+    end = {
+        "ph": "f",
+        "bp": "e",
+        "pid": 1,
+        "tid": 1,
+        "ts": i + 1,
+        "id": i,
+        "name": "flow",
+        "cat": "f",
+    }
     return f"{_span(i)},{json.dumps(begin)},{json.dumps(end)}"
 
 
@@ -153,18 +179,45 @@ _KINETO = "host.pt.trace.json"
 JSON = (
     Shape("json: processes", _CHROME, _chrome(lambda i: _span(i, pid=i)), 1_000_000),
     Shape("json: threads", _CHROME, _chrome(lambda i: _span(i, tid=i)), 1_000_000),
-    Shape("json: processes named by text", _CHROME, _chrome(lambda i: _span(i, pid=f"p{i}")), 1_000_000),
+    Shape(
+        "json: processes named by text",
+        _CHROME,
+        _chrome(lambda i: _span(i, pid=f"p{i}")),
+        1_000_000,
+    ),
     Shape("json: processes of one name", _CHROME, _chrome(_named_process), 500_000),
     Shape("json: names", _CHROME, _chrome(lambda i: _span(i, name=f"op{i}")), 1_000_000),
     Shape("json: categories", _CHROME, _chrome(lambda i: _span(i, cat=f"cat{i}")), 1_000_000),
-    Shape("json: argument keys", _CHROME, _chrome(lambda i: _span(i, args={f"key{i}": i})), 1_000_000),
-    Shape("json: long names in args", _CHROME, _chrome(lambda i: _span(i, args={"long_name": f"op{i}"})), 1_000_000),
+    Shape(
+        "json: argument keys", _CHROME, _chrome(lambda i: _span(i, args={f"key{i}": i})), 1_000_000
+    ),
+    Shape(
+        "json: long names in args",
+        _CHROME,
+        _chrome(lambda i: _span(i, args={"long_name": f"op{i}"})),
+        1_000_000,
+    ),
     Shape("json: keys of one event", _CHROME, _one_event_of_keys, 1_000_000),
     Shape("json: flows", _CHROME, _chrome(_flow), 500_000),
     Shape("json: asynchronous spans", _CHROME, _chrome(_asynchronous), 500_000),
-    Shape("json: asynchronous categories", _CHROME, _chrome(lambda i: _asynchronous(i, cat=f"c{i}")), 300_000),
-    Shape("json: asynchronous begins", _CHROME, _chrome(lambda i: _asynchronous(i).partition("},{")[0] + "}"), 500_000),
-    Shape("json: counters", _CHROME, _chrome(lambda i: f'{{"ph":"C","pid":1,"ts":{i},"name":"c{i}","args":{{"v":1}}}}'), 300_000),
+    Shape(
+        "json: asynchronous categories",
+        _CHROME,
+        _chrome(lambda i: _asynchronous(i, cat=f"c{i}")),
+        300_000,
+    ),
+    Shape(
+        "json: asynchronous begins",
+        _CHROME,
+        _chrome(lambda i: _asynchronous(i).partition("},{")[0] + "}"),
+        500_000,
+    ),
+    Shape(
+        "json: counters",
+        _CHROME,
+        _chrome(lambda i: f'{{"ph":"C","pid":1,"ts":{i},"name":"c{i}","args":{{"v":1}}}}'),
+        300_000,
+    ),
     Shape(
         "json: counters of processes",
         _CHROME,
@@ -172,9 +225,21 @@ JSON = (
         300_000,
     ),
     Shape("json: series of one counter", _CHROME, _series, 500_000),
-    Shape("json: nested begins", _CHROME, _chrome(lambda i: f'{{"ph":"B","pid":1,"tid":1,"ts":{i},"name":"b"}}'), 1_000_000),
-    Shape("json: stray ends", _CHROME, _chrome(lambda i: f'{{"ph":"E","pid":1,"tid":{i},"ts":{i}}}'), 1_000_000),
-    Shape("json: overlapping spans", _CHROME, _chrome(lambda i: _span(i, dur=10_000_000)), 1_000_000),
+    Shape(
+        "json: nested begins",
+        _CHROME,
+        _chrome(lambda i: f'{{"ph":"B","pid":1,"tid":1,"ts":{i},"name":"b"}}'),
+        1_000_000,
+    ),
+    Shape(
+        "json: stray ends",
+        _CHROME,
+        _chrome(lambda i: f'{{"ph":"E","pid":1,"tid":{i},"ts":{i}}}'),
+        1_000_000,
+    ),
+    Shape(
+        "json: overlapping spans", _CHROME, _chrome(lambda i: _span(i, dur=10_000_000)), 1_000_000
+    ),
     Shape("json: unknown phases", _CHROME, _chrome(lambda i: '{"ph":"?"}'), 2_000_000),
     Shape("json: empty items", _CHROME, _chrome(lambda i: "{}"), 5_000_000),
     Shape("json: numbers as items", _CHROME, _chrome(lambda i: "0"), 5_000_000),
@@ -186,12 +251,29 @@ JSON = (
     Shape("json: digits of one number", _CHROME, _digits, 10_000_000),
     Shape("json: blanks alone", _CHROME, _blanks, 1 << 30, small=1 << 20),
     Shape("json: blanks before the events", _CHROME, _blank_inside, 200 << 20, small=1 << 20),
-    Shape("kineto: processes", _KINETO, _chrome(lambda i: _span(i, pid=i, cat="cpu_op"), _TORCH), 1_000_000),
-    Shape("kineto: threads", _KINETO, _chrome(lambda i: _span(i, tid=i, cat="cpu_op"), _TORCH), 1_000_000),
+    Shape(
+        "kineto: processes",
+        _KINETO,
+        _chrome(lambda i: _span(i, pid=i, cat="cpu_op"), _TORCH),
+        1_000_000,
+    ),
+    Shape(
+        "kineto: threads",
+        _KINETO,
+        _chrome(lambda i: _span(i, tid=i, cat="cpu_op"), _TORCH),
+        1_000_000,
+    ),
     Shape("kineto: devices", _KINETO, _chrome(lambda i: _kernel(i, device=i), _TORCH), 500_000),
     Shape("kineto: streams", _KINETO, _chrome(lambda i: _kernel(i, stream=i), _TORCH), 500_000),
-    Shape("kineto: names", _KINETO, _chrome(lambda i: _span(i, name=f"aten::op{i}", cat="cpu_op"), _TORCH), 1_000_000),
-    Shape("kineto: categories", _KINETO, _chrome(lambda i: _span(i, cat=f"cat{i}"), _TORCH), 1_000_000),
+    Shape(
+        "kineto: names",
+        _KINETO,
+        _chrome(lambda i: _span(i, name=f"aten::op{i}", cat="cpu_op"), _TORCH),
+        1_000_000,
+    ),
+    Shape(
+        "kineto: categories", _KINETO, _chrome(lambda i: _span(i, cat=f"cat{i}"), _TORCH), 1_000_000
+    ),
     Shape("kineto: nested arguments", _KINETO, _nested, 1_000_000),
 )
 
@@ -216,7 +298,9 @@ def _bytes(field: int, content: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
-def _each(make: Callable[[int], bytes], before: bytes = b"", after: bytes = b"") -> Callable[[int], Pieces]:
+def _each(
+    make: Callable[[int], bytes], before: bytes = b"", after: bytes = b""
+) -> Callable[[int], Pieces]:
     """So many messages after one another."""
 
     def pieces(count: int) -> Pieces:
@@ -237,7 +321,11 @@ def _track(uuid: int, *content: bytes) -> bytes:
 
 
 def _slice(i: int, *event: bytes, uuid: int = 1, sequence: int = 1) -> bytes:
-    return _packet(_number(8, i) + _number(10, sequence) + _bytes(11, _number(9, 3) + _number(11, uuid) + b"".join(event)))
+    return _packet(
+        _number(8, i)
+        + _number(10, sequence)
+        + _bytes(11, _number(9, 3) + _number(11, uuid) + b"".join(event))
+    )
 
 
 _EVENT = _packet(_number(8, 1) + _number(10, 1) + _bytes(11, _number(9, 3) + _bytes(23, b"op")))
@@ -269,36 +357,65 @@ def _interned_at_once(count: int) -> Pieces:
 
 
 def _clock(i: int) -> bytes:
-    clocks = _bytes(1, _number(1, 6) + _number(2, i)) + _bytes(1, _number(1, 1) + _number(2, 10**18 + i))
+    clocks = _bytes(1, _number(1, 6) + _number(2, i)) + _bytes(
+        1, _number(1, 1) + _number(2, 10**18 + i)
+    )
     return _packet(_bytes(6, clocks)) + _EVENT
 
 
 def _own_clock(i: int) -> bytes:
     """Each event on a sequence and a clock of its own."""
-    return _packet(_number(8, i) + _number(58, 64) + _number(10, i) + _bytes(11, _number(9, 3) + _bytes(23, b"op")))
+    return _packet(
+        _number(8, i)
+        + _number(58, 64)
+        + _number(10, i)
+        + _bytes(11, _number(9, 3) + _bytes(23, b"op"))
+    )
 
 
 def _clock_of_event(i: int) -> bytes:
-    return _packet(_number(8, i) + _number(58, i) + _number(10, 1) + _bytes(11, _number(9, 3) + _bytes(23, b"op")))
+    return _packet(
+        _number(8, i)
+        + _number(58, i)
+        + _number(10, 1)
+        + _bytes(11, _number(9, 3) + _bytes(23, b"op"))
+    )
 
 
 def _counter_track(i: int) -> bytes:
-    reading = _packet(_number(8, i) + _number(10, 1) + _bytes(11, _number(9, 4) + _number(11, i + 1) + _number(30, i)))
+    reading = _packet(
+        _number(8, i)
+        + _number(10, 1)
+        + _bytes(11, _number(9, 4) + _number(11, i + 1) + _number(30, i))
+    )
     return _track(i + 1, _bytes(2, b"c%d" % i), _bytes(8, b"")) + reading
 
 
 def _process_track(i: int) -> bytes:
-    return _track(i + 1, _bytes(3, _number(1, i + 1) + _bytes(6, b"python"))) + _slice(i, uuid=i + 1)
+    return _track(i + 1, _bytes(3, _number(1, i + 1) + _bytes(6, b"python"))) + _slice(
+        i, uuid=i + 1
+    )
 
 
 def _rail(i: int) -> bytes:
     rail = _bytes(1, _number(1, i) + _bytes(2, b"rail%d" % i))
-    return _packet(_number(8, i) + _bytes(40, rail + _bytes(2, _number(1, i) + _number(2, i + 1) + _number(3, i))))
+    return _packet(
+        _number(8, i)
+        + _bytes(40, rail + _bytes(2, _number(1, i) + _number(2, i + 1) + _number(3, i)))
+    )
 
 
 PERFETTO = (
-    Shape("perfetto: empty packets", _PFTRACE, _each(lambda i: b"\x0a\x00"), 64 << 20, small=1 << 16),
-    Shape("perfetto: empty packets after an event", _PFTRACE, _each(lambda i: b"\x0a\x00", _EVENT), 64 << 20, small=1 << 16),
+    Shape(
+        "perfetto: empty packets", _PFTRACE, _each(lambda i: b"\x0a\x00"), 64 << 20, small=1 << 16
+    ),
+    Shape(
+        "perfetto: empty packets after an event",
+        _PFTRACE,
+        _each(lambda i: b"\x0a\x00", _EVENT),
+        64 << 20,
+        small=1 << 16,
+    ),
     Shape("perfetto: tracks", _PFTRACE, _each(lambda i: _slice(i, uuid=i + 1)), 1_000_000),
     Shape(
         "perfetto: described tracks",
@@ -306,17 +423,32 @@ PERFETTO = (
         _each(lambda i: _track(i + 1, _bytes(2, b"t%d" % i)) + _slice(i, uuid=i + 1)),
         300_000,
     ),
-    Shape("perfetto: tracks that nobody uses", _PFTRACE, _each(lambda i: _track(i + 1, _bytes(2, b"t%d" % i)), _EVENT), 500_000),
     Shape(
-        "perfetto: chain of tracks", _PFTRACE, _each(lambda i: _track(i + 2, _number(5, i + 1)) + _slice(i, uuid=i + 2)), 300_000
+        "perfetto: tracks that nobody uses",
+        _PFTRACE,
+        _each(lambda i: _track(i + 1, _bytes(2, b"t%d" % i)), _EVENT),
+        500_000,
+    ),
+    Shape(
+        "perfetto: chain of tracks",
+        _PFTRACE,
+        _each(lambda i: _track(i + 2, _number(5, i + 1)) + _slice(i, uuid=i + 2)),
+        300_000,
     ),
     Shape("perfetto: processes of one name", _PFTRACE, _each(_process_track), 300_000),
     Shape("perfetto: sequences", _PFTRACE, _each(lambda i: _slice(i, sequence=i + 1)), 1_000_000),
-    Shape("perfetto: names", _PFTRACE, _each(lambda i: _slice(i, _bytes(23, b"op%d" % i))), 1_000_000),
+    Shape(
+        "perfetto: names", _PFTRACE, _each(lambda i: _slice(i, _bytes(23, b"op%d" % i))), 1_000_000
+    ),
     Shape(
         "perfetto: interned names",
         _PFTRACE,
-        _each(lambda i: _packet(_number(10, 1) + _bytes(12, _bytes(2, _number(1, i + 1) + _bytes(2, b"n")))), _EVENT),
+        _each(
+            lambda i: _packet(
+                _number(10, 1) + _bytes(12, _bytes(2, _number(1, i + 1) + _bytes(2, b"n")))
+            ),
+            _EVENT,
+        ),
         500_000,
     ),
     Shape("perfetto: interned names of one packet", _PFTRACE, _interned_at_once, 1_000_000),
@@ -325,7 +457,12 @@ PERFETTO = (
     Shape("perfetto: clocks of sequences", _PFTRACE, _each(_own_clock), 300_000),
     Shape("perfetto: counters", _PFTRACE, _each(_counter_track), 300_000),
     Shape("perfetto: rails", _PFTRACE, _each(_rail), 300_000),
-    Shape("perfetto: flows", _PFTRACE, _each(lambda i: _slice(i, _varint(47 << 3 | 1) + struct.pack("<Q", i // 2))), 500_000),
+    Shape(
+        "perfetto: flows",
+        _PFTRACE,
+        _each(lambda i: _slice(i, _varint(47 << 3 | 1) + struct.pack("<Q", i // 2))),
+        500_000,
+    ),
     Shape("perfetto: packed packets", _PFTRACE, _unpacked, 1_000_000),
     Shape("perfetto: nest of packed packets", _PFTRACE, _nest_of_packed, 1_000, small=50),
     Shape("perfetto: a packet that unpacks to a million", _PFTRACE, _bomb, 64 << 20, small=1 << 16),
@@ -337,7 +474,13 @@ def _plane(name: bytes, *content: bytes) -> bytes:
 
 
 def _line(i: int, *events: bytes) -> bytes:
-    return _bytes(3, _number(1, i) + _bytes(2, b"line%d" % i) + _number(3, 1) + b"".join(_bytes(4, event) for event in events))
+    return _bytes(
+        3,
+        _number(1, i)
+        + _bytes(2, b"line%d" % i)
+        + _number(3, 1)
+        + b"".join(_bytes(4, event) for event in events),
+    )
 
 
 def _metadata(field: int, i: int, name: bytes) -> bytes:
@@ -352,7 +495,12 @@ def _one_plane(make: Callable[[int], bytes]) -> Callable[[int], Pieces]:
     """A plane with so many of something, and one event."""
 
     def pieces(count: int) -> Pieces:
-        yield _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT), *(make(i) for i in range(2, count + 2)))
+        yield _plane(
+            b"/host:CPU",
+            _metadata(4, 1, b"op"),
+            _line(1, _XEVENT),
+            *(make(i) for i in range(2, count + 2)),
+        )
 
     return pieces
 
@@ -363,11 +511,20 @@ def _stats_of_one_event(count: int) -> Pieces:
 
 
 def _events_of_one_line(count: int) -> Pieces:
-    yield _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, *(_number(1, i) + _number(2, i) for i in range(count))))
+    yield _plane(
+        b"/host:CPU",
+        _metadata(4, 1, b"op"),
+        _line(1, *(_number(1, i) + _number(2, i) for i in range(count))),
+    )
 
 
 XPLANE = (
-    Shape("xplane: planes", _XPLANE, _each(lambda i: _plane(b"/host:%d" % i, _metadata(4, 1, b"op"), _line(1, _XEVENT))), 300_000),
+    Shape(
+        "xplane: planes",
+        _XPLANE,
+        _each(lambda i: _plane(b"/host:%d" % i, _metadata(4, 1, b"op"), _line(1, _XEVENT))),
+        300_000,
+    ),
     Shape(
         "xplane: devices",
         _XPLANE,
@@ -383,26 +540,49 @@ XPLANE = (
     Shape(
         "xplane: empty planes",
         _XPLANE,
-        _each(lambda i: b"\x0a\x00", _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT))),
+        _each(
+            lambda i: b"\x0a\x00", _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT))
+        ),
         16 << 20,
     ),
     Shape("xplane: lines", _XPLANE, _one_plane(lambda i: _line(i, _XEVENT)), 500_000),
     Shape("xplane: empty lines", _XPLANE, _one_plane(lambda i: b"\x1a\x00"), 16 << 20),
-    Shape("xplane: event metadata", _XPLANE, _one_plane(lambda i: _metadata(4, i, b"op%d" % i)), 1_000_000),
-    Shape("xplane: stat metadata", _XPLANE, _one_plane(lambda i: _metadata(5, i, b"stat%d" % i)), 1_000_000),
-    Shape("xplane: stats of a plane", _XPLANE, _one_plane(lambda i: _bytes(6, _number(1, i) + _number(4, i))), 1_000_000),
+    Shape(
+        "xplane: event metadata",
+        _XPLANE,
+        _one_plane(lambda i: _metadata(4, i, b"op%d" % i)),
+        1_000_000,
+    ),
+    Shape(
+        "xplane: stat metadata",
+        _XPLANE,
+        _one_plane(lambda i: _metadata(5, i, b"stat%d" % i)),
+        1_000_000,
+    ),
+    Shape(
+        "xplane: stats of a plane",
+        _XPLANE,
+        _one_plane(lambda i: _bytes(6, _number(1, i) + _number(4, i))),
+        1_000_000,
+    ),
     Shape("xplane: stats of one event", _XPLANE, _stats_of_one_event, 1_000_000),
     Shape("xplane: events of unknown names", _XPLANE, _events_of_one_line, 1_000_000),
     Shape(
         "xplane: errors",
         _XPLANE,
-        _each(lambda i: _bytes(2, b"error %d" % i), _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT))),
+        _each(
+            lambda i: _bytes(2, b"error %d" % i),
+            _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT)),
+        ),
         1_000_000,
     ),
     Shape(
         "xplane: host names",
         _XPLANE,
-        _each(lambda i: _bytes(4, b"host%d" % i), _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT))),
+        _each(
+            lambda i: _bytes(4, b"host%d" % i),
+            _plane(b"/host:CPU", _metadata(4, 1, b"op"), _line(1, _XEVENT)),
+        ),
         1_000_000,
     ),
 )
@@ -423,7 +603,9 @@ def _records(contents: Iterator[bytes]) -> Pieces:
         sums = crc32c.masked(crc32c.crc32c(data, starts, sizes)).tolist()
         yield b"".join(
             length + struct.pack("<I", head) + content + struct.pack("<I", tail)
-            for length, content, head, tail in zip(lengths, batch, sums, sums[len(batch) :], strict=False)
+            for length, content, head, tail in zip(
+                lengths, batch, sums, sums[len(batch) :], strict=False
+            )
         )
 
 
@@ -433,8 +615,13 @@ def _scalar(i: int, tag: bytes) -> bytes:
 
 
 def _values_of_one_record(count: int) -> Pieces:
-    values = b"".join(_bytes(1, _bytes(1, b"t%d" % i) + _varint(2 << 3 | 5) + struct.pack("<f", 1.0)) for i in range(count))
-    yield from _records(iter((_VERSION, b"\x09" + struct.pack("<d", 1.7e9) + _number(2, 1) + _bytes(5, values))))
+    values = b"".join(
+        _bytes(1, _bytes(1, b"t%d" % i) + _varint(2 << 3 | 5) + struct.pack("<f", 1.0))
+        for i in range(count)
+    )
+    yield from _records(
+        iter((_VERSION, b"\x09" + struct.pack("<d", 1.7e9) + _number(2, 1) + _bytes(5, values)))
+    )
 
 
 _TFEVENTS = "events.out.tfevents.1700000000.host"
@@ -478,33 +665,66 @@ def _dispatches(row: Callable[[int], tuple[str, int, str]]) -> Callable[[int], P
 
 
 ROCPROF = (
-    Shape("rocprof: agents", "1_kernel_trace.csv", _dispatches(lambda i: (f"Agent {i}", 1, "k")), 300_000),
-    Shape("rocprof: queues", "1_kernel_trace.csv", _dispatches(lambda i: ("Agent 4", i, "k")), 300_000),
-    Shape("rocprof: kernels", "1_kernel_trace.csv", _dispatches(lambda i: ("Agent 4", 1, f"k{i}")), 300_000),
+    Shape(
+        "rocprof: agents",
+        "1_kernel_trace.csv",
+        _dispatches(lambda i: (f"Agent {i}", 1, "k")),
+        300_000,
+    ),
+    Shape(
+        "rocprof: queues", "1_kernel_trace.csv", _dispatches(lambda i: ("Agent 4", i, "k")), 300_000
+    ),
+    Shape(
+        "rocprof: kernels",
+        "1_kernel_trace.csv",
+        _dispatches(lambda i: ("Agent 4", 1, f"k{i}")),
+        300_000,
+    ),
 )
 
 _TF_DEVICE = _bytes(1, _number(1, 1) + _bytes(2, _bytes(1, b"host") + _number(2, 1)))
 
 
 def _tf_event(i: int, device: int = 1, resource: int = 1, name: bytes = b"op") -> bytes:
-    return _bytes(4, _number(1, device) + _number(2, resource) + _bytes(3, name) + _number(9, i) + _number(10, 1))
+    return _bytes(
+        4,
+        _number(1, device)
+        + _number(2, resource)
+        + _bytes(3, name)
+        + _number(9, i)
+        + _number(10, 1),
+    )
 
 
 def _tf_device(i: int) -> bytes:
-    return _bytes(1, _number(1, i) + _bytes(2, _bytes(1, b"d%d" % i) + _number(2, i))) + _tf_event(i, device=i)
+    return _bytes(1, _number(1, i) + _bytes(2, _bytes(1, b"d%d" % i) + _number(2, i))) + _tf_event(
+        i, device=i
+    )
 
 
 TF_TRACE = (
     Shape("tf_trace: devices", "host.trace", _each(_tf_device), 300_000),
-    Shape("tf_trace: resources", "host.trace", _each(lambda i: _tf_event(i, resource=i), _TF_DEVICE), 300_000),
-    Shape("tf_trace: names", "host.trace", _each(lambda i: _tf_event(i, name=b"op%d" % i), _TF_DEVICE), 500_000),
+    Shape(
+        "tf_trace: resources",
+        "host.trace",
+        _each(lambda i: _tf_event(i, resource=i), _TF_DEVICE),
+        300_000,
+    ),
+    Shape(
+        "tf_trace: names",
+        "host.trace",
+        _each(lambda i: _tf_event(i, name=b"op%d" % i), _TF_DEVICE),
+        500_000,
+    ),
 )
 
 
 # ── power logs ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(head: Callable[[int], str], row: Callable[[int, int], str], rows: Callable[[int], int]) -> Callable[[int], Pieces]:
+def _table(
+    head: Callable[[int], str], row: Callable[[int, int], str], rows: Callable[[int], int]
+) -> Callable[[int], Pieces]:
     def pieces(count: int) -> Pieces:
         yield head(count).encode() + b"\n"
         yield from _joined((row(count, i) for i in range(rows(count))), "\n")
@@ -523,24 +743,63 @@ def _stamp(i: int) -> str:
 
 _CSV = "power.csv"
 POWER = (
-    Shape("power: columns", _CSV, _table(_columns, lambda n, i: f"{_stamp(i)}" + ",100" * n, lambda n: 3), 100_000),
     Shape(
-        "power: devices", _CSV, _table(lambda n: "time,gpu,power_w", lambda n, i: f"{_stamp(i)},{i},100", lambda n: n), 1_000_000
+        "power: columns",
+        _CSV,
+        _table(_columns, lambda n, i: f"{_stamp(i)}" + ",100" * n, lambda n: 3),
+        100_000,
+    ),
+    Shape(
+        "power: devices",
+        _CSV,
+        _table(lambda n: "time,gpu,power_w", lambda n, i: f"{_stamp(i)},{i},100", lambda n: n),
+        1_000_000,
     ),
     Shape(
         "power: devices with three readings",
         _CSV,
-        _table(lambda n: "time,gpu,power_w", lambda n, i: f"{_stamp(i * 3 // n)},{i % (n // 3)},100", lambda n: n),
+        _table(
+            lambda n: "time,gpu,power_w",
+            lambda n, i: f"{_stamp(i * 3 // n)},{i % (n // 3)},100",
+            lambda n: n,
+        ),
         300_000,
     ),
     Shape(
-        "power: hosts", _CSV, _table(lambda n: "time,host,power_w", lambda n, i: f"{_stamp(i)},h{i},100", lambda n: n), 1_000_000
+        "power: hosts",
+        _CSV,
+        _table(lambda n: "time,host,power_w", lambda n, i: f"{_stamp(i)},h{i},100", lambda n: n),
+        1_000_000,
     ),
-    Shape("power: one line", _CSV, lambda n: iter([b"time,power_w\n", b"1" * n, b"\n"]), 200 << 20, small=1 << 20),
-    Shape("power: one line of commas", _CSV, lambda n: iter([b"time,power_w\n", b"," * n, b"\n"]), 64 << 20, small=1 << 16),
-    Shape("power: head of commas", _CSV, lambda n: iter([b"time,power_w", b"," * n, b"\n1,2\n2,3\n"]), 64 << 20, small=1 << 16),
+    Shape(
+        "power: one line",
+        _CSV,
+        lambda n: iter([b"time,power_w\n", b"1" * n, b"\n"]),
+        200 << 20,
+        small=1 << 20,
+    ),
+    Shape(
+        "power: one line of commas",
+        _CSV,
+        lambda n: iter([b"time,power_w\n", b"," * n, b"\n"]),
+        64 << 20,
+        small=1 << 16,
+    ),
+    Shape(
+        "power: head of commas",
+        _CSV,
+        lambda n: iter([b"time,power_w", b"," * n, b"\n1,2\n2,3\n"]),
+        64 << 20,
+        small=1 << 16,
+    ),
     Shape("power: blanks alone", _CSV, _blanks, 1 << 30, small=1 << 20),
-    Shape("power: empty lines", _CSV, lambda n: iter([b"time,power_w\n1,2\n", b"\n" * n, b"2,3\n"]), 200 << 20, small=1 << 16),
+    Shape(
+        "power: empty lines",
+        _CSV,
+        lambda n: iter([b"time,power_w\n1,2\n", b"\n" * n, b"2,3\n"]),
+        200 << 20,
+        small=1 << 16,
+    ),
     Shape(
         "power: empty lines before the head",
         _CSV,
@@ -549,16 +808,33 @@ POWER = (
         small=1 << 16,
     ),
     Shape(
-        "power: titles", _CSV, _table(lambda n: "time,power_w", lambda n, i: f"{_stamp(i)},100\ntime,power_w", lambda n: n), 500_000
+        "power: titles",
+        _CSV,
+        _table(
+            lambda n: "time,power_w", lambda n, i: f"{_stamp(i)},100\ntime,power_w", lambda n: n
+        ),
+        500_000,
     ),
     Shape(
         "power: titles that change",
         _CSV,
-        _table(lambda n: "time,power_w", lambda n, i: f"{_stamp(i)},100\ntime,power{i}_w", lambda n: n),
+        _table(
+            lambda n: "time,power_w", lambda n, i: f"{_stamp(i)},100\ntime,power{i}_w", lambda n: n
+        ),
         300_000,
     ),
-    Shape("power: units", _CSV, _table(lambda n: "time,power_w", lambda n, i: f"{_stamp(i)},100 W{i}", lambda n: n), 500_000),
-    Shape("power: notes", _CSV, _table(lambda n: "# note", lambda n, i: f"# note {i}: {i}", lambda n: n), 1_000_000),
+    Shape(
+        "power: units",
+        _CSV,
+        _table(lambda n: "time,power_w", lambda n, i: f"{_stamp(i)},100 W{i}", lambda n: n),
+        500_000,
+    ),
+    Shape(
+        "power: notes",
+        _CSV,
+        _table(lambda n: "# note", lambda n, i: f"# note {i}: {i}", lambda n: n),
+        1_000_000,
+    ),
     Shape(
         "power: prometheus series",
         "power.prom",
@@ -572,14 +848,20 @@ POWER = (
     Shape(
         "power: influx series",
         "power.lp",
-        _table(lambda n: "", lambda n, i: f"power,host=h{i} watts=100 {1_700_000_000 + i}000000000", lambda n: n),
+        _table(
+            lambda n: "",
+            lambda n, i: f"power,host=h{i} watts=100 {1_700_000_000 + i}000000000",
+            lambda n: n,
+        ),
         300_000,
     ),
     Shape(
         "power: JSON lines of keys",
         "power.jsonl",
         _table(
-            lambda n: '{"time":1700000000,"power_w":100}', lambda n, i: f'{{"time":{_stamp(i)},"gpu{i}_power_w":100}}', lambda n: n
+            lambda n: '{"time":1700000000,"power_w":100}',
+            lambda n, i: f'{{"time":{_stamp(i)},"gpu{i}_power_w":100}}',
+            lambda n: n,
         ),
         100_000,
     ),
@@ -587,7 +869,11 @@ POWER = (
     Shape(
         "power: JSON objects",
         "power.json",
-        _table(lambda n: "[", lambda n, i: f'{{"time":{_stamp(i)},"power_w":100}}' + ("," if i + 1 < n else "]"), lambda n: n),
+        _table(
+            lambda n: "[",
+            lambda n, i: f'{{"time":{_stamp(i)},"power_w":100}}' + ("," if i + 1 < n else "]"),
+            lambda n: n,
+        ),
         500_000,
     ),
 )
@@ -733,4 +1019,14 @@ FOLDERS = (
     FolderShape("folder: links that lead nowhere", "logs", _blanks, 20_000, make=_broken),
 )
 
-ALL: tuple[Shape, ...] = (*JSON, *PERFETTO, *XPLANE, *TFEVENTS, *ROCPROF, *TF_TRACE, *POWER, *PACKED, *FOLDERS)
+ALL: tuple[Shape, ...] = (
+    *JSON,
+    *PERFETTO,
+    *XPLANE,
+    *TFEVENTS,
+    *ROCPROF,
+    *TF_TRACE,
+    *POWER,
+    *PACKED,
+    *FOLDERS,
+)

@@ -19,7 +19,9 @@ def four_threads_in_step() -> Program:
 
 @row
 def threads_that_lag() -> Program:
-    """Each of four threads is a step and a half behind the one before: a lower number on a lagging thread is no epoch."""
+    """Each of four threads is a step and a half behind the one before: a lower number on a lagging
+    thread is no epoch.
+    """
     p = Program()
     for i in range(8):
         for t in range(4):
@@ -40,7 +42,9 @@ def a_pool_that_shares_the_steps() -> Program:
 
 @row
 def a_pool_that_finishes_out_of_order() -> Program:
-    """Two threads take turns and overlap: step 1 begins before step 0 ends, and a thread's next mark is two numbers on."""
+    """Two threads take turns and overlap: step 1 begins before step 0 ends, and a thread's next
+    mark is two numbers on.
+    """
     p = Program()
     for i in range(10):
         p.event(f"pool/{i % 2}", "train", i * 10, 18, step_num=i, _r=1)
@@ -171,7 +175,13 @@ def epoch_numbers_beside_step_numbers() -> Program:
     """The marks say their epoch; the step number goes on."""
     p = Program()
     for i in range(12):
-        p.step(40 + i, i * 10, 9, epoch=7 + i // 4, shows={"step_num": 40 + i, "epoch_num": 7 + i // 4, "_r": 1})
+        p.step(
+            40 + i,
+            i * 10,
+            9,
+            epoch=7 + i // 4,
+            shows={"step_num": 40 + i, "epoch_num": 7 + i // 4, "_r": 1},
+        )
     return p
 
 
@@ -181,14 +191,18 @@ def epoch_numbers_on_lagging_threads() -> Program:
     p = Program()
     for i in range(12):
         for t in range(2):
-            p.event(f"replica/{t}", "train", i * 10 + t * 15, 8, step_num=i % 4, epoch_num=i // 4, _r=1)
+            p.event(
+                f"replica/{t}", "train", i * 10 + t * 15, 8, step_num=i % 4, epoch_num=i // 4, _r=1
+            )
         p.truth.append(Step(i % 4, i // 4, i * 10, ANY, None, ANY))
     return p
 
 
 @row
 def numbers_that_start_again_on_lagging_threads() -> Program:
-    """Two replicas of three epochs of four steps, the second a step and a half behind: three epochs, not six."""
+    """Two replicas of three epochs of four steps, the second a step and a half behind: three
+    epochs, not six.
+    """
     p = Program()
     for i in range(12):
         for t in range(2):
@@ -278,7 +292,10 @@ def one_batch_an_epoch_that_says_its_epoch() -> Program:
     return p
 
 
-@cannot_tell("every mark carries the number 0: one step of five micro-batches and five epochs of one batch look the same")
+@cannot_tell(
+    "every mark carries the number 0: one step of five micro-batches and five epochs of one "
+    "batch look the same"
+)
 def one_number_over_and_over() -> Program:
     """Five marks, all of step 0."""
     p = Program()

@@ -1,4 +1,6 @@
-"""What the test BMC answers inside a session: DCMI power, the sensor repository, sensor readings."""
+"""What the test BMC answers inside a session: DCMI power, the sensor repository, sensor
+readings.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ OK = b"\x00"
 UNKNOWN_COMMAND, NO_SUCH_RECORD, PRIVILEGE_TOO_LOW = b"\xc1", b"\xcb", b"\xd4"
 
 
-def sensor_record(record_id: int, number: int, name: str, factor: int, unit: int = _WATTS_UNIT) -> bytes:
+def sensor_record(
+    record_id: int, number: int, name: str, factor: int, unit: int = _WATTS_UNIT
+) -> bytes:
     """A full sensor record (type 1): an unsigned byte, value = factor × raw."""
     body = bytearray(48)
     struct.pack_into("<HBB", body, 0, record_id, 0x51, 1)
@@ -52,14 +56,21 @@ class Machine:
     """The server behind the BMC: what its sensors show and how they misbehave."""
 
     watts: int | Callable[[], int] = 245
-    sensors: tuple[tuple[str, int], ...] = (("Total Power", 7), ("p0_power", 2))  # name, step in watts
+    sensors: tuple[tuple[str, int], ...] = (
+        ("Total Power", 7),
+        ("p0_power", 2),
+    )  # name, step in watts
     dcmi_active: bool = True
-    dcmi_window: tuple[int, int, int] | None = None  # minimum, maximum, average; None: all as the current value
+    dcmi_window: tuple[int, int, int] | None = (
+        None  # minimum, maximum, average; None: all as the current value
+    )
     dcmi_level: int = USER  # who may read it
     period_ms: int = 1000
     clock_offset: float = 0.0  # the BMC's clock minus the true one, s
     scanning: bool = True  # False: sensors exist and have no value (host off)
-    refuse: dict[tuple[int, int], int] = field(default_factory=dict)  # (netfn, command) → completion code
+    refuse: dict[tuple[int, int], int] = field(
+        default_factory=dict
+    )  # (netfn, command) → completion code
     requests: int = 0
 
     def power(self) -> int:
@@ -95,7 +106,20 @@ class Machine:
         now = self.power()
         low, high, mean = self.dcmi_window or (now, now, now)
         stamp = int(time.time() + self.clock_offset) & 0xFFFFFFFF
-        return OK + b"\xdc" + struct.pack("<HHHHIIB", now, low, high, mean, stamp, self.period_ms, 0x40 if self.dcmi_active else 0)
+        return (
+            OK
+            + b"\xdc"
+            + struct.pack(
+                "<HHHHIIB",
+                now,
+                low,
+                high,
+                mean,
+                stamp,
+                self.period_ms,
+                0x40 if self.dcmi_active else 0,
+            )
+        )
 
     def _record(self, data: bytes) -> bytes:
         wanted, offset, count = struct.unpack_from("<HBB", data, 2)

@@ -54,12 +54,22 @@ def ipmi() -> Iterator[Callable[..., Source]]:
     opened: list[Source] = []
 
     def make(
-        port: int, user: str = "viewer", *, password: str | None = None, query: str = "", host: str = "127.0.0.1", **options: object
+        port: int,
+        user: str = "viewer",
+        *,
+        password: str | None = None,
+        query: str = "",
+        host: str = "127.0.0.1",
+        **options: object,
     ) -> Source:
-        options.setdefault("timeout", 20.0)  # a busy machine takes its time, and what is asked twice opens two sessions
+        options.setdefault(
+            "timeout", 20.0
+        )  # a busy machine takes its time, and what is asked twice opens two sessions
         secret = Secret(PASSWORDS.get(user, "") if password is None else password)
         name = f"[{host}]" if ":" in host else host
-        source = open_source(f"ipmi://{user}@{name}:{port}{query}", Options(password=secret, **options))  # type: ignore[arg-type]
+        source = open_source(
+            f"ipmi://{user}@{name}:{port}{query}", Options(password=secret, **options)
+        )  # type: ignore[arg-type]
         opened.append(source)
         return source
 
@@ -69,6 +79,9 @@ def ipmi() -> Iterator[Callable[..., Source]]:
 
 
 def impatient(source: Source, seconds: float) -> None:
-    """From now on it waits no longer than this for an answer. It was opened with all the time that a busy machine needs."""
+    """From now on it waits no longer than this for an answer.
+
+    It was opened with all the time that a busy machine needs.
+    """
     source._options = replace(source._options, timeout=seconds)  # type: ignore[attr-defined]
     source._link.timeout = seconds  # type: ignore[attr-defined]

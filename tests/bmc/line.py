@@ -3,8 +3,8 @@
     bmc.line = Line(seed=1, flip=0.2)            # one bit of every fifth packet, both ways
     bmc.line = Line(seed=1, stray=1.0)           # a packet of somebody else before each answer
 
-What is sent by somebody else knows the protocol and nothing of the password: noise, pieces, old answers, damaged and
-relabelled copies of the answer that is to come, refusals.
+What is sent by somebody else knows the protocol and nothing of the password: noise, pieces, old
+answers, damaged and relabelled copies of the answer that is to come, refusals.
 """
 
 from __future__ import annotations
@@ -16,9 +16,23 @@ from collections.abc import Sequence
 
 
 class Line:
-    KINDS = ("noise", "short", "ping", "truncated", "damaged", "old", "session", "sequence", "unsealed", "refusal", "empty")
+    KINDS = (
+        "noise",
+        "short",
+        "ping",
+        "truncated",
+        "damaged",
+        "old",
+        "session",
+        "sequence",
+        "unsealed",
+        "refusal",
+        "empty",
+    )
 
-    def __init__(self, *, seed: int, flip: float = 0.0, stray: float = 0.0, kinds: Sequence[str] = KINDS) -> None:
+    def __init__(
+        self, *, seed: int, flip: float = 0.0, stray: float = 0.0, kinds: Sequence[str] = KINDS
+    ) -> None:
         self._random = random.Random(seed)
         self.flip, self.stray, self._kinds = flip, stray, kinds
         self._old: list[bytes] = []
@@ -66,7 +80,9 @@ class Line:
             struct.pack_into("<I", made, 6, self._random.randrange(1 << 32))
         elif kind == "sequence" and len(answer) > 16:
             struct.pack_into("<I", made, 10, self._random.randrange(1 << 32))
-        elif kind == "unsealed" and len(answer) > 16:  # its content in the clear, with another reading in it
+        elif (
+            kind == "unsealed" and len(answer) > 16
+        ):  # its content in the clear, with another reading in it
             made = bytearray(b"\x06\x00\xff\x07\x06\x00" + answer[6:14] + b"\x08\x00" + bytes(8))
         elif kind == "refusal" and len(answer) > 18 and answer[5] in (0x11, 0x13, 0x15):
             made[17] = self._random.choice((0x01, 0x02, 0x09, 0x0D, 0x0F, 0x11))

@@ -52,7 +52,10 @@ class Prometheus:
     def fill(self, metric: str, samples: list[tuple[str, float, float]]) -> None:
         """(labels like 'instance="a"', Unix s, watts), in order of series and time."""
         lines = [
-            f"# TYPE {metric.removesuffix('_total')} {'counter' if metric.endswith('_total') else 'gauge'}",
+            (
+                f"# TYPE {metric.removesuffix('_total')} "
+                f"{'counter' if metric.endswith('_total') else 'gauge'}"
+            ),
             *(f"{metric}{{{labels}}} {watts} {moment:.3f}" for labels, moment, watts in samples),
             "# EOF",
             "",
@@ -61,12 +64,15 @@ class Prometheus:
         command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "samples.txt", "data"]
         subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
 
-    def scrape(self, targets: list[str], *, exporter_port: int, module: str, interval: float = 1.0) -> None:
+    def scrape(
+        self, targets: list[str], *, exporter_port: int, module: str, interval: float = 1.0
+    ) -> None:
         """Scrape BMCs through the ipmi-exporter."""
         (self.folder / "prometheus.yml").write_text(
             f"global: {{scrape_interval: {interval:g}s, scrape_timeout: {interval:g}s}}\n"
             "scrape_configs:\n- job_name: ipmi\n  metrics_path: /ipmi\n"
-            f"  params: {{module: [{module}]}}\n  static_configs: [{{targets: {targets}}}]\n  relabel_configs:\n"
+            f"  params: {{module: [{module}]}}\n  static_configs: [{{targets: {targets}}}]\n  "
+            "relabel_configs:\n"
             "  - {source_labels: [__address__], target_label: __param_target}\n"
             "  - {source_labels: [__param_target], target_label: instance}\n"
             f"  - {{target_label: __address__, replacement: '127.0.0.1:{exporter_port}'}}\n"
@@ -105,7 +111,8 @@ class IpmiExporter:
         self._process: subprocess.Popen[bytes] | None = None
         config = folder / "exporter.yml"
         config.write_text(
-            f"modules: {{power: {{user: {user}, pass: {password}, driver: LAN_2_0, privilege: admin, timeout: 3000, "
+            f"modules: {{power: {{user: {user}, pass: {password}, driver: LAN_2_0, privilege: "
+            "admin, timeout: 3000, "
             "collectors: [dcmi], workaround_flags: [opensesspriv]}}\n"
         )
         config.chmod(0o600)
@@ -115,7 +122,11 @@ class IpmiExporter:
     def why_not() -> str:
         if not shutil.which("prometheus-ipmi-exporter"):
             return "prometheus-ipmi-exporter is not installed"
-        return "" if shutil.which("ipmi-dcmi", path="/usr/sbin:/usr/bin") else "ipmi-dcmi is not installed (Debian: freeipmi-tools)"
+        return (
+            ""
+            if shutil.which("ipmi-dcmi", path="/usr/sbin:/usr/bin")
+            else "ipmi-dcmi is not installed (Debian: freeipmi-tools)"
+        )
 
     def start(self) -> IpmiExporter:
         self._process = subprocess.Popen(

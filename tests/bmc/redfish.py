@@ -1,7 +1,8 @@
-"""A Redfish service over TLS, in the shape of OpenBMC on POWER: sessions, chassis, EnvironmentMetrics, Power, Sensors.
+"""A Redfish service over TLS, in the shape of OpenBMC on POWER: sessions, chassis,
+EnvironmentMetrics, Power, Sensors.
 
-Faults: `metrics=False` (older firmware), `power=False`, watts None (host off: null), `gone` (404), sessions used up, sessions
-that end, and a port that closes.
+Faults: `metrics=False` (older firmware), `power=False`, watts None (host off: null), `gone` (404),
+sessions used up, sessions that end, and a port that closes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(
-            x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            x509.SubjectAlternativeName(
+                [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            ),
             critical=False,
         )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
@@ -49,7 +52,11 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
     certificate_path, key_path = folder / "cert.pem", folder / "key.pem"
     certificate_path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     key_path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
     )
     return certificate_path, key_path
 
@@ -64,18 +71,24 @@ class RedfishServer:
         self.tokens: set[str] = set()
         self.requests: list[str] = []
         self.attempts: list[tuple[str, str]] = []  # user and password of each login, as they came
-        self.raw: dict[str, Callable[[Writer], object]] = {}  # path → writes the whole answer, status line and all
+        self.raw: dict[
+            str, Callable[[Writer], object]
+        ] = {}  # path → writes the whole answer, status line and all
         self.sent = 0  # bytes of such answers
         self.certificate, self._key = make_certificate(folder)
         self.port = 0
         self._server: ThreadingHTTPServer | None = None
 
     def start(self) -> RedfishServer:
-        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), type("Handler", (_Handler,), {"bmc": self}))
+        self._server = ThreadingHTTPServer(
+            ("127.0.0.1", self.port), type("Handler", (_Handler,), {"bmc": self})
+        )
         self._server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, self._key)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self._server.socket = context.wrap_socket(
+            self._server.socket, server_side=True, do_handshake_on_connect=False
+        )
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
@@ -100,17 +113,24 @@ class RedfishServer:
             "/redfish/v1/Chassis": {"Members": [{"@odata.id": CHASSIS}]},
             CHASSIS: chassis,
             CHASSIS + "/Sensors": {
-                "Members": [{"@odata.id": CHASSIS + "/Sensors/" + s} for s in ("fan0", "power_total_power", "power_p0")]
+                "Members": [
+                    {"@odata.id": CHASSIS + "/Sensors/" + s}
+                    for s in ("fan0", "power_total_power", "power_p0")
+                ]
             },
             CHASSIS + "/Sensors/power_total_power": _sensor("total power", watts),
-            CHASSIS + "/Sensors/power_p0": _sensor("p0 power", None if watts is None else watts / 2),
+            CHASSIS + "/Sensors/power_p0": _sensor(
+                "p0 power", None if watts is None else watts / 2
+            ),
         }
         if self.metrics:
             chassis["EnvironmentMetrics"] = {"@odata.id": CHASSIS + "/EnvironmentMetrics"}
             found[CHASSIS + "/EnvironmentMetrics"] = {"PowerWatts": {"Reading": watts}}
         if self.power:
             chassis["Power"] = {"@odata.id": CHASSIS + "/Power"}
-            found[CHASSIS + "/Power"] = {"PowerControl": [{"Name": "Chassis Power Control", "PowerConsumedWatts": watts}]}
+            found[CHASSIS + "/Power"] = {
+                "PowerControl": [{"Name": "Chassis Power Control", "PowerConsumedWatts": watts}]
+            }
         return found
 
 
@@ -164,7 +184,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.bmc.raw[self.path.rstrip("/")](Writer(self))
             return None
         if self.path.startswith(SESSIONS + "/"):
-            return self._send(200 if self._known() and self.path.rpartition("/")[2] in self.bmc.tokens else 401, {})
+            return self._send(
+                200 if self._known() and self.path.rpartition("/")[2] in self.bmc.tokens else 401,
+                {},
+            )
         if self.path.rstrip("/") == "/redfish/v1":
             body = {
                 "RedfishVersion": "1.9.0",
@@ -189,7 +212,12 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(503, {"error": {"code": "Base.1.0.SessionLimitExceeded"}})
         token = secrets.token_hex(10)
         self.bmc.tokens.add(token)
-        return self._send(201, {"@odata.id": f"{SESSIONS}/{token}"}, X_Auth_Token=token, Location=f"{SESSIONS}/{token}")
+        return self._send(
+            201,
+            {"@odata.id": f"{SESSIONS}/{token}"},
+            X_Auth_Token=token,
+            Location=f"{SESSIONS}/{token}",
+        )
 
     def do_DELETE(self) -> None:
         self.bmc.requests.append("DELETE " + self.path)

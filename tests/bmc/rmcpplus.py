@@ -1,4 +1,5 @@
-"""A BMC in pure Python: IPMI 2.0 over LAN (RMCP+) on a loopback port, with every fault that a sampler must survive.
+"""A BMC in pure Python: IPMI 2.0 over LAN (RMCP+) on a loopback port, with every fault that a
+sampler must survive.
 
     with Bmc() as bmc:
         bmc.machine.watts = 700
@@ -8,9 +9,10 @@
         bmc.restart(down=2.0)        # the port is closed meanwhile, all sessions are forgotten
         bmc.machine.refuse[DCMI_POWER] = 0xC1
 
-It follows the IPMI 2.0 specification, sections 13.17 to 13.32: Open Session, RAKP 1–4, then sealed messages. Cipher
-suites 1, 2, 3, 15, 16 and 17; suites with AES need the package `cryptography`. Clients that were written by others
-(ipmitool, FreeIPMI) are held against it in the tests, so that it cannot share a mistake with our own client unseen.
+It follows the IPMI 2.0 specification, sections 13.17 to 13.32: Open Session, RAKP 1–4, then sealed
+messages. Cipher suites 1, 2, 3, 15, 16 and 17; suites with AES need the package `cryptography`.
+Clients that were written by others (ipmitool, FreeIPMI) are held against it in the tests, so that
+it cannot share a mistake with our own client unseen.
 """
 
 from __future__ import annotations
@@ -25,17 +27,41 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from .commands import ADMINISTRATOR, CLOSE_SESSION, GET_AUTH_CAPABILITIES, GET_CIPHER_SUITES, OK, SET_PRIVILEGE, USER, Machine
+from .commands import (
+    ADMINISTRATOR,
+    CLOSE_SESSION,
+    GET_AUTH_CAPABILITIES,
+    GET_CIPHER_SUITES,
+    OK,
+    SET_PRIVILEGE,
+    USER,
+    Machine,
+)
 from .line import Line
 
 # suite → algorithms of authentication, integrity, confidentiality
 SUITES = {1: (1, 0, 0), 2: (1, 1, 0), 3: (1, 1, 1), 15: (3, 0, 0), 16: (3, 4, 0), 17: (3, 4, 1)}
-AUTHENTICATION = {1: (hashlib.sha1, 12), 3: (hashlib.sha256, 16)}  # hash, length of RAKP 4's check value
-INTEGRITY = {0: None, 1: (hashlib.sha1, 12), 4: (hashlib.sha256, 16)}  # hash, length of a message's code
+AUTHENTICATION = {
+    1: (hashlib.sha1, 12),
+    3: (hashlib.sha256, 16),
+}  # hash, length of RAKP 4's check value
+INTEGRITY = {
+    0: None,
+    1: (hashlib.sha1, 12),
+    4: (hashlib.sha256, 16),
+}  # hash, length of a message's code
 
 OPEN_SESSION, RAKP_1, RAKP_3 = 0x10, 0x12, 0x14
 ENCRYPTED, AUTHENTICATED = 0x80, 0x40
-NO_RESOURCES, NO_SESSION, BAD_AUTHENTICATION, BAD_ROLE, BAD_NAME, BAD_CHECK, NO_SUITE = 0x01, 0x02, 0x04, 0x09, 0x0D, 0x0F, 0x11
+NO_RESOURCES, NO_SESSION, BAD_AUTHENTICATION, BAD_ROLE, BAD_NAME, BAD_CHECK, NO_SUITE = (
+    0x01,
+    0x02,
+    0x04,
+    0x09,
+    0x0D,
+    0x0F,
+    0x11,
+)
 RMCP_IPMI = b"\x06\x00\xff\x07"
 GUID = bytes(range(16))
 
@@ -72,7 +98,10 @@ class Session:
 @dataclass
 class Bmc:
     users: dict[str, tuple[str, int]] = field(
-        default_factory=lambda: {"admin": ("pw-admin", ADMINISTRATOR), "viewer": ("pw-viewer", USER)}
+        default_factory=lambda: {
+            "admin": ("pw-admin", ADMINISTRATOR),
+            "viewer": ("pw-viewer", USER),
+        }
     )
     suites: tuple[int, ...] = (3, 17)
     host: str = "127.0.0.1"
@@ -92,7 +121,9 @@ class Bmc:
     # what a test may look at
     packets: int = 0
     logins: int = 0
-    attempts: list[tuple[str, bool]] = field(default_factory=list)  # user of each login, and whether it knew the password
+    attempts: list[tuple[str, bool]] = field(
+        default_factory=list
+    )  # user of each login, and whether it knew the password
     sessions: dict[int, Session] = field(default_factory=dict)
     refused_packets: list[str] = field(default_factory=list)
 
@@ -144,7 +175,9 @@ class Bmc:
             except (IndexError, struct.error, KeyError, ValueError) as error:
                 self.refused_packets.append(repr(error))
                 continue
-            for each in self.line.outgoing(answer) if self.line and answer else [answer] if answer else []:
+            for each in (
+                self.line.outgoing(answer) if self.line and answer else [answer] if answer else []
+            ):
                 self._socket.sendto(each, peer)
 
     # packets
@@ -152,7 +185,12 @@ class Bmc:
     def _packet(self, packet: bytes) -> bytes | None:
         if packet[3] == 6:  # ASF: presence ping
             pong = (
-                b"\x06\x00\xff\x06\x00\x00\x11\xbe\x40" + packet[9:10] + b"\x00\x10\x00\x00\x11\xbe" + bytes(4) + b"\x81" + bytes(7)
+                b"\x06\x00\xff\x06\x00\x00\x11\xbe\x40"
+                + packet[9:10]
+                + b"\x00\x10\x00\x00\x11\xbe"
+                + bytes(4)
+                + b"\x81"
+                + bytes(7)
             )
             return pong if self.answers_ping and packet[8] == 0x80 else None
         if packet[3] != 7:
@@ -176,7 +214,9 @@ class Bmc:
             return _unsealed(0, reply) if reply else None
         session = self._live_session(session_id)
         if session is None or kind:
-            return None  # a forgotten session is not answered: that is what a client sees of a restart
+            return (
+                None  # a forgotten session is not answered: that is what a client sees of a restart
+            )
         opened = self._open_seal(session, packet, body)
         reply = self._message(opened, session) if opened is not None else None
         return self._seal(session, reply) if reply else None
@@ -210,13 +250,20 @@ class Bmc:
         if session.algorithms[2]:
             vector = os.urandom(16)
             pad = -(len(reply) + 1) % 16
-            reply = vector + _aes(session, vector).encryptor().update(reply + bytes(range(1, pad + 1)) + bytes([pad]))
+            reply = vector + _aes(session, vector).encryptor().update(
+                reply + bytes(range(1, pad + 1)) + bytes([pad])
+            )
             kind |= ENCRYPTED
         integrity = INTEGRITY[session.algorithms[1]]
         if integrity:
             kind |= AUTHENTICATED
         session.sequence += 1
-        sealed = bytes([6, kind]) + session.console_id + struct.pack("<IH", session.sequence, len(reply)) + reply
+        sealed = (
+            bytes([6, kind])
+            + session.console_id
+            + struct.pack("<IH", session.sequence, len(reply))
+            + reply
+        )
         if integrity:
             digest, length = integrity
             pad = -(len(sealed) + 2) % 4
@@ -236,7 +283,9 @@ class Bmc:
             return bytes([tag, status, 0, 0]) + console_id
         now = time.monotonic()
         self.sessions = {
-            k: s for k, s in self.sessions.items() if now - s.used < (self.idle_timeout if s.established else 3.0)
+            k: s
+            for k, s in self.sessions.items()
+            if now - s.used < (self.idle_timeout if s.established else 3.0)
         }  # a login that was begun and not ended holds its slot for 3 s
         if len(self.sessions) >= self.max_sessions:
             return bytes([tag, NO_RESOURCES, 0, 0]) + console_id
@@ -262,7 +311,14 @@ class Bmc:
         session.password, session.limit = user[0].encode().ljust(20, b"\0"), user[1]
         session.own_random = os.urandom(16)
         session.identity = bytes([session.role, len(name)]) + name
-        signed = session.console_id + session.own_id + session.console_random + session.own_random + GUID + session.identity
+        signed = (
+            session.console_id
+            + session.own_id
+            + session.console_random
+            + session.own_random
+            + GUID
+            + session.identity
+        )
         code = hmac.new(session.password, signed, session.hash).digest()
         return bytes([tag, 0, 0, 0]) + session.console_id + session.own_random + GUID + code
 
@@ -275,25 +331,39 @@ class Bmc:
             self.sessions.pop(struct.unpack_from("<I", body, 4)[0])
             self.attempts.append((session.identity[2:].decode(), False))
             return None
-        expected = hmac.new(session.password, session.own_random + session.console_id + session.identity, session.hash).digest()
-        self.attempts.append((session.identity[2:].decode(), hmac.compare_digest(expected, body[8:])))
+        expected = hmac.new(
+            session.password,
+            session.own_random + session.console_id + session.identity,
+            session.hash,
+        ).digest()
+        self.attempts.append(
+            (session.identity[2:].decode(), hmac.compare_digest(expected, body[8:]))
+        )
         if not self.attempts[-1][1]:
             return bytes([tag, BAD_CHECK, 0, 0]) + session.console_id
         key = (self.kg or session.password).ljust(20, b"\0")
-        master = hmac.new(key, session.console_random + session.own_random + session.identity, session.hash).digest()
+        master = hmac.new(
+            key, session.console_random + session.own_random + session.identity, session.hash
+        ).digest()
         session.k1 = hmac.new(master, b"\x01" * 20, session.hash).digest()
         session.k2 = hmac.new(master, b"\x02" * 20, session.hash).digest()
         session.established = True
         self.logins += 1
         length = AUTHENTICATION[session.algorithms[0]][1]
-        code = hmac.new(master, session.console_random + session.own_id + GUID, session.hash).digest()[:length]
+        code = hmac.new(
+            master, session.console_random + session.own_id + GUID, session.hash
+        ).digest()[:length]
         return bytes([tag, 0, 0, 0]) + session.console_id + code
 
     # messages
 
     def _message(self, message: bytes, session: Session | None) -> bytes | None:
         """Check an IPMI message and frame the answer to it."""
-        if len(message) < 7 or checksum(message[:2]) != message[2] or checksum(message[3:-1]) != message[-1]:
+        if (
+            len(message) < 7
+            or checksum(message[:2]) != message[2]
+            or checksum(message[3:-1]) != message[-1]
+        ):
             return None
         netfn, command, data = message[1] >> 2, message[5], bytes(message[6:-1])
         body = self._command(netfn, command, data, session)
@@ -303,14 +373,19 @@ class Bmc:
         rest = bytes([message[0], message[4] & 0xFC | message[1] & 3, command]) + body
         return head + bytes([checksum(head)]) + rest + bytes([checksum(rest)])
 
-    def _command(self, netfn: int, command: int, data: bytes, session: Session | None) -> bytes | None:
+    def _command(
+        self, netfn: int, command: int, data: bytes, session: Session | None
+    ) -> bytes | None:
         key = (netfn, command)
         if key == GET_AUTH_CAPABILITIES:
             return OK + bytes([1, 0x80, 0x04 | (0x20 if self.kg else 0), 2, 0, 0, 0, 0])
         if key == GET_CIPHER_SUITES:
             if not self.lists_suites:
                 return None
-            records = b"".join(bytes([0xC0, s, SUITES[s][0], 0x40 | SUITES[s][1], 0x80 | SUITES[s][2]]) for s in self.suites)
+            records = b"".join(
+                bytes([0xC0, s, SUITES[s][0], 0x40 | SUITES[s][1], 0x80 | SUITES[s][2]])
+                for s in self.suites
+            )
             start = (data[2] & 0x3F) * 16
             return OK + b"\x01" + records[start : start + 16]
         if session is None:
@@ -327,7 +402,9 @@ class Bmc:
 
 
 def _unsealed(kind: int, body: bytes | None) -> bytes | None:
-    return RMCP_IPMI + bytes([6, kind]) + struct.pack("<IIH", 0, 0, len(body)) + body if body else None
+    return (
+        RMCP_IPMI + bytes([6, kind]) + struct.pack("<IIH", 0, 0, len(body)) + body if body else None
+    )
 
 
 def _aes(session: Session, vector: bytes) -> Any:

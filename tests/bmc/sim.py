@@ -1,11 +1,13 @@
-"""OpenIPMI's ipmi_sim as a second BMC, by other authors than ours (Debian: openipmi). SHA-1 cipher suites only.
+"""OpenIPMI's ipmi_sim as a second BMC, by other authors than ours (Debian: openipmi). SHA-1 cipher
+suites only.
 
     with SimulatedBmc(tmp_path) as bmc:
         bmc.set_dcmi(300)
         bmc.freeze(); bmc.thaw()
 
-Three sensors in watts: "Total Power" (steps of 7 W, follows `set_watts`), "p0_power" and "gpu0_power". Users: admin, viewer (level
-user) with the passwords pw-admin and pw-viewer. DCMI comes from the plugin beside this file and wants level administrator.
+Three sensors in watts: "Total Power" (steps of 7 W, follows `set_watts`), "p0_power" and
+"gpu0_power". Users: admin, viewer (level user) with the passwords pw-admin and pw-viewer. DCMI
+comes from the plugin beside this file and wants level administrator.
 """
 
 from __future__ import annotations
@@ -64,10 +66,16 @@ class SimulatedBmc:
 
     def _build_plugin(self) -> None:
         compiler = shutil.which("cc") or shutil.which("gcc") or "cc"
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", str(self.folder / "dcmi.so"), str(_PLUGIN_SOURCE)], check=True)
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-o", str(self.folder / "dcmi.so"), str(_PLUGIN_SOURCE)],
+            check=True,
+        )
 
     def _configure(self) -> None:
-        levels = "".join(f"  allowed_auths_{level} none md2 md5 straight\n" for level in ("callback", "user", "operator", "admin"))
+        levels = "".join(
+            f"  allowed_auths_{level} none md2 md5 straight\n"
+            for level in ("callback", "user", "operator", "admin")
+        )
         (self.folder / "lan.conf").write_text(
             'name "powersim"\nset_working_mc 0x20\nstartlan 1\n'
             f"  addr 127.0.0.1 {self.port}\n  priv_limit admin\n{levels}"
@@ -75,18 +83,28 @@ class SimulatedBmc:
             'user 1 true "" "" user 10 none md2 md5 straight\n'
             'user 2 true "admin" "pw-admin" admin 10 none md2 md5 straight\n'
             'user 3 true "viewer" "pw-viewer" user 10 none md2 md5 straight\n'
-            f'console 127.0.0.1 {self._console}\nloadlib "{self.folder / "dcmi.so"}" "{self.folder / "dcmi.value"}"\n'
+            f'console 127.0.0.1 {self._console}\nloadlib "{self.folder / "dcmi.so"}" '
+            f'"{self.folder / "dcmi.value"}"\n'
         )
-        lines = ["mc_setbmc 0x20", "mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02", "sel_enable 0x20 1000 0x0a"]
+        lines = [
+            "mc_setbmc 0x20",
+            "mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02",
+            "sel_enable 0x20 1000 0x0a",
+        ]
         off = " ".join(["000000000000000"] * 4)
-        for number, (name, step) in enumerate((("Total Power", 7), ("p0_power", 2), ("gpu0_power", 2)), 1):
-            poll = f' poll 50 file "{self.folder / "watts.value"}" div={step}' if number == 1 else ""
+        for number, (name, step) in enumerate(
+            (("Total Power", 7), ("p0_power", 2), ("gpu0_power", 2)), 1
+        ):
+            poll = (
+                f' poll 50 file "{self.folder / "watts.value"}" div={step}' if number == 1 else ""
+            )
             lines += [
                 f"sensor_add 0x20 0 {number} 0x0b 0x01{poll}",
                 f"sensor_set_value 0x20 0 {number} 35 0",
                 f"sensor_set_threshold 0x20 0 {number} settable 111111 255 255 255 0 0 0",
                 f"sensor_set_event_support 0x20 0 {number} enable scanning per-state {off}",
-                "main_sdr_add 0x20 " + " ".join(f"0x{byte:02x}" for byte in sensor_record(number, number, name, step)),
+                "main_sdr_add 0x20 "
+                + " ".join(f"0x{byte:02x}" for byte in sensor_record(number, number, name, step)),
             ]
         (self.folder / "sim.emu").write_text("\n".join([*lines, "mc_enable 0x20", ""]))
 
@@ -99,7 +117,15 @@ class SimulatedBmc:
         self._put("watts.value", f"{watts}\n")
 
     def set_dcmi(
-        self, now: int, low: int = 0, high: int = 0, mean: int = 0, *, period_ms: int = 1000, active: int = 1, code: int = 0
+        self,
+        now: int,
+        low: int = 0,
+        high: int = 0,
+        mean: int = 0,
+        *,
+        period_ms: int = 1000,
+        active: int = 1,
+        code: int = 0,
     ) -> None:
         self._put("dcmi.value", f"{now} {low} {high} {mean} {period_ms} {active} {code}\n")
 

@@ -18,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 Opener = Callable[..., Terminal]
 
 
-def python_env(extra: Mapping[str, str] | None = None, *, term: str = "xterm-256color") -> dict[str, str]:
+def python_env(
+    extra: Mapping[str, str] | None = None, *, term: str = "xterm-256color"
+) -> dict[str, str]:
     """An environment in which `python -m powertui` finds this checkout."""
     env = environment(term, extra)
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))
@@ -39,7 +41,10 @@ def logdir(data: Path) -> Path:
 
 @pytest.fixture
 def start() -> Iterator[Opener]:
-    """Start powertui in a terminal: `start(path, size=(80, 24), term=…, env=…)`. All are closed at the end."""
+    """Start powertui in a terminal: `start(path, size=(80, 24), term=…, env=…)`.
+
+    All are closed at the end.
+    """
     opened: list[Terminal] = []
 
     def opener(

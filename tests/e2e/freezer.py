@@ -1,4 +1,6 @@
-"""Freezing processes as `docker pause` does: by the freezer of control groups, version 1 or 2, where root may make a group."""
+"""Freezing processes as `docker pause` does: by the freezer of control groups, version 1 or 2,
+where root may make a group.
+"""
 
 from __future__ import annotations
 

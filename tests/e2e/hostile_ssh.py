@@ -1,10 +1,12 @@
-"""A stand-in for `ssh`: a program of its own, found first on PATH, that answers powertui's questions in as many wrong ways.
+"""A stand-in for `ssh`: a program of its own, found first on PATH, that answers powertui's
+questions in as many wrong ways.
 
     HOSTILE_SSH=silence HOSTILE_PROFILE=vm.xplane.pb PATH=folder-with-ssh:$PATH powertui report ssh://box/logs
 
-`HOSTILE_SSH` names the behavior, `HOSTILE_PROFILE` a file whose bytes an honest answer holds, and `HOSTILE_NOTES` a folder where
-each process leaves a file named after its process id, with the question that it was asked in it.
-It uses the standard library alone and no package of powertui: a stranger's machine shares no code with us.
+`HOSTILE_SSH` names the behavior, `HOSTILE_PROFILE` a file whose bytes an honest answer holds, and
+`HOSTILE_NOTES` a folder where each process leaves a file named after its process id, with the
+question that it was asked in it. It uses the standard library alone and no package of powertui: a
+stranger's machine shares no code with us.
 """
 
 from __future__ import annotations
@@ -102,7 +104,9 @@ def profile() -> bytes:
         return file.read()
 
 
-def record(path: bytes, size: bytes | int, kind: bytes = b"f", when: bytes = b"1700000000.5") -> bytes:
+def record(
+    path: bytes, size: bytes | int, kind: bytes = b"f", when: bytes = b"1700000000.5"
+) -> bytes:
     """One name of a listing."""
     written = size if isinstance(size, bytes) else b"%d" % size
     return b" ".join((kind, written, when, path)) + b"\0"
@@ -140,12 +144,16 @@ def honest(question: Question) -> None:
 
 def when_listed(answer: Callable[[Question], None]) -> Behavior:
     """A behavior that begins with the listing; all else is honest."""
-    return behavior(_named(answer, lambda question: (answer if question.kind == "list" else honest)(question)))
+    return behavior(
+        _named(answer, lambda question: (answer if question.kind == "list" else honest)(question))
+    )
 
 
 def when_read(answer: Callable[[Question], None]) -> Behavior:
     """A behavior that begins when a file is read; the listing is honest."""
-    return behavior(_named(answer, lambda question: (answer if question.kind == "read" else honest)(question)))
+    return behavior(
+        _named(answer, lambda question: (answer if question.kind == "read" else honest)(question))
+    )
 
 
 def _named(answer: Callable[[Question], None], chosen: Behavior) -> Behavior:
@@ -173,18 +181,32 @@ def negative_size(question: Question) -> None:
 
 @when_listed
 def size_is_no_number(question: Question) -> None:
-    question.listing([record(FILE, b"many"), record(HOME + b"/b.xplane.pb", "٣".encode()), record(HOME + b"/c.xplane.pb", b"")])
+    question.listing(
+        [
+            record(FILE, b"many"),
+            record(HOME + b"/b.xplane.pb", "٣".encode()),
+            record(HOME + b"/c.xplane.pb", b""),
+        ]
+    )
 
 
 @when_listed
 def size_is_nan(question: Question) -> None:
-    question.listing([record(FILE, b"nan"), record(HOME + b"/b.xplane.pb", b"inf"), record(HOME + b"/c.xplane.pb", 9, when=b"nan")])
+    question.listing(
+        [
+            record(FILE, b"nan"),
+            record(HOME + b"/b.xplane.pb", b"inf"),
+            record(HOME + b"/c.xplane.pb", 9, when=b"nan"),
+        ]
+    )
 
 
 @when_listed
 def impossible_times(question: Question) -> None:
     times = (b"999999999999.5", b"-999999999999", b"9" * 40, b"--5", b"1.x", b"1e9")
-    question.listing([record(HOME + b"/%d.xplane.pb" % index, 9, when=when) for index, when in enumerate(times)])
+    question.listing(
+        [record(HOME + b"/%d.xplane.pb" % index, 9, when=when) for index, when in enumerate(times)]
+    )
 
 
 @when_read
@@ -213,7 +235,9 @@ def deep_path(question: Question) -> None:
 @when_listed
 def deep_folders(question: Question) -> None:
     """Each of them by itself, as find names them: none is longer than a path may be."""
-    honest_list(question, *(record(ROOT + b"/d" * level, 0, kind=b"d") for level in range(1, LEVELS)))
+    honest_list(
+        question, *(record(ROOT + b"/d" * level, 0, kind=b"d") for level in range(1, LEVELS))
+    )
 
 
 @when_listed
@@ -232,17 +256,29 @@ def deep_root_that_fits(question: Question) -> None:
 
 @when_listed
 def absolute_paths(question: Question) -> None:
-    honest_list(question, record(b"/etc/vm.xplane.pb", 9), record(b"//etc//x.xplane.pb", 9), record(b"/", 0, kind=b"d"))
+    honest_list(
+        question,
+        record(b"/etc/vm.xplane.pb", 9),
+        record(b"//etc//x.xplane.pb", 9),
+        record(b"/", 0, kind=b"d"),
+    )
 
 
 @when_listed
 def parent_paths(question: Question) -> None:
-    honest_list(question, record(ROOT + b"/../../../../out.xplane.pb", 9), record(b"../x.xplane.pb", 9), record(ROOT + b"/..", 9))
+    honest_list(
+        question,
+        record(ROOT + b"/../../../../out.xplane.pb", 9),
+        record(b"../x.xplane.pb", 9),
+        record(ROOT + b"/..", 9),
+    )
 
 
 @when_listed
 def line_breaks(question: Question) -> None:
-    honest_list(question, record(HOME + b"/a\nb\r.xplane.pb", 9), record(ROOT + b"/\n", 0, kind=b"d"))
+    honest_list(
+        question, record(HOME + b"/a\nb\r.xplane.pb", 9), record(ROOT + b"/\n", 0, kind=b"d")
+    )
 
 
 @when_listed
@@ -252,7 +288,11 @@ def nul_bytes(question: Question) -> None:
 
 @when_listed
 def escape_sequences(question: Question) -> None:
-    honest_list(question, record(HOME + b"/\x1b]0;owned\x07\x1b[31m.xplane.pb", 9), record(ROOT + b"/\x1b[2J", 0, kind=b"u"))
+    honest_list(
+        question,
+        record(HOME + b"/\x1b]0;owned\x07\x1b[31m.xplane.pb", 9),
+        record(ROOT + b"/\x1b[2J", 0, kind=b"u"),
+    )
 
 
 @when_listed
@@ -270,12 +310,19 @@ def endless_name(question: Question) -> None:
 
 @when_listed
 def duplicate_names(question: Question) -> None:
-    honest_list(question, *(record(FILE, size) for size in range(1000)), record(FILE, 0, kind=b"d"), record(FILE + b"/x.json", 9))
+    honest_list(
+        question,
+        *(record(FILE, size) for size in range(1000)),
+        record(FILE, 0, kind=b"d"),
+        record(FILE + b"/x.json", 9),
+    )
 
 
 @when_listed
 def link_loops(question: Question) -> None:
-    """What `find -L` says of them: a link to nothing, and each folder again and again behind its own link."""
+    """What `find -L` says of them: a link to nothing, and each folder again and again behind its
+    own link.
+    """
     loops = [record(ROOT + b"/loop" * level, 0, kind=b"d") for level in range(1, 41)]
     honest_list(question, record(HOME + b"/lost.xplane.pb", 0, kind=b"l"), *loops)
 
@@ -283,7 +330,10 @@ def link_loops(question: Question) -> None:
 @when_listed
 def many_names(question: Question) -> None:
     count = int(os.environ.get("HOSTILE_NAMES", NAMES))
-    honest_list(question, *(record(ROOT + b"/logs_%06d/train.json" % number, 100) for number in range(count)))
+    honest_list(
+        question,
+        *(record(ROOT + b"/logs_%06d/train.json" % number, 100) for number in range(count)),
+    )
 
 
 @when_listed
@@ -356,7 +406,9 @@ def damaged_gzip(question: Question) -> None:
 @when_read
 def longer_than_promised(question: Question) -> None:
     data = profile()
-    question.file(len(data), (piece for part in ([data[question.start :]], endless()) for piece in part))
+    question.file(
+        len(data), (piece for part in ([data[question.start :]], endless()) for piece in part)
+    )
 
 
 @when_read
@@ -536,7 +588,15 @@ def endless_errors(_question: Question) -> None:
 
 @behavior
 def refusal_with_secrets(_question: Question) -> None:
-    complain(b"\x1b]0;owned\x07login failed: password=" + SECRET + b" token: " + SECRET + b" https://ann:" + SECRET + b"@box/\n")
+    complain(
+        b"\x1b]0;owned\x07login failed: password="
+        + SECRET
+        + b" token: "
+        + SECRET
+        + b" https://ann:"
+        + SECRET
+        + b"@box/\n"
+    )
     os._exit(255)
 
 

@@ -1,10 +1,12 @@
-"""Recordings that are killed, stopped or frozen at random moments: is the file whole, and does it report what is missing?
+"""Recordings that are killed, stopped or frozen at random moments: is the file whole, and does it
+report what is missing?
 
     python -m tests.e2e.interrupted_recordings --rounds 30 --seed 1
 
-records a BMC and a log that counts, both of which go on whatever happens to the recording. The log's numbers show what was lost: a
-recording that goes on may lose none, and one that is killed only those behind its last row. What a BMC was not asked is lost: each
-such hole must be a gap in the file, and be reported. Every round prints its seed.
+records a BMC and a log that counts, both of which go on whatever happens to the recording. The
+log's numbers show what was lost: a recording that goes on may lose none, and one that is killed
+only those behind its last row. What a BMC was not asked is lost: each such hole must be a gap in
+the file, and be reported. Every round prints its seed.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ class Interruption:
     @classmethod
     def random(cls, way: str, dice: random.Random) -> Interruption:
         whom = "both" if way == "freeze" else dice.choice(("program", "recorder", "both"))
-        return cls(way, whom, dice.randint(0, 60), dice.uniform(0, 0.3), dice.uniform(LEAST_S, LONGEST_S))
+        return cls(
+            way, whom, dice.randint(0, 60), dice.uniform(0, 0.3), dice.uniform(LEAST_S, LONGEST_S)
+        )
 
 
 @dataclass
@@ -97,19 +101,44 @@ def interrupted(folder: Path, bmc: Bmc, interruption: Interruption) -> Outcome:
     """One recording."""
     path = folder / "p.csv"
     with CountingLog(folder / "log.csv") as log:
-        words = ["record", "--host", f"127.0.0.1:{bmc.port}", "--user", "viewer", "--source", f"csv:{log.path}"]
+        words = [
+            "record",
+            "--host",
+            f"127.0.0.1:{bmc.port}",
+            "--user",
+            "viewer",
+            "--source",
+            f"csv:{log.path}",
+        ]
         words += ["-o", str(path), "--interval", str(INTERVAL_S), "--timeout", "60"]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("IPMI", "POWERTUI"))}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("IPMI", "POWERTUI"))
+        }
         with (folder / "err").open("w") as err:
             process = subprocess.Popen(
                 [sys.executable, "-m", "powertui", *words],
-                env={**kept, "PYTHONPATH": str(ROOT), "HOME": str(folder), "IPMI_PASSWORD": "pw-viewer"},
-                cwd=folder, stdin=subprocess.DEVNULL, stderr=err, start_new_session=True,
-            )  # fmt: skip
+                env={
+                    **kept,
+                    "PYTHONPATH": str(ROOT),
+                    "HOME": str(folder),
+                    "IPMI_PASSWORD": "pw-viewer",
+                },
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stderr=err,
+                start_new_session=True,
+            )
         try:
-            until(lambda: "recording to" in text_of(folder / "err"), lambda: text_of(folder / "err"))
+            until(
+                lambda: "recording to" in text_of(folder / "err"), lambda: text_of(folder / "err")
+            )
             child = _child(process.pid)
-            until(lambda: text_of(path).count(",ok,") >= interruption.after_rows, lambda: text_of(path))
+            until(
+                lambda: text_of(path).count(",ok,") >= interruption.after_rows,
+                lambda: text_of(path),
+            )
             time.sleep(interruption.more_s)
             outcome = Outcome()
             if interruption.way == "kill":
@@ -117,8 +146,13 @@ def interrupted(folder: Path, bmc: Bmc, interruption: Interruption) -> Outcome:
             else:
                 _suspend(process.pid, child, interruption)
                 since = time.time()
-                until(lambda: _latest(path) > since + 0.5 or process.poll() is not None, lambda: text_of(path)[-400:])
-                outcome.must(process.poll() is None, f"it ended by itself with code {process.poll()}")
+                until(
+                    lambda: _latest(path) > since + 0.5 or process.poll() is not None,
+                    lambda: text_of(path)[-400:],
+                )
+                outcome.must(
+                    process.poll() is None, f"it ended by itself with code {process.poll()}"
+                )
                 if process.poll() is None:
                     process.send_signal(signal.SIGINT)
                 outcome.must(process.wait(180) == 0, f"exit code {process.returncode}")
@@ -134,7 +168,9 @@ def _child(pid: int) -> int:
     found: list[int] = []
 
     def look() -> bool:
-        found.extend(int(child) for child in text_of(Path(f"/proc/{pid}/task/{pid}/children")).split())
+        found.extend(
+            int(child) for child in text_of(Path(f"/proc/{pid}/task/{pid}/children")).split()
+        )
         return bool(found)
 
     until(look)
@@ -145,7 +181,9 @@ def _kill(process: subprocess.Popen[bytes], child: int, whom: str) -> None:
     for pid in {"program": [process.pid], "recorder": [child], "both": [child, process.pid]}[whom]:
         os.kill(pid, signal.SIGKILL)
     process.wait(180)
-    until(lambda: state(child) in ("", "Z"))  # a recorder whose program is gone puts its file in order
+    until(
+        lambda: state(child) in ("", "Z")
+    )  # a recorder whose program is gone puts its file in order
 
 
 def _suspend(program: int, child: int, interruption: Interruption) -> None:
@@ -169,7 +207,10 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def _latest(path: Path) -> float:
-    return max((float(row[0]) for row in _rows(path)[-40:] if len(row) == 10 and row[7] == "ok"), default=0.0)
+    return max(
+        (float(row[0]) for row in _rows(path)[-40:] if len(row) == 10 and row[7] == "ok"),
+        default=0.0,
+    )
 
 
 def _check(path: Path, said: str, interruption: Interruption, outcome: Outcome) -> None:
@@ -186,15 +227,26 @@ def _check(path: Path, said: str, interruption: Interruption, outcome: Outcome) 
     if not killed:
         outcome.must(last.startswith("# ended: "), "it was not put in order")
         if last.startswith("# ended: "):
-            outcome.must(json.loads(last.removeprefix("# ended: "))["rows"] == len(rows), "it counts other rows than it holds")
+            outcome.must(
+                json.loads(last.removeprefix("# ended: "))["rows"] == len(rows),
+                "it counts other rows than it holds",
+            )
     log = registry.load(str(path))
-    dropped = [warning.cause for warning in log.warnings if "torn" in warning.cause or "fields where" in warning.cause]
+    dropped = [
+        warning.cause
+        for warning in log.warnings
+        if "torn" in warning.cause or "fields where" in warning.cause
+    ]
     outcome.must(not dropped, f"our reader drops rows: {dropped}")
     readings = sum(len(series) for series in log.series)
-    outcome.must(readings == sum(bool(row[3]) for row in rows), "our reader holds another number of readings")
+    outcome.must(
+        readings == sum(bool(row[3]) for row in rows), "our reader holds another number of readings"
+    )
     numbers = [int(float(row[4])) for row in rows if row[2] == "log.csv" and row[7] == "ok"]
     first = numbers[0] if numbers else 0
-    outcome.must(numbers == list(range(first, first + len(numbers))), "numbers of the log are missing")
+    outcome.must(
+        numbers == list(range(first, first + len(numbers))), "numbers of the log are missing"
+    )
     _check_holes(rows, said, outcome)
 
 
@@ -217,7 +269,10 @@ def _bmc() -> Iterator[Bmc]:
 
 
 def rounds(way: str, count: int, seed: int, *, report: bool = False) -> collections.Counter[str]:
-    """So many recordings; by what was wrong with them, how many. The key of those with which nothing was is ""."""
+    """So many recordings; by what was wrong with them, how many.
+
+    The key of those with which nothing was is "".
+    """
     found: collections.Counter[str] = collections.Counter()
     with _bmc() as bmc:
         for number in range(count):
@@ -227,22 +282,36 @@ def rounds(way: str, count: int, seed: int, *, report: bool = False) -> collecti
             found["; ".join(outcome.faults)] += 1
             if report:
                 result = "; ".join(outcome.faults) or "whole"
-                print(f"seed {seed} {number}: {interruption}: {outcome.rows} rows, {outcome.gaps} gaps: {result}", flush=True)
+                print(
+                    (
+                        f"seed {seed} {number}: {interruption}: {outcome.rows} rows, "
+                        f"{outcome.gaps} gaps: {result}"
+                    ),
+                    flush=True,
+                )
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Counts by way and fault."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args(arguments)
-    print(f"freezer: {', '.join(freezer.groups()) or 'none that we may use; every process is stopped instead'}")
+    print(
+        "freezer: "
+        f"{', '.join(freezer.groups()) or 'none that we may use; every process is stopped instead'}"
+    )
     wrong = 0
     for way in WAYS:
         found = rounds(way, args.rounds, args.seed, report=True)
         wrong += args.rounds - found[""]
-        print(f"{way}: {found['']} of {args.rounds} whole" + "".join(f"; {n} × {fault}" for fault, n in found.items() if fault))
+        print(
+            f"{way}: {found['']} of {args.rounds} whole"
+            + "".join(f"; {n} × {fault}" for fault, n in found.items() if fault)
+        )
     return int(wrong > 0)
 
 

@@ -1,9 +1,11 @@
-"""Signals at any moment of the program's life: what is left of the terminal, and how the program ends.
+"""Signals at any moment of the program's life: what is left of the terminal, and how the program
+ends.
 
     python -m tests.e2e.interrupting --count 100 --busy 4
 
-starts the demo so many times for each signal, with so many processes beside it that never rest, and sends the signal after a random
-delay, from before Python has started to when everything is shown. It says for each signal how it went.
+starts the demo so many times for each signal, with so many processes beside it that never rest, and
+sends the signal after a random delay, from before Python has started to when everything is shown.
+It says for each signal how it went.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from .terminal import Terminal
 SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: 130}
 LONGEST_S = 2.5
 TRACEBACK = b"Traceback (most recent call last)"
-IGNORED = b"Exception ignored in"  # what Python says of a Ctrl+C that comes in the midst of an import, and goes on
+# what Python says of a Ctrl+C that comes in the midst of an import, and goes on
+IGNORED = b"Exception ignored in"
 
 
 def handled(pid: int) -> set[int]:
@@ -42,9 +45,13 @@ def handled(pid: int) -> set[int]:
 
 
 def told() -> bool:
-    """Whether the kernel tells a program's own handlers. Emulators of another processor catch every signal themselves: there it
-    cannot be seen whether a program has begun, and a Ctrl+C that comes before is Python's to answer."""
-    return signal.getsignal(signal.SIGTERM) != signal.SIG_DFL or signal.SIGTERM not in handled(os.getpid())
+    """Whether the kernel tells a program's own handlers. Emulators of another processor catch every
+    signal themselves: there it cannot be seen whether a program has begun, and a Ctrl+C that comes
+    before is Python's to answer.
+    """
+    return signal.getsignal(signal.SIGTERM) != signal.SIG_DFL or signal.SIGTERM not in handled(
+        os.getpid()
+    )
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,10 @@ def interrupt(terminal: Terminal, number: int, delay: float) -> Ending:
     terminal.signal(number)
     if alone and number == signal.SIGINT:
         terminal.wait_until(lambda: IGNORED in terminal.raw or _ended(terminal), "Python's answer")
-        terminal.wait_until(lambda: signal.SIGTERM in handled(terminal.pid) or _ended(terminal), "the program's first line")
+        terminal.wait_until(
+            lambda: signal.SIGTERM in handled(terminal.pid) or _ended(terminal),
+            "the program's first line",
+        )
         if not _ended(terminal):  # a person presses it again
             terminal.signal(number)
     code = terminal.wait_exit()
@@ -112,27 +122,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The table for the manual."""
     from .conftest import python_env
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--longest", type=float, default=LONGEST_S)
-    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()), help="where to leave what went wrong")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        default=Path(tempfile.gettempdir()),
+        help="where to leave what went wrong",
+    )
     parser.add_argument("command", nargs="*", default=[sys.executable, "-m", "powertui", "demo"])
     args = parser.parse_args(arguments)
     wrong = 0
     with busy(args.busy):
         for number, wanted in SIGNALS.items():
             found = _many(args.command, python_env(), number, wanted, args)
-            wrong += sum(count for what, count in found.items() if not what.startswith("as it should"))
+            wrong += sum(
+                count for what, count in found.items() if not what.startswith("as it should")
+            )
             print(
-                f"{signal.Signals(number).name}: " + ", ".join(f"{count} {what}" for what, count in found.most_common()), flush=True
+                f"{signal.Signals(number).name}: "
+                + ", ".join(f"{count} {what}" for what, count in found.most_common()),
+                flush=True,
             )
     return int(wrong > 0)
 
 
 def _many(
-    command: Sequence[str], env: Mapping[str, str], number: int, wanted: int, args: argparse.Namespace
+    command: Sequence[str],
+    env: Mapping[str, str],
+    number: int,
+    wanted: int,
+    args: argparse.Namespace,
 ) -> collections.Counter[str]:
     dice = random.Random(args.seed + number)
     found: collections.Counter[str] = collections.Counter()
@@ -142,8 +167,13 @@ def _many(
             ending = interrupt(terminal, number, delay)
         fault = ending.fault(wanted)
         if fault:
-            (args.keep / f"interrupted-{number}-{turn}").write_bytes(b"%.3f s\n" % delay + ending.printed)
-        found[fault or "as it should be" + (" (while Python itself started)" if ending.python_alone else "")] += 1
+            (args.keep / f"interrupted-{number}-{turn}").write_bytes(
+                b"%.3f s\n" % delay + ending.printed
+            )
+        found[
+            fault
+            or "as it should be" + (" (while Python itself started)" if ending.python_alone else "")
+        ] += 1
     return found
 
 

@@ -1,4 +1,6 @@
-"""What processes are doing, as the kernel tells: whether a program has more to do, or waits for somebody."""
+"""What processes are doing, as the kernel tells: whether a program has more to do, or waits for
+somebody.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PROC = Path("/proc")
-WORK_NS = 3_000_000  # of processor time between two looks: more than threads need that only look whether there is something to do
+# of processor time between two looks: more than threads need that only look whether there is
+# something to do
+WORK_NS = 3_000_000
 
 
 def state(pid: int) -> str:
-    """R running or waiting for a processor, S asleep, D reading a disk, T stopped, Z ended; empty when there is no such process."""
+    """R running or waiting for a processor, S asleep, D reading a disk, T stopped, Z ended; empty
+    when there is no such process.
+    """
     return _stat(PROC / str(pid))[0]
 
 
@@ -50,7 +56,9 @@ class Watch:
         self._used: dict[Path, int] = {}
 
     def busy(self) -> bool:
-        """Whether one of them is at work now, waits for a processor, or has worked since the last look."""
+        """Whether one of them is at work now, waits for a processor, or has worked since the last
+        look.
+        """
         busy = False
         used: dict[Path, int] = {}
         for pid in family(self._roots):

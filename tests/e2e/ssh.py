@@ -1,10 +1,11 @@
-"""A real sshd on the loopback with throw-away keys, and a line of chosen delay and rate in front of it.
+"""A real sshd on the loopback with throw-away keys, and a line of chosen delay and rate in front of
+it.
 
     with Sshd(folder) as server, Line(server.port, rtt_s=0.1, bytes_per_s=125_000) as line:
         Terminal(server.command(line.port, ["powertui", path]))
 
-The line is a TCP relay in a process of its own: it holds every piece back for half a round trip and keeps to a given rate.
-It works above TCP: slow start and loss are not modelled.
+The line is a TCP relay in a process of its own: it holds every piece back for half a round trip and
+keeps to a given rate. It works above TCP: slow start and loss are not modelled.
 """
 
 from __future__ import annotations
@@ -66,15 +67,21 @@ class Sshd:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         for name in ("host_key", "user_key"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)], check=True)
+            subprocess.run(
+                ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)],
+                check=True,
+            )
         keys = self.folder / "authorized_keys"
         keys.write_text((self.folder / "user_key.pub").read_text())
         keys.chmod(0o600)
         config = self.folder / "sshd_config"
         config.write_text(
-            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host_key\nPidFile none\n"
-            f"AuthorizedKeysFile {keys}\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\n"
-            "PermitRootLogin prohibit-password\nStrictModes no\nUseDNS no\nPrintMotd no\nPrintLastLog no\n"
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey "
+            f"{self.folder}/host_key\nPidFile none\n"
+            f"AuthorizedKeysFile {keys}\nPasswordAuthentication "
+            "no\nKbdInteractiveAuthentication no\nUsePAM no\n"
+            "PermitRootLogin prohibit-password\nStrictModes no\nUseDNS no\nPrintMotd "
+            "no\nPrintLastLog no\n"
         )
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(parents=True, exist_ok=True)
@@ -82,12 +89,17 @@ class Sshd:
         assert sshd is not None
         with (self.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
-                [sshd, "-D", "-e", "-f", str(config)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [sshd, "-D", "-e", "-f", str(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         try:
             until(self._listens, "sshd listens")
         except AssertionError as error:
-            raise RuntimeError(f"sshd did not start: {(self.folder / 'log').read_text()}") from error
+            raise RuntimeError(
+                f"sshd did not start: {(self.folder / 'log').read_text()}"
+            ) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -111,21 +123,50 @@ class Sshd:
         return False
 
     def command(
-        self, port: int, command: Sequence[str], *, env: dict[str, str] | None = None, options: Sequence[str] = ()
+        self,
+        port: int,
+        command: Sequence[str],
+        *,
+        env: dict[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> list[str]:
-        """The ssh command line that runs `command` on a terminal of the server, reached through `port`."""
+        """The ssh command line that runs `command` on a terminal of the server, reached through
+        `port`.
+        """
         settings = shlex.join([f"{key}={value}" for key, value in (env or {}).items()])
         remote = f"cd {shlex.quote(str(Path.cwd()))} && exec env {settings} {shlex.join(command)}"
         return [
-            "ssh", "-F", "/dev/null", "-tt", "-p", str(port), "-i", str(self.folder / "user_key"),
-            "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "StrictHostKeyChecking=no",
-            "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-o", "EscapeChar=none",
-            *options, "127.0.0.1", remote,
-        ]  # fmt: skip
+            "ssh",
+            "-F",
+            "/dev/null",
+            "-tt",
+            "-p",
+            str(port),
+            "-i",
+            str(self.folder / "user_key"),
+            "-o",
+            "IdentitiesOnly=yes",
+            "-o",
+            "IdentityAgent=none",
+            "-o",
+            "StrictHostKeyChecking=no",
+            "-o",
+            "UserKnownHostsFile=/dev/null",
+            "-o",
+            "LogLevel=ERROR",
+            "-o",
+            "EscapeChar=none",
+            *options,
+            "127.0.0.1",
+            remote,
+        ]
 
 
 class Line:
-    """A relay to `target` with a round trip time and a rate, each way. `cut()` breaks it, `freeze()` stops it for a while."""
+    """A relay to `target` with a round trip time and a rate, each way.
+
+    `cut()` breaks it, `freeze()` stops it for a while.
+    """
 
     def __init__(self, target: int, *, rtt_s: float = 0.0, bytes_per_s: float = 0.0) -> None:
         context = multiprocessing.get_context("fork")
@@ -136,7 +177,14 @@ class Line:
         self._down = context.Value("q", 0)
         self._delivered = context.Value("q", 0)
         self._state = context.Value("i", 0)
-        arguments = (self._listener, target, rtt_s, bytes_per_s, (self._down, self._delivered), self._state)
+        arguments = (
+            self._listener,
+            target,
+            rtt_s,
+            bytes_per_s,
+            (self._down, self._delivered),
+            self._state,
+        )
         self._process = context.Process(target=_relay, daemon=True, args=arguments)
 
     def __enter__(self) -> Line:
@@ -157,7 +205,9 @@ class Line:
     @property
     def on_line(self) -> int:
         """Bytes that are on their way towards the person at this moment."""
-        delivered = int(self._delivered.value)  # first: what arrives meanwhile must not make it negative
+        delivered = int(
+            self._delivered.value
+        )  # first: what arrives meanwhile must not make it negative
         return int(self._down.value) - delivered
 
     @property
@@ -181,18 +231,31 @@ def _add(counter: Any, count: int) -> None:
         counter.value += count
 
 
-def _relay(listener: socket.socket, target: int, rtt: float, rate: float, counted: Counters, state: Any) -> None:
+def _relay(
+    listener: socket.socket, target: int, rtt: float, rate: float, counted: Counters, state: Any
+) -> None:
     while True:
         near, _ = listener.accept()
         far = socket.create_connection(("127.0.0.1", target))
         for end in (near, far):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-        threading.Thread(target=_pump, args=(near, far, rtt, rate, None, state), daemon=True).start()
-        threading.Thread(target=_pump, args=(far, near, rtt, rate, counted, state), daemon=True).start()
+        threading.Thread(
+            target=_pump, args=(near, far, rtt, rate, None, state), daemon=True
+        ).start()
+        threading.Thread(
+            target=_pump, args=(far, near, rtt, rate, counted, state), daemon=True
+        ).start()
 
 
-def _pump(source: socket.socket, sink: socket.socket, rtt: float, rate: float, counted: Counters | None, state: Any) -> None:
+def _pump(
+    source: socket.socket,
+    sink: socket.socket,
+    rtt: float,
+    rate: float,
+    counted: Counters | None,
+    state: Any,
+) -> None:
     queue: collections.deque[tuple[float, bytes]] = collections.deque()
     changed = threading.Condition()
     ended = threading.Event()

@@ -1,4 +1,5 @@
-"""A terminal in memory around a real process: pyte behind a pty, with the answers that a terminal gives.
+"""A terminal in memory around a real process: pyte behind a pty, with the answers that a terminal
+gives.
 
     with Terminal(["python", "-m", "powertui", path], size=(120, 30)) as terminal:
         terminal.wait_for("Timeline")
@@ -6,11 +7,12 @@
         terminal.settle()
         print(terminal.text())
 
-Bytes are counted, modes that the program switched on are remembered, and cursor queries are answered, at once or after a delay.
+Bytes are counted, modes that the program switched on are remembered, and cursor queries are
+answered, at once or after a delay.
 
-Nothing here depends on how fast the machine is. `settle` waits until the program has nothing left to do, which the kernel knows.
-It does not wait for silence alone: on a busy machine a program is silent because it waits for the processor. Limits are there to
-end a test that hangs.
+Nothing here depends on how fast the machine is. `settle` waits until the program has nothing left
+to do, which the kernel knows. It does not wait for silence alone: on a busy machine a program is
+silent because it waits for the processor. Limits are there to end a test that hangs.
 """
 
 from __future__ import annotations
@@ -33,24 +35,51 @@ import pyte
 from .processes import Watch
 
 LIMIT_S = 120.0  # for whatever surely comes
-ESCAPE_S = 0.25  # the program tells a lone escape from the beginning of a sequence by time: 0.1 s, looked at every 0.1 s
+# the program tells a lone escape from the beginning of a sequence by time: 0.1 s, looked at every
+# 0.1 s
+ESCAPE_S = 0.25
 
 KEYS = {
-    "Up": "\x1b[A", "Down": "\x1b[B", "Right": "\x1b[C", "Left": "\x1b[D", "Home": "\x1b[H", "End": "\x1b[F",
-    "PgUp": "\x1b[5~", "PgDn": "\x1b[6~", "Enter": "\r", "Tab": "\t", "S-Tab": "\x1b[Z", "Esc": "\x1b", "Space": " ",
-    "Backspace": "\x7f", "F1": "\x1bOP", "S-Left": "\x1b[1;2D", "S-Right": "\x1b[1;2C",
-}  # fmt: skip
+    "Up": "\x1b[A",
+    "Down": "\x1b[B",
+    "Right": "\x1b[C",
+    "Left": "\x1b[D",
+    "Home": "\x1b[H",
+    "End": "\x1b[F",
+    "PgUp": "\x1b[5~",
+    "PgDn": "\x1b[6~",
+    "Enter": "\r",
+    "Tab": "\t",
+    "S-Tab": "\x1b[Z",
+    "Esc": "\x1b",
+    "Space": " ",
+    "Backspace": "\x7f",
+    "F1": "\x1bOP",
+    "S-Left": "\x1b[1;2D",
+    "S-Right": "\x1b[1;2C",
+}
 
 MODES = {
-    1000: "mouse", 1002: "mouse drag", 1003: "mouse motion", 1004: "focus", 1006: "mouse sgr", 1015: "mouse urxvt",
-    1049: "alternate screen", 2004: "bracketed paste", 2026: "synchronized", 2048: "in-band resize",
-}  # fmt: skip
+    1000: "mouse",
+    1002: "mouse drag",
+    1003: "mouse motion",
+    1004: "focus",
+    1006: "mouse sgr",
+    1015: "mouse urxvt",
+    1049: "alternate screen",
+    2004: "bracketed paste",
+    2026: "synchronized",
+    2048: "in-band resize",
+}
 
 _MODE = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 # Unfinished at the end of a read: kept for the next.
 _PARTIAL = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?$|\x1b[\]P_^][^\x07\x1b]*\x1b?$")
 # Sequences that pyte would misread: private queries and keyboard modes, device control strings.
-_PRIVATE = re.compile(rb"\x1b\[[<>=][0-?]*[ -/]*[@-~]|\x1b\[\?[0-?]*[ -/]+[@-~]|\x1b\[\?[0-?]*[mu]|\x1b[P_^][^\x1b]*\x1b\\")
+_PRIVATE = re.compile(
+    rb"\x1b\[[<>=][0-?]*[ -/]*[@-~]|\x1b\[\?[0-?]*[ "
+    rb"-/]+[@-~]|\x1b\[\?[0-?]*[mu]|\x1b[P_^][^\x1b]*\x1b\\"
+)
 _OSC52 = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
 
 
@@ -63,14 +92,21 @@ def encode(key: str) -> bytes:
     return key.encode()
 
 
-def environment(term: str = "xterm-256color", extra: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(
+    term: str = "xterm-256color", extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """A clean environment: nothing of the machine that runs the tests shines through."""
     env = {
         key: os.environ[key]
         for key in ("PATH", "HOME", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR", "COVERAGE_PROCESS_START")
         if key in os.environ
     }
-    env.update(TERM=term, LANG="C.UTF-8", XDG_CONFIG_HOME="/nonexistent", PYTHONWARNINGS="error::ResourceWarning")
+    env.update(
+        TERM=term,
+        LANG="C.UTF-8",
+        XDG_CONFIG_HOME="/nonexistent",
+        PYTHONWARNINGS="error::ResourceWarning",
+    )
     env.update(extra or {})
     return env
 
@@ -98,7 +134,9 @@ class Terminal:
         encoding: str = "utf-8",
         beside: Sequence[int] = (),
     ) -> None:
-        """`beside`: processes that have a part in what is shown here and are no children of the program, like an sshd."""
+        """`beside`: processes that have a part in what is shown here and are no children of the
+        program, like an sshd.
+        """
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)
         if encoding != "utf-8":
@@ -120,11 +158,15 @@ class Terminal:
         if self.pid == 0:  # pragma: no cover
             try:
                 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP):
-                    signal.signal(number, signal.SIG_DFL)  # whoever started us in the background made us ignore some
+                    signal.signal(
+                        number, signal.SIG_DFL
+                    )  # whoever started us in the background made us ignore some
                 fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
                 if cwd is not None:
                     os.chdir(cwd)
-                os.execvpe(command[0], list(command), dict(env if env is not None else environment()))
+                os.execvpe(
+                    command[0], list(command), dict(env if env is not None else environment())
+                )
             finally:
                 os._exit(127)
         self._settings = termios.tcgetattr(self.fd)
@@ -132,7 +174,12 @@ class Terminal:
     def __enter__(self) -> Terminal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────
@@ -197,7 +244,10 @@ class Terminal:
 
     def _answer(self) -> None:
         self._unanswered -= 1
-        self.write(b"\x1b[%d;%dR" % (self.screen.cursor.y + 1, min(self.screen.cursor.x, self.screen.columns - 1) + 1))
+        self.write(
+            b"\x1b[%d;%dR"
+            % (self.screen.cursor.y + 1, min(self.screen.cursor.x, self.screen.columns - 1) + 1)
+        )
 
     def press(self, *keys: str) -> None:
         """Press keys one after another, reading what is there between them."""
@@ -232,7 +282,9 @@ class Terminal:
         return self.total - before
 
     def settle(self, quiet: float = 0.3, limit: float = LIMIT_S) -> int:
-        """Read until the program has had nothing to do, and nothing to say, for `quiet` seconds: how many bytes came."""
+        """Read until the program has had nothing to do, and nothing to say, for `quiet` seconds:
+        how many bytes came.
+        """
         before, start = self.total, time.monotonic()
         watch = Watch((self.pid, *self._beside))
         idle_since = start
@@ -244,7 +296,9 @@ class Terminal:
         return self.total - before
 
     def wait_for(self, pattern: str | Callable[[str], bool], limit: float = LIMIT_S) -> None:
-        """Read until the screen shows a text (regular expression), or what a function wants to see."""
+        """Read until the screen shows a text (regular expression), or what a function wants
+        to see.
+        """
         test = pattern if callable(pattern) else re.compile(pattern).search
         self.wait_until(lambda: bool(test(self.text())), repr(pattern), limit)
 
@@ -281,10 +335,14 @@ class Terminal:
 
     def left_on(self) -> list[str]:
         """Modes that are switched on, by name; a hidden cursor too."""
-        return [name for number, name in MODES.items() if self.modes.get(number)] + ([] if self.cursor_shown else ["cursor hidden"])
+        return [name for number, name in MODES.items() if self.modes.get(number)] + (
+            [] if self.cursor_shown else ["cursor hidden"]
+        )
 
     def as_before(self) -> bool:
-        """Whether the line discipline (echo, signals, line by line) is what it was when the program started."""
+        """Whether the line discipline (echo, signals, line by line) is what it was when the program
+        started.
+        """
         return termios.tcgetattr(self.fd) == self._settings
 
     # ── the outside ──────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,6 @@
-"""Bytes are what a slow line costs, and they do not depend on the machine: so they have limits, and the limits are tested."""
+"""Bytes are what a slow line costs, and they do not depend on the machine: so they have limits, and
+the limits are tested.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def test_a_terminal_that_never_answers_still_gets_frames(start: Opener, profile:
 
 
 def test_frames_wait_for_the_terminal(start: Opener, profile: Path) -> None:
-    """While the terminal has not acknowledged a frame, no other is sent: the newest state follows when it has."""
+    """While the terminal has not acknowledged a frame, no other is sent: the newest state follows
+    when it has.
+    """
     terminal = start(profile, size=(120, 30))
     terminal.wait_for(READY)
     terminal.settle()
@@ -99,7 +103,8 @@ def test_frames_wait_for_the_terminal(start: Opener, profile: Path) -> None:
     for key in "wwwdddaaa":
         terminal.press(key)
     terminal.settle(limit=5.0)
-    # An answer that is missing for so long is given up: on a machine that needed that time, nothing was shown.
+    # An answer that is missing for so long is given up: on a machine that needed that time, nothing
+    # was shown.
     assert terminal.total == held or time.monotonic() - since >= LOST_S
     terminal.give_answers()
     terminal.settle()

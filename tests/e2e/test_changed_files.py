@@ -1,4 +1,6 @@
-"""Whatever another process does to a profile that is open: the program goes on, says so, and reads it anew when asked."""
+"""Whatever another process does to a profile that is open: the program goes on, says so, and reads
+it anew when asked.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ WAYS = (emptied, halved, overwritten, replaced, deleted)
 def large() -> bytes:
     """Large enough to be caught while it is read."""
     recording = gzip.decompress(next(DEMO.glob("*/*.xplane.pb.gz")).read_bytes())
-    return b"".join(multiplied(np.frombuffer(recording, np.uint8), 400_000 if wire.COMPILED else 100_000))
+    return b"".join(
+        multiplied(np.frombuffer(recording, np.uint8), 400_000 if wire.COMPILED else 100_000)
+    )
 
 
 def put(folder: Path, content: bytes) -> Path:
@@ -117,7 +121,9 @@ def test_a_profile_that_changes_when_it_is_read_is_said_and_stays_on_the_screen(
 
 @pytest.mark.parametrize("pure", ["", "1"])
 @pytest.mark.parametrize("way", WAYS)
-def test_at_any_moment(start: Opener, tmp_path: Path, large: bytes, way: Callable[[Path], None], pure: str) -> None:
+def test_at_any_moment(
+    start: Opener, tmp_path: Path, large: bytes, way: Callable[[Path], None], pure: str
+) -> None:
     rng = random.Random(f"{way.__name__} {pure}")
     for turn in range(MOMENTS):
         path = put(tmp_path / str(turn), large)
@@ -135,7 +141,9 @@ def test_at_any_moment(start: Opener, tmp_path: Path, large: bytes, way: Callabl
 @pytest.mark.parametrize("name", ["vm.trace.json", "vm.trace.json.gz", "vm.xplane.pb.gz"])
 def test_other_forms_too(start: Opener, tmp_path: Path, data: Path, name: str) -> None:
     rng = random.Random(name)
-    source = next((data / "logdirs/jax_cpu").rglob("*.trace.json.gz" if "json" in name else "*.xplane.pb")).read_bytes()
+    source = next(
+        (data / "logdirs/jax_cpu").rglob("*.trace.json.gz" if "json" in name else "*.xplane.pb")
+    ).read_bytes()
     plain = gzip.decompress(source) if "json" in name else source
     for turn in range(MOMENTS):
         path = put(tmp_path / str(turn), b"").with_name(name)

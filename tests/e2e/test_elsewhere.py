@@ -32,18 +32,25 @@ class Host:
         self._calls = folder / "calls"
         config = folder / "config"
         config.write_text(
-            f"Host box\n HostName 127.0.0.1\n Port {port}\n IdentityFile {server.folder}/user_key\n IdentitiesOnly yes\n"
+            f"Host box\n HostName 127.0.0.1\n Port {port}\n IdentityFile "
+            f"{server.folder}/user_key\n IdentitiesOnly yes\n"
             " IdentityAgent none\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n"
         )
         program = folder / "ssh"
-        program.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(self._calls))}\nexec ssh -F {config} "$@"\n')
+        program.write_text(
+            f'#!/bin/sh\necho "$@" >> {shlex.quote(str(self._calls))}\nexec ssh -F {config} "$@"\n'
+        )
         program.chmod(0o755)
         runtime = Path(f"/tmp/pt{os.getpid()}")
         runtime.mkdir(exist_ok=True)
         self._runtime = runtime
         self.program = str(program)
         self.env = python_env(
-            {"POWERTUI_SSH": self.program, "XDG_CACHE_HOME": str(folder / "cache"), "XDG_RUNTIME_DIR": str(runtime)}
+            {
+                "POWERTUI_SSH": self.program,
+                "XDG_CACHE_HOME": str(folder / "cache"),
+                "XDG_RUNTIME_DIR": str(runtime),
+            }
         )
 
     @property
@@ -53,14 +60,23 @@ class Host:
     def leave(self) -> None:
         """End the connection that is kept."""
         for control in self._runtime.glob("powertui-*/*"):
-            subprocess.run([self.program, "-O", "exit", "-o", f"ControlPath={control}", "box"], check=False, capture_output=True)
+            subprocess.run(
+                [self.program, "-O", "exit", "-o", f"ControlPath={control}", "box"],
+                check=False,
+                capture_output=True,
+            )
         shutil.rmtree(self._runtime, ignore_errors=True)
 
     def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "powertui", *words],
-            env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +94,9 @@ def host(line: tuple[Sshd, Line], tmp_path: Path) -> Iterator[Host]:
 
 
 def test_a_capture_is_fetched_from_the_server_that_wrote_it(host: Host, tmp_path: Path) -> None:
-    """Power lies beside it; without a key the line that fetches it is said, and nothing half is left."""
+    """Power lies beside it; without a key the line that fetches it is said, and nothing half is
+    left.
+    """
     far = tmp_path / "far's logs"
     with ProfilerServer() as server, Bmc() as bmc:
         words = [
@@ -93,7 +111,14 @@ def test_a_capture_is_fetched_from_the_server_that_wrote_it(host: Host, tmp_path
             "-t",
             "200ms",
         ]
-        words += ["--before", "1s", "--after", "1s", "--source", f"ipmi://viewer@127.0.0.1:{bmc.port}"]
+        words += [
+            "--before",
+            "1s",
+            "--after",
+            "1s",
+            "--source",
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+        ]
         host.env["IPMI_PASSWORD"] = "pw-viewer"
         told = host.ask(*words)
         assert told.returncode == 0, told.stderr
@@ -110,7 +135,10 @@ def test_a_capture_is_fetched_from_the_server_that_wrote_it(host: Host, tmp_path
 
 
 def test_report_moves_a_run_once(host: Host, line: tuple[Sshd, Line], profile: Path) -> None:
-    address, size = f"ssh://box{profile}", sum(file.stat().st_size for file in profile.rglob("*.xplane.pb"))
+    address, size = (
+        f"ssh://box{profile}",
+        sum(file.stat().st_size for file in profile.rglob("*.xplane.pb")),
+    )
     before = line[1].received
     told = host.ask("report", address, "--json")
     assert told.returncode == 0, told.stderr
@@ -126,18 +154,29 @@ def test_report_moves_a_run_once(host: Host, line: tuple[Sshd, Line], profile: P
     assert len(host.calls) == 5
 
 
-def test_a_thousand_runs_are_two_questions_and_few_bytes(host: Host, line: tuple[Sshd, Line], tmp_path: Path) -> None:
-    """At 100 ms a question over the kept connection costs about 0.3 s, so that this is what the time of a listing hangs on."""
+def test_a_thousand_runs_are_two_questions_and_few_bytes(
+    host: Host, line: tuple[Sshd, Line], tmp_path: Path
+) -> None:
+    """At 100 ms a question over the kept connection costs about 0.3 s, so that this is what the
+    time of a listing hangs on.
+    """
     there = tmp_path / "logs"
     for number in range(1000):
         home = there / f"run_{number:04}" / "plugins" / "profile" / "2026_11_21_00_50_50"
         home.mkdir(parents=True)
         (home / "vm.xplane.pb").write_bytes(b"\n\0" * 50)
-    (there / "power.csv").write_text("time,power_w\n" + "".join(f"{1_700_000_000 + i},{100 + i}\n" for i in range(50)))
+    (there / "power.csv").write_text(
+        "time,power_w\n" + "".join(f"{1_700_000_000 + i},{100 + i}\n" for i in range(50))
+    )
     before = line[1].received
     code = "import sys; from powertui.data import logdir; print(len(logdir.scan(sys.argv[1]).runs))"
     told = subprocess.run(
-        [sys.executable, "-c", code, f"ssh://box{there}"], env=host.env, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", code, f"ssh://box{there}"],
+        env=host.env,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert told.stdout.strip() == "1000", told.stderr
     assert len(host.calls) == 2  # names; and the head of the one file whose name does not tell
@@ -153,7 +192,9 @@ def test_the_screens_open_it(host: Host, profile: Path) -> None:
         assert terminal.left_on() == []
 
 
-def test_no_key_no_entry(host: Host, line: tuple[Sshd, Line], profile: Path, tmp_path: Path) -> None:
+def test_no_key_no_entry(
+    host: Host, line: tuple[Sshd, Line], profile: Path, tmp_path: Path
+) -> None:
     config = tmp_path / "config"
     config.write_text(config.read_text().replace("user_key", "host_key"))
     told = host.ask("report", f"ssh://box{profile}")
@@ -161,7 +202,9 @@ def test_no_key_no_entry(host: Host, line: tuple[Sshd, Line], profile: Path, tmp
     assert told.stderr.splitlines()[0].endswith(": box does not let you in")
 
 
-def test_a_key_of_the_host_that_changed(host: Host, line: tuple[Sshd, Line], profile: Path, tmp_path: Path) -> None:
+def test_a_key_of_the_host_that_changed(
+    host: Host, line: tuple[Sshd, Line], profile: Path, tmp_path: Path
+) -> None:
     server, slow = line
     known = tmp_path / "known"
     key = (server.folder / "user_key.pub").read_text().split()

@@ -34,9 +34,20 @@ OWNED = (b"\x1b]0;", b"]52;c;b3duZWQ", b"\x9b31m", "\u202e".encode(), b"\x00", b
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """A run in which everything has a hostile name."""
-    events = [Event(name, i * 20 * MS, 15 * MS, {"stat\x1b[31m" + name[:20]: name[:300]}) for i, name in enumerate(NAMES)]
-    steps = [Event(f"train\x1b[5m {i}", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1}) for i in range(10)]
-    planes = [Plane("/host:CPU\x1b[7m", [Line("thread\x1b[2J\r", events, 1), Line("[red]python[/red]", steps, 2)])]
+    events = [
+        Event(name, i * 20 * MS, 15 * MS, {"stat\x1b[31m" + name[:20]: name[:300]})
+        for i, name in enumerate(NAMES)
+    ]
+    steps = [
+        Event(f"train\x1b[5m {i}", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1})
+        for i in range(10)
+    ]
+    planes = [
+        Plane(
+            "/host:CPU\x1b[7m",
+            [Line("thread\x1b[2J\r", events, 1), Line("[red]python[/red]", steps, 2)],
+        )
+    ]
     folder = tmp_path / "plugins" / "profile" / "run[bold]"
     folder.mkdir(parents=True)
     (folder / "host\x1b[8m.xplane.pb").write_bytes(encode(planes))
@@ -59,7 +70,9 @@ def test_hostile_names_are_shown_and_not_obeyed(start: Opener, hostile: Path) ->
     for sequence in OWNED:
         assert sequence not in output
     assert output.count(b"\x1b[2J") <= 2  # the program's own first clear
-    assert re.search(rb"\x1b\[[578]m", output) is None or b"\x1b[7m" in output  # no blinking, no hidden text
+    assert (
+        re.search(rb"\x1b\[[578]m", output) is None or b"\x1b[7m" in output
+    )  # no blinking, no hidden text
     assert b"\x1b[5m" not in output
     assert b"\x1b[8m" not in output
 

@@ -1,7 +1,9 @@
-"""Hosts that are sick or hostile: `hostile_ssh.py` stands in for ssh, and the real program reads from it.
+"""Hosts that are sick or hostile: `hostile_ssh.py` stands in for ssh, and the real program reads
+from it.
 
-Each run is a process of its own. Its peak of resident memory is held against that of an honest answer, and what it may take is
-300 MB more. No test measures a duration: a host that hangs is left after the deadline that the environment sets.
+Each run is a process of its own. Its peak of resident memory is held against that of an honest
+answer, and what it may take is 300 MB more. No test measures a duration: a host that hangs is left
+after the deadline that the environment sets.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from .terminal import Terminal
 pytestmark = pytest.mark.e2e
 
 MAX_MORE_MEMORY = 300 << 20  # bytes of resident memory above the run that reads an honest answer
-SILENCE_S = 4  # the deadline for progress in these tests: many times what the stand-in takes to start
+SILENCE_S = (
+    4  # the deadline for progress in these tests: many times what the stand-in takes to start
+)
 SECRET = "correct-horse-battery"
 STAND_IN = ROOT / "tests" / "e2e" / "hostile_ssh.py"
 MS = 10**9
@@ -61,28 +65,46 @@ class Box:
         ssh = programs / "ssh"
         ssh.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {STAND_IN} "$@"\n')
         ssh.chmod(0o755)
-        events = [xplane.Event("train", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1}) for i in range(5000)]
+        events = [
+            xplane.Event("train", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1})
+            for i in range(5000)
+        ]
         self.profile = folder / "vm.xplane.pb"
-        self.profile.write_bytes(xplane.encode([xplane.Plane("/host:CPU", [xplane.Line("python", events)])]))
+        self.profile.write_bytes(
+            xplane.encode([xplane.Plane("/host:CPU", [xplane.Line("python", events)])])
+        )
         self.cache = folder / "cache"
         self._env = {
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "HOSTILE_PROFILE": str(self.profile),
-            "HOSTILE_NOTES": str(self._notes), "XDG_CACHE_HOME": str(self.cache), "HOSTILE_DRIP": "0.05",
-        }  # fmt: skip
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "HOSTILE_PROFILE": str(self.profile),
+            "HOSTILE_NOTES": str(self._notes),
+            "XDG_CACHE_HOME": str(self.cache),
+            "HOSTILE_DRIP": "0.05",
+        }
 
     def env(self, behavior: str, **more: str) -> dict[str, str]:
         env = python_env({**self._env, "HOSTILE_SSH": behavior, **more})
         env.pop("POWERTUI_SSH", None)
         return env
 
-    def start(self, behavior: str, *, limit: Callable[[], None] | None = None, **more: str) -> subprocess.Popen[str]:
+    def start(
+        self, behavior: str, *, limit: Callable[[], None] | None = None, **more: str
+    ) -> subprocess.Popen[str]:
         """`powertui report` of the host, without a terminal."""
         return subprocess.Popen(
-            [sys.executable, "-m", "powertui", "report", "ssh://box/logs"], env=self.env(behavior, **more), text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=limit,
-        )  # fmt: skip
+            [sys.executable, "-m", "powertui", "report", "ssh://box/logs"],
+            env=self.env(behavior, **more),
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=limit,
+        )
 
-    def report(self, behavior: str, *, limit: Callable[[], None] | None = None, **more: str) -> Outcome:
+    def report(
+        self, behavior: str, *, limit: Callable[[], None] | None = None, **more: str
+    ) -> Outcome:
         """The same to its end, with the peak of its memory."""
         with self.start(behavior, limit=limit, **more) as process:
             peak, ended = [0], threading.Event()
@@ -109,7 +131,11 @@ class Box:
 
     def running(self) -> list[int]:
         """Processes of the stand-in that have not ended."""
-        return [int(note.name) for note in self._notes.glob("[0-9]*") if state(int(note.name)) not in ("", "Z")]
+        return [
+            int(note.name)
+            for note in self._notes.glob("[0-9]*")
+            if state(int(note.name)) not in ("", "Z")
+        ]
 
     def end(self) -> None:
         for pid in self.running():
@@ -118,7 +144,9 @@ class Box:
 
 
 def peak_memory(pid: int) -> int:
-    """The most resident memory that a process ever had, as the kernel counts it; 0 where it has ended."""
+    """The most resident memory that a process ever had, as the kernel counts it; 0 where it has
+    ended.
+    """
     with contextlib.suppress(OSError):
         match = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
         return int(match[1]) << 10 if match else 0
@@ -214,12 +242,16 @@ def check(outcome: Outcome, code: int, sentence: str, usual: Outcome) -> None:
         assert outcome.text.strip()
     assert "\x1b" not in outcome.text
     assert SECRET not in outcome.text
-    assert outcome.peak <= usual.peak + MAX_MORE_MEMORY, f"{outcome.peak >> 20} MB, an honest answer takes {usual.peak >> 20} MB"
+    assert outcome.peak <= usual.peak + MAX_MORE_MEMORY, (
+        f"{outcome.peak >> 20} MB, an honest answer takes {usual.peak >> 20} MB"
+    )
 
 
 @pytest.mark.parametrize("behavior", ENDINGS)
 def test_a_hostile_host_is_one_sentence(box: Box, usual: Outcome, behavior: str) -> None:
-    """Whatever it answers: no traceback, no escape sequence, no secret, no more memory than 300 MB above an honest answer."""
+    """Whatever it answers: no traceback, no escape sequence, no secret, no more memory than 300 MB
+    above an honest answer.
+    """
     code, sentence = ENDINGS[behavior]
     check(box.report(behavior), code, sentence, usual)
     assert box.running() == []
@@ -227,7 +259,9 @@ def test_a_hostile_host_is_one_sentence(box: Box, usual: Outcome, behavior: str)
 
 @pytest.mark.parametrize("behavior", HANGING)
 def test_a_host_that_hangs_is_left(box: Box, usual: Outcome, behavior: str) -> None:
-    """After the deadline for progress, with a sentence; its ssh is ended, also one that ignores SIGTERM."""
+    """After the deadline for progress, with a sentence; its ssh is ended, also one that ignores
+    SIGTERM.
+    """
     code, sentence = HANGING[behavior]
     check(box.report(behavior, POWERTUI_REMOTE_TIMEOUT=str(SILENCE_S)), code, sentence, usual)
     assert box.running() == []
@@ -235,7 +269,9 @@ def test_a_host_that_hangs_is_left(box: Box, usual: Outcome, behavior: str) -> N
 
 @pytest.mark.parametrize("behavior", [*HANGING, "endless_errors", "endless_gzip"])
 def test_an_interrupt_ends_it_and_its_ssh(box: Box, behavior: str) -> None:
-    """SIGINT to powertui alone, while it waits: the process is gone with exit code 130, and no ssh is left."""
+    """SIGINT to powertui alone, while it waits: the process is gone with exit code 130, and no ssh
+    is left.
+    """
     with box.start(behavior) as process:
         question = "read" if behavior.endswith("file") else "list"
         until(lambda: question in box.asked or process.poll() is not None)
@@ -243,14 +279,18 @@ def test_an_interrupt_ends_it_and_its_ssh(box: Box, behavior: str) -> None:
             os.kill(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=LIMIT_S)
     # The two that never rest may have been refused before the signal came.
-    assert process.returncode == 130 or (behavior.startswith("endless") and process.returncode == 3), err
+    assert process.returncode == 130 or (
+        behavior.startswith("endless") and process.returncode == 3
+    ), err
     assert "Traceback" not in err
     until(lambda: box.running() == [])
 
 
 def test_a_slow_honest_line_is_not_refused(box: Box, usual: Outcome) -> None:
     """1 Mbit/s, with a deadline for progress that is much shorter than the transfer."""
-    box.profile.write_bytes(box.profile.read_bytes() + xplane.encode([xplane.Plane("/padding", [])]) * 60_000)
+    box.profile.write_bytes(
+        box.profile.read_bytes() + xplane.encode([xplane.Plane("/padding", [])]) * 60_000
+    )
     size = box.profile.stat().st_size
     assert size / 125_000 > 1.5 * SILENCE_S
     outcome = box.report("slow_line", POWERTUI_REMOTE_TIMEOUT=str(SILENCE_S))
@@ -261,7 +301,11 @@ def test_a_slow_honest_line_is_not_refused(box: Box, usual: Outcome) -> None:
 
 def test_a_transfer_that_never_ends_has_a_deadline_for_the_whole(box: Box, usual: Outcome) -> None:
     """It sends enough to be called progress, and much less than the least rate."""
-    times = {"POWERTUI_REMOTE_TIMEOUT": str(SILENCE_S), "POWERTUI_REMOTE_RATE": "1e6", "HOSTILE_DRIP": "0.0001"}
+    times = {
+        "POWERTUI_REMOTE_TIMEOUT": str(SILENCE_S),
+        "POWERTUI_REMOTE_RATE": "1e6",
+        "HOSTILE_DRIP": "0.0001",
+    }
     outcome = box.report("dripping_file", **times)
     check(outcome, 3, "box sends too slowly: ", usual)
 
@@ -278,10 +322,17 @@ def test_endless_names_end_with_a_reason(box: Box, usual: Outcome) -> None:
         "sys.exit(cli.main(['report', 'ssh://box/logs']))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=box.env("endless_names"), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=LIMIT_S, check=False,
-    )  # fmt: skip
-    assert "there are more than 30 names. Name a folder further down" in " ".join((done.stdout + done.stderr).split())
+        [sys.executable, "-c", code],
+        env=box.env("endless_names"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert "there are more than 30 names. Name a folder further down" in " ".join(
+        (done.stdout + done.stderr).split()
+    )
     assert "Traceback" not in done.stderr
     assert box.running() == []
 
@@ -298,7 +349,9 @@ def test_progress_is_shown_while_a_host_is_slow(box: Box) -> None:
 
 
 def test_the_screens_show_progress_and_stop(box: Box) -> None:
-    """The profile never comes whole: the page says how far it is, and Ctrl+C on the process leaves no ssh."""
+    """The profile never comes whole: the page says how far it is, and Ctrl+C on the process leaves
+    no ssh.
+    """
     command = [sys.executable, "-m", "powertui", "ssh://box/logs"]
     with Terminal(command, size=(100, 30), env=box.env("silence_within_a_file")) as terminal:
         terminal.wait_for(r"from box")
@@ -313,17 +366,26 @@ def test_a_password_is_asked_for_and_never_shown(box: Box) -> None:
     command = [sys.executable, "-m", "powertui", "report", "ssh://box/logs"]
     with Terminal(command, size=(100, 60), env=box.env("password_prompt")) as terminal:
         for count in (1, 2):  # the stand-in keeps no connection: it asks for each question
-            terminal.wait_until(lambda count=count: terminal.raw.count(b"password: ") >= count, "the prompt")  # type: ignore[misc]
+            terminal.wait_until(
+                lambda count=count: terminal.raw.count(b"password: ") >= count, "the prompt"
+            )  # type: ignore[misc]
             terminal.wait_until(lambda: not terminal.as_before(), "no echo")
             os.write(terminal.fd, SECRET.encode() + b"\n")
-            terminal.wait_until(lambda count=count: terminal.raw.count(b"password: ") > count or terminal.as_before(), "the answer")  # type: ignore[misc]
+            terminal.wait_until(
+                lambda count=count: (
+                    terminal.raw.count(b"password: ") > count or terminal.as_before()
+                ),
+                "the answer",
+            )  # type: ignore[misc]
         assert terminal.wait_exit() == 0
         assert SECRET.encode() not in terminal.raw
     assert not any(SECRET in path.name for path in box.cache.rglob("*"))
 
 
 def test_a_full_disk_leaves_no_cut_file(box: Box) -> None:
-    """The limit of a file's size stands for the disk: what came is kept aside, and the next run goes on from there."""
+    """The limit of a file's size stands for the disk: what came is kept aside, and the next run
+    goes on from there.
+    """
     assert box.report("killed_within_a_file").code == 3  # its name is there now
     size = box.profile.stat().st_size
 

@@ -85,7 +85,9 @@ def test_a_crash_restores_the_terminal_and_prints_where_to_report(profile: Path)
         "launch.prepare = prepared\n"
         "sys.exit(powertui.cli.main(sys.argv[1:]))\n"
     )
-    with Terminal([sys.executable, "-c", code, str(profile)], size=(120, 40), env=python_env()) as terminal:
+    with Terminal(
+        [sys.executable, "-c", code, str(profile)], size=(120, 40), env=python_env()
+    ) as terminal:
         terminal.wait_for(READY)
         terminal.press("w")
         assert terminal.wait_exit() == 1
@@ -97,7 +99,9 @@ def test_a_crash_restores_the_terminal_and_prints_where_to_report(profile: Path)
         assert "hunter2" not in printed  # no values of local variables
 
 
-def test_suspend_gives_the_terminal_back_and_resume_draws_everything(start: Opener, profile: Path) -> None:
+def test_suspend_gives_the_terminal_back_and_resume_draws_everything(
+    start: Opener, profile: Path
+) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.settle()
@@ -130,7 +134,9 @@ def test_ctrl_l_draws_everything_again(start: Opener, profile: Path) -> None:
     ("env", "part"),
     [({"TERM": "dumb"}, "TERM=dumb"), ({"TERM": ""}, "not set")],
 )
-def test_terminals_without_a_screen_are_refused(start: Opener, profile: Path, env: dict[str, str], part: str) -> None:
+def test_terminals_without_a_screen_are_refused(
+    start: Opener, profile: Path, env: dict[str, str], part: str
+) -> None:
     terminal = start(profile, env=env)
     assert terminal.wait_exit() == 2
     assert part in terminal.text()
@@ -142,7 +148,14 @@ def test_pipes_are_refused(profile: Path) -> None:
     import subprocess
 
     command = [sys.executable, "-m", "powertui", str(profile)]
-    result = subprocess.run(command, env=python_env(), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    result = subprocess.run(
+        command,
+        env=python_env(),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
     assert result.returncode == 2
     assert result.stdout == ""
     assert "not a terminal" in result.stderr

@@ -1,4 +1,6 @@
-"""`powertui live` as a person runs it: a real process in a pty, a real BMC over UDP, a run that trains meanwhile."""
+"""`powertui live` as a person runs it: a real process in a pty, a real BMC over UDP, a run that
+trains meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,13 @@ def password(tmp_path: Path) -> Path:
 
 def live(*arguments: str, size: tuple[int, int] = (100, 30), cwd: Path) -> Terminal:
     command = [sys.executable, "-m", "powertui", "live", *arguments]
-    env = environment(extra={"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])})
+    env = environment(
+        extra={
+            "PYTHONPATH": os.pathsep.join(
+                [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+            )
+        }
+    )
     return Terminal(command, size=size, env=env, cwd=cwd)
 
 
@@ -70,7 +78,9 @@ def wait_until(terminal: Terminal | None, holds: Callable[[], bool]) -> None:
             time.sleep(0.05)
 
 
-def test_it_records_by_default_says_where_and_ends_with_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+def test_it_records_by_default_says_where_and_ends_with_a_whole_file(
+    bmc: Bmc, password: Path, tmp_path: Path
+) -> None:
     bmc.machine.watts = 321
     with live(*watching(bmc, password), cwd=tmp_path) as terminal:
         terminal.wait_for(r"recording to .*power-\d+-\d+\.csv")
@@ -91,7 +101,9 @@ def test_it_records_by_default_says_where_and_ends_with_a_whole_file(bmc: Bmc, p
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_with_a_whole_file(bmc: Bmc, password: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_a_signal_ends_it_with_a_whole_file(
+    bmc: Bmc, password: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     path = tmp_path / "power.csv"
     with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
         terminal.wait_for(r"mean 245")
@@ -122,7 +134,9 @@ def test_a_killed_screen_leaves_a_whole_file(bmc: Bmc, password: Path, tmp_path:
     assert "# ended:" in path.read_text()
 
 
-def test_an_outage_is_a_gap_with_its_reason_and_passes(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+def test_an_outage_is_a_gap_with_its_reason_and_passes(
+    bmc: Bmc, password: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "power.csv"
     with live(*watching(bmc, password, "-o", str(path)), cwd=tmp_path) as terminal:
         terminal.wait_for(r"mean 245")
@@ -138,10 +152,14 @@ def test_an_outage_is_a_gap_with_its_reason_and_passes(bmc: Bmc, password: Path,
     assert values(path) == {245.0}, "and no invented value"
 
 
-def test_a_host_that_never_answers_is_named_and_told_by_the_exit_code(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+def test_a_host_that_never_answers_is_named_and_told_by_the_exit_code(
+    bmc: Bmc, password: Path, tmp_path: Path
+) -> None:
     with Bmc() as other:
         away = f"ipmi://viewer@127.0.0.1:{other.port}"
-    with live(*watching(bmc, password, "--source", away, "-o", "power.csv"), cwd=tmp_path) as terminal:
+    with live(
+        *watching(bmc, password, "--source", away, "-o", "power.csv"), cwd=tmp_path
+    ) as terminal:
         terminal.wait_for(r"mean 245")
         terminal.wait_for(rf"no answer yet: 127\.0\.0\.1:{other.port}")
         terminal.press("q")
@@ -149,20 +167,30 @@ def test_a_host_that_never_answers_is_named_and_told_by_the_exit_code(bmc: Bmc, 
         assert f"127.0.0.1:{other.port}: it never answered" in terminal.raw.decode(errors="replace")
 
 
-def test_a_full_disk_is_told_after_the_screen_with_the_place_of_the_rest(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_after_the_screen_with_the_place_of_the_rest(
+    bmc: Bmc, password: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "power.csv"
     script = tmp_path / "small.sh"
     arguments = " ".join(watching(bmc, password, "-o", path.name))
-    script.write_text(f"ulimit -f 2\nexec {sys.executable} -m powertui live {arguments} --interval 0.1\n")
+    script.write_text(
+        f"ulimit -f 2\nexec {sys.executable} -m powertui live {arguments} --interval 0.1\n"
+    )
     root = str(Path(__file__).parents[2])
-    env = environment(extra={"PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)})
+    env = environment(
+        extra={"PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)}
+    )
     with Terminal(["bash", str(script)], size=(100, 30), env=env, cwd=tmp_path) as terminal:
         terminal.wait_for(r"mean 245")
         terminal.wait_for(r"File too large")
         terminal.press("q")
         assert terminal.wait_exit() == 1
         said = terminal.raw.decode(errors="replace")
-    held = sum(line[:1].isdigit() for line in path.read_text().splitlines(keepends=True) if line.endswith("\n"))
+    held = sum(
+        line[:1].isdigit()
+        for line in path.read_text().splitlines(keepends=True)
+        if line.endswith("\n")
+    )
     assert f"{held} rows in" in said
     (rescued,) = tmp_path.glob("powertui-rescued-*.csv")
     assert rescued.name in said.replace("\r\n", "")
@@ -193,7 +221,9 @@ def test_a_refused_password_is_one_sentence_and_no_file(bmc: Bmc, tmp_path: Path
     assert not list(tmp_path.glob("*.csv"))
 
 
-def test_a_file_that_cannot_be_written_is_one_sentence(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_one_sentence(
+    bmc: Bmc, password: Path, tmp_path: Path
+) -> None:
     with live(*watching(bmc, password, "-o", "no/such/folder.csv"), cwd=tmp_path) as terminal:
         assert terminal.wait_exit() == 2
         shown = terminal.raw.decode(errors="replace")
@@ -201,13 +231,19 @@ def test_a_file_that_cannot_be_written_is_one_sentence(bmc: Bmc, password: Path,
     assert "Traceback" not in shown
 
 
-def test_the_screen_stands_before_any_host_has_answered_and_each_state_fills_in(bmc: Bmc, password: Path, tmp_path: Path) -> None:
+def test_the_screen_stands_before_any_host_has_answered_and_each_state_fills_in(
+    bmc: Bmc, password: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "power.csv"
     with Bmc() as closed:
         gone = closed.port
     with Bmc(drop=True) as silent, Bmc(users={"viewer": ("another", 2)}) as strict:
         bmc.drop = True
-        more = [w for port in (silent.port, strict.port, gone) for w in ("--source", f"ipmi://viewer@127.0.0.1:{port}")]
+        more = [
+            w
+            for port in (silent.port, strict.port, gone)
+            for w in ("--source", f"ipmi://viewer@127.0.0.1:{port}")
+        ]
         with live(*watching(bmc, password, *more, "-o", str(path)), cwd=tmp_path) as terminal:
             terminal.wait_for(rf"(?s)recording to.*127\.0\.0\.1:{silent.port} +connecting")
             assert not path.exists() or not count(path, ",ok,")
@@ -224,12 +260,16 @@ def test_the_screen_stands_before_any_host_has_answered_and_each_state_fills_in(
 def test_epochs_get_their_joules_beside_the_loss(bmc: Bmc, password: Path, tmp_path: Path) -> None:
     logs, path = tmp_path / "logs", tmp_path / "power.csv"
     train = logs / "train" / "events.out.tfevents.1.vm.7.0.v2"
-    with live(*watching(bmc, password, "--logdir", str(logs), "-o", str(path)), cwd=tmp_path) as terminal:
+    with live(
+        *watching(bmc, password, "--logdir", str(logs), "-o", str(path)), cwd=tmp_path
+    ) as terminal:
         terminal.wait_for(r"mean 245")
         begin = time.time()
         write_scalars(train, [(begin, 0, "epoch_loss", 0.75)], begin - 1)
         terminal.wait_for(r"loss 0\.75")
-        for epoch in range(1, 20):  # an epoch in which a busy machine missed readings is not resolved: then the next one
+        for epoch in range(
+            1, 20
+        ):  # an epoch in which a busy machine missed readings is not resolved: then the next one
             before = count(path, ",ok,")
             wait_until(terminal, lambda before=before: count(path, ",ok,") >= before + 15)
             with train.open("ab") as stream:
@@ -243,7 +283,9 @@ def test_epochs_get_their_joules_beside_the_loss(bmc: Bmc, password: Path, tmp_p
         terminal.wait_exit()
 
 
-def test_a_profile_that_appears_opens_with_the_live_power(bmc: Bmc, password: Path, tmp_path: Path, data: Path) -> None:
+def test_a_profile_that_appears_opens_with_the_live_power(
+    bmc: Bmc, password: Path, tmp_path: Path, data: Path
+) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     recorded_profile = next((data / "logdirs").rglob("*.xplane.pb"))
@@ -265,7 +307,9 @@ def test_a_profile_that_appears_opens_with_the_live_power(bmc: Bmc, password: Pa
 
 def test_replay_plays_a_recording_and_writes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
-    path.write_text("time_unix_s,watts\n" + "".join(f"{1795224813 + i},{200 + i % 7}\n" for i in range(300)))
+    path.write_text(
+        "time_unix_s,watts\n" + "".join(f"{1795224813 + i},{200 + i % 7}\n" for i in range(300))
+    )
     with live("--replay", str(path), "--speed", "100", cwd=tmp_path) as terminal:
         terminal.wait_for("replay of log.csv")
         terminal.wait_for("end of the recording")
@@ -290,6 +334,8 @@ def test_a_tick_costs_few_bytes_and_a_finished_replay_none(tmp_path: Path) -> No
         per_tick = (terminal.total - before) / (terminal.questions - frames)
         assert 0 < per_tick <= 4096, f"{per_tick:.0f} bytes for a tick of half a second"
         terminal.wait_for("end of the recording")
-        terminal.wait_until(lambda: time.monotonic() - terminal.last_byte >= 2.0, "nothing changes, nothing is sent")
+        terminal.wait_until(
+            lambda: time.monotonic() - terminal.last_byte >= 2.0, "nothing changes, nothing is sent"
+        )
         terminal.press("q")
         terminal.wait_exit()

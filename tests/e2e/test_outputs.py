@@ -1,4 +1,6 @@
-"""Standard output, error and input that are closed, full or gone: no traceback, no message in the data, and the right exit code."""
+"""Standard output, error and input that are closed, full or gone: no traceback, no message in the
+data, and the right exit code.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,17 @@ from tests.synthetic.xplane import Event, Line, Plane, encode
 
 from .conftest import python_env
 
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full"),
+]
 
 PROGRAM = (sys.executable, "-m", "powertui")
 CLOSED = "Nothing can be printed: standard output is closed."
 FULL = "The output could not be written: No space left on device"
 
-# What prints on standard output, with its exit code where all is well. `record` and the screens do not.
+# What prints on standard output, with its exit code where all is well. `record` and the screens do
+# not.
 PRINTING = {
     "report": (0, "report P"),
     "report --json": (0, "report P --json"),
@@ -57,17 +63,26 @@ SAYING = {
 def folder(tmp_path: Path) -> Path:
     steps = [Event("train", i * 10**10, 10**9, {"step_num": i, "_r": 1}) for i in range(5)]
     (tmp_path / "P").mkdir()
-    (tmp_path / "P" / "vm.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", steps)])]))
+    (tmp_path / "P" / "vm.xplane.pb").write_bytes(
+        encode([Plane("/host:CPU", [Line("python", steps)])])
+    )
     for path in (tmp_path / "P" / "vm.xplane.pb", tmp_path / "P"):
         os.utime(path, (1.7e9, 1.7e9))  # doctor tells how old it is
     (tmp_path / "power.csv").write_text("time,watts\n1000000000,100\n1000000001,101\n")
     return tmp_path
 
 
-def run(folder: Path, words: Sequence[str], redirections: str = "", **how: object) -> subprocess.CompletedProcess[bytes]:
+def run(
+    folder: Path, words: Sequence[str], redirections: str = "", **how: object
+) -> subprocess.CompletedProcess[bytes]:
     """The program as a shell starts it, with these redirections."""
     env = python_env({"XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)})
-    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+    given = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        **how,
+    }
     command = ["sh", "-c", f'exec "$@" {redirections}', "sh", *PROGRAM, *words]
     return subprocess.run(command, cwd=folder, env=env, check=False, timeout=600, **given)  # type: ignore[call-overload, no-any-return]
 
@@ -138,7 +153,17 @@ def test_a_recording_holds_rows_alone(folder: Path, redirection: str) -> None:
     secret.chmod(0o600)
     with Bmc() as bmc:
         source = f"ipmi://viewer@127.0.0.1:{bmc.port}"
-        words = ["record", "--source", source, "--password-file", str(secret), "-o", "power.csv.new", "--interval", "0.1"]
+        words = [
+            "record",
+            "--source",
+            source,
+            "--password-file",
+            str(secret),
+            "-o",
+            "power.csv.new",
+            "--interval",
+            "0.1",
+        ]
         words += ["--timeout", "60", "--", "sh", "-c", "echo from the command >&2; sleep 1"]
         assert run(folder, words, redirection).returncode == 0
     lines = (folder / "power.csv.new").read_text().splitlines()
@@ -152,7 +177,12 @@ def test_a_recording_holds_rows_alone(folder: Path, redirection: str) -> None:
 def test_what_is_exported_into_a_file_holds_no_message(folder: Path) -> None:
     written = {}
     for redirection in ("", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
-        assert run(folder, ["export", "P", "--what", "events", "-o", "e.csv", "--force"], redirection).returncode == 0
+        assert (
+            run(
+                folder, ["export", "P", "--what", "events", "-o", "e.csv", "--force"], redirection
+            ).returncode
+            == 0
+        )
         written[redirection] = (folder / "e.csv").read_bytes()
     assert set(written.values()) == {written[""]}
 
@@ -163,7 +193,9 @@ def test_an_output_that_does_not_wait_gets_everything(folder: Path) -> None:
     usual = run(folder, words).stdout
     read, write = os.pipe()
     os.set_blocking(write, False)
-    process = subprocess.Popen([*PROGRAM, *words], stdout=write, env=python_env({"HOME": str(folder)}), cwd=folder)
+    process = subprocess.Popen(
+        [*PROGRAM, *words], stdout=write, env=python_env({"HOME": str(folder)}), cwd=folder
+    )
     os.close(write)
     with open(read, "rb") as pipe:
         assert pipe.read() == usual

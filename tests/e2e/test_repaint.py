@@ -1,4 +1,6 @@
-"""What many small changes left on the screen is what one whole repaint shows, cell for cell, whatever was typed."""
+"""What many small changes left on the screen is what one whole repaint shows, cell for cell,
+whatever was typed.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,39 @@ ROUNDS, KEYS = 12, 50
 READY = "whole run"
 REDRAW = "C-l"
 
-# Of every page: mostly what moves things, some of what opens and closes them. None that leaves, writes a file or suspends.
+# Of every page: mostly what moves things, some of what opens and closes them. None that leaves,
+# writes a file or suspends.
 VOCABULARY = (
-    *"ddddaaaaDDAAwwwwssssWS", *"jjjjkkkkllhh", *"gGzZ0f", *"[]..,,", *"nm", *"tiv", *"12345678", "/conv\r", ":27s\r",
-    "Up", "Down", "Left", "Right", "PgUp", "PgDn", "Home", "End", "Tab", "Enter", "?", "Esc", "Esc", "2",
-)  # fmt: skip
+    *"ddddaaaaDDAAwwwwssssWS",
+    *"jjjjkkkkllhh",
+    *"gGzZ0f",
+    *"[]..,,",
+    *"nm",
+    *"tiv",
+    *"12345678",
+    "/conv\r",
+    ":27s\r",
+    "Up",
+    "Down",
+    "Left",
+    "Right",
+    "PgUp",
+    "PgDn",
+    "Home",
+    "End",
+    "Tab",
+    "Enter",
+    "?",
+    "Esc",
+    "Esc",
+    "2",
+)
 
 
 def seen(cell: Char) -> Char:
-    """What an eye can tell apart: an empty cell has no ink, unless a line goes through it or ink and paper are exchanged."""
+    """What an eye can tell apart: an empty cell has no ink, unless a line goes through it or ink
+    and paper are exchanged.
+    """
     if cell.data != " " or cell.underscore or cell.strikethrough or cell.reverse or cell.blink:
         return cell
     return Char(" ", bg=cell.bg)
@@ -45,7 +71,9 @@ def cells(terminal: Terminal) -> list[list[Char]]:
         ("vt220", {}, (80, 24)),
     ],
 )
-def test_what_changes_left_is_what_a_repaint_shows(start: Opener, term: str, env: dict[str, str], size: tuple[int, int]) -> None:
+def test_what_changes_left_is_what_a_repaint_shows(
+    start: Opener, term: str, env: dict[str, str], size: tuple[int, int]
+) -> None:
     rng = random.Random(f"{term}{size}")
     terminal = start("demo", term=term, env=env, size=size)
     terminal.wait_for(READY)

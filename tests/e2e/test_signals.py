@@ -1,4 +1,6 @@
-"""A signal may come at any moment: the terminal is whole afterwards, and the exit code tells which signal it was."""
+"""A signal may come at any moment: the terminal is whole afterwards, and the exit code tells which
+signal it was.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ POWERTUI = f"{sys.executable} -m powertui"
 
 def only_where_beginnings_are_seen(number: int) -> None:
     if number == signal.SIGINT and not told():
-        pytest.skip("an emulator catches all signals: whether a Ctrl+C comes before the program has begun cannot be seen")
+        pytest.skip(
+            "an emulator catches all signals: whether a Ctrl+C comes before the program has "
+            "begun cannot be seen"
+        )
 
 
 @ENDING
@@ -45,7 +50,9 @@ def test_at_random_moments(start: Opener, number: int, code: int) -> None:
         terminal = start("demo")
         ending = interrupt(terminal, number, delay)
         if fault := ending.fault(code):
-            faults.append(f"after {delay:.3f} s: {fault}\n{ending.printed[-2000:].decode(errors='replace')}")
+            faults.append(
+                f"after {delay:.3f} s: {fault}\n{ending.printed[-2000:].decode(errors='replace')}"
+            )
     assert not faults, "\n".join(faults)
 
 
@@ -80,7 +87,9 @@ def test_while_it_leaves(start: Opener, profile: Path, number: int, code: int) -
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.write(b"q")
-    terminal.wait_until(lambda: b"\x1b[?1049l" in terminal.raw or terminal.eof, "the end of the alternate screen")
+    terminal.wait_until(
+        lambda: b"\x1b[?1049l" in terminal.raw or terminal.eof, "the end of the alternate screen"
+    )
     ending = interrupt(terminal, number, 0.0)
     assert ending.code == 0 or ending.fault(code) == ""
     assert not ending.left_on
@@ -92,12 +101,17 @@ def test_the_first_of_several_decides(start: Opener, profile: Path) -> None:
     terminal.wait_for(READY)
     terminal.signal(signal.SIGTERM)
     terminal.signal(signal.SIGHUP)
-    assert terminal.wait_exit() in (143, 129)  # the kernel delivers what waits in the order of the numbers
+    assert terminal.wait_exit() in (
+        143,
+        129,
+    )  # the kernel delivers what waits in the order of the numbers
     assert terminal.left_on() == []
     assert TRACEBACK not in terminal.raw
 
 
-def test_a_terminal_that_does_not_read_is_whole_when_it_reads_again(start: Opener, profile: Path) -> None:
+def test_a_terminal_that_does_not_read_is_whole_when_it_reads_again(
+    start: Opener, profile: Path
+) -> None:
     terminal = start(profile, size=(200, 60))
     terminal.wait_for(READY)
     terminal.settle()
@@ -119,7 +133,9 @@ def test_all_that_is_switched_on_is_switched_off_in_a_hurry(start: Opener, profi
 
 
 @pytest.mark.parametrize("words", ["demo", "live --replay demo.csv"])
-def test_a_terminal_that_goes_before_the_program_has_looked_at_it(words: str, tmp_path: Path) -> None:
+def test_a_terminal_that_goes_before_the_program_has_looked_at_it(
+    words: str, tmp_path: Path
+) -> None:
     """No complaint that there is none, and the code of a hang-up."""
     (tmp_path / "demo.csv").write_text("time_unix_s,watts\n1700000000,200\n1700000001,210\n")
     master, terminal = os.openpty()
@@ -127,7 +143,13 @@ def test_a_terminal_that_goes_before_the_program_has_looked_at_it(words: str, tm
     os.mkfifo(tmp_path / "fifo")
     command = ["sh", "-c", script, "sh", *POWERTUI.split(), *words.split()]
     with subprocess.Popen(
-        command, stdin=terminal, stdout=terminal, stderr=subprocess.PIPE, cwd=tmp_path, env=python_env(), start_new_session=True
+        command,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=python_env(),
+        start_new_session=True,
     ) as process:
         os.close(terminal)
         os.close(master)
@@ -175,16 +197,22 @@ def test_without_an_input_or_an_output_it_refuses(profile: Path, words: str, sai
         assert terminal.left_on() == []
 
 
-@pytest.mark.parametrize("how", ["nohup {} </dev/null >nohup.out 2>&1; echo code $?", "{} & wait $!; echo code $?"])
+@pytest.mark.parametrize(
+    "how", ["nohup {} </dev/null >nohup.out 2>&1; echo code $?", "{} & wait $!; echo code $?"]
+)
 def test_nohup_and_the_background(profile: Path, tmp_path: Path, how: str) -> None:
     """Without job control, a job in the background reads from /dev/null."""
-    with Terminal(["sh", "-c", how.format(f"{POWERTUI} {profile}")], env=python_env(), cwd=tmp_path) as terminal:
+    with Terminal(
+        ["sh", "-c", how.format(f"{POWERTUI} {profile}")], env=python_env(), cwd=tmp_path
+    ) as terminal:
         assert terminal.wait_exit() == 0
         assert "code 2" in terminal.text()
         assert terminal.left_on() == []
 
 
-def test_a_stopped_job_that_is_killed_leaves_the_shell_s_terminal_alone(start: Opener, profile: Path) -> None:
+def test_a_stopped_job_that_is_killed_leaves_the_shell_s_terminal_alone(
+    start: Opener, profile: Path
+) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.settle()
@@ -200,10 +228,18 @@ def test_a_stopped_job_that_is_killed_leaves_the_shell_s_terminal_alone(start: O
 
 @pytest.mark.parametrize(
     ("env", "size"),
-    [({"TERM": "dumb"}, (80, 24)), ({"TERM": ""}, (80, 24)), ({"LANG": "C"}, (80, 24)), ({}, (20, 5)), ({"TERM": "vt100"}, (1, 1))],
+    [
+        ({"TERM": "dumb"}, (80, 24)),
+        ({"TERM": ""}, (80, 24)),
+        ({"LANG": "C"}, (80, 24)),
+        ({}, (20, 5)),
+        ({"TERM": "vt100"}, (1, 1)),
+    ],
 )
 @ENDING
-def test_on_any_terminal(start: Opener, profile: Path, env: dict[str, str], size: tuple[int, int], number: int, code: int) -> None:
+def test_on_any_terminal(
+    start: Opener, profile: Path, env: dict[str, str], size: tuple[int, int], number: int, code: int
+) -> None:
     only_where_beginnings_are_seen(number)
     dice = random.Random(f"any {number}")
     refuses = env.get("TERM") in ("dumb", "")
@@ -240,15 +276,20 @@ def folder() -> Iterator[Path]:
 @pytest.mark.parametrize("program", ["screen", "tmux"])
 @ENDING
 def test_inside(program: str, profile: Path, folder: Path, number: int, code: int) -> None:
-    """The window is a shell's again: what it prints stands on the screen it had before, and it says the code."""
+    """The window is a shell's again: what it prints stands on the screen it had before, and it says
+    the code.
+    """
     if shutil.which(program) is None:
         pytest.skip(f"no {program} here")
     script = folder / "window.sh"
     script.write_text(
-        f"stty -a > {folder}/before; echo shell was here; {POWERTUI} {profile}; echo $? > {folder}/new; stty -a > {folder}/after\n"
+        f"stty -a > {folder}/before; echo shell was here; {POWERTUI} {profile}; echo $? > "
+        f"{folder}/new; stty -a > {folder}/after\n"
         f"mv {folder}/new {folder}/code; echo and is here again; sleep 1000\n"
     )
-    env = python_env({"SCREENDIR": str(folder / "s"), "TMUX_TMPDIR": str(folder), "HOME": str(folder)})
+    env = python_env(
+        {"SCREENDIR": str(folder / "s"), "TMUX_TMPDIR": str(folder), "HOME": str(folder)}
+    )
     (folder / "s").mkdir(mode=0o700)
     (folder / ".screenrc").write_text("altscreen on\nstartup_message off\n")
     commands = {
@@ -272,12 +313,17 @@ def test_inside(program: str, profile: Path, folder: Path, number: int, code: in
             assert "shell was here" in terminal.text()
             assert "Traceback" not in terminal.text()
     finally:
-        quit_ = {"screen": ["screen", "-S", "window", "-X", "quit"], "tmux": ["tmux", "-L", "window", "kill-server"]}
+        quit_ = {
+            "screen": ["screen", "-S", "window", "-X", "quit"],
+            "tmux": ["tmux", "-L", "window", "kill-server"],
+        }
         subprocess.run(quit_[program], env=env, check=False, capture_output=True)
 
 
 def _windows(folder: Path) -> list[int]:
-    """powertui inside the window: screen and tmux are no children of the terminal, but hand the environment on."""
+    """powertui inside the window: screen and tmux are no children of the terminal, but hand the
+    environment on.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -293,7 +339,9 @@ def _windows(folder: Path) -> list[int]:
 
 @pytest.mark.usefixtures("needs_sshd")
 def test_a_connection_that_is_cut_at_random_moments(profile: Path, tmp_path: Path) -> None:
-    """The far end is a shell on a terminal that is gone: the program ends with 129, whatever it was doing."""
+    """The far end is a shell on a terminal that is gone: the program ends with 129, whatever it was
+    doing.
+    """
     dice = random.Random("cut")
     with Sshd(tmp_path / "sshd") as server:
         for turn in range(4):

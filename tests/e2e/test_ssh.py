@@ -26,7 +26,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
         yield running
 
 
-def connect(server: Sshd, line: Line, *arguments: str, size: tuple[int, int] = (120, 30)) -> Terminal:
+def connect(
+    server: Sshd, line: Line, *arguments: str, size: tuple[int, int] = (120, 30)
+) -> Terminal:
     """powertui at the far end of the line."""
     env = python_env()
     wanted = {key: env[key] for key in ("PYTHONPATH", "LANG", "XDG_CONFIG_HOME")}
@@ -40,7 +42,10 @@ def slow(server: Sshd) -> Line:
 
 
 def hold(terminal: Terminal, line: Line, key: str, seconds: float) -> tuple[float, int]:
-    """Hold a key down, thirty times a second as keyboards do. For how long it was, and how many bytes were on the line at most."""
+    """Hold a key down, thirty times a second as keyboards do.
+
+    For how long it was, and how many bytes were on the line at most.
+    """
     start = next_press = time.monotonic()
     on_line = 0
     while time.monotonic() < start + seconds and not terminal.eof:
@@ -53,7 +58,9 @@ def hold(terminal: Terminal, line: Line, key: str, seconds: float) -> tuple[floa
 
 
 def settled(terminal: Terminal, line: Line) -> None:
-    """Until nobody has anything to do, and nothing is on the line, twice: what one has sent the other may have to answer."""
+    """Until nobody has anything to do, and nothing is on the line, twice: what one has sent the
+    other may have to answer.
+    """
     quiet = 0
     while quiet < 2:
         came = terminal.settle(0.6)
@@ -73,7 +80,9 @@ def test_keys_and_leaving(server: Sshd, profile: Path) -> None:
 
 
 def test_a_held_key_never_floods_the_line(server: Sshd, profile: Path) -> None:
-    """What is in flight when the key is released is at most a frame or two, whatever the machine's speed."""
+    """What is in flight when the key is released is at most a frame or two, whatever the machine's
+    speed.
+    """
     with (
         Line(server.port, rtt_s=RTT_S, bytes_per_s=BYTES_PER_S) as line,
         connect(server, line, str(profile), size=(200, 50)) as terminal,
@@ -84,7 +93,8 @@ def test_a_held_key_never_floods_the_line(server: Sshd, profile: Path) -> None:
         settled(terminal, line)
         before = terminal.questions
         held, on_line = hold(terminal, line, "d", 3.0)
-        # 3 s at one frame a round trip are thirty frames, and no more than one of them is on its way at any time.
+        # 3 s at one frame a round trip are thirty frames, and no more than one of them is on its
+        # way at any time.
         assert 1 <= terminal.questions - before <= held / RTT_S + 2
         assert 0 < on_line <= FRAME
         settled(terminal, line)
@@ -117,15 +127,20 @@ def test_a_line_that_breaks_ends_the_program(server: Sshd, profile: Path, tmp_pa
             "import sys; from powertui.cli import main\n"
             "code = main(sys.argv[1:])\n"
             f"open({str(tmp_path / 'new')!r}, 'w').write(str(code))\n"
-            f"import os; os.rename({str(tmp_path / 'new')!r}, {str(tmp_path / 'code')!r})"  # so that it is never there and empty
+            # so that it is never there and empty
+            f"import os; os.rename({str(tmp_path / 'new')!r}, {str(tmp_path / 'code')!r})"
         )
         env = python_env()
         wanted = {key: env[key] for key in ("PYTHONPATH", "LANG", "XDG_CONFIG_HOME")}
         command = server.command(line.port, [sys.executable, "-c", run, str(profile)], env=wanted)
-        with Terminal(command, size=(120, 30), env=environment(), beside=(server.pid, line.pid)) as terminal:
+        with Terminal(
+            command, size=(120, 30), env=environment(), beside=(server.pid, line.pid)
+        ) as terminal:
             terminal.wait_for(READY)
             line.cut()
-            until((tmp_path / "code").exists, "the program has ended")  # what broke off is nothing for the terminal to read
+            until(
+                (tmp_path / "code").exists, "the program has ended"
+            )  # what broke off is nothing for the terminal to read
             assert (tmp_path / "code").read_text() == "129"
 
 

@@ -1,4 +1,6 @@
-"""Ctrl+Z as people press it: several times, before the terminal is ours again, on a machine that is slow to answer."""
+"""Ctrl+Z as people press it: several times, before the terminal is ours again, on a machine that is
+slow to answer.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def woken(terminal: Terminal, quiet: int = 5) -> None:
 
 
 def hears(terminal: Terminal) -> bool:
-    """Whether it shows the help when it is asked for it. What is typed while it is stopped is for the shell."""
+    """Whether it shows the help when it is asked for it.
+
+    What is typed while it is stopped is for the shell.
+    """
     for _ in range(20):
         woken(terminal)
         terminal.press("?")
@@ -40,7 +45,9 @@ def hears(terminal: Terminal) -> bool:
     return False
 
 
-def test_ctrl_z_pressed_many_times_leaves_a_program_that_hears(start: Opener, profile: Path) -> None:
+def test_ctrl_z_pressed_many_times_leaves_a_program_that_hears(
+    start: Opener, profile: Path
+) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     for _ in range(6):
@@ -57,7 +64,9 @@ def test_ctrl_z_pressed_many_times_leaves_a_program_that_hears(start: Opener, pr
     assert terminal.left_on() == []
 
 
-def test_being_continued_without_having_stopped_changes_nothing(start: Opener, profile: Path) -> None:
+def test_being_continued_without_having_stopped_changes_nothing(
+    start: Opener, profile: Path
+) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     for _ in range(5):
@@ -70,8 +79,12 @@ def test_being_continued_without_having_stopped_changes_nothing(start: Opener, p
     assert terminal.left_on() == []
 
 
-def test_a_program_that_was_stopped_from_outside_takes_its_terminal_back(start: Opener, profile: Path) -> None:
-    """`kill -STOP` asks nobody: the shell takes the terminal, has it echo whole lines, and `fg` hands it back like that."""
+def test_a_program_that_was_stopped_from_outside_takes_its_terminal_back(
+    start: Opener, profile: Path
+) -> None:
+    """`kill -STOP` asks nobody: the shell takes the terminal, has it echo whole lines, and `fg`
+    hands it back like that.
+    """
     terminal = start(profile)
     terminal.wait_for(READY)
     for _ in range(3):

@@ -43,7 +43,9 @@ def depth(raw: bytes) -> str:
         ("xterm-256color", {"PYTHONIOENCODING": "latin-1"}, MANY, True),
     ],
 )
-def test_terminal(start: Opener, profile: Path, term: str, env: dict[str, str], colors: str, ascii_only: bool) -> None:
+def test_terminal(
+    start: Opener, profile: Path, term: str, env: dict[str, str], colors: str, ascii_only: bool
+) -> None:
     terminal = start(profile, term=term, env=env, size=(100, 30))
     terminal.wait_for(READY)
     terminal.settle()
@@ -80,7 +82,9 @@ def test_flags_force_it(start: Opener, profile: Path, flag: list[str], check: ob
     assert check(bytes(terminal.raw))  # type: ignore[operator]
 
 
-def test_the_mouse_reports_clicks_and_drags_but_not_every_motion(start: Opener, profile: Path) -> None:
+def test_the_mouse_reports_clicks_and_drags_but_not_every_motion(
+    start: Opener, profile: Path
+) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.settle()
@@ -98,7 +102,9 @@ def test_the_config_file_is_read(start: Opener, profile: Path, tmp_path: Path) -
     assert bytes(terminal.raw).isascii()
 
 
-def test_a_mistake_in_the_config_file_is_told_before_any_screen(start: Opener, profile: Path, tmp_path: Path) -> None:
+def test_a_mistake_in_the_config_file_is_told_before_any_screen(
+    start: Opener, profile: Path, tmp_path: Path
+) -> None:
     (tmp_path / "powertui").mkdir()
     (tmp_path / "powertui" / "config.toml").write_text('\ncolour = "16"\n')
     terminal = start(profile, env={"XDG_CONFIG_HOME": str(tmp_path)})
@@ -121,7 +127,9 @@ def test_sizes(start: Opener, profile: Path, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [(59, 15), (60, 14), (20, 5), (1, 1)])
-def test_a_window_that_is_too_small_gets_a_message_and_can_grow(start: Opener, profile: Path, size: tuple[int, int]) -> None:
+def test_a_window_that_is_too_small_gets_a_message_and_can_grow(
+    start: Opener, profile: Path, size: tuple[int, int]
+) -> None:
     terminal = start(profile, size=size)
     if size[0] >= 20:
         terminal.wait_for(lambda text: "too small" in " ".join(text.split()))

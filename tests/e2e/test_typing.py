@@ -52,7 +52,9 @@ def test_a_burst_of_moves_is_one_frame_or_two(start: Opener, profile: Path) -> N
     terminal.hold_answers()
     terminal.write(b"wwwwww" + b"d" * 20 + b"a" * 10)
     terminal.settle(limit=5.0)
-    held = time.monotonic() - since  # an answer that is missing for long enough is given up, and the next frame is sent
+    held = (
+        time.monotonic() - since
+    )  # an answer that is missing for long enough is given up, and the next frame is sent
     terminal.give_answers()
     terminal.settle()
     assert 1 <= terminal.questions - before <= 3 + held // LOST_S

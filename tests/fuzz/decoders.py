@@ -1,4 +1,5 @@
-"""Both decoders on the same lines, cut and mangled: whatever a line holds, compiled and pure say the same of it.
+"""Both decoders on the same lines, cut and mangled: whatever a line holds, compiled and pure say
+the same of it.
 
 Lines are made here, from a seed, or come from the inputs that libFuzzer kept.
 """
@@ -19,7 +20,9 @@ from tests.synthetic.xplane import varint
 
 
 def number(chance: random.Random) -> int:
-    return chance.choice((0, 1, 5, 300, chance.getrandbits(chance.randrange(1, 65)), -1, 1 << 32, 1 << 63))
+    return chance.choice(
+        (0, 1, 5, 300, chance.getrandbits(chance.randrange(1, 65)), -1, 1 << 32, 1 << 63)
+    )
 
 
 def field(chance: random.Random, which: int, depth: int) -> bytes:
@@ -36,7 +39,10 @@ def field(chance: random.Random, which: int, depth: int) -> bytes:
 
 def message(chance: random.Random, depth: int = 0) -> bytes:
     numbers = (4, 4, 4, 4, 1, 2, 3, 9, 200) if depth == 0 else (1, 2, 3, 4, 4, 5, 6, 7, 16)
-    return b"".join(field(chance, chance.choice(numbers), depth) for _ in range(chance.randrange(12 if depth == 0 else 6)))
+    return b"".join(
+        field(chance, chance.choice(numbers), depth)
+        for _ in range(chance.randrange(12 if depth == 0 else 6))
+    )
 
 
 def mangle(chance: random.Random, line: bytes) -> bytes:
@@ -51,7 +57,9 @@ def mangle(chance: random.Random, line: bytes) -> bytes:
         elif what == 1:
             out[at] ^= 1 << chance.randrange(8)
         elif what == 2:
-            out[at:at] = chance.choice((b"\xff" * 9, b"\x80" * 12, varint(chance.getrandbits(64)), b"\x22", b"\x0b"))
+            out[at:at] = chance.choice(
+                (b"\xff" * 9, b"\x80" * 12, varint(chance.getrandbits(64)), b"\x22", b"\x0b")
+            )
         else:
             out[at] = chance.randrange(256)
     return bytes(out)
@@ -67,11 +75,15 @@ def lines(count: int, seed: int) -> Iterator[bytes]:
 def answers(decoder: Any, line: bytes, chance: random.Random) -> list[Any]:
     """Every call of a decoder on one line, in a form that == compares."""
     data = np.array(bytearray(line), np.uint8)
-    lo, hi = chance.choice(((0, len(line)), (chance.randrange(-2, len(line) + 2), chance.randrange(-2, len(line) + 9))))
+    lo, hi = chance.choice(
+        ((0, len(line)), (chance.randrange(-2, len(line) + 2), chance.randrange(-2, len(line) + 9)))
+    )
     hop = decoder.hop(data, lo, hi)
     rows = decoder.hop(data, lo, hi, skip=EVENTS_FIELD).skipped
     columns = EventColumns.empty(rows + chance.randrange(2))
-    scan = decoder.scan_events(data, lo, hi, number(chance) >> 2, columns, 0, chance.choice((1, 3, 1 << 62)))
+    scan = decoder.scan_events(
+        data, lo, hi, number(chance) >> 2, columns, 0, chance.choice((1, 3, 1 << 62))
+    )
     used = [column[: scan.rows] for column in columns]
     weird = np.array([0, len(line), chance.getrandbits(64), (1 << 64) - 1], np.uint64)
     positions = np.concatenate((used[3], weird))
@@ -80,7 +92,9 @@ def answers(decoder: Any, line: bytes, chance: random.Random) -> list[Any]:
         *hop,
         *used,
         *scan,
-        *decoder.pick(data, *hop.ranges(4), [tag(1, 0), tag(2, 0), tag(4, 2), tag(2, 1), number(chance) >> 3]),
+        *decoder.pick(
+            data, *hop.ranges(4), [tag(1, 0), tag(2, 0), tag(4, 2), tag(2, 1), number(chance) >> 3]
+        ),
         *decoder.scan_stats(data, positions, [0, 1, 5, -1, 300]),
         decoder.nest(order, used[2]),
     ]
@@ -101,7 +115,9 @@ def compare(messages: Iterable[bytes], seed: int) -> int:
         choices = seed * 1_000_003 + count
         fields.FEW = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
         try:
-            same = answers(compiled, line, random.Random(choices)) == answers(pure, line, random.Random(choices))
+            same = answers(compiled, line, random.Random(choices)) == answers(
+                pure, line, random.Random(choices)
+            )
         finally:
             fields.FEW = few
         if not same:

@@ -1,4 +1,6 @@
-"""Events of JSON traces as nobody should write them, whole and damaged: what the compiled scanner and Python must read alike."""
+"""Events of JSON traces as nobody should write them, whole and damaged: what the compiled scanner
+and Python must read alike.
+"""
 
 from __future__ import annotations
 
@@ -15,37 +17,101 @@ from powertui.data.limits import MACHINE
 from powertui.data.wire.stored import Stored
 from powertui.errors import UnreadableFile
 
-PHASES = (*("X",) * 12, "B", "E", "i", "C", "M", "s", "s", "t", "f", "f", "b", "e", "n", "?", "XX", 5, None)
+PHASES = (
+    *("X",) * 12,
+    "B",
+    "E",
+    "i",
+    "C",
+    "M",
+    "s",
+    "s",
+    "t",
+    "f",
+    "f",
+    "b",
+    "e",
+    "n",
+    "?",
+    "XX",
+    5,
+    None,
+)
 NAMES = ("a", "b\n", 'x"y', "", None, 7, "[memory]", "process_name", "op0", "op1", "op2")
 ARGS: tuple[Any, ...] = (
-    {}, {"device": 0, "stream": 7, "correlation": 3}, {"long_name": "L", "x": [1, {"y": 2}]}, {"name": "P"}, None, [1],
-    {"stream": "s 3", "External id": 1.5}, {"Total Allocated": 5, "Device Type": 1, "Device Id": 0, "Bytes": 4},
-    {"v": float("nan")}, {"device": 1, "x": "}]\\\""},
-)  # fmt: skip
+    {},
+    {"device": 0, "stream": 7, "correlation": 3},
+    {"long_name": "L", "x": [1, {"y": 2}]},
+    {"name": "P"},
+    None,
+    [1],
+    {"stream": "s 3", "External id": 1.5},
+    {"Total Allocated": 5, "Device Type": 1, "Device Id": 0, "Bytes": 4},
+    {"v": float("nan")},
+    {"device": 1, "x": '}]\\"'},
+)
 PIECES = (
-    b'"', b"{", b"}", b",", b"\\", b":", b"[", b"]", b"e", b".", b"-", b"0", b"NaN", b"inf", b"null",
-    b"\\u0041", b'"args":{', b'"ts":1,',
-)  # fmt: skip
+    b'"',
+    b"{",
+    b"}",
+    b",",
+    b"\\",
+    b":",
+    b"[",
+    b"]",
+    b"e",
+    b".",
+    b"-",
+    b"0",
+    b"NaN",
+    b"inf",
+    b"null",
+    b"\\u0041",
+    b'"args":{',
+    b'"ts":1,',
+)
 
 
 def events(lot: random.Random) -> list[dict[str, Any]]:
     """Some events, their members in any order."""
     made = []
     for _ in range(lot.randrange(1, 40)):
-        ts = lot.choice([
-            lot.randrange(10**6), lot.randrange(10**9) / 1000, lot.randrange(10**12) / 1e6, -5.25, "7", 1e17, 1.5e3, None, True,
-            1_700_000_000_000_000 + lot.randrange(10**6), 1_700_000_000_000_000 + lot.randrange(10**6) + 0.25,
-        ])  # fmt: skip
-        event: dict[str, Any] = {"ph": lot.choice(PHASES), "ts": ts, "name": lot.choice(NAMES), "tid": lot.choice([1, "t", 2**64])}
+        ts = lot.choice(
+            [
+                lot.randrange(10**6),
+                lot.randrange(10**9) / 1000,
+                lot.randrange(10**12) / 1e6,
+                -5.25,
+                "7",
+                1e17,
+                1.5e3,
+                None,
+                True,
+                1_700_000_000_000_000 + lot.randrange(10**6),
+                1_700_000_000_000_000 + lot.randrange(10**6) + 0.25,
+            ]
+        )
+        event: dict[str, Any] = {
+            "ph": lot.choice(PHASES),
+            "ts": ts,
+            "name": lot.choice(NAMES),
+            "tid": lot.choice([1, "t", 2**64]),
+        }
         event["pid"] = lot.choice([1, 2, "p", None, [1]] if lot.random() < 0.1 else [1, 2, "p"])
-        event["cat"] = lot.choice(["kernel", "cpu_op", "python_function", "Trace", "gpu_user_annotation", 5, ""])
+        event["cat"] = lot.choice(
+            ["kernel", "cpu_op", "python_function", "Trace", "gpu_user_annotation", 5, ""]
+        )
         if lot.random() < 0.9:
             event["dur"] = lot.choice([1, 2.5, 0, None, -3, 1e13, "9", lot.randrange(10**6) / 1000])
         if lot.random() < 0.6:
             event["args"] = lot.choice(ARGS)
         if lot.random() < 0.4:
-            event[lot.choice(["id", "bind_id", "id"])] = lot.choice([1, 2, "0x1", "\u00fc", None, 1.5, [1]])
-            event |= lot.choice([{}, {"bp": "e"}, {"flow_in": True}, {"flow_out": True}, {"id2": {"local": "1"}}])
+            event[lot.choice(["id", "bind_id", "id"])] = lot.choice(
+                [1, 2, "0x1", "\u00fc", None, 1.5, [1]]
+            )
+            event |= lot.choice(
+                [{}, {"bp": "e"}, {"flow_in": True}, {"flow_out": True}, {"id2": {"local": "1"}}]
+            )
         keys = list(event)
         lot.shuffle(keys)
         made.append({key: event[key] for key in keys})
@@ -56,7 +122,13 @@ def trace(lot: random.Random, *, damaged: bool) -> bytes:
     """A file of them."""
     separators = lot.choice([(",", ":"), (", ", ": "), (",\n", " : ")])
     body = json.dumps(events(lot), separators=separators, indent=lot.choice([None, None, 1]))
-    frame = lot.choice(['{"schemaVersion":1,"traceEvents":%s,"baseTimeNanoseconds":0}', '{"traceEvents": %s}', "%s"])
+    frame = lot.choice(
+        [
+            '{"schemaVersion":1,"traceEvents":%s,"baseTimeNanoseconds":0}',
+            '{"traceEvents": %s}',
+            "%s",
+        ]
+    )
     data = bytearray((frame % body).encode())
     for _ in range(lot.randrange(1, 4) if damaged else 0):
         at = lot.randrange(len(data) + 1)
@@ -72,7 +144,9 @@ def trace(lot: random.Random, *, damaged: bool) -> bytes:
     return bytes(data)
 
 
-def told(data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, way: str, piece: int) -> Any:
+def told(
+    data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, way: str, piece: int
+) -> Any:
     """Everything that reading gives, by one of the ways to read."""
     patch.setattr(json_events, "COMPILED", way == "compiled")
     patch.setattr(json_events, "SINGLY", way == "singly")
@@ -87,14 +161,48 @@ def told(data: bytes, dialect: ModuleType, patch: pytest.MonkeyPatch, *, way: st
     for process, track in whole.tracks():
         rows = track.events
         columns = process.source.columns(rows.position, ["correlation", "x", "External id"])
-        lines.append((process.name, track.name, sorted(
-            (start, length, whole.names.full(name), str(process.source.of(position)), tuple(c.text(row) for c in columns.values()))
-            for row, (start, length, name, position) in enumerate(
-                zip(rows.start.tolist(), rows.duration.tolist(), rows.name.tolist(), rows.position.tolist(), strict=True)
+        lines.append(
+            (
+                process.name,
+                track.name,
+                sorted(
+                    (
+                        start,
+                        length,
+                        whole.names.full(name),
+                        str(process.source.event_stats(position)),
+                        tuple(c.text(row) for c in columns.values()),
+                    )
+                    for row, (start, length, name, position) in enumerate(
+                        zip(
+                            rows.start.tolist(),
+                            rows.duration.tolist(),
+                            rows.name.tolist(),
+                            rows.position.tolist(),
+                            strict=True,
+                        )
+                    )
+                ),
             )
-        )))  # fmt: skip
-    counters = [(one.name, one.unit, one.times.tolist(), one.values.tolist()) for one in whole.counters]
+        )
+    counters = [
+        (one.name, one.unit, one.times.tolist(), one.values.tolist()) for one in whole.counters
+    ]
     drawn = whole.arrows
-    ends = [] if drawn is None else [column.tolist() for column in (drawn.line, drawn.at, drawn.to_line, drawn.to_at, drawn.next)]
+    ends = (
+        []
+        if drawn is None
+        else [
+            column.tolist()
+            for column in (drawn.line, drawn.at, drawn.to_line, drawn.to_at, drawn.next)
+        ]
+    )
     lines.append(("arrows", str(sorted(zip(*ends, strict=True))), []))
-    return whole.event_count, whole.span, str(whole.clock), sorted(lines), sorted(map(str, whole.warnings)), counters
+    return (
+        whole.event_count,
+        whole.span,
+        str(whole.clock),
+        sorted(lines),
+        sorted(map(str, whole.warnings)),
+        counters,
+    )

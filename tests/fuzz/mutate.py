@@ -1,7 +1,8 @@
-"""What can happen to a file: bytes lost, flipped and put in, fields spliced, numbers swapped, nesting without end, wrong encodings.
+"""What can happen to a file: bytes lost, flipped and put in, fields spliced, numbers swapped,
+nesting without end, wrong encodings.
 
-Each mutation knows a little of the format, so that the damage gets behind the first check: lengths of the messages around a
-changed field are mended, and so are the checksums of a record.
+Each mutation knows a little of the format, so that the damage gets behind the first check: lengths
+of the messages around a changed field are mended, and so are the checksums of a record.
 """
 
 from __future__ import annotations
@@ -19,13 +20,70 @@ from tests.synthetic.xplane import varint
 
 Mutation = Callable[[bytes, random.Random, Sequence[Seed]], bytes]
 
-NUMBERS = (0, 1, -1, 127, 128, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**61, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
+NUMBERS = (
+    0,
+    1,
+    -1,
+    127,
+    128,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**53 + 1,
+    2**61,
+    2**62,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
+)
 TEXTS = (
-    b"0", b"-0", b"-1", b"1e308", b"1e400", b"-1e400", b"1e-400", b"nan", b"inf", b"-inf", b"NaN", b"Infinity", b"", b"null",
-    b"true", b"1,5", b"1.5.5", b"0x10", b"1_000", "٣".encode(), b"99999999999999999999", b"9" * 400, b"9" * 5000, b"[N/A]", b"ERR!",
-    b"\xff\xfe", b"\x00", b'"', b'""', b"'", b"=1+1", b"12:61:61", b"0001-01-01 00:00:00", b"9999-12-31 23:59:59", b"2024-02-30",
-    b"24:00:00", b"253402300800", b"-62135596801", b"1e18", b"{}", b"[]", b"\xe2\x80\xae", b"\xed\xa0\x80", b"\\ud800", b"-",
-)  # fmt: skip
+    b"0",
+    b"-0",
+    b"-1",
+    b"1e308",
+    b"1e400",
+    b"-1e400",
+    b"1e-400",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"NaN",
+    b"Infinity",
+    b"",
+    b"null",
+    b"true",
+    b"1,5",
+    b"1.5.5",
+    b"0x10",
+    b"1_000",
+    "٣".encode(),
+    b"99999999999999999999",
+    b"9" * 400,
+    b"9" * 5000,
+    b"[N/A]",
+    b"ERR!",
+    b"\xff\xfe",
+    b"\x00",
+    b'"',
+    b'""',
+    b"'",
+    b"=1+1",
+    b"12:61:61",
+    b"0001-01-01 00:00:00",
+    b"9999-12-31 23:59:59",
+    b"2024-02-30",
+    b"24:00:00",
+    b"253402300800",
+    b"-62135596801",
+    b"1e18",
+    b"{}",
+    b"[]",
+    b"\xe2\x80\xae",
+    b"\xed\xa0\x80",
+    b"\\ud800",
+    b"-",
+)
 _TOKEN = re.compile(rb"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -52,7 +110,15 @@ def lose(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
 def put(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
     at = chance.randrange(len(data) + 1)
     what = chance.choice(
-        (b"\x00" * 9, b"\xff" * 12, b"\x80" * 11, chance.randbytes(40), chance.choice(TEXTS), b"\n" * 200, b"," * 3000)
+        (
+            b"\x00" * 9,
+            b"\xff" * 12,
+            b"\x80" * 11,
+            chance.randbytes(40),
+            chance.choice(TEXTS),
+            b"\n" * 200,
+            b"," * 3000,
+        )
     )
     return data[:at] + what + data[at:]
 
@@ -61,7 +127,9 @@ def again(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
     """A stretch several times, or all of it after itself."""
     lo = chance.randrange(len(data) + 1)
     hi = min(len(data), lo + chance.choice((1, 16, 300, 5000)))
-    return chance.choice((data + data, data[:hi] + data[lo:hi] * chance.choice((1, 3, 40)) + data[hi:]))
+    return chance.choice(
+        (data + data, data[:hi] + data[lo:hi] * chance.choice((1, 3, 40)) + data[hi:])
+    )
 
 
 def splice(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
@@ -93,7 +161,9 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(data: bytes) -> list[tuple[int, bytes]] | None:
-    """(tag, the bytes of its value without a length) of each field; None when this is no message."""
+    """(tag, the bytes of its value without a length) of each field; None when this is no
+    message.
+    """
     found: list[tuple[int, bytes]] = []
     at = 0
     while at < len(data):
@@ -117,11 +187,15 @@ def fields(data: bytes) -> list[tuple[int, bytes]] | None:
 
 
 def encode(found: Sequence[tuple[int, bytes]]) -> bytes:
-    return b"".join(varint(tag) + (varint(len(value)) if tag & 7 == 2 else b"") + value for tag, value in found)
+    return b"".join(
+        varint(tag) + (varint(len(value)) if tag & 7 == 2 else b"") + value for tag, value in found
+    )
 
 
 def field(data: bytes, chance: random.Random, others: Sequence[Seed], depth: int = 0) -> bytes:
-    """One field somewhere in the tree of messages: another value, lost, twice, moved, under another number."""
+    """One field somewhere in the tree of messages: another value, lost, twice, moved, under another
+    number.
+    """
     found = fields(data)
     if not found:
         return flip(data, chance, others)
@@ -138,15 +212,31 @@ def field(data: bytes, chance: random.Random, others: Sequence[Seed], depth: int
     elif what == 2:
         found.insert(chance.randrange(len(found)), found.pop(at))
     elif what == 3:
-        found[at] = (chance.choice((tag ^ 1, tag & ~7, tag | 2, tag + 8, 8, 18, 34, (1 << 29) - 1 << 3)), value)
+        found[at] = (
+            chance.choice((tag ^ 1, tag & ~7, tag | 2, tag + 8, 8, 18, 34, (1 << 29) - 1 << 3)),
+            value,
+        )
     elif what == 4 and tag & 7 == 0:
-        found[at] = (tag, chance.choice((b"\xff" * 9 + b"\x7f", b"\x80" * 9 + b"\x00", b"\x80" * 3 + b"\x00")))  # too long
+        found[at] = (
+            tag,
+            chance.choice((b"\xff" * 9 + b"\x7f", b"\x80" * 9 + b"\x00", b"\x80" * 3 + b"\x00")),
+        )  # too long
     elif tag & 7 == 0:
         found[at] = (tag, varint(chance.choice((*NUMBERS, chance.getrandbits(64)))))
     elif tag & 7 == 2:
-        found[at] = (tag, chance.choice((b"", b"\xff\xfe", chance.choice(TEXTS), value * 2, value[:-1], encode(found[:3]))))
+        found[at] = (
+            tag,
+            chance.choice(
+                (b"", b"\xff\xfe", chance.choice(TEXTS), value * 2, value[:-1], encode(found[:3]))
+            ),
+        )
     else:
-        found[at] = (tag, struct.pack("<d", chance.choice((0.0, -1.0, 1e308, float("nan"), float("inf"), 5e-324)))[: len(value)])
+        found[at] = (
+            tag,
+            struct.pack(
+                "<d", chance.choice((0.0, -1.0, 1e308, float("nan"), float("inf"), 5e-324))
+            )[: len(value)],
+        )
     return encode(found)
 
 
@@ -176,12 +266,21 @@ def record(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
         for _ in range(chance.choice((1, 1, 4))):
             found[at] = field(found[at], chance, others)
     elif what == 3:
-        found[at] = chance.choice((b"", flip(found[at], chance, others), cut(found[at], chance, others)))
+        found[at] = chance.choice(
+            (b"", flip(found[at], chance, others), cut(found[at], chance, others))
+        )
     elif what == 4:
         found.insert(chance.randrange(len(found)), found.pop(at))
     else:
-        size = struct.pack("<Q", chance.choice(NUMBERS[3:]) & (2**64 - 1))  # a length whose checksum is right
-        return b"".join(map(frame, found[:at])) + size + struct.pack("<I", masked_crc(size)) + b"".join(map(frame, found[at:]))
+        size = struct.pack(
+            "<Q", chance.choice(NUMBERS[3:]) & (2**64 - 1)
+        )  # a length whose checksum is right
+        return (
+            b"".join(map(frame, found[:at]))
+            + size
+            + struct.pack("<I", masked_crc(size))
+            + b"".join(map(frame, found[at:]))
+        )
     return b"".join(map(frame, found))
 
 
@@ -191,8 +290,15 @@ def record(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
 def token(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
     """Numbers of a text, exchanged for what no one expects there."""
     found = list(_TOKEN.finditer(data))
-    for match in sorted(chance.sample(found, min(len(found), chance.choice((1, 1, 3, 20)))), key=lambda m: -m.start()):
-        new = chance.choice(TEXTS) if chance.random() < 0.7 else found[chance.randrange(len(found))][0]
+    for match in sorted(
+        chance.sample(found, min(len(found), chance.choice((1, 1, 3, 20)))),
+        key=lambda m: -m.start(),
+    ):
+        new = (
+            chance.choice(TEXTS)
+            if chance.random() < 0.7
+            else found[chance.randrange(len(found))][0]
+        )
         data = data[: match.start()] + new + data[match.end() :]
     return data
 
@@ -248,7 +354,9 @@ def encoding(data: bytes, chance: random.Random, others: Sequence[Seed]) -> byte
     if which == 4:
         return text.encode("utf-32", "replace")
     if which == 5:
-        return data.replace(b"\r\n", b"\n").replace(b"\n", chance.choice((b"\r", b"\r\n", b"\n\r", b"\x0b", b"\xe2\x80\xa8")))
+        return data.replace(b"\r\n", b"\n").replace(
+            b"\n", chance.choice((b"\r", b"\r\n", b"\n\r", b"\x0b", b"\xe2\x80\xa8"))
+        )
     if which == 6:
         return text.encode("utf-16-le", "replace")
     if which == 7:
@@ -280,7 +388,11 @@ def packed(data: bytes, chance: random.Random, others: Sequence[Seed]) -> bytes:
     if which == 5:
         return whole + chance.choice((b"\x00" * 512, b"\x1f\x8b", whole[:20], b"rest"))
     zeros = zlib.compressobj(9, wbits=31)  # 16 MB of one byte, behind what was there
-    return whole + zeros.compress(chance.choice((b"\x00", b"\n", b"[", b"1")) * (16 << 20)) + zeros.flush()
+    return (
+        whole
+        + zeros.compress(chance.choice((b"\x00", b"\n", b"[", b"1")) * (16 << 20))
+        + zeros.flush()
+    )
 
 
 # ── all ──────────────────────────────────────────────────────────────────────────────────────────
@@ -301,7 +413,9 @@ def mutant(seed: Seed, others: Sequence[Seed], chance: random.Random) -> bytes:
     else:
         known = TEXT
     for _ in range(chance.choice((1, 1, 2, 4))):
-        data = chance.choice(known if chance.random() < 0.7 else BYTES)(data, chance, others)[: 4 << 20]
+        data = chance.choice(known if chance.random() < 0.7 else BYTES)(data, chance, others)[
+            : 4 << 20
+        ]
     if was_packed or chance.random() < 0.03:
         return packed(data, chance, others)
     return data

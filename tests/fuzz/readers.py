@@ -1,7 +1,8 @@
-"""Every reader on mutated files: it reads something or raises UnreadableFile, within ten seconds and two gigabytes.
+"""Every reader on mutated files: it reads something or raises UnreadableFile, within ten seconds
+and two gigabytes.
 
-Files are read by processes of their own, so that a crash costs one of them and is told. Profiles are read a second time
-without the compiled scanner: both have to say the same.
+Files are read by processes of their own, so that a crash costs one of them and is told. Profiles
+are read a second time without the compiled scanner: both have to say the same.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ _STATS = 20  # events of each line whose stats are read
 
 
 def _allowed() -> float:
-    """Seconds of this processor: an emulated one takes ten and more times as long for what a reader does."""
+    """Seconds of this processor: an emulated one takes ten and more times as long for what a reader
+    does.
+    """
     view = memoryview(b"\x08\x96\x01" * 50_000)
     begin, at = time.process_time(), 0
     while at < len(view):
@@ -62,14 +65,22 @@ class TooSlow(BaseException):
 
 
 def read(kind: str, path: Path) -> str:
-    """Read a file as the program does; a digest of what it said. What cannot be read has one, too."""
+    """Read a file as the program does; a digest of what it said.
+
+    What cannot be read has one, too.
+    """
     try:
         if kind == "profile":
             return _trace(registry.read(path))
         if kind == "tfevents":
             log = tfevents.read(str(path))
             return _digest(
-                [log.records, log.first_ns, log.last_ns, [(s.tag, s.steps.tolist(), s.values.tolist()) for s in log.scalars]]
+                [
+                    log.records,
+                    log.first_ns,
+                    log.last_ns,
+                    [(s.tag, s.steps.tolist(), s.values.tolist()) for s in log.scalars],
+                ]
             )
         return _power(path)
     except UnreadableFile as error:
@@ -80,9 +91,18 @@ def _trace(trace: Trace) -> str:
     """What is true of every trace, and its digest."""
     assert trace.complete
     texts = [(trace.names.full(i), trace.names.display(i)) for i in range(len(trace.names))]
-    order = {text: number for number, text in enumerate(sorted(set(texts)))}  # which number a name has is the reader's own matter
+    order = {
+        text: number for number, text in enumerate(sorted(set(texts)))
+    }  # which number a name has is the reader's own matter
     rank = np.array([order[text] for text in texts] or [0], np.uint32)
-    said: list[Any] = [trace.span, trace.event_count, trace.hostnames, trace.clock, trace.stop_ns, list(map(str, trace.warnings))]
+    said: list[Any] = [
+        trace.span,
+        trace.event_count,
+        trace.hostnames,
+        trace.clock,
+        trace.stop_ns,
+        list(map(str, trace.warnings)),
+    ]
     for process, track in trace.tracks():
         events = track.events
         assert track.lanes[0] == 0
@@ -92,17 +112,42 @@ def _trace(trace: Trace) -> str:
         for depth in range(track.lane_count):
             lane = track.lane(depth)
             assert (np.diff(lane.start) >= 0).all()
-        # Where its stats lie is the reader's own matter, and what is read there is compared below; that there are some is not.
+        # Where its stats lie is the reader's own matter, and what is read there is compared below;
+        # that there are some is not.
         columns = [
-            column.tobytes() for column in (events.start, events.duration, rank[events.name], events.position != 0, track.lanes)
+            column.tobytes()
+            for column in (
+                events.start,
+                events.duration,
+                rank[events.name],
+                events.position != 0,
+                track.lanes,
+            )
         ]
-        said += [process.name, process.stats, track.key, track.name, track.kind, track.derived, _digest(columns)]
-        rows = np.unique(np.linspace(0, len(events) - 1, min(len(events), _STATS)).astype(int)) if len(events) else []
+        said += [
+            process.name,
+            process.stats,
+            track.key,
+            track.name,
+            track.kind,
+            track.derived,
+            _digest(columns),
+        ]
+        rows = (
+            np.unique(np.linspace(0, len(events) - 1, min(len(events), _STATS)).astype(int))
+            if len(events)
+            else []
+        )
         positions = [int(events.position[row]) for row in rows]
-        found = [process.source.of(position) for position in positions]
+        found = [process.source.event_stats(position) for position in positions]
         names = sorted({stat.name for stats in found for stat in stats})[:5]
-        columns_of = process.source.columns(np.array(positions, np.uint64), names) if positions else {}
-        said += [found, [[column.text(i) for i in range(len(column))] for column in columns_of.values()]]
+        columns_of = (
+            process.source.columns(np.array(positions, np.uint64), names) if positions else {}
+        )
+        said += [
+            found,
+            [[column.text(i) for i in range(len(column))] for column in columns_of.values()],
+        ]
     used = sorted(range(len(texts)), key=texts.__getitem__)[:200]
     said += [(texts[i], sorted(map(repr, trace.names.stats(i)))) for i in used]
     return _digest(said)
@@ -117,19 +162,29 @@ def _power(path: Path) -> str:
         assert (np.diff(described.times) > 0).all()
         assert not np.isinf(described.watts).any()
         integrate.of_series(described)
-        said += [described.sensor, described.times.tobytes(), described.watts.tobytes(), list(map(str, series.warnings))]
+        said += [
+            described.sensor,
+            described.times.tobytes(),
+            described.watts.tobytes(),
+            list(map(str, series.warnings)),
+        ]
     return _digest(said)
 
 
 def _digest(said: object) -> str:
-    return hashlib.sha1(repr(said).encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(
+        repr(said).encode("utf-8", "backslashreplace"), usedforsecurity=False
+    ).hexdigest()
 
 
 # ── many files ───────────────────────────────────────────────────────────────────────────────────
 
 
 def case(number: int, seed: int, files: Sequence[Seed]) -> tuple[Seed, bytes]:
-    """The file that this case changes, and what it changes it into. The same for the same numbers."""
+    """The file that this case changes, and what it changes it into.
+
+    The same for the same numbers.
+    """
     chance = random.Random(f"{seed}:{number}")
     origin = files[number % len(files)]
     others = [other for other in files if other.kind == origin.kind]
@@ -156,13 +211,21 @@ def _work(folder: Path, seed: int, numbers: Sequence[int]) -> None:
         try:
             answer = read(origin.kind, path)
         except TooSlow as error:
-            problem = f"more than {allowed:.0f} s: {''.join(traceback.format_tb(error.__traceback__)[-3:])}"
+            problem = (
+                f"more than {allowed:.0f} s: "
+                f"{''.join(traceback.format_tb(error.__traceback__)[-3:])}"
+            )
         except BaseException:  # whatever it is, it is not UnreadableFile
             problem = traceback.format_exc()[-3000:]
         signal.setitimer(signal.ITIMER_PROF, 0)
         if not problem and _peak() > MOST:
             problem = f"{_peak() >> 20} MB of memory"
-        _say(number=number, answer=answer, problem=problem, seconds=round(time.process_time() - begin, 3))
+        _say(
+            number=number,
+            answer=answer,
+            problem=problem,
+            seconds=round(time.process_time() - begin, 3),
+        )
 
 
 def _too_slow(number: int, frame: FrameType | None) -> None:
@@ -191,15 +254,22 @@ def _peak() -> int:
 
 
 def _answers(seed: int, numbers: Sequence[int], *, pure: bool) -> Iterator[dict[str, Any]]:
-    """What a process says of each case. One that dies is a finding of the case that it was at; the rest is for a new one."""
+    """What a process says of each case.
+
+    One that dies is a finding of the case that it was at; the rest is for a new one.
+    """
     left = list(numbers)
     while left:
         with tempfile.TemporaryDirectory() as folder:
             setting = {"POWERTUI_PURE": "1" if pure else "", "OPENBLAS_NUM_THREADS": "1"}
             worker = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.readers", folder, str(seed)], cwd=ROOT, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, text=True, env={**os.environ, **setting},
-            )  # fmt: skip
+                [sys.executable, "-m", "tests.fuzz.readers", folder, str(seed)],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **setting},
+            )
             assert worker.stdin is not None
             assert worker.stdout is not None
             worker.stdin.write(json.dumps(left))
@@ -225,7 +295,10 @@ def _answers(seed: int, numbers: Sequence[int], *, pure: bool) -> Iterator[dict[
 
 
 def run(count: int, seed: int, processes: int = 1, first: int = 0) -> int:
-    """So many cases; how many were read. Raises `Finding` with every case that did what must not be."""
+    """So many cases; how many were read.
+
+    Raises `Finding` with every case that did what must not be.
+    """
     files = seeds.files()
     found: dict[tuple[int, bool], dict[str, Any]] = {}
 
@@ -249,10 +322,19 @@ def run(count: int, seed: int, processes: int = 1, first: int = 0) -> int:
     for (number, pure), said in sorted(found.items()):
         if said["problem"]:
             problems[number] = f"{'without the scanner: ' if pure else ''}{said['problem']}"
-        elif pure and not found[number, False]["problem"] and said["answer"] != found[number, False]["answer"]:
-            problems[number] = f"compiled says {found[number, False]['answer']}, pure {said['answer']}"
+        elif (
+            pure
+            and not found[number, False]["problem"]
+            and said["answer"] != found[number, False]["answer"]
+        ):
+            problems[number] = (
+                f"compiled says {found[number, False]['answer']}, pure {said['answer']}"
+            )
     if problems:
-        told = [f"case {n} of seed {seed} ({files[n % len(files)].name}): {problem}" for n, problem in list(problems.items())[:20]]
+        told = [
+            f"case {n} of seed {seed} ({files[n % len(files)].name}): {problem}"
+            for n, problem in list(problems.items())[:20]
+        ]
         raise Finding(f"{len(problems)} of {count} files:\n" + "\n".join(told))
     return len(everything)
 

@@ -1,4 +1,6 @@
-"""wire/scan under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer: build, run, replay, and what of it was reached."""
+"""wire/scan under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer: build, run, replay,
+and what of it was reached.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,25 @@ _FLAGS = {
 
 
 class Finding(Exception):
-    """Something that must not be: the message holds what the sanitizer said and which input did it."""
+    """Something that must not be: the message holds what the sanitizer said and which input
+    did it.
+    """
 
 
 def compiler() -> str | None:
     """clang where there is one; else what replays the kept inputs without libFuzzer."""
-    return shutil.which("clang") or os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
+    return (
+        shutil.which("clang") or os.environ.get("CC") or shutil.which("gcc") or shutil.which("cc")
+    )
 
 
 def _library() -> list[str]:
     """What an embedded interpreter is linked with."""
     folders = [sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LIBPL")]
     name = f"python{sysconfig.get_config_var('LDVERSION') or sysconfig.get_config_var('py_version_short')}"
-    linked = [flag for folder in folders if folder for flag in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    linked = [
+        flag for folder in folders if folder for flag in (f"-L{folder}", f"-Wl,-rpath,{folder}")
+    ]
     more = f"{sysconfig.get_config_var('LIBS') or ''} {sysconfig.get_config_var('SYSLIBS') or ''}".split()
     return [*linked, f"-l{name}", *more]
 
@@ -54,8 +62,12 @@ def build(folder: Path, kind: str = "fuzz") -> Path:
         raise OSError("there is no C compiler")
     includes = [f"-I{sysconfig.get_paths()['include']}"]
     warnings = ["-std=gnu99", "-g", "-Wall", "-Wextra", "-Werror"]
-    scanned = ["-fsanitize=fuzzer-no-link"] if kind == "fuzz" else []  # only branches of the scanner itself guide the search
-    full = sys.version_info < (3, 11) or sysconfig.get_config_var("Py_GIL_DISABLED")  # as setup.py builds it
+    scanned = (
+        ["-fsanitize=fuzzer-no-link"] if kind == "fuzz" else []
+    )  # only branches of the scanner itself guide the search
+    full = sys.version_info < (3, 11) or sysconfig.get_config_var(
+        "Py_GIL_DISABLED"
+    )  # as setup.py builds it
     limited = [] if full else ["-DPy_LIMITED_API=0x030B0000"]
     target = folder / f"scan-{kind}"
     flags = [*warnings, *_FLAGS[kind], *includes]
@@ -74,7 +86,11 @@ def build(folder: Path, kind: str = "fuzz") -> Path:
 
 
 def _try(target: Path, folder: Path) -> None:
-    """One empty input. Raises OSError where the sanitizers do not run: some emulators have no room for their shadow memory."""
+    """One empty input.
+
+    Raises OSError where the sanitizers do not run: some emulators have no room for their shadow
+    memory.
+    """
     folder.mkdir()
     add(folder, [bytes(HEADER)])
     try:
@@ -88,7 +104,9 @@ def _try(target: Path, folder: Path) -> None:
 def _run(command: Sequence[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise OSError(f"{Path(command[0]).name} cannot build it: {(done.stdout + done.stderr).strip()[-800:]}")
+        raise OSError(
+            f"{Path(command[0]).name} cannot build it: {(done.stdout + done.stderr).strip()[-800:]}"
+        )
     return done.stdout
 
 
@@ -115,7 +133,11 @@ def keep(corpus: Path) -> int:
     files = sorted(corpus.iterdir())
     with zipfile.ZipFile(CORPUS, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in files:
-            archive.writestr(zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)), file.read_bytes(), zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(file.name, (1980, 1, 1, 0, 0, 0)),
+                file.read_bytes(),
+                zipfile.ZIP_DEFLATED,
+            )
     return len(files)
 
 
@@ -133,9 +155,16 @@ def fuzz(target: Path, corpus: Path, runs: int, seed: int, processes: int = 1) -
     """So many inputs, shared by some processes. Raises `Finding` with the input that did it."""
     prefix = corpus.parent / "finding-"
     command = [
-        str(target), f"-runs={-(-runs // processes)}", f"-max_len={LONGEST}", "-timeout=10", "-rss_limit_mb=2048",
-        f"-artifact_prefix={prefix}", "-print_final_stats=1", "-verbosity=1", str(corpus),
-    ]  # fmt: skip
+        str(target),
+        f"-runs={-(-runs // processes)}",
+        f"-max_len={LONGEST}",
+        "-timeout=10",
+        "-rss_limit_mb=2048",
+        f"-artifact_prefix={prefix}",
+        "-print_final_stats=1",
+        "-verbosity=1",
+        str(corpus),
+    ]
     logs = [(corpus.parent / f"fuzz-{number}.log").open("w+") for number in range(processes)]
     started = [
         subprocess.Popen([*command, f"-seed={seed + number}"], stdout=log, stderr=log, env=_env())
@@ -161,7 +190,9 @@ def fuzz(target: Path, corpus: Path, runs: int, seed: int, processes: int = 1) -
 def replay(target: Path, corpus: Path) -> int:
     """Every input of a folder once; how many they were."""
     inputs = sorted(map(str, corpus.iterdir()))
-    done = subprocess.run([str(target), *inputs], capture_output=True, text=True, env=_env(), check=False)
+    done = subprocess.run(
+        [str(target), *inputs], capture_output=True, text=True, env=_env(), check=False
+    )
     if done.returncode:
         raise Finding(_essence(done.stdout + done.stderr))
     return len(inputs)
@@ -171,16 +202,25 @@ def merge(target: Path, corpus: Path, into: Path) -> None:
     """The fewest inputs that reach what all of these reach."""
     into.mkdir()
     subprocess.run(
-        [str(target), "-merge=1", f"-max_len={LONGEST}", str(into), str(corpus)], capture_output=True, env=_env(), check=True
+        [str(target), "-merge=1", f"-max_len={LONGEST}", str(into), str(corpus)],
+        capture_output=True,
+        env=_env(),
+        check=True,
     )
 
 
 def coverage(folder: Path, corpus: Path) -> str:
-    """What llvm-cov says of the scanner after these inputs: its line of figures and every line that was not reached."""
+    """What llvm-cov says of the scanner after these inputs: its line of figures and every line that
+    was not reached.
+    """
     target = build(folder, "coverage")
     raw, data = folder / "scan.profraw", folder / "scan.profdata"
-    subprocess.run([str(target), *map(str, corpus.iterdir())], env={**_env(), "LLVM_PROFILE_FILE": str(raw)}, check=True,
-                   capture_output=True)  # fmt: skip
+    subprocess.run(
+        [str(target), *map(str, corpus.iterdir())],
+        env={**_env(), "LLVM_PROFILE_FILE": str(raw)},
+        check=True,
+        capture_output=True,
+    )
     _run([_tool("llvm-profdata"), "merge", str(raw), "-o", str(data)])
     sources = [str(path) for path in sorted(SCAN.glob("*.[ch]"))]
     figures = _run([_tool("llvm-cov"), "report", str(target), f"-instr-profile={data}", *sources])

@@ -1,4 +1,7 @@
-"""A little of `make fuzz` with every run of the tests: by count, from fixed seeds. And that the harness finds what is there."""
+"""A little of `make fuzz` with every run of the tests: by count, from fixed seeds.
+
+And that the harness finds what is there.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,13 @@ from tests.fuzz.scanner import Finding
 from tests.memory_limits import holds
 
 needs_headers = pytest.mark.skipif(
-    scanner.compiler() is None or not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists(),
+    scanner.compiler() is None
+    or not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists(),
     reason="no compiler, or no Python headers",
 )
-needs_scanner = pytest.mark.skipif(not wire.COMPILED, reason="the scanner is not built, or not wanted")
+needs_scanner = pytest.mark.skipif(
+    not wire.COMPILED, reason="the scanner is not built, or not wanted"
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +42,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bool]:
 
 
 @needs_headers
-def test_sanitizers_find_nothing_on_the_kept_inputs(built: tuple[Path, bool], tmp_path: Path) -> None:
+def test_sanitizers_find_nothing_on_the_kept_inputs(
+    built: tuple[Path, bool], tmp_path: Path
+) -> None:
     corpus = scanner.unpack(tmp_path / "corpus")
     scanner.add(corpus, seeds.of_scanner())
     assert scanner.replay(built[0], corpus) > 300
@@ -71,7 +79,10 @@ def test_one_byte_too_far_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @needs_scanner
 def test_both_decoders_agree_on_kept_inputs_and_mangled_lines(tmp_path: Path) -> None:
-    kept = [file.read_bytes()[scanner.HEADER :] for file in sorted(scanner.unpack(tmp_path / "corpus").iterdir())]
+    kept = [
+        file.read_bytes()[scanner.HEADER :]
+        for file in sorted(scanner.unpack(tmp_path / "corpus").iterdir())
+    ]
     assert decoders.compare(kept, 1) > 100
     assert decoders.compare(decoders.lines(500, 1), 1) == 500
 
@@ -81,8 +92,13 @@ def test_readers_bear_mutated_files() -> None:
     assert readers.run(count, 1, processes=2) == count
 
 
-def test_what_a_reader_must_not_do_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process dies, runs out of memory or raises: each is told with its case. Real processes, a broken reader."""
+def test_what_a_reader_must_not_do_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process dies, runs out of memory or raises: each is told with its case.
+
+    Real processes, a broken reader.
+    """
     if not holds(resource.RLIMIT_DATA):
         pytest.skip("limits of memory are not held here, as in some emulators")
     (tmp_path / "sitecustomize.py").write_text(
@@ -113,7 +129,9 @@ def test_every_mutation_is_the_same_again() -> None:
     assert {seed.kind for seed in files} == {"profile", "tfevents", "power"}
     for number in range(0, 3 * len(files), 7):
         assert readers.case(number, 5, files) == readers.case(number, 5, files)
-    assert len({readers.case(number, 5, files)[1] for number in range(len(files))}) > 0.9 * len(files)
+    assert len({readers.case(number, 5, files)[1] for number in range(len(files))}) > 0.9 * len(
+        files
+    )
 
 
 def test_a_changed_field_leaves_a_whole_message() -> None:
@@ -131,8 +149,20 @@ def test_make_fuzz_says_what_it_did(tmp_path: Path) -> None:
     import sys
 
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz", "--scanner=2000", "--lines=20", "--files=20", "--json=20", "--processes=1"],
-        cwd=seeds.ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "tests.fuzz",
+            "--scanner=2000",
+            "--lines=20",
+            "--files=20",
+            "--json=20",
+            "--processes=1",
+        ],
+        cwd=seeds.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "20 files, no finding" in done.stdout

@@ -1,4 +1,6 @@
-"""The JSON stream on any bytes in any pieces: it ends, it never raises, and where the pieces are cut changes nothing."""
+"""The JSON stream on any bytes in any pieces: it ends, it never raises, and where the pieces are
+cut changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,15 @@ EXAMPLES = int(os.environ.get("POWERTUI_FUZZ_EXAMPLES", "200"))
 ANY = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3))
-EVENTS = st.fixed_dictionaries({"ph": st.sampled_from("XMBEi"), "ts": st.floats() | st.integers()}, optional={"args": VALUES})
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+)
+EVENTS = st.fixed_dictionaries(
+    {"ph": st.sampled_from("XMBEi"), "ts": st.floats() | st.integers()}, optional={"args": VALUES}
+)
 PIECES = (
     "{",
     "}",
@@ -53,7 +62,11 @@ def damaged(draw: st.DrawFn) -> bytes:
     if which == 1:
         return "".join(draw(st.lists(st.sampled_from(PIECES), max_size=60))).encode()
     members = draw(st.dictionaries(st.text(max_size=4), VALUES, max_size=2))
-    text = bytearray(json.dumps({**members, "events": draw(st.lists(EVENTS | VALUES, max_size=6)), "after": 1}).encode())
+    text = bytearray(
+        json.dumps(
+            {**members, "events": draw(st.lists(EVENTS | VALUES, max_size=6)), "after": 1}
+        ).encode()
+    )
     for _ in range(draw(st.integers(0, 4))):
         at = draw(st.integers(0, len(text)))
         what = draw(st.integers(0, 3))
@@ -103,7 +116,11 @@ def test_what_json_reads_the_stream_reads_as_well(data: bytes) -> None:
         return
     wanted: list[tuple[str, Any]] = []
     for key, value in document.items() if isinstance(document, dict) else [("events", document)]:
-        wanted += [(key, item) for item in value] if key == "events" and isinstance(value, list) else [(key, value)]
+        wanted += (
+            [(key, item) for item in value]
+            if key == "events" and isinstance(value, list)
+            else [(key, value)]
+        )
     if isinstance(document, (dict, list)):
         assert repr(read(data, ())[0]) == repr(wanted)
         assert read(data, ())[2:] == (0, "")

@@ -1,4 +1,5 @@
-"""Keeps the monkey in its folder: whatever it types into a form, no file outside is opened for writing.
+"""Keeps the monkey in its folder: whatever it types into a form, no file outside is opened for
+writing.
 
 python -m tests.monkey.fence FOLDER open PATH …     the program, with the fence around it
 """
@@ -27,7 +28,9 @@ def install(folder: Path) -> None:
     def check(event: str, args: tuple[object, ...]) -> None:
         if event == "open":
             path, mode, flags = args
-            writes = (isinstance(flags, int) and flags & WRITING) or (isinstance(mode, str) and set(mode) & set("wax+"))
+            writes = (isinstance(flags, int) and flags & WRITING) or (
+                isinstance(mode, str) and set(mode) & set("wax+")
+            )
             if writes and isinstance(path, str | bytes):
                 _refuse(os.fsdecode(path))
         elif event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink"):
@@ -37,18 +40,26 @@ def install(folder: Path) -> None:
 
     def _refuse(path: str) -> None:
         whole = os.path.abspath(path)
-        if not whole.startswith((inside, *FREE)) and not whole.endswith((".pyc", "__pycache__")) and ".pyc." not in whole:
+        if (
+            not whole.startswith((inside, *FREE))
+            and not whole.endswith((".pyc", "__pycache__"))
+            and ".pyc." not in whole
+        ):
             raise PermissionError(1, "the monkey stays in its folder", path)
 
     sys.addaudithook(check)
 
 
 def keep_traces(path: Path) -> None:
-    """Exceptions that nobody caught, in threads and destructors too, also go to a file: a screen may have no room for them."""
+    """Exceptions that nobody caught, in threads and destructors too, also go to a file: a screen
+    may have no room for them.
+    """
 
     def write(where: str, error: BaseException | None) -> None:
         with path.open("a", encoding="utf-8", errors="replace") as out:
-            out.write(f"{where}\n{''.join(traceback.format_exception(error)) if error is not None else ''}\n")
+            out.write(
+                f"{where}\n{''.join(traceback.format_exception(error)) if error is not None else ''}\n"
+            )
 
     raised, in_thread, unraisable = sys.excepthook, threading.excepthook, sys.unraisablehook
 
@@ -60,11 +71,17 @@ def keep_traces(path: Path) -> None:
         write(f"unraisable: {args.err_msg} {args.object!r}", args.exc_value)
         unraisable(args)
 
-    def from_main(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def from_main(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         write("raised", error)
         raised(kind, error, trace)
 
-    sys.excepthook, threading.excepthook, sys.unraisablehook = from_main, from_thread, from_destructor
+    sys.excepthook, threading.excepthook, sys.unraisablehook = (
+        from_main,
+        from_thread,
+        from_destructor,
+    )
 
 
 def main() -> None:

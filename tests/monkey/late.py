@@ -1,6 +1,8 @@
-"""Threads as on a starved machine: what runs beside the screen begins late, and what it found comes late.
+"""Threads as on a starved machine: what runs beside the screen begins late, and what it found comes
+late.
 
-Keys go on meanwhile, so that an answer meets another page, another run, or the same question asked again.
+Keys go on meanwhile, so that an answer meets another page, another run, or the same question asked
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ def late(some: bool, seed: int) -> Iterator[None]:
     rng = random.Random(seed)
     begin, start = background.begin, threading.Thread.start
 
-    def begin_late(owner: Any, group: str, work: Callable[[CancelCheck], Any], done: Callable[[Any], None]) -> None:
+    def begin_late(
+        owner: Any, group: str, work: Callable[[CancelCheck], Any], done: Callable[[Any], None]
+    ) -> None:
         before, after = rng.choice(PAUSES_S), rng.choice(PAUSES_S)
 
         def slowly(check: CancelCheck) -> Any:
@@ -47,7 +51,9 @@ def late(some: bool, seed: int) -> Iterator[None]:
             time.sleep(pause)
             run()
 
-        if not thread.name.startswith("asyncio"):  # the loop's own pool: what it runs is slowed above
+        if not thread.name.startswith(
+            "asyncio"
+        ):  # the loop's own pool: what it runs is slowed above
             thread.run = slowly  # type: ignore[method-assign]
         start(thread)
 

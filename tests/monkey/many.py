@@ -1,4 +1,6 @@
-"""What the processes of a long run do: one episode after another, each in a folder of its own inside the fence."""
+"""What the processes of a long run do: one episode after another, each in a folder of its own
+inside the fence.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ _enough: Event | None = None
 
 
 def prepare(folder: Path, enough: Event | None = None) -> None:
-    """A process that plays: its own working folder, inside the fence. No episode begins once there is `enough`."""
+    """A process that plays: its own working folder, inside the fence.
+
+    No episode begins once there is `enough`.
+    """
     global _enough
     _enough = enough
     own = folder / f"process-{os.getpid()}"
@@ -58,17 +63,36 @@ def episode(work: tuple[int, Path, int, str | None, str]) -> Told | None:
         command = f"python -m tests.monkey --pty --seed {seed} --keys 1 --episode-keys {keys}" + (
             f" --world {world}" if world else ""
         )
-        return Told(seed, made.world.name, played.keys, len(made.words), played.left, "\n".join(played.trouble)[:6000], command)
+        return Told(
+            seed,
+            made.world.name,
+            played.keys,
+            len(made.words),
+            played.left,
+            "\n".join(played.trouble)[:6000],
+            command,
+        )
     played = play.play(made)
     told = Told(seed, made.world.name, played.keys, len(made.words), played.left)
     if not played.trouble:
         return told
     small = shrink(played, play.play)
-    return Told(seed, told.world, told.keys, told.words, told.left, "\n".join(small.trouble)[:6000], small.command())
+    return Told(
+        seed,
+        told.world,
+        told.keys,
+        told.words,
+        told.left,
+        "\n".join(small.trouble)[:6000],
+        small.command(),
+    )
 
 
 def _outside(made: play.Episode, seed: int, folder: Path, keys: int, how: str) -> Told:
-    """The real program as a job of a shell. Trouble is shrunk; the whole script is in the command where that fails."""
+    """The real program as a job of a shell.
+
+    Trouble is shrunk; the whole script is in the command where that fails.
+    """
     kind = outside.kind_of(seed) if how == "any" else how
     words = outside.generate(random.Random(seed), keys, made.size)
     played = outside.play(replace(made, words=words, outside=kind, busy=False, late=False), folder)

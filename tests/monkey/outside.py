@@ -1,11 +1,14 @@
-"""The real program from outside, as a job of a real shell: in a bare terminal, in tmux, or in GNU screen.
+"""The real program from outside, as a job of a real shell: in a bare terminal, in tmux, or in GNU
+screen.
 
-The shell writes down how each job came back to it: the exit code, and the settings of the line. What the program wrote comes
-from the terminal, or from what tmux and screen write down of it. Between the keys the window changes its size, the job is stopped
-and continued (by Ctrl+Z and `fg`, and by signals), and files of the run vanish, are cut, grow, and are replaced.
+The shell writes down how each job came back to it: the exit code, and the settings of the line.
+What the program wrote comes from the terminal, or from what tmux and screen write down of it.
+Between the keys the window changes its size, the job is stopped and continued (by Ctrl+Z and `fg`,
+and by signals), and files of the run vanish, are cut, grow, and are replaced.
 
-Words that only this monkey has: `signal:cont`, `signal:stop`, `file:vanish,3` (also cut, grow, replace, noise, back).
-The shell is restricted and finds no program but ours, so that keys which come after the end do nothing.
+Words that only this monkey has: `signal:cont`, `signal:stop`, `file:vanish,3` (also cut, grow,
+replace, noise, back). The shell is restricted and finds no program but ours, so that keys which
+come after the end do nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +51,9 @@ OF_SCREEN = ("alternate screen", "bracketed paste", "focus")
 STOP_S = 10.0
 FG_S = 10.0  # then the line may have held half a sequence, which took the first key of `fg`
 CHANGES = ("vanish", "cut", "grow", "replace", "noise", "back")
-SCREENRC = "startup_message off\nvbell off\nescape ^_^_\naltscreen on\ndefutf8 on\ndefscrollback 0\n"
+SCREENRC = (
+    "startup_message off\nvbell off\nescape ^_^_\naltscreen on\ndefutf8 on\ndefscrollback 0\n"
+)
 SHELLRC = """
 set +o history
 unset HISTFILE
@@ -84,10 +89,15 @@ class Place:
         return self.folder / "traces"
 
     def returns(self) -> list[tuple[int, str]]:
-        """How often the shell had the terminal: the exit code of the job before, and the settings of the line."""
+        """How often the shell had the terminal: the exit code of the job before, and the settings
+        of the line.
+        """
         with contextlib.suppress(OSError):
             lines = (self.folder / "returns").read_text().splitlines()
-            return [(int(code), settings) for code, _, settings in (line.partition(" ") for line in lines)]
+            return [
+                (int(code), settings)
+                for code, _, settings in (line.partition(" ") for line in lines)
+            ]
         return []
 
     def pid(self) -> int:
@@ -111,12 +121,25 @@ def generate(rng: random.Random, keys: int, size: tuple[int, int]) -> list[str]:
         elif dice < 0.010:
             out.append(f"file:{rng.choice(CHANGES)},{rng.randrange(100)}")
         elif dice < 0.016:
-            out.append(rng.choice(["size:1x1", "size:2x1", "size:1x40", "size:300x100", "size:200x1", "size:80x24"]))
+            out.append(
+                rng.choice(
+                    [
+                        "size:1x1",
+                        "size:2x1",
+                        "size:1x40",
+                        "size:300x100",
+                        "size:200x1",
+                        "size:80x24",
+                    ]
+                )
+            )
     return out
 
 
 def change_file(place: Place, what: str, number: int) -> None:
-    """What happens to files that a program has open: it is read from elsewhere, copied over, cleaned away."""
+    """What happens to files that a program has open: it is read from elsewhere, copied over,
+    cleaned away.
+    """
     spare = place.folder / "spare"
     files = sorted(path.relative_to(spare) for path in spare.rglob("*") if path.is_file())
     if not files:
@@ -146,11 +169,15 @@ def change_file(place: Place, what: str, number: int) -> None:
 
 
 def _prepare(place: Place, folder: Path, episode: Episode, program: Sequence[str]) -> None:
-    """A copy of the world, and a shell that knows two programs: the one that is tried, and the one that writes down its end."""
+    """A copy of the world, and a shell that knows two programs: the one that is tried, and the one
+    that writes down its end.
+    """
     arguments = []
     place.world.mkdir(parents=True)
     for argument in episode.world.arguments:
-        scheme, colon, path = argument.rpartition(":") if argument.startswith("csv:") else ("", "", argument)
+        scheme, colon, path = (
+            argument.rpartition(":") if argument.startswith("csv:") else ("", "", argument)
+        )
         source = Path(path)
         if source.is_absolute() and source.exists():
             copy = place.world / source.name
@@ -160,16 +187,21 @@ def _prepare(place: Place, folder: Path, episode: Episode, program: Sequence[str
     shutil.copytree(place.world, place.folder / "spare")
     programs = place.folder / "bin"
     programs.mkdir()
-    command = shlex.join([*(program or (sys.executable, "-m", "tests.monkey.fence", str(folder))), *arguments])
+    command = shlex.join(
+        [*(program or (sys.executable, "-m", "tests.monkey.fence", str(folder))), *arguments]
+    )
     _program(programs / "p", f"echo $$ > {place.folder}/pid\nexec {command}\n")
     stty = shutil.which("stty")
-    _program(programs / "came_back", f'echo "$1 $({stty} -g < /dev/tty)" >> {place.folder}/returns\n')
+    _program(
+        programs / "came_back", f'echo "$1 $({stty} -g < /dev/tty)" >> {place.folder}/returns\n'
+    )
     (place.folder / "shellrc").write_text(SHELLRC + f"PATH={programs}\n")
     (place.folder / "inputrc").write_text("set enable-bracketed-paste off\nset bell-style none\n")
     (place.folder / "screenrc").write_text(SCREENRC)
     log = f"/bin/cat > {place.log}"
     (place.folder / "tmux.conf").write_text(
-        "set -g prefix None\nset -g status off\nset -g mouse on\nset -s escape-time 0\nset -g default-terminal screen-256color\n"
+        "set -g prefix None\nset -g status off\nset -g mouse on\nset -s escape-time 0\nset -g "
+        "default-terminal screen-256color\n"
         f"unbind-key -a -T root\nset-hook -g session-created 'pipe-pane -O \"{log}\"'\n"
     )
 
@@ -193,22 +225,39 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
     kind, size, color = episode.outside, episode.size, episode.color
     name = f"monkey-{os.getpid()}"
     extra = {
-        "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(place.folder / "state"), "HOME": str(place.folder),
+        "PYTHONPATH": str(ROOT),
+        "XDG_STATE_HOME": str(place.folder / "state"),
+        "HOME": str(place.folder),
         "TMPDIR": str(place.folder),
-        "MONKEY_TRACES": str(place.traces), "INPUTRC": str(place.folder / "inputrc"), "SCREENDIR": str(place.folder / "screens"),
-        "TMUX_TMPDIR": tempfile.mkdtemp(prefix="mk"), "COLORTERM": "truecolor" if color == "true" else "",
-    }  # fmt: skip
+        "MONKEY_TRACES": str(place.traces),
+        "INPUTRC": str(place.folder / "inputrc"),
+        "SCREENDIR": str(place.folder / "screens"),
+        "TMUX_TMPDIR": tempfile.mkdtemp(prefix="mk"),
+        "COLORTERM": "truecolor" if color == "true" else "",
+    }
     (place.folder / "screens").mkdir(mode=0o700)
     surroundings = environment(extra=extra)
     try:
-        with Terminal(_command(kind, place, name), size=size, env=surroundings, cwd=place.folder) as terminal:
+        with Terminal(
+            _command(kind, place, name), size=size, env=surroundings, cwd=place.folder
+        ) as terminal:
             yield terminal
     finally:
         pid = place.pid()
         if kind == "tmux":
-            subprocess.run(["tmux", "-L", name, "kill-server"], env=surroundings, capture_output=True, check=False)
+            subprocess.run(
+                ["tmux", "-L", name, "kill-server"],
+                env=surroundings,
+                capture_output=True,
+                check=False,
+            )
         elif kind == "screen":
-            subprocess.run(["screen", "-S", name, "-X", "quit"], env=surroundings, capture_output=True, check=False)
+            subprocess.run(
+                ["screen", "-S", name, "-X", "quit"],
+                env=surroundings,
+                capture_output=True,
+                check=False,
+            )
         if _runs(place, pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -216,7 +265,9 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
 
 
 def _runs(place: Place, pid: int) -> bool:
-    """Whether this is still the program that the shell started here: the number may be another process's by now."""
+    """Whether this is still the program that the shell started here: the number may be another
+    process's by now.
+    """
     if not pid or state(pid) in ("", "Z"):
         return False
     with contextlib.suppress(OSError):
@@ -228,7 +279,10 @@ def _runs(place: Place, pid: int) -> bool:
 
 
 def play(episode: Episode, folder: Path, program: Sequence[str] = ()) -> Episode:
-    """Start it from the shell, type it all, leave, and look at what is left. `program`: another than ours."""
+    """Start it from the shell, type it all, leave, and look at what is left.
+
+    `program`: another than ours.
+    """
     episode.trouble, episode.keys, episode.left = [], 0, False
     place = Place(Path(tempfile.mkdtemp(prefix="outside-", dir=folder)))
     _prepare(place, folder, episode, program)
@@ -278,7 +332,10 @@ class _Run:
 
     @property
     def ended(self) -> int | None:
-        """The exit code with which the program came back to the shell. Keys that came after the end are commands to the shell."""
+        """The exit code with which the program came back to the shell.
+
+        Keys that came after the end are commands to the shell.
+        """
         codes = [code for code, _ in self.place.returns()[1:] if code not in (*STOPPED, *JUNK)]
         return codes[0] if codes and not _runs(self.place, self.place.pid()) else None
 
@@ -290,23 +347,37 @@ class _Run:
 
     def output(self) -> bytes:
         """What the program (and the shell) wrote."""
-        if self.episode.outside != "tmux":  # screen is asked for no log: it writes one when it likes
+        if (
+            self.episode.outside != "tmux"
+        ):  # screen is asked for no log: it writes one when it likes
             return bytes(self.terminal.raw)
         with contextlib.suppress(OSError):
             return self.place.log.read_bytes()
         return b""
 
     def left_on(self) -> list[str]:
-        """Modes that are switched on while the shell has the terminal; screen itself keeps some for all that run in it."""
-        return [mode for mode in left_on(self.output()) if self.episode.outside != "screen" or mode not in OF_SCREEN]
+        """Modes that are switched on while the shell has the terminal; screen itself keeps some for
+        all that run in it.
+        """
+        return [
+            mode
+            for mode in left_on(self.output())
+            if self.episode.outside != "screen" or mode not in OF_SCREEN
+        ]
 
     def until_prompt(self) -> None:
-        """All that the program wrote is there once the shell's next word is: tmux writes it down a moment later."""
+        """All that the program wrote is there once the shell's next word is: tmux writes it down a
+        moment later.
+        """
         if self.episode.outside == "screen":  # it draws the shell's words where it likes
             self.until(lambda: not self.left_on(), "modes stay on", 20.0)
         else:
             prompts = len(self.place.returns())
-            self.until(lambda: self.output().count(b"monkey>") >= prompts, "the shell said nothing after its job", 20.0)
+            self.until(
+                lambda: self.output().count(b"monkey>") >= prompts,
+                "the shell said nothing after its job",
+                20.0,
+            )
 
     # ── what is typed ──
 
@@ -317,7 +388,9 @@ class _Run:
         self.terminal.write(b"p\r")
         self.until(self.place.pid, "the program never began")
         if self.rng.random() < 0.85:  # others type before there is anything to type at
-            self.until(lambda: self.ended is not None or b"\x1b[?1049h" in self.output(), "it never drew")
+            self.until(
+                lambda: self.ended is not None or b"\x1b[?1049h" in self.output(), "it never drew"
+            )
 
     def type(self) -> None:
         """All words, or as many as the program takes."""
@@ -347,7 +420,10 @@ class _Run:
             os.kill(pid, signal.SIGCONT)
         elif word == "signal:stop" and _runs(self.place, pid):
             os.kill(pid, signal.SIGSTOP)
-            self.until(lambda: self.stopped or self.ended is not None, "the shell was not told that its job was stopped")
+            self.until(
+                lambda: self.stopped or self.ended is not None,
+                "the shell was not told that its job was stopped",
+            )
         elif word == "ctrl+z":
             self._stop()
         elif kind == "signal" or (kind == "raw" and self.episode.outside == "screen"):
@@ -359,14 +435,18 @@ class _Run:
                 self.terminal.run(0.15)
 
     def _stop(self) -> None:
-        """Ctrl+Z. What comes after it is for the shell, so nothing does until it is known who has the terminal.
+        """Ctrl+Z. What comes after it is for the shell, so nothing does until it is known who has
+        the terminal.
 
-        One that comes while the terminal is being taken back is none: that it does not stop the program is no trouble.
+        One that comes while the terminal is being taken back is none: that it does not stop the
+        program is no trouble.
         """
         before = len(self.place.returns())
         self.terminal.write(b"\x1a")
         with contextlib.suppress(Trouble):
-            self.until(lambda: len(self.place.returns()) > before or self.ended is not None, "", STOP_S)
+            self.until(
+                lambda: len(self.place.returns()) > before or self.ended is not None, "", STOP_S
+            )
 
     def resume(self) -> None:
         """`fg` for as long as the shell has the terminal."""
@@ -388,7 +468,10 @@ class _Run:
         return not _runs(self.place, self.place.pid())
 
     def _fg(self) -> None:
-        """Until it is awake. What the terminal answered meanwhile is on the line: the first Enter gets rid of it."""
+        """Until it is awake.
+
+        What the terminal answered meanwhile is on the line: the first Enter gets rid of it.
+        """
         for _ in range(int(PATIENCE_S / FG_S)):
             self.terminal.write(b"\x15\r\x15fg\r")
             with contextlib.suppress(Trouble):
@@ -417,11 +500,17 @@ class _Run:
             else:
                 self.terminal.write(script.encode(way))
             with contextlib.suppress(Trouble):
-                self.until(lambda: self.ended is not None or self.stopped, f"after {way}", 20.0 if way != "term" else PATIENCE_S)
+                self.until(
+                    lambda: self.ended is not None or self.stopped,
+                    f"after {way}",
+                    20.0 if way != "term" else PATIENCE_S,
+                )
         self.resume()
         if self.ended is None:
             raise Trouble("still running after q, Ctrl+C and SIGTERM")
-        with contextlib.suppress(Trouble):  # keys that came after the end may stand behind the prompt
+        with contextlib.suppress(
+            Trouble
+        ):  # keys that came after the end may stand behind the prompt
             self.until_prompt()
 
     def stacks(self) -> str:
@@ -436,8 +525,14 @@ class _Run:
         return f"state {state(pid)}\n" + self.output()[before:].decode(errors="replace")
 
     def _was_refused(self) -> bool:
-        """Whether it said that there is nothing to open, before it drew: what it was to open had vanished by then."""
-        return self.ended == NOTHING_TO_OPEN and b"\x1b[?1049h" not in self.output() and b"powertui:" in self.output()
+        """Whether it said that there is nothing to open, before it drew: what it was to open had
+        vanished by then.
+        """
+        return (
+            self.ended == NOTHING_TO_OPEN
+            and b"\x1b[?1049h" not in self.output()
+            and b"powertui:" in self.output()
+        )
 
     def left_behind(self) -> list[str]:
         """Tracebacks anywhere, a torn terminal, a wrong exit code."""
@@ -447,7 +542,9 @@ class _Run:
         if shouts:
             trouble.append(f"on the terminal: {shouts}\n" + output[-6000:].decode(errors="replace"))
         if self.place.traces.exists():
-            trouble.append("nobody caught:\n" + self.place.traces.read_text(errors="replace")[-6000:])
+            trouble.append(
+                "nobody caught:\n" + self.place.traces.read_text(errors="replace")[-6000:]
+            )
         returns = self.place.returns()
         if self.hung_up or self.ended is None:
             return trouble
@@ -465,7 +562,9 @@ class _Run:
 def left_on(output: bytes) -> list[str]:
     """Modes that this output leaves switched on, by name; a hidden cursor too."""
     modes = modes_in(output)
-    return [name for number, name in MODES.items() if modes.get(number)] + ([] if modes.get(25, True) else ["cursor hidden"])
+    return [name for number, name in MODES.items() if modes.get(number)] + (
+        [] if modes.get(25, True) else ["cursor hidden"]
+    )
 
 
 def kind_of(seed: int) -> str:

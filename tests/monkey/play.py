@@ -1,7 +1,9 @@
-"""One episode: the real application without a terminal in this process, fed with what a terminal would send.
+"""One episode: the real application without a terminal in this process, fed with what a terminal
+would send.
 
-Bytes go through Textual's own parser and the driver, as those of a terminal do. Whatever is raised anywhere (handlers, workers,
-threads, tasks), every warning, and every silence of more than `PATIENCE_S` is trouble.
+Bytes go through Textual's own parser and the driver, as those of a terminal do. Whatever is raised
+anywhere (handlers, workers, threads, tasks), every warning, and every silence of more than
+`PATIENCE_S` is trouble.
 """
 
 from __future__ import annotations
@@ -43,18 +45,25 @@ class Episode:
     color: str = "256"
     glyphs: str = "unicode"
     late: bool = False
-    outside: str = ""  # "plain", "tmux" or "screen": the real program there, and not in this process
+    outside: str = (
+        ""  # "plain", "tmux" or "screen": the real program there, and not in this process
+    )
     trouble: list[str] = field(default_factory=list)
     keys: int = 0  # that the program was sent before it ended
     left: bool = False  # the program ended by a key
 
     def command(self) -> str:
         """The command line that plays it again."""
-        extra = " --busy" * self.busy + " --late" * self.late + (f" --outside {self.outside}" if self.outside else "")
+        extra = (
+            " --busy" * self.busy
+            + " --late" * self.late
+            + (f" --outside {self.outside}" if self.outside else "")
+        )
         look = f" --color {self.color} --glyphs {self.glyphs}"
         words = script.text(self.words).replace("'", "'\\''")
         return (
-            f"python -m tests.monkey --world {self.world.name} --size {self.size[0]}x{self.size[1]}{look}{extra} --script '{words}'"
+            f"python -m tests.monkey --world {self.world.name} --size "
+            f"{self.size[0]}x{self.size[1]}{look}{extra} --script '{words}'"
         )
 
 
@@ -101,7 +110,9 @@ def _watched(episode: Episode) -> Iterator[None]:
 
 @contextmanager
 def _load(busy: bool) -> Iterator[None]:
-    """A machine that has other things to do: a thread that takes the interpreter whenever it can."""
+    """A machine that has other things to do: a thread that takes the interpreter whenever
+    it can.
+    """
     stop = threading.Event()
 
     def burn() -> None:
@@ -129,7 +140,9 @@ def _note(episode: Episode, where: str, error: BaseException | None) -> None:
 
 async def _play(episode: Episode) -> None:
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: _note(episode, str(context.get("message")), context.get("exception")))
+    loop.set_exception_handler(
+        lambda _, context: _note(episode, str(context.get("message")), context.get("exception"))
+    )
     capabilities = Capabilities(color=episode.color, glyphs=episode.glyphs)  # type: ignore[arg-type]
     shell = episode.world.open(capabilities)
     try:
@@ -163,7 +176,9 @@ async def _type(shell: Shell, episode: Episode) -> None:
             size = Size(int(width), int(height))
             driver._size = size  # type: ignore[assignment]
             driver.process_message(events.Resize(size, size))
-        elif word == "escape":  # alone: a terminal's parser tells it from a sequence by the silence after it
+        elif (
+            word == "escape"
+        ):  # alone: a terminal's parser tells it from a sequence by the silence after it
             driver.process_message(events.Key("escape", "\x1b"))
         else:
             for message in parser.feed(script.encode(word).decode(errors="replace")):

@@ -1,4 +1,6 @@
-"""One episode with the real program in a real terminal: a pseudo-terminal that draws, answers, and is resized."""
+"""One episode with the real program in a real terminal: a pseudo-terminal that draws, answers, and
+is resized.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ def play(episode: Episode, folder: Path) -> Episode:
     rng = random.Random(len(episode.words))
     own = Path.cwd()
     command = [sys.executable, "-m", "tests.monkey.fence", str(folder), *episode.world.arguments]
-    extra = {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(own / "state"), "HOME": str(own), "TMPDIR": str(own)}
+    extra = {
+        "PYTHONPATH": str(ROOT),
+        "XDG_STATE_HOME": str(own / "state"),
+        "HOME": str(own),
+        "TMPDIR": str(own),
+    }
     with Terminal(command, size=episode.size, env=environment(extra=extra), cwd=own) as terminal:
         if rng.random() < 0.8:  # others type before there is anything to type at
             _until_drawn(terminal)
@@ -98,7 +105,9 @@ def _leave(terminal: Terminal, rng: random.Random, episode: Episode) -> int | No
             terminal.hang_up()
         else:
             terminal.write(script.encode(way))
-        if way == "ctrl+c":  # a Ctrl+Z before it that takes until now drops what was typed after it, as any program's does
+        if (
+            way == "ctrl+c"
+        ):  # a Ctrl+Z before it that takes until now drops what was typed after it, as any program's does
             if _ended(terminal, AGAIN_S):
                 return terminal.status
             terminal.write(script.encode(way))
@@ -109,7 +118,9 @@ def _leave(terminal: Terminal, rng: random.Random, episode: Episode) -> int | No
             terminal.signal(signal.SIGUSR2)  # where it stands (see fence.py)
             terminal.run(2.0)
             stacks = bytes(terminal.raw[before:]).decode(errors="replace")
-            episode.trouble.append(f"still running {PATIENCE_S:.0f} s after {way}\n{stacks}\n{terminal.text()}")
+            episode.trouble.append(
+                f"still running {PATIENCE_S:.0f} s after {way}\n{stacks}\n{terminal.text()}"
+            )
     return terminal.status
 
 

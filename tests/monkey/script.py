@@ -1,8 +1,10 @@
-"""What a person (or a cat) does at a terminal, as words that can be printed, typed again and taken away one by one.
+"""What a person (or a cat) does at a terminal, as words that can be printed, typed again and taken
+away one by one.
 
-A word is a character, the name of a key (`enter`, `ctrl+p`), `idle`, or something with a colon: `size:80x24`, `click:10,5`,
-`drag:1,2,30,4`, `wheel:10,5,down`, `paste:27.31s`, `raw:%1b[O`, `rest:20` (milliseconds). Words without a rest between them arrive
-at once, as they do over a slow line.
+A word is a character, the name of a key (`enter`, `ctrl+p`), `idle`, or something with a colon:
+`size:80x24`, `click:10,5`, `drag:1,2,30,4`, `wheel:10,5,down`, `paste:27.31s`, `raw:%1b[O`,
+`rest:20` (milliseconds). Words without a rest between them arrive at once, as they do over a slow
+line.
 """
 
 from __future__ import annotations
@@ -13,30 +15,101 @@ import urllib.parse
 from powertui.terminal import keymap
 
 KEYS = {
-    "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
-    "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "insert": "\x1b[2~", "delete": "\x1b[3~", "enter": "\r", "tab": "\t",
-    "shift+tab": "\x1b[Z", "escape": "\x1b", "space": " ", "backspace": "\x7f", "f1": "\x1bOP", "f5": "\x1b[15~",
-    "shift+left": "\x1b[1;2D", "shift+right": "\x1b[1;2C", "shift+up": "\x1b[1;2A", "ctrl+left": "\x1b[1;5D",
-    "ctrl+end": "\x1b[1;5F", "alt+x": "\x1bx",
-}  # fmt: skip
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "home": "\x1b[H",
+    "end": "\x1b[F",
+    "pageup": "\x1b[5~",
+    "pagedown": "\x1b[6~",
+    "insert": "\x1b[2~",
+    "delete": "\x1b[3~",
+    "enter": "\r",
+    "tab": "\t",
+    "shift+tab": "\x1b[Z",
+    "escape": "\x1b",
+    "space": " ",
+    "backspace": "\x7f",
+    "f1": "\x1bOP",
+    "f5": "\x1b[15~",
+    "shift+left": "\x1b[1;2D",
+    "shift+right": "\x1b[1;2C",
+    "shift+up": "\x1b[1;2A",
+    "ctrl+left": "\x1b[1;5D",
+    "ctrl+end": "\x1b[1;5F",
+    "alt+x": "\x1bx",
+}
 CONTROL = "abcdefghijklnopqrstuvwxyz"
 SHORT = {"q", "ctrl+c", "ctrl+q"}  # end the episode: seldom
 TEXTS = (
-    "27.31s", "1s-2s", "step 3", "epoch 1 step 1-2", "epoch 9", "zoom", "show", "0", "-1s", "1e999s", "((", "/(/", "/a.*b/", "conv",
-    "MatMul", "nothing like it", "größe", "\u2003\u200b\u202e", "界界", "[b]", "\x07", "%s", "2 2",
-)  # fmt: skip
+    "27.31s",
+    "1s-2s",
+    "step 3",
+    "epoch 1 step 1-2",
+    "epoch 9",
+    "zoom",
+    "show",
+    "0",
+    "-1s",
+    "1e999s",
+    "((",
+    "/(/",
+    "/a.*b/",
+    "conv",
+    "MatMul",
+    "nothing like it",
+    "größe",
+    "\u2003\u200b\u202e",
+    "界界",
+    "[b]",
+    "\x07",
+    "%s",
+    "2 2",
+)
 PHRASES: tuple[tuple[str, ...], ...] = (
-    ("colon", "TEXT", "enter"), ("ctrl+p", "TEXT", "down", "enter"), ("colon", "enter"), ("colon", "down", "down", "enter"),
-    ("colon", "escape"), ("colon", "colon", "up", "pageup"), ("slash", "TEXT", "enter", "n", "n", "N"), ("slash", "TEXT", "escape"),
-    ("slash", "enter"), ("F", "TEXT", "enter"), ("t", "o", "o", "down", "enter"), ("t", "escape"), ("i", "x", "down", "i"),
-    ("m", "RUN", "m"), ("e", "down", "enter", "enter"), ("e", "escape"), ("e", "enter"), ("1", "2", "3"), ("3", "4", "enter"),
-    ("5", "down", "enter", "escape"), ("6", "o", "enter"), ("4", "enter"), ("4", "p", "u"), ("7", "right_square_bracket", "o"),
-    ("!", "down", "escape"), ("question_mark", "tab", "escape"), ("question_mark", "escape"),
+    ("colon", "TEXT", "enter"),
+    ("ctrl+p", "TEXT", "down", "enter"),
+    ("colon", "enter"),
+    ("colon", "down", "down", "enter"),
+    ("colon", "escape"),
+    ("colon", "colon", "up", "pageup"),
+    ("slash", "TEXT", "enter", "n", "n", "N"),
+    ("slash", "TEXT", "escape"),
+    ("slash", "enter"),
+    ("F", "TEXT", "enter"),
+    ("t", "o", "o", "down", "enter"),
+    ("t", "escape"),
+    ("i", "x", "down", "i"),
+    ("m", "RUN", "m"),
+    ("e", "down", "enter", "enter"),
+    ("e", "escape"),
+    ("e", "enter"),
+    ("1", "2", "3"),
+    ("3", "4", "enter"),
+    ("5", "down", "enter", "escape"),
+    ("6", "o", "enter"),
+    ("4", "enter"),
+    ("4", "p", "u"),
+    ("7", "right_square_bracket", "o"),
+    ("!", "down", "escape"),
+    ("question_mark", "tab", "escape"),
+    ("question_mark", "escape"),
     ("question_mark", "question_mark", "pagedown"),
-    ("backspace", "pagedown", "pageup", "enter"), ("backspace", "enter"), ("backspace", "slash", "TEXT", "pageup"), ("r", "pageup"),
-    ("P", "P", "O"), ("P", "w", "w", "O", "0"), ("T", "down", "enter", "escape"), ("P", "RUN", "P", "m", "RUN", "m"),
-    ("v", "v"), ("w", "w", "w", "w", "w", "w"), ("f", "0"), ("ctrl+z",), ("less_than_sign", "p"),
-)  # fmt: skip
+    ("backspace", "pagedown", "pageup", "enter"),
+    ("backspace", "enter"),
+    ("backspace", "slash", "TEXT", "pageup"),
+    ("r", "pageup"),
+    ("P", "P", "O"),
+    ("P", "w", "w", "O", "0"),
+    ("T", "down", "enter", "escape"),
+    ("P", "RUN", "P", "m", "RUN", "m"),
+    ("v", "v"),
+    ("w", "w", "w", "w", "w", "w"),
+    ("f", "0"),
+    ("ctrl+z",),
+    ("less_than_sign", "p"),
+)
 NAMED = {
     "colon": ":",
     "slash": "/",
@@ -47,14 +120,29 @@ NAMED = {
     "minus": "-",
     "exclamation_mark": "!",
 }
-NAMED |= {"equals_sign": "=", "full_stop": ".", "comma": ",", "left_square_bracket": "[", "right_square_bracket": "]"}
-NAMED |= {"left_curly_bracket": "{", "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")"}
+NAMED |= {
+    "equals_sign": "=",
+    "full_stop": ".",
+    "comma": ",",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+}
+NAMED |= {
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "left_parenthesis": "(",
+    "right_parenthesis": ")",
+}
 
 
 def _vocabulary() -> tuple[str, ...]:
     """Every key that means something anywhere, and many that mean nothing."""
     known = dict.fromkeys(NAMED.get(key, key) for action in keymap.ACTIONS for key in action.keys)
-    return tuple(key for key in (*known, *"1234567890", *KEYS, *"QZ!$^~|é界", *(f"ctrl+{c}" for c in CONTROL)) if key not in SHORT)
+    return tuple(
+        key
+        for key in (*known, *"1234567890", *KEYS, *"QZ!$^~|é界", *(f"ctrl+{c}" for c in CONTROL))
+        if key not in SHORT
+    )
 
 
 WORDS = _vocabulary()
@@ -97,7 +185,9 @@ def _mouse(kind: str, parts: list[str]) -> str:
         return report(extra, x, y) + report(extra, x, y, "m")
     to_x, to_y = int(parts[2]), int(parts[3])
     middle = ((x + to_x) // 2, (y + to_y) // 2)
-    return report(0, x, y) + report(32, *middle) + report(32, to_x, to_y) + report(0, to_x, to_y, "m")
+    return (
+        report(0, x, y) + report(32, *middle) + report(32, to_x, to_y) + report(0, to_x, to_y, "m")
+    )
 
 
 def any_size(rng: random.Random) -> tuple[int, int]:
@@ -124,7 +214,19 @@ def generate(rng: random.Random, keys: int, size: tuple[int, int]) -> list[str]:
             count += is_key(word)
             burst -= 1
             if burst <= 0:
-                out.append(rng.choice(["rest:0", "rest:0", "rest:1", "rest:5", "idle", "idle", f"rest:{rng.randint(1, 60)}"]))
+                out.append(
+                    rng.choice(
+                        [
+                            "rest:0",
+                            "rest:0",
+                            "rest:1",
+                            "rest:5",
+                            "idle",
+                            "idle",
+                            f"rest:{rng.randint(1, 60)}",
+                        ]
+                    )
+                )
                 burst = haste * rng.choice([1, 1, 2, 3, 5, 8, 13])
     return out
 
@@ -148,9 +250,9 @@ def _some(rng: random.Random, size: tuple[int, int]) -> list[str]:
     if dice < 0.92:
         return [f"drag:{at()},{at()}"]
     if dice < 0.95:
-        return [f"wheel:{at()},{rng.choice(['up', 'down', 'left', 'right'])}{rng.choice(['', ',ctrl', ',shift'])}"] * rng.randint(
-            1, 4
-        )
+        return [
+            f"wheel:{at()},{rng.choice(['up', 'down', 'left', 'right'])}{rng.choice(['', ',ctrl', ',shift'])}"
+        ] * rng.randint(1, 4)
     if dice < 0.97:
         return ["paste:" + urllib.parse.quote(rng.choice([*TEXTS, "a\nb\n", "x" * 3000, ""]))]
     if dice < 0.99:
@@ -158,7 +260,17 @@ def _some(rng: random.Random, size: tuple[int, int]) -> list[str]:
         return [f"size:{width}x{height}"]
     if dice < 0.995:
         return [
-            rng.choice(["raw:%1b[I", "raw:%1b[O", "raw:%1b[999~", "raw:%1b[1;1R", "raw:%1b[<99;500;500M", "raw:%ff%fe", "raw:%00"])
+            rng.choice(
+                [
+                    "raw:%1b[I",
+                    "raw:%1b[O",
+                    "raw:%1b[999~",
+                    "raw:%1b[1;1R",
+                    "raw:%1b[<99;500;500M",
+                    "raw:%ff%fe",
+                    "raw:%00",
+                ]
+            )
         ]
     return [rng.choice(sorted(SHORT))] if rng.random() < 0.5 else ["f1"]
 

@@ -12,7 +12,10 @@ Player = Callable[[Episode], Episode]
 
 
 def shrink(broken: Episode, player: Player, *, seconds: float = 20.0, tries: int = 2) -> Episode:
-    """A smaller episode with trouble. What comes and goes with the machine's timing may not get smaller: then it is as it was."""
+    """A smaller episode with trouble.
+
+    What comes and goes with the machine's timing may not get smaller: then it is as it was.
+    """
     end = time.monotonic() + seconds
 
     def breaks(words: list[str]) -> Episode | None:

@@ -40,18 +40,25 @@ def test_the_real_program_in_a_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("kind", outside.KINDS)
-@pytest.mark.skipif(not os.environ.get("POWERTUI_MONKEY_OUTSIDE"), reason="minutes long: POWERTUI_MONKEY_OUTSIDE=1 plays it")
+@pytest.mark.skipif(
+    not os.environ.get("POWERTUI_MONKEY_OUTSIDE"),
+    reason="minutes long: POWERTUI_MONKEY_OUTSIDE=1 plays it",
+)
 def test_the_real_program_as_a_job_of_a_shell(tmp_path: Path, kind: str) -> None:
     if kind != "plain" and shutil.which(kind) is None:
         pytest.skip(f"there is no {kind} here")
-    said = walk(tmp_path, "--outside", kind, "--seed", "3", "--keys", "200", "--episode-keys", "200")
+    said = walk(
+        tmp_path, "--outside", kind, "--seed", "3", "--keys", "200", "--episode-keys", "200"
+    )
     assert f"{kind}: 1 episodes" in said or f"{kind}: 2 episodes" in said
     assert not list(tmp_path.glob("outside-*")), "what an episode made is gone with it"
 
 
 @pytest.mark.e2e
 def test_a_program_that_leaves_the_terminal_torn_is_trouble(tmp_path: Path) -> None:
-    """The monkey is tried as well: a job that ends at `q` with a wrong code, and leaves modes and the line as they must not be."""
+    """The monkey is tried as well: a job that ends at `q` with a wrong code, and leaves modes and
+    the line as they must not be.
+    """
     folder = tmp_path / "folder"
     folder.mkdir()
     torn = tmp_path / "torn.py"
@@ -64,7 +71,9 @@ def test_a_program_that_leaves_the_terminal_torn_is_trouble(tmp_path: Path) -> N
         "raise ValueError('torn')\n"
     )
     world = World("torn", ("open", str(torn)), lambda _: None)  # type: ignore[arg-type,return-value]
-    played = outside.play(Episode(world, ["x"] * 4, outside="plain"), folder, program=[sys.executable, str(torn)])
+    played = outside.play(
+        Episode(world, ["x"] * 4, outside="plain"), folder, program=[sys.executable, str(torn)]
+    )
     told = "\n".join(played.trouble)
     assert "exit code 1" in told
     assert "the line is set otherwise" in told
@@ -73,7 +82,15 @@ def test_a_program_that_leaves_the_terminal_torn_is_trouble(tmp_path: Path) -> N
 
 
 def test_trouble_is_printed_with_the_command_that_shows_it_again(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.monkey", "--folder", str(tmp_path), "--world", "nowhere"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.monkey",
+        "--folder",
+        str(tmp_path),
+        "--world",
+        "nowhere",
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert "demo" in done.stderr
@@ -82,10 +99,14 @@ def test_trouble_is_printed_with_the_command_that_shows_it_again(tmp_path: Path)
 def test_a_seed_is_an_episode_and_every_word_can_be_sent_and_printed() -> None:
     for seed in range(30):
         for generate in (script.generate, outside.generate):
-            assert generate(random.Random(seed), 200, (80, 24)) == generate(random.Random(seed), 200, (80, 24))
+            assert generate(random.Random(seed), 200, (80, 24)) == generate(
+                random.Random(seed), 200, (80, 24)
+            )
         words = script.generate(random.Random(seed), 200, (80, 24))
         assert words == script.generate(random.Random(seed), 200, (80, 24))
-        assert script.parse(script.text(words)) == [{" ": "space", "\x07": "ctrl+g"}.get(word, word) for word in words]
+        assert script.parse(script.text(words)) == [
+            {" ": "space", "\x07": "ctrl+g"}.get(word, word) for word in words
+        ]
         assert sum(map(script.is_key, words)) >= 200
         assert all(isinstance(script.encode(word), bytes) for word in words)
 

@@ -1,4 +1,7 @@
-"""What the monkey opens: recordings of every kind, whole and broken, and live feeds. Each is made in the monkey's folder."""
+"""What the monkey opens: recordings of every kind, whole and broken, and live feeds.
+
+Each is made in the monkey's folder.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +50,17 @@ def _display(capabilities: Capabilities) -> Display:
 def _opened(path: Path, *flags: str) -> Callable[[Capabilities], Shell]:
     def shell(capabilities: Capabilities) -> Shell:
         args = cli.build_parser("open").parse_args(["open", str(path), *flags])
-        session = Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(path))
+        session = Session(
+            common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(path)
+        )
         return Shell(session, _display(capabilities))
 
     return shell
 
 
-def _replayed(path: Path, speed: float, watched: str | None = None) -> Callable[[Capabilities], Shell]:
+def _replayed(
+    path: Path, speed: float, watched: str | None = None
+) -> Callable[[Capabilities], Shell]:
     def shell(capabilities: Capabilities) -> Shell:
         feed = ReplayFeed(registry.load(str(path)).series, "replay", speed=speed)
         feed.start()
@@ -64,7 +71,9 @@ def _replayed(path: Path, speed: float, watched: str | None = None) -> Callable[
 
 def _recorded(path: Path) -> Callable[[Capabilities], Shell]:
     def shell(capabilities: Capabilities) -> Shell:
-        feed = RecorderFeed(RecorderProcess([(f"csv:{path}", Options())], interval=0.05), "a growing file")
+        feed = RecorderFeed(
+            RecorderProcess([(f"csv:{path}", Options())], interval=0.05), "a growing file"
+        )
         feed.start()
         return Shell(Session(feed=feed), _display(capabilities), first="live")
 
@@ -79,7 +88,9 @@ def _profile(folder: Path, data: bytes, host: str = "vm", run: str = "2026_01_01
 
 
 def _bare() -> bytes:
-    """Events, but no steps, no epochs, no power; one of no length, one before zero, one with a name of escape sequences."""
+    """Events, but no steps, no epochs, no power; one of no length, one before zero, one with a name
+    of escape sequences.
+    """
     ms = 1_000_000_000
     events = [Event(f"op {i % 7}", i * 3 * ms, 2 * ms) for i in range(200)]
     odd = [Event("\x1b[31m[red]\x1b]0;owned\x07", 5 * ms, 0), Event("界" * 50, 9 * ms, 400 * ms)]
@@ -109,12 +120,20 @@ def worlds(folder: Path) -> dict[str, World]:
         "empty": (str(made / "empty"),),
         "trace": (str(made / "trace.json"),),
     }
-    out = {name: World(name, ("open", *paths[name]), _opened(Path(paths[name][0]))) for name in paths}
+    out = {
+        name: World(name, ("open", *paths[name]), _opened(Path(paths[name][0]))) for name in paths
+    }
     logs = ("--logdir", str(DATA / "logdirs"))
-    out["live"] = World("live", ("live", "--replay", str(power), "--speed", "50"), _replayed(power, 50.0))
-    out["live-logdir"] = World("live-logdir", ("live", "--replay", str(power), *logs), _replayed(power, 5.0, logs[-1]))
+    out["live"] = World(
+        "live", ("live", "--replay", str(power), "--speed", "50"), _replayed(power, 50.0)
+    )
+    out["live-logdir"] = World(
+        "live-logdir", ("live", "--replay", str(power), *logs), _replayed(power, 5.0, logs[-1])
+    )
     grows = made / "growing.csv"
-    out["live-records"] = World("live-records", ("live", "--source", f"csv:{grows}", "--no-record"), _recorded(grows))
+    out["live-records"] = World(
+        "live-records", ("live", "--source", f"csv:{grows}", "--no-record"), _recorded(grows)
+    )
     return out
 
 
@@ -122,7 +141,11 @@ def _make(made: Path) -> None:
     one = next((DATA / "logdirs" / "jax_cpu").rglob("*.xplane.pb")).read_bytes()
     other = next((DATA / "logdirs" / "trace_export").rglob("*.xplane.pb")).read_bytes()
     for number in range(60):
-        _profile(made / "many", other, run=f"run_{number:03}_of_many_with_a_name_as_long_as_people_give_them")
+        _profile(
+            made / "many",
+            other,
+            run=f"run_{number:03}_of_many_with_a_name_as_long_as_people_give_them",
+        )
     _profile(made / "bare", _bare())
     _profile(made / "one-event", encode([Plane("/host:CPU", [Line("t", [Event("x", 0, 0)])])]))
     for host in ("alpha", "beta", "gamma"):
@@ -139,7 +162,10 @@ def _make(made: Path) -> None:
     _profile(made / "broken", b"", run="nothing")
     _profile(made / "broken", other, run="whole")
     (made / "empty").mkdir()
-    rows = ",".join(f'{{"ph":"X","pid":1,"tid":{i % 3},"ts":{i * 10},"dur":7,"name":"k{i % 5}"}}' for i in range(300))
+    rows = ",".join(
+        f'{{"ph":"X","pid":1,"tid":{i % 3},"ts":{i * 10},"dur":7,"name":"k{i % 5}"}}'
+        for i in range(300)
+    )
     (made / "trace.json").write_text(f'{{"traceEvents":[{rows}]}}')
     shutil.copy(DATA / "power" / "growing.csv", made / "growing.csv")
     (made / ".ready").touch()

@@ -30,7 +30,10 @@ Maker = Callable[..., Shell]
 
 
 class TopLevelSnapshots(pytest_textual_snapshot.SVGImageExtension):
-    """Pictures lie in `snapshots/` at the top, one folder for each test file. The plugin has no setting for it."""
+    """Pictures lie in `snapshots/` at the top, one folder for each test file.
+
+    The plugin has no setting for it.
+    """
 
     @classmethod
     def dirname(cls, *, test_location: Any) -> str:
@@ -44,19 +47,33 @@ pytest_textual_snapshot.SVGImageExtension = TopLevelSnapshots  # type: ignore[mi
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Marks are kept between programs: not between these tests and the person who runs them."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 3600)  # whether it comes in time for a picture is left to no chance
+    monkeypatch.setattr(
+        runs, "LOOK_FOR_NEWS_S", 3600
+    )  # whether it comes in time for a picture is left to no chance
 
 
 @pytest.fixture
 def make(data: Path) -> Maker:
-    """`make(path, *flags)`: the application of this command line. "demo" is the demo; other texts are paths below tests/data."""
+    """`make(path, *flags)`: the application of this command line.
 
-    def maker(path: str | Path = "demo", *flags: str, color: str = "256", glyphs: str = "unicode", look: str = "dark") -> Shell:
+    "demo" is the demo; other texts are paths below tests/data.
+    """
+
+    def maker(
+        path: str | Path = "demo",
+        *flags: str,
+        color: str = "256",
+        glyphs: str = "unicode",
+        look: str = "dark",
+    ) -> Shell:
         where = demo.folder() if path == "demo" else data / path
         args = cli.build_parser("open").parse_args(["open", str(where), *flags])
         capabilities = Capabilities(color=color, glyphs=glyphs)  # type: ignore[arg-type]
         screen = Display(capabilities, theme.get(look, capabilities.color), Config())  # type: ignore[arg-type]
-        return Shell(Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(where)), screen)
+        return Shell(
+            Session(common.reading_of(args), common.aligning_of(args), logdir=logdir.scan(where)),
+            screen,
+        )
 
     return maker
 
@@ -65,15 +82,22 @@ async def loaded(pilot: Pilot[Any]) -> None:
     """Wait until the run is read whole and drawn."""
     app = pilot.app
     assert isinstance(app, Shell)
-    await until_then(lambda: app.session.complete and app.session.model is not None, lambda: "the run was not read")
+    await until_then(
+        lambda: app.session.complete and app.session.model is not None,
+        lambda: "the run was not read",
+    )
     await settled(pilot)
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until background work is done and everything is drawn: twice in a row, as what is done may ask for more."""
+    """Wait until background work is done and everything is drawn: twice in a row, as what is done
+    may ask for more.
+    """
 
     def stands() -> bool:
-        """A page comes up with all its widgets; what is told of a view is counted once it stands still."""
+        """A page comes up with all its widgets; what is told of a view is counted once it stands
+        still.
+        """
         screen = pilot.app.screen
         if getattr(pilot.app, "holds_keys", False):
             return False
@@ -82,7 +106,9 @@ async def settled(pilot: Pilot[Any]) -> None:
     quiet = 0
     while quiet < 2:
         quiet = 0 if any(not worker.is_finished for worker in pilot.app.workers) else quiet + 1
-        with contextlib.suppress(WorkerCancelled):  # a later question took its place: its answer is what is drawn
+        with contextlib.suppress(
+            WorkerCancelled
+        ):  # a later question took its place: its answer is what is drawn
             await pilot.app.workers.wait_for_complete()
         await pilot.pause()
         await until_then(stands)

@@ -1,6 +1,7 @@
 """What CONTRIBUTING promises: a dialect, a verb, a page is one file and one line.
 
-The same of tools is in test_tool_page, of formats in formats/test_registry, of power sources in sampler/test_schemes.
+The same of tools is in test_tool_page, of formats in formats/test_registry, of power sources in
+sampler/test_schemes.
 """
 
 from __future__ import annotations
@@ -36,21 +37,30 @@ def _module(monkeypatch: pytest.MonkeyPatch, name: str, **content: object) -> No
     monkeypatch.setitem(sys.modules, name, module)
 
 
-def test_a_dialect_of_power_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dialect_of_power_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def sniff(head: str | bytes, _path: str) -> int:
         return 100 if isinstance(head, str) and head.startswith("TOYWATTS") else 0
 
     def load(source: LogFile, options: LogColumns) -> PowerLog:
         rows = [line.split() for line in source.text.splitlines()[1:]]
-        column, watts = times.from_texts([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+        column, watts = (
+            times.from_texts([row[0] for row in rows]),
+            np.array([float(row[1]) for row in rows]),
+        )
         ns, clock = assemble.zeroed(column, column.ok)
         sensor = Sensor("toy", "toywatts", Scope.NODE, options.host)
-        series = assemble.make(sensor, ns, watts[column.ok], clock=clock, path=source.path, notes=Notes(source.path))
+        series = assemble.make(
+            sensor, ns, watts[column.ok], clock=clock, path=source.path, notes=Notes(source.path)
+        )
         return PowerLog(source.path, "toywatts", (series,), (), "toywatts: Unix seconds and watts")
 
     _module(monkeypatch, "powertui.data.power.toywatts", NAME="toywatts", sniff=sniff, load=load)
     monkeypatch.setattr(registry, "DIALECTS", (("toywatts", ("TOYWATTS",)), *registry.DIALECTS))
-    (tmp_path / "power.txt").write_text("TOYWATTS\n" + "".join(f"{1_790_000_000 + k} {200 + k}\n" for k in range(9)))
+    (tmp_path / "power.txt").write_text(
+        "TOYWATTS\n" + "".join(f"{1_790_000_000 + k} {200 + k}\n" for k in range(9))
+    )
     assert registry.sniff(str(tmp_path / "power.txt")) == ("toywatts", 100)
     assert cli.main(["report", str(tmp_path)]) == 0
     assert "power toy: aligned, wall clocks of both" in capsys.readouterr().out

@@ -73,8 +73,12 @@ def test_the_runs(snap_compare: Any, make: Maker, size: str) -> None:
     assert snap_compare(shell, terminal_size=SIZES[size], run_before=before)
 
 
-async def test_a_power_log_alone_has_an_overview_whose_windows_can_be_gone_to(make: Maker, data: Path) -> None:
-    """What was measured, what it came to, what the recording marked; Enter makes a row the window of the timeline."""
+async def test_a_power_log_alone_has_an_overview_whose_windows_can_be_gone_to(
+    make: Maker, data: Path
+) -> None:
+    """What was measured, what it came to, what the recording marked; Enter makes a row the window
+    of the timeline.
+    """
     shell = make(data / "power" / "recording.csv")
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
@@ -82,7 +86,10 @@ async def test_a_power_log_alone_has_an_overview_whose_windows_can_be_gone_to(ma
         await settled(pilot)
         view = shell.screen.query_one("#rows", TableView)
         assert view.table is not None
-        assert [view.table["name"].text(row) for row in range(len(view.table))] == ["everything", "epoch 1"]
+        assert [view.table["name"].text(row) for row in range(len(view.table))] == [
+            "everything",
+            "epoch 1",
+        ]
         assert view.table["joules"].text(0) == "555.5 J"
         assert view.table["joules"].text(1) == "", "a moment draws nothing that could be told"
         await pilot.press("enter")

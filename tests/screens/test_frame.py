@@ -19,7 +19,7 @@ from powertui.screens.status import Hint, StatusLine
 from powertui.screens.top_line import TopLine
 from powertui.screens.trail import Trail
 from powertui.terminal import keymap
-from powertui.view import cut, top_line
+from powertui.view import top_line, truncation
 from powertui.view.top_line import Head, Tab
 from powertui.widgets.table import TableView
 
@@ -47,7 +47,15 @@ async def test_the_top_line_names_the_run_its_clock_and_the_pages(make: Maker) -
     async with shell.run_test(size=(160, 36)) as pilot:
         await loaded(pilot)
         text = top(shell).text
-        for words in ("01_34_05", "vm", "20.96 s", "power ±11 ms by clock", "2 Timeline", "3 Findings", "6 Steps"):
+        for words in (
+            "01_34_05",
+            "vm",
+            "20.96 s",
+            "power ±11 ms by clock",
+            "2 Timeline",
+            "3 Findings",
+            "6 Steps",
+        ):
             assert words in text, words
         assert [tab.name for tab in top(shell).tabs if tab.present] == ["timeline"]
         assert "live" in [tab.name for tab in top(shell).tabs if tab.dim]
@@ -59,7 +67,9 @@ async def test_the_top_line_names_the_run_its_clock_and_the_pages(make: Maker) -
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in SCREENS if entry.key])
-async def test_every_page_is_reached_by_its_key_and_by_a_click_and_is_never_empty(make: Maker, name: str) -> None:
+async def test_every_page_is_reached_by_its_key_and_by_a_click_and_is_never_empty(
+    make: Maker, name: str
+) -> None:
     shell = make()
     key = next(entry.key for entry in SCREENS if entry.name == name)
     async with shell.run_test(size=SIZE) as pilot:
@@ -90,17 +100,45 @@ async def test_a_page_without_content_says_why(make: Maker) -> None:
         assert frame.why_empty(shell.session, "timeline") == ""
         await pilot.press("4")
         await settled(pilot)
-        shown = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        shown = "\n".join(
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        )
         assert "No power log was found" in shown
 
 
 @pytest.mark.parametrize("room", range(60, 220, 7))
 def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
     tabs = tuple(
-        Tab(name, str(number), name.title(), name == "steps", 2 if name == "findings" else 0, name == "live")
-        for number, name in enumerate(("overview", "timeline", "findings", "alignment", "ops", "steps", "tools", "runs", "live"), 1)
+        Tab(
+            name,
+            str(number),
+            name.title(),
+            name == "steps",
+            2 if name == "findings" else 0,
+            name == "live",
+        )
+        for number, name in enumerate(
+            (
+                "overview",
+                "timeline",
+                "findings",
+                "alignment",
+                "ops",
+                "steps",
+                "tools",
+                "runs",
+                "live",
+            ),
+            1,
+        )
     )
-    head = Head("logs/Nfit/20261121/train/2026_11_21_01_34_05", "node-17", "20.96 s", ("power ±11 ms by clock", "±11 ms"))
+    head = Head(
+        "logs/Nfit/20261121/train/2026_11_21_01_34_05",
+        "node-17",
+        "20.96 s",
+        ("power ±11 ms by clock", "±11 ms"),
+    )
     line = top_line.laid_out(head, tabs, room)
     text = "".join(piece.text for piece in line)
     assert len(text) <= room
@@ -111,24 +149,35 @@ def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
 
 
 def test_words_are_cut_with_a_sign() -> None:
-    assert cut.middle("conv2d_1_2/Conv2DBackpropFilter", 20) == "conv2d_1_2…ropFilter"
-    assert cut.end("validation", 4) == "val…"
+    assert truncation.middle("conv2d_1_2/Conv2DBackpropFilter", 20) == "conv2d_1_2…ropFilter"
+    assert truncation.end("validation", 4) == "val…"
     for cells in range(1, 12):
-        assert len(cut.middle("abcdefghijkl", cells)) <= cells
-        assert "…" in cut.middle("abcdefghijkl", cells)
-    assert cut.middle("界界界界界", 8) == "界界…界"
+        assert len(truncation.middle("abcdefghijkl", cells)) <= cells
+        assert "…" in truncation.middle("abcdefghijkl", cells)
+    assert truncation.middle("界界界界界", 8) == "界界…界"
 
 
 def test_a_footer_leaves_out_whole_hints_and_says_so() -> None:
-    hints = [Hint("Enter", "show it in the timeline"), Hint("m", "window"), Hint("/", "search all names")]
+    hints = [
+        Hint("Enter", "show it in the timeline"),
+        Hint("m", "window"),
+        Hint("/", "search all names"),
+    ]
     way = status.WayBack("", ("Findings", "Timeline", "Runs"))
-    back = [Hint("Esc", words) for words in ("Findings", "back to Findings", "back to Findings ‹ Timeline ‹ Runs")]
+    back = [
+        Hint("Esc", words)
+        for words in ("Findings", "back to Findings", "back to Findings ‹ Timeline ‹ Runs")
+    ]
     assert status.fitting(hints, way, 120) == [*hints, back[2], status.HELP]
     assert status.fitting(hints, way, 93) == [*hints, back[1], status.HELP]
     assert status.fitting(hints, way, 66) == [hints[0], None, back[1], status.HELP]
     assert status.fitting(hints, way, 57) == [hints[0], None, back[0], status.HELP]
-    assert status.fitting(hints, way, 20) == [None, back[0], status.HELP], "the way back is always told"
-    assert status.fitting(hints, status.WayBack("the filter", ("Runs",)), 50)[-2] == Hint("Esc", "closes the filter")
+    assert status.fitting(hints, way, 20) == [None, back[0], status.HELP], (
+        "the way back is always told"
+    )
+    assert status.fitting(hints, status.WayBack("the filter", ("Runs",)), 50)[-2] == Hint(
+        "Esc", "closes the filter"
+    )
 
 
 async def test_the_footer_follows_the_selection(make: Maker) -> None:
@@ -151,14 +200,21 @@ async def test_a_long_message_is_told_to_go_on_and_is_kept(make: Maker) -> None:
     shell = make("logdirs/jax_cpu")
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        said = "The power log and the trace do not overlap: " + "very long words indeed, " * 6 + "which is the end."
+        said = (
+            "The power log and the trace do not overlap: "
+            + "very long words indeed, " * 6
+            + "which is the end."
+        )
         shell.say(said)
         await pilot.pause()
         assert bottom(shell).text.rstrip().endswith("… ! shows all of it")
         await pilot.press("exclamation_mark")
         await settled(pilot)
         assert isinstance(shell.screen, MessagesDialog)
-        shown = " ".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        shown = " ".join(
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        )
         assert "which is the end." in shown
         await pilot.press("escape")
         await settled(pilot)
@@ -173,12 +229,18 @@ async def test_help_shows_this_page_first_and_alone(make: Maker) -> None:
         await pilot.press("4", "question_mark")
         await settled(pilot)
         assert isinstance(shell.screen, HelpScreen)
-        text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        text = "\n".join(
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        )
         assert "Use this alignment" in text
         assert "Zoom in" not in text
         await pilot.press("tab")
         await settled(pilot)
-        text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        text = "\n".join(
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        )
         assert "Zoom in" in text
         assert "Use this alignment" not in text
         assert "Esc back to Alignment" in bottom(shell).text
@@ -242,7 +304,10 @@ async def test_the_palette_shows_no_raw_line_end(make: Maker) -> None:
         await pilot.press("colon", *"epoch 99")
         await settled(pilot)
         assert isinstance(shell.screen, Palette)
-        text = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+        text = "\n".join(
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        )
         assert "\\n" not in text
 
 
@@ -256,7 +321,9 @@ async def test_a_click_in_the_palette_counts_for_the_row_that_was_clicked(make: 
         palette = shell.screen
         assert isinstance(palette, Palette)
         listed = palette.query_one(OptionList)
-        number, clicked = next((i, option) for i, option in enumerate(listed.options) if i and option.id == "do:help")
+        number, clicked = next(
+            (i, option) for i, option in enumerate(listed.options) if i and option.id == "do:help"
+        )
         palette.fill("epoch 99")
         assert listed.option_count == 1 <= number
         palette.on_option_list_option_selected(OptionList.OptionSelected(listed, clicked, number))
@@ -265,7 +332,9 @@ async def test_a_click_in_the_palette_counts_for_the_row_that_was_clicked(make: 
 
 
 async def test_a_command_of_a_page_that_is_no_longer_in_front_does_nothing(make: Maker) -> None:
-    """The palette's answer is called back a moment later: the run that was being read may have come to the front meanwhile."""
+    """The palette's answer is called back a moment later: the run that was being read may have come
+    to the front meanwhile.
+    """
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
@@ -283,7 +352,9 @@ SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("page", ["symmetry", "alignment", "ops", "steps", "tool", "help"])
-def test_pages(snap_compare: Any, make: Maker, monkeypatch: pytest.MonkeyPatch, page: str, size: str) -> None:
+def test_pages(
+    snap_compare: Any, make: Maker, monkeypatch: pytest.MonkeyPatch, page: str, size: str
+) -> None:
     monkeypatch.setattr("powertui.screens.help.__version__", "x.y.z")
 
     async def before(pilot: Any) -> None:
@@ -297,7 +368,9 @@ def test_pages(snap_compare: Any, make: Maker, monkeypatch: pytest.MonkeyPatch, 
 
 
 async def test_a_power_log_alone_has_no_dead_page(make: Maker) -> None:
-    """At 80 columns, too, the page in front is marked; what can have no content is dim and says why."""
+    """At 80 columns, too, the page in front is marked; what can have no content is dim and says
+    why.
+    """
     shell = make(demo.power_file())
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
@@ -309,7 +382,10 @@ async def test_a_power_log_alone_has_no_dead_page(make: Maker) -> None:
                 await pilot.press(tab.key)
                 await settled(pilot)
                 assert f"[{tab.key} {tab.title}]" in top(shell).text
-                shown = "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+                shown = "\n".join(
+                    "".join(segment.text for segment in strip)
+                    for strip in shell.screen._compositor.render_strips()
+                )
                 assert frame.why_empty(shell.session, tab.name)[:60] in " ".join(shown.split())
                 assert "\\n" not in shown
 
@@ -320,9 +396,14 @@ async def test_what_is_found_is_read_in_full_at_80_columns(make: Maker) -> None:
         await loaded(pilot)
         await pilot.press("3")
         await settled(pilot)
-        lines = ["".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips()]
+        lines = [
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        ]
         below = lines[next(y for y, line in enumerate(lines) if line.startswith(" > ")) : -1]
-        assert "evidence: unexplained, epochs, neighbors · measured" in " ".join(" ".join(below).split())
+        assert "evidence: unexplained, epochs, neighbors · measured" in " ".join(
+            " ".join(below).split()
+        )
         assert not any("…" in line.replace(" … ", "") for line in below), below
 
 

@@ -1,4 +1,6 @@
-"""`b` in the list of runs: what belongs to a training is put right by hand, kept, and taken back by `u`."""
+"""`b` in the list of runs: what belongs to a training is put right by hand, kept, and taken back by
+`u`.
+"""
 
 from __future__ import annotations
 
@@ -51,10 +53,14 @@ def belongs(shell: Shell) -> dict[str, list[str]]:
 
 async def grouped(shell: Shell) -> None:
     """Until the trainings of the folder have their rows."""
-    await until(lambda: "one" in [run.name for run in listed(shell)._runs], "the trainings are in the list")
+    await until(
+        lambda: "one" in [run.name for run in listed(shell)._runs], "the trainings are in the list"
+    )
 
 
-async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(make: Maker, tmp_path: Path) -> None:
+async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(
+    make: Maker, tmp_path: Path
+) -> None:
     folder = logs(tmp_path)
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
@@ -63,22 +69,37 @@ async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(make: Maker, tmp
         on_row(shell, "train/session_1")
         await pilot.pause()
         why = str(listed(shell).query_one("#problems", Static).render())
-        assert "one: 2 sessions, scalars, 1 power log. 2 sessions lie in one logdir" in why, "what the grouping rests on"
+        assert "one: 2 sessions, scalars, 1 power log. 2 sessions lie in one logdir" in why, (
+            "what the grouping rests on"
+        )
         await pilot.press("b")
         await until(lambda: isinstance(shell.screen, PartsDialog), "the parts of its training")
-        assert shell.screen.query_one(OptionList).highlighted == 1, "the session that was under the cursor"
+        assert shell.screen.query_one(OptionList).highlighted == 1, (
+            "the session that was under the cursor"
+        )
         await pilot.press("enter")
         await until(lambda: isinstance(shell.screen, BelongsDialog), "where it belongs")
         await pilot.press("down", "enter")
         await until(
-            lambda: belongs(shell) == {"one": ["one/train/session_0"], "two": ["one/train/session_1", "two/train/session_0"]},
+            lambda: (
+                belongs(shell)
+                == {
+                    "one": ["one/train/session_0"],
+                    "two": ["one/train/session_1", "two/train/session_0"],
+                }
+            ),
             "moved",
         )
         await settled(pilot)
         page = listed(shell)
         assert "changed by hand" in str(page.query_one("#title", Static).render())
-        assert page.query_one("#status", StatusLine).message == "The session one/train/session_1 now belongs to two. u undoes it."
-        assert logdir.scan(folder).trainings == shell.session.logdir.trainings, "kept for the next start"  # type: ignore[union-attr]
+        assert (
+            page.query_one("#status", StatusLine).message
+            == "The session one/train/session_1 now belongs to two. u undoes it."
+        )
+        assert logdir.scan(folder).trainings == shell.session.logdir.trainings, (
+            "kept for the next start"
+        )  # type: ignore[union-attr]
         await pilot.press("u")
         await until(lambda: belongs(shell) == before, "taken back")
         assert moves.load() == ((), ())
@@ -97,7 +118,9 @@ async def test_marked_runs_go_together_and_a_part_goes_on_its_own(
         await pilot.press("b")
         await until(lambda: isinstance(shell.screen, BelongsDialog), "where they belong")
         await pilot.press(*"two", "enter")
-        await until(lambda: [len(sessions) for sessions in belongs(shell).values()] == [0, 3], "both went")
+        await until(
+            lambda: [len(sessions) for sessions in belongs(shell).values()] == [0, 3], "both went"
+        )
         await grouped(shell)
         on_row(shell, "two")
         await pilot.press("b")
@@ -111,11 +134,16 @@ async def test_marked_runs_go_together_and_a_part_goes_on_its_own(
         monkeypatch.setattr(moves, "take_back", lambda one: pressed.wait(60) and take_back(one))
         await pilot.press("u", "u")  # the second before the first is done: it waits for its turn
         pressed.set()
-        await until(lambda: [len(sessions) for sessions in belongs(shell).values()] == [2, 1], "both taken back")
+        await until(
+            lambda: [len(sessions) for sessions in belongs(shell).values()] == [2, 1],
+            "both taken back",
+        )
         assert moves.load() == ((), ())
         await pilot.press("u")
         await settled(pilot)
-        assert [len(sessions) for sessions in belongs(shell).values()] == [2, 1], "there is nothing left to undo"
+        assert [len(sessions) for sessions in belongs(shell).values()] == [2, 1], (
+            "there is nothing left to undo"
+        )
 
 
 async def test_what_is_open_is_read_as_it_belongs_together_now(make: Maker, tmp_path: Path) -> None:
@@ -139,7 +167,9 @@ async def test_what_is_open_is_read_as_it_belongs_together_now(make: Maker, tmp_
         assert isinstance(shell.screen, OpenScreen), "the list stays in front"
 
 
-async def test_esc_changes_nothing_and_u_is_about_the_power_elsewhere(make: Maker, tmp_path: Path) -> None:
+async def test_esc_changes_nothing_and_u_is_about_the_power_elsewhere(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(logs(tmp_path))
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
@@ -163,4 +193,7 @@ async def test_one_training_alone_has_nowhere_to_go(make: Maker, tmp_path: Path)
         await loaded(pilot)
         await pilot.press("backspace", "b")
         page = listed(shell)
-        await until(lambda: "no other training" in page.query_one("#status", StatusLine).message, "it says so")
+        await until(
+            lambda: "no other training" in page.query_one("#status", StatusLine).message,
+            "it says so",
+        )

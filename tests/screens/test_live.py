@@ -54,7 +54,10 @@ class Stage:
 
     def text(self, name: str) -> str:
         """What one pane says."""
-        return "\n".join("".join(part for part, _ in line) for line in self.page.query_one(f"#{name}", LivePane).lines)
+        return "\n".join(
+            "".join(part for part, _ in line)
+            for line in self.page.query_one(f"#{name}", LivePane).lines
+        )
 
     async def play_through(self, pilot: Pilot[Any], seconds: int) -> None:
         """Second after second, as a person sees it: the sum has a value for each."""
@@ -74,7 +77,10 @@ def series(host: str, watts: Callable[[int], float], count: int = 240) -> PowerS
     times = (np.arange(count) * NS).astype(np.int64)
     values = np.array([watts(i) for i in range(count)])
     return PowerSeries(
-        Sensor("power", "ipmi DCMI", Scope.NODE, host), times, values, clock=Clock(ZERO, ZERO, "absolute timestamps")
+        Sensor("power", "ipmi DCMI", Scope.NODE, host),
+        times,
+        values,
+        clock=Clock(ZERO, ZERO, "absolute timestamps"),
     )
 
 
@@ -93,18 +99,28 @@ def one() -> PowerSeries:
 @pytest.mark.parametrize("size", SIZES)
 def test_one_channel(snap_compare: Any, size: str) -> None:
     stage = Stage(one())
-    assert snap_compare(stage.shell, terminal_size=SIZES[size], run_before=lambda pilot: stage.play_through(pilot, 200))
+    assert snap_compare(
+        stage.shell,
+        terminal_size=SIZES[size],
+        run_before=lambda pilot: stage.play_through(pilot, 200),
+    )
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_several_channels(snap_compare: Any, size: str) -> None:
     stage = Stage(*nodes())
-    assert snap_compare(stage.shell, terminal_size=SIZES[size], run_before=lambda pilot: stage.play_through(pilot, 200))
+    assert snap_compare(
+        stage.shell,
+        terminal_size=SIZES[size],
+        run_before=lambda pilot: stage.play_through(pilot, 200),
+    )
 
 
 def test_without_colours_and_braille(snap_compare: Any) -> None:
     stage = Stage(*nodes(), color="none", glyphs="ascii")
-    assert snap_compare(stage.shell, terminal_size=(80, 24), run_before=lambda pilot: stage.play(pilot, 200))
+    assert snap_compare(
+        stage.shell, terminal_size=(80, 24), run_before=lambda pilot: stage.play(pilot, 200)
+    )
 
 
 async def test_the_sum_is_unknown_while_a_row_is() -> None:
@@ -196,6 +212,9 @@ async def test_every_size(size: tuple[int, int]) -> None:
         assert stage.text("summary").strip()
         assert "node9" in stage.text("table")
         page = stage.page
-        heights = {name: page.query_one(f"#{name}").size.height for name in ("head", "summary", "chart", "table", "log")}
+        heights = {
+            name: page.query_one(f"#{name}").size.height
+            for name in ("head", "summary", "chart", "table", "log")
+        }
         assert heights["chart"] >= 4
         assert sum(heights.values()) <= size[1] - 1

@@ -1,4 +1,6 @@
-"""P on the live page: a profile of the program that is watched opens with the power that is being recorded."""
+"""P on the live page: a profile of the program that is watched opens with the power that is being
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ async def test_the_address_is_asked_for_once(tmp_path: Path) -> None:
             await pilot.press("P")
             await until(pilot, lambda: isinstance(one.shell.screen, ServerDialog))
             await pilot.press(*"nowhere", "enter")
-            assert isinstance(one.shell.screen, ServerDialog), "what is no address is asked for again"
+            assert isinstance(one.shell.screen, ServerDialog), (
+                "what is no address is asked for again"
+            )
             for _ in "nowhere":
                 await pilot.press("backspace")
             await pilot.press(*server.address, "enter")
@@ -71,7 +75,12 @@ async def test_what_goes_wrong_is_said_on_the_page(tmp_path: Path) -> None:
         async with one.shell.run_test(size=(120, 30)) as pilot:
             await one.play(pilot, 30)
             await pilot.press("P")
-            await until(pilot, lambda: any("taking another profile already" in line.text for line in one.page.log_lines))
+            await until(
+                pilot,
+                lambda: any(
+                    "taking another profile already" in line.text for line in one.page.log_lines
+                ),
+            )
 
 
 async def test_without_a_logdir_it_says_what_is_missing() -> None:

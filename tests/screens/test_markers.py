@@ -23,11 +23,15 @@ def two_markers(folder: Path) -> Path:
         events.append(Event("Profiled batch", n * 10 * MS + 2 * MS, 8 * MS, {"step_num": n}))
     place = folder / "plugins" / "profile" / "2026_11_21_12_00_00"
     place.mkdir(parents=True)
-    (place / "vm.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", events, key=1)])]))
+    (place / "vm.xplane.pb").write_bytes(
+        encode([Plane("/host:CPU", [Line("python", events, key=1)])])
+    )
     return folder
 
 
-async def test_a_marker_is_chosen_from_all_that_could_mark_steps(make: Maker, tmp_path: Path) -> None:
+async def test_a_marker_is_chosen_from_all_that_could_mark_steps(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(two_markers(tmp_path))
     async with shell.run_test(size=(130, 30)) as pilot:
         await loaded(pilot)
@@ -36,9 +40,13 @@ async def test_a_marker_is_chosen_from_all_that_could_mark_steps(make: Maker, tm
         await settled(pilot)
         assert isinstance(shell.screen, MarkerDialog)
         listed = shell.screen.query_one(OptionList)
-        assert [str(listed.get_option_at_index(i).prompt).split("named ")[1] for i in range(listed.option_count)] == [
-            "Profiled batch with a step_num", "training_data_read with a step_num",
-        ]  # fmt: skip
+        assert [
+            str(listed.get_option_at_index(i).prompt).split("named ")[1]
+            for i in range(listed.option_count)
+        ] == [
+            "Profiled batch with a step_num",
+            "training_data_read with a step_num",
+        ]
         assert "covers" in str(shell.screen.query_one("#markers-note", Static).render())
         await pilot.press("down", "enter")
         await settled(pilot)

@@ -1,4 +1,6 @@
-"""Keys on what has no size: every page and every dialog, before the first layout and in windows of one row or column."""
+"""Keys on what has no size: every page and every dialog, before the first layout and in windows of
+one row or column.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,34 @@ ROOT = Path(__file__).resolve().parents[2]
 SIZES = ((1, 1), (200, 1), (1, 50), (3, 3), (80, 24))
 SHOWN = [f"{width}x{height}" for width, height in SIZES]
 MOVES = (
-    *("pagedown", "pageup", "pagedown", "end", "pagedown", "home", "pageup", "down", "up", "left", "right", "tab", "shift+tab"),
-    *("pagedown", "shift+left", "shift+right", "ctrl+left", "ctrl+end", "ctrl+home", "insert", "delete", "space", "pageup"),
-)  # fmt: skip
+    *(
+        "pagedown",
+        "pageup",
+        "pagedown",
+        "end",
+        "pagedown",
+        "home",
+        "pageup",
+        "down",
+        "up",
+        "left",
+        "right",
+        "tab",
+        "shift+tab",
+    ),
+    *(
+        "pagedown",
+        "shift+left",
+        "shift+right",
+        "ctrl+left",
+        "ctrl+end",
+        "ctrl+home",
+        "insert",
+        "delete",
+        "space",
+        "pageup",
+    ),
+)
 FIRST = ("pagedown", "pageup", "end", "home")
 DIALOGS = ("T", "e", "colon", "exclamation_mark")
 TEXTUALS = ("OptionList", "SelectionList", "ListView", "DataTable", "Tree", "TextArea")
@@ -42,7 +69,9 @@ def press(shell: Shell, *keys: str) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=SHOWN)
-async def test_keys_move_in_dialogs_and_boxes_that_have_no_room(make: Maker, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_keys_move_in_dialogs_and_boxes_that_have_no_room(
+    make: Maker, tmp_path: Path, size: tuple[int, int]
+) -> None:
     for path, openers in (("demo", DIALOGS), (two_markers(tmp_path), ("M",))):
         shell = make(path)
         async with shell.run_test(size=size) as pilot:
@@ -63,7 +92,9 @@ async def test_keys_move_in_dialogs_and_boxes_that_have_no_room(make: Maker, tmp
 
 
 @pytest.mark.parametrize("size", SIZES, ids=SHOWN)
-async def test_the_questions_where_a_run_belongs_have_no_room(make: Maker, folder: Path, size: tuple[int, int]) -> None:
+async def test_the_questions_where_a_run_belongs_have_no_room(
+    make: Maker, folder: Path, size: tuple[int, int]
+) -> None:
     shell = make(Path(worlds(folder)["sessions"].arguments[1]))
     async with shell.run_test(size=size) as pilot:
         await loaded(pilot)
@@ -80,7 +111,9 @@ async def test_the_questions_where_a_run_belongs_have_no_room(make: Maker, folde
 
 @pytest.mark.parametrize("size", SIZES, ids=SHOWN)
 @pytest.mark.parametrize("world", ["demo", "many", "power-only"])
-async def test_keys_move_on_every_page_that_has_no_room(make: Maker, folder: Path, world: str, size: tuple[int, int]) -> None:
+async def test_keys_move_on_every_page_that_has_no_room(
+    make: Maker, folder: Path, world: str, size: tuple[int, int]
+) -> None:
     shell = make(Path(worlds(folder)[world].arguments[1]))
     async with shell.run_test(size=size) as pilot:
         for entry in SCREENS:
@@ -97,6 +130,10 @@ def test_every_list_is_ours() -> None:
     outside = []
     for path in sorted((ROOT / "powertui").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in TEXTUALS:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in TEXTUALS
+            ):
                 outside.append(f"{path.relative_to(ROOT)}: {node.func.id}")
     assert outside == []

@@ -33,7 +33,9 @@ SIZE = (130, 30)
 
 def rows(table: TableView) -> list[str]:
     assert table.table is not None
-    return [" ".join(column.text(row) for column in table.table.columns) for row in table.rows.tolist()]
+    return [
+        " ".join(column.text(row) for column in table.table.columns) for row in table.rows.tolist()
+    ]
 
 
 def paths(table: TableView) -> list[str]:
@@ -52,7 +54,10 @@ async def looked(shell: object, count: int) -> TableView:
     screen = shell.screen  # type: ignore[attr-defined]
     assert isinstance(screen, OpenScreen)
     table = screen.query_one("#runs", TableView)
-    await until_then(lambda: len(table.rows) == count and all(known(table)), lambda: "the runs were not looked into")
+    await until_then(
+        lambda: len(table.rows) == count and all(known(table)),
+        lambda: "the runs were not looked into",
+    )
     return table
 
 
@@ -142,13 +147,21 @@ async def test_a_folder_without_profiles_says_what_to_do(make: Maker, tmp_path: 
         assert isinstance(shell.screen, OpenScreen)
 
 
-async def test_a_file_that_cannot_be_read_is_said_and_the_list_stays(make: Maker, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_read_is_said_and_the_list_stays(
+    make: Maker, tmp_path: Path
+) -> None:
     folder = tmp_path / "plugins" / "profile" / "run1"
     folder.mkdir(parents=True)
-    (folder / "host.xplane.pb").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n")
+    (folder / "host.xplane.pb").write_bytes(
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+    )
     shell = make(tmp_path)
     async with shell.run_test(size=SIZE) as pilot:
-        await until_then(lambda: isinstance(shell.screen, OpenScreen) and shell.screen.query_one("#status").message)  # type: ignore[attr-defined]
+        await until_then(
+            lambda: (
+                isinstance(shell.screen, OpenScreen) and shell.screen.query_one("#status").message
+            )
+        )  # type: ignore[attr-defined]
         assert "git-lfs pointer" in shell.screen.query_one("#status").message  # type: ignore[attr-defined]
         await pilot.press("q")
 
@@ -172,11 +185,15 @@ def many(data: Path, folder: Path, count: int) -> Path:
     for number in range(count):
         run = folder / f"run{number:04}" / "plugins" / "profile" / "2026_01_02_03_04_05"
         run.mkdir(parents=True)
-        shutil.copy(profile, run / ("vm.xplane.pb.gz" if profile.suffix == ".gz" else "vm.xplane.pb"))
+        shutil.copy(
+            profile, run / ("vm.xplane.pb.gz" if profile.suffix == ".gz" else "vm.xplane.pb")
+        )
     return folder
 
 
-async def test_of_very_many_runs_those_in_sight_are_looked_into(make: Maker, data: Path, tmp_path: Path) -> None:
+async def test_of_very_many_runs_those_in_sight_are_looked_into(
+    make: Maker, data: Path, tmp_path: Path
+) -> None:
     count = ALL + 40
     shell = make(many(data, tmp_path, count))
     async with shell.run_test(size=SIZE) as pilot:
@@ -193,8 +210,12 @@ async def test_of_very_many_runs_those_in_sight_are_looked_into(make: Maker, dat
         assert table.cursor == 1
 
 
-async def test_the_list_grows_while_folders_are_looked_through(make: Maker, data: Path, tmp_path: Path) -> None:
-    """What is found first is shown first; power logs and what is read of each run come when all is found."""
+async def test_the_list_grows_while_folders_are_looked_through(
+    make: Maker, data: Path, tmp_path: Path
+) -> None:
+    """What is found first is shown first; power logs and what is read of each run come when all is
+    found.
+    """
     shell = make(many(data, tmp_path, 30))
     stages = logdir.stream(tmp_path, 0.0)
     shell.session.logdir, shell.session.rest = next(stages), stages
@@ -207,7 +228,9 @@ async def test_the_list_grows_while_folders_are_looked_through(make: Maker, data
         assert "so far" not in title
 
 
-async def test_the_only_run_of_a_large_tree_is_opened_when_all_is_looked_through(make: Maker, data: Path, tmp_path: Path) -> None:
+async def test_the_only_run_of_a_large_tree_is_opened_when_all_is_looked_through(
+    make: Maker, data: Path, tmp_path: Path
+) -> None:
     shell = make(many(data, tmp_path, 1))
     stages = logdir.stream(tmp_path, 0.0)
     shell.session.logdir, shell.session.rest = next(stages), stages
@@ -216,7 +239,9 @@ async def test_the_only_run_of_a_large_tree_is_opened_when_all_is_looked_through
         assert isinstance(shell.screen, TimelineScreen)
 
 
-async def test_a_run_that_was_open_before_is_not_read_again(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_that_was_open_before_is_not_read_again(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[str] = []
     real = loader.stream_run
 
@@ -247,7 +272,9 @@ async def test_a_run_that_was_open_before_is_not_read_again(make: Maker, monkeyp
         assert read == [first.name, second.name, first.name]
 
 
-async def test_a_run_that_comes_is_listed_by_itself(make: Maker, data: Path, tmp_path: Path) -> None:
+async def test_a_run_that_comes_is_listed_by_itself(
+    make: Maker, data: Path, tmp_path: Path
+) -> None:
     shell = make(many(data, tmp_path, 3))
     async with shell.run_test(size=SIZE) as pilot:
         await settled(pilot)
@@ -294,10 +321,16 @@ async def test_joules_of_a_run_stand_in_the_list(make: Maker, data: Path, tmp_pa
         table = shell.screen.query_one("#runs", TableView)
 
         def joules() -> list[object]:
-            return [table.table["joules"].value(row) for row in table.rows.tolist()] if table.table is not None else []
+            return (
+                [table.table["joules"].value(row) for row in table.rows.tolist()]
+                if table.table is not None
+                else []
+            )
 
         await until_then(lambda: any(joules()))
-        assert len([one for one in joules() if one is None]) == len(joules()) - 1, "the runs without power have none, and not 0"
+        assert len([one for one in joules() if one is None]) == len(joules()) - 1, (
+            "the runs without power have none, and not 0"
+        )
 
 
 async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
@@ -308,7 +341,9 @@ async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
         await pilot.press("slash", *"cpu", "enter")
         await settled(pilot)
         with_profile = [
-            row for row in range(len(table.lines)) if shell.screen._run(table.table.place(int(table.lines[row]))).profiles
+            row
+            for row in range(len(table.lines))
+            if shell.screen._run(table.table.place(int(table.lines[row]))).profiles
         ]  # type: ignore[attr-defined, union-attr]
         assert len(with_profile) >= 2
         wanted = [table.table.place(int(table.lines[row])).run for row in with_profile[:2]]  # type: ignore[union-attr]
@@ -319,7 +354,10 @@ async def test_several_runs_are_marked_and_opened_together(make: Maker) -> None:
             await settled(pilot)
         assert "2 runs marked" in shell.screen.query_one("#status").message  # type: ignore[attr-defined]
         assert table.table is not None
-        marks = {table.table.place(row).run: table.table["marked"].text(row) for row in range(len(table.table))}  # type: ignore[union-attr]
+        marks = {
+            table.table.place(row).run: table.table["marked"].text(row)
+            for row in range(len(table.table))
+        }  # type: ignore[union-attr]
         assert {path for path, mark in marks.items() if mark} == set(wanted)
         table.action_to_end(-1)
         table.action_move(with_profile[0])
@@ -340,7 +378,9 @@ def named(*words: Path | str) -> Shell:
 
 
 async def test_runs_that_are_named_together_are_opened_together(data: Path) -> None:
-    """`powertui A B`: A in front, B beside it; one key leads from one to the other, on the page where one is."""
+    """`powertui A B`: A in front, B beside it; one key leads from one to the other, on the page
+    where one is.
+    """
     shell = named(data / "logdirs/trace_export", data / "logdirs/jax_cpu")
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
@@ -348,7 +388,9 @@ async def test_runs_that_are_named_together_are_opened_together(data: Path) -> N
         assert shell.session.entry is not None
         assert "trace_export" in shell.session.entry.path
         await until_then(lambda: len(shell.session.runs) == 2)
-        assert shell.screen.query_one("#status").message.endswith("is open as well: R shows it, 8 lists the runs.")  # type: ignore[attr-defined]
+        assert shell.screen.query_one("#status").message.endswith(
+            "is open as well: R shows it, 8 lists the runs."
+        )  # type: ignore[attr-defined]
         first, second = shell.session.runs
         await pilot.press("6")
         await settled(pilot)
@@ -410,7 +452,9 @@ def lines(table: TableView) -> list[str]:
     return [re.sub(r"(?<=\S)  .*", "", line) for line in found if line.strip()]
 
 
-async def test_sessions_stand_below_their_training_and_fold_away(make: Maker, tmp_path: Path) -> None:
+async def test_sessions_stand_below_their_training_and_fold_away(
+    make: Maker, tmp_path: Path
+) -> None:
     long_training(tmp_path / "one")
     long_training(tmp_path / "two", sessions=(40.0,))
     long_training(tmp_path / "many", sessions=tuple(range(10, 127, 13)))
@@ -420,29 +464,39 @@ async def test_sessions_stand_below_their_training_and_fold_away(make: Maker, tm
         await until_then(lambda: len(lines(table)) == 5)
         both = ["▾ one", "    train/session_1", "    train/session_0"]
         assert sorted(lines(table)) == sorted([*both, "▸ many (9)", "  two/train/session_0"])
-        assert "12 runs, 11 of them in 2 trainings" in str(shell.screen.query_one("#title", Static).render())
+        assert "12 runs, 11 of them in 2 trainings" in str(
+            shell.screen.query_one("#title", Static).render()
+        )
         assert "12 runs" in table.summary()
         at = lines(table).index("▾ one")
         assert lines(table)[at : at + 3] == both
         await pilot.press("home", *["down"] * (at + 2), "z")
         assert "▸ one (2)" in lines(table)
-        assert table.cursor == lines(table).index("▸ one (2)"), "on the training whose session went out of sight"
+        assert table.cursor == lines(table).index("▸ one (2)"), (
+            "on the training whose session went out of sight"
+        )
         await pilot.press("right", "right")
         assert table.place is not None
         assert table.place.run.endswith("session_1")
         await pilot.press("left", "left")
         assert "▸ one (2)" in lines(table)
         await pilot.press("slash", *"session_7", "enter")
-        assert lines(table) == ["▾ many", "    train/session_7"], "with its training, which is not folded for one"
+        assert lines(table) == ["▾ many", "    train/session_7"], (
+            "with its training, which is not folded for one"
+        )
         await pilot.press("escape", "slash", *"many", "enter", "home", "right")
         assert len(lines(table)) == 10
         await pilot.press("enter")
         await loaded(pilot)
         assert shell.session.entry is not None
-        assert shell.session.entry.name == "many/train/session_0", "the training by its first session"
+        assert shell.session.entry.name == "many/train/session_0", (
+            "the training by its first session"
+        )
 
 
-async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_it_has_none(make: Maker, tmp_path: Path) -> None:
+async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_it_has_none(
+    make: Maker, tmp_path: Path
+) -> None:
     long_training(tmp_path / "one")
     long_training(tmp_path / "two")
     (tmp_path / "alone").mkdir()
@@ -456,7 +510,9 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
         def to(name: str) -> None:
             assert table.table is not None
             table.action_to_end(-1)
-            table.action_move([table.table["run"].text(row) for row in table.lines.tolist()].index(name))
+            table.action_move(
+                [table.table["run"].text(row) for row in table.lines.tolist()].index(name)
+            )
 
         to("alone/power.csv")
         await pilot.press("space")
@@ -464,7 +520,10 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
         to("alone/power.csv")
         await pilot.press("enter")
         await settled(pilot)
-        assert page.query_one("#status", StatusLine).message == "None of the marked runs has a profile."
+        assert (
+            page.query_one("#status", StatusLine).message
+            == "None of the marked runs has a profile."
+        )
         for name in ("one", "two"):
             to(name)
             await pilot.press("space")
@@ -472,4 +531,7 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
         to("two")
         await pilot.press("enter")
         await loaded(pilot)
-        assert [run.name for run in shell.session.together] == ["two/train/session_0", "one/train/session_0"]
+        assert [run.name for run in shell.session.together] == [
+            "two/train/session_0",
+            "one/train/session_0",
+        ]

@@ -1,4 +1,6 @@
-"""Lanes draw whatever is marked, selected or named, wherever it lies: in sight, left of it, right of it, across it."""
+"""Lanes draw whatever is marked, selected or named, wherever it lies: in sight, left of it, right
+of it, across it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from .conftest import Maker, loaded
 from .test_timeline import page
 from .test_widgets_timeline import Stage, settle
 
-MODEL = TimelineModel.of(traces.training())
+MODEL = TimelineModel.from_run(traces.training())
 
 
 def any_state(rng: random.Random, state: State) -> State:
@@ -30,7 +32,11 @@ def any_state(rng: random.Random, state: State) -> State:
     def moment() -> int:
         return rng.randint(lo, hi - 1)
 
-    view = state.viewport.zoom(rng.randint(-len(LADDER), len(LADDER)), moment()).reveal(moment()).pan(rng.randint(-999, 999))
+    view = (
+        state.viewport.zoom(rng.randint(-len(LADDER), len(LADDER)), moment())
+        .reveal(moment())
+        .pan(rng.randint(-999, 999))
+    )
     if rng.random() < 0.2:  # a resize that the lanes learn of before the timeline does, or after it
         view = view.resized(rng.choice([1, 2, 3, view.width + 40]), view.height)
     ends = sorted((moment(), moment()))
@@ -53,7 +59,9 @@ def line(widget: Widget, y: int = 0) -> Strip:
 
 @pytest.mark.parametrize("size", [(13, 9), (25, 12), (80, 24), (300, 60)])
 async def test_lanes_draw_any_window_over_any_view(size: tuple[int, int]) -> None:
-    power = traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)], slack_ps=7 * MS)
+    power = traces.power(
+        np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)], slack_ps=7 * MS
+    )
     app = Stage(model=MODEL, power=(power,))
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
@@ -84,19 +92,27 @@ async def test_a_window_left_of_the_screen_is_not_drawn(make: Maker) -> None:
         assert line(page(shell).view.ruler).cell_length == page(shell).view.ruler.size.width
 
 
-async def test_a_window_dragged_with_the_mouse_may_leave_the_screen_on_both_sides(make: Maker) -> None:
+async def test_a_window_dragged_with_the_mouse_may_leave_the_screen_on_both_sides(
+    make: Maker,
+) -> None:
     shell = make()
     async with shell.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         await pilot.press(*"wwwwww")
-        timeline, ruler, overview = page(shell).timeline, page(shell).view.ruler, page(shell).view.overview
+        timeline, ruler, overview = (
+            page(shell).timeline,
+            page(shell).view.ruler,
+            page(shell).view.overview,
+        )
         await pilot.mouse_down(timeline, offset=(20, 2))
         await pilot.hover(timeline, offset=(30, 2))
         await pilot.mouse_up(timeline, offset=(30, 2))
         assert timeline.window is not None
         assert timeline.viewport is not None
         beyond = {"left": False, "right": False}
-        for x in range(ruler.label_width, overview.size.width):  # the overview moves the view by less than a screen each time
+        for x in range(
+            ruler.label_width, overview.size.width
+        ):  # the overview moves the view by less than a screen each time
             await pilot.click(overview, offset=(x, 0))
             beyond["left"] |= timeline.window[1] <= timeline.viewport.t0
             beyond["right"] |= timeline.window[0] >= timeline.viewport.t1

@@ -1,4 +1,6 @@
-"""The overview as page 1 of a run: the sentence first, the graph, the tables below, at every size."""
+"""The overview as page 1 of a run: the sentence first, the graph, the tables below, at
+every size.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
 
 def _said(pilot: Pilot[Any]) -> list[str]:
-    return ["".join(text for text, _ in line) for line in pilot.app.screen.query_one("#facts", LinesPane).lines]
+    return [
+        "".join(text for text, _ in line)
+        for line in pilot.app.screen.query_one("#facts", LinesPane).lines
+    ]
 
 
 async def test_the_first_sentence_says_what_limits_the_run(make: Maker) -> None:
@@ -27,8 +32,12 @@ async def test_the_first_sentence_says_what_limits_the_run(make: Maker) -> None:
         await settled(pilot)
         said = _said(pilot)
         assert "limits this run" in said[0]
-        energy = " ".join(said[next(y for y, line in enumerate(said) if line.startswith(" energy")) :])
-        assert energy.index("epoch 0") < energy.index("epoch 1 less epoch 0") < energy.index("a step")
+        energy = " ".join(
+            said[next(y for y, line in enumerate(said) if line.startswith(" energy")) :]
+        )
+        assert (
+            energy.index("epoch 0") < energy.index("epoch 1 less epoch 0") < energy.index("a step")
+        )
         table = shell.screen.query_one("#rows", TableView).table
         assert table is not None
         assert table.id == "summary"

@@ -1,4 +1,7 @@
-"""What the screens look like, at two sizes. `pytest tests/screens --snapshot-update` draws them anew: look at them then."""
+"""What the screens look like, at two sizes.
+
+`pytest tests/screens --snapshot-update` draws them anew: look at them then.
+"""
 
 from __future__ import annotations
 
@@ -35,23 +38,33 @@ def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
     [
         ("whole", ()),
         ("near", ("w", "w", "w", "w", "down", "down", "right")),
-        ("window", ("w", "w", "m", "shift+right", "shift+right", "shift+right", "shift+right", "m")),
+        (
+            "window",
+            ("w", "w", "m", "shift+right", "shift+right", "shift+right", "shift+right", "m"),
+        ),
         ("ops", ("t",)),
         ("details", ("down", "down", "right", "i")),
         ("palette", ("colon", "z", "o")),
     ],
     ids=("whole", "near", "window", "ops", "details", "palette"),
 )
-def test_timeline_of_the_demo(snap_compare: Any, make: Maker, size: str, name: str, pressed: tuple[str, ...]) -> None:
+def test_timeline_of_the_demo(
+    snap_compare: Any, make: Maker, size: str, name: str, pressed: tuple[str, ...]
+) -> None:
     assert snap_compare(make(), terminal_size=SIZES[size], run_before=keys(*pressed))
 
 
 @pytest.mark.parametrize(
-    ("glyphs", "color", "look"), [("ascii", "none", "dark"), ("console", "16", "dark"), ("unicode", "256", "light")]
+    ("glyphs", "color", "look"),
+    [("ascii", "none", "dark"), ("console", "16", "dark"), ("unicode", "256", "light")],
 )
-def test_timeline_with_less(snap_compare: Any, make: Maker, glyphs: str, color: str, look: str) -> None:
+def test_timeline_with_less(
+    snap_compare: Any, make: Maker, glyphs: str, color: str, look: str
+) -> None:
     shell = make("logdirs/jax_cpu", glyphs=glyphs, color=color, look=look)
-    assert snap_compare(shell, terminal_size=SIZES["80x24"], run_before=keys("w", "w", "down", "right"))
+    assert snap_compare(
+        shell, terminal_size=SIZES["80x24"], run_before=keys("w", "w", "down", "right")
+    )
 
 
 def test_runs(snap_compare: Any, make: Maker) -> None:
@@ -64,7 +77,9 @@ def test_runs(snap_compare: Any, make: Maker) -> None:
         assert shell.session.logdir is not None
         await looked(shell, len(shell.session.logdir.runs))
         shell.screen.query_one("#title").update(" logdirs")  # type: ignore[attr-defined]
-        shell.session.logdir = replace(shell.session.logdir, path="logdirs")  # wherever this checkout lies
+        shell.session.logdir = replace(
+            shell.session.logdir, path="logdirs"
+        )  # wherever this checkout lies
         shell.screen.top_line()  # type: ignore[attr-defined]
         await settled(pilot)
 
@@ -74,7 +89,9 @@ def test_runs(snap_compare: Any, make: Maker) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_help(snap_compare: Any, make: Maker, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
     monkeypatch.setattr(help_screen, "__version__", "x.y.z")
-    assert snap_compare(make("logdirs/jax_cpu"), terminal_size=SIZES[size], run_before=keys("question_mark"))
+    assert snap_compare(
+        make("logdirs/jax_cpu"), terminal_size=SIZES[size], run_before=keys("question_mark")
+    )
 
 
 def test_too_small(snap_compare: Any, make: Maker) -> None:

@@ -34,7 +34,9 @@ def words(shell: Shell, pane: str) -> str:
 
 
 def chart_text(widget: FoldedChart | AlignmentChart) -> str:
-    return "\n".join("".join(s.text for s in widget.render_line(y)) for y in range(widget.size.height))
+    return "\n".join(
+        "".join(s.text for s in widget.render_line(y)) for y in range(widget.size.height)
+    )
 
 
 async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
@@ -79,7 +81,9 @@ async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker)
         assert isinstance(shell.screen, TimelineScreen)
 
 
-async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(make: Maker, shared_data: Path) -> None:
+async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(
+    make: Maker, shared_data: Path
+) -> None:
     shell = make(shared_data / "own" / "bursts" / "jax_no_epochs_100ms")
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
@@ -156,7 +160,9 @@ async def test_a_way_that_is_taken_moves_the_power_everywhere(make: Maker) -> No
         assert shell.session.power == ()
 
 
-async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Maker, tmp_path: Path) -> None:
+async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(
+    make: Maker, tmp_path: Path
+) -> None:
     side = tmp_path / "my.pins"
     shell = make("demo", "--pins", str(side))
     async with shell.run_test(size=SIZE) as pilot:
@@ -169,7 +175,9 @@ async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Ma
         shell.session.cursor_ps = int(15.65e12)
         await pilot.press("p")
         await settled(pilot)
-        assert isinstance(shell.screen, QuestionDialog), "the power lies by clock: that is better than an eye on a screen"
+        assert isinstance(shell.screen, QuestionDialog), (
+            "the power lies by clock: that is better than an eye on a screen"
+        )
         await pilot.press("escape")
         await settled(pilot)
         assert not shell.session.aligning.pins.pins
@@ -191,7 +199,9 @@ async def test_the_timelines_keys_shift_and_pin_and_keep_it_in_the_file(make: Ma
         await pilot.press("u")
         await settled(pilot)
         assert pins.read(str(side)).pins == ()
-        assert shell.session.power[0].offset_ps - before == pytest.approx(0.05e12, abs=1e9), "the shift before the pin stands"
+        assert shell.session.power[0].offset_ps - before == pytest.approx(0.05e12, abs=1e9), (
+            "the shift before the pin stands"
+        )
         await pilot.press("6", "u")
         await settled(pilot)
         assert shell.session.power[0].offset_ps == before, "undone on a page that shows no power"
@@ -207,14 +217,20 @@ async def test_without_power_both_pages_say_so(make: Maker, tmp_path: Path) -> N
         await loaded(pilot)
         await pilot.press("4")
         await settled(pilot)
-        assert "No power log was found" in chart_text(shell.screen.query_one("#placed", AlignmentChart))
+        assert "No power log was found" in chart_text(
+            shell.screen.query_one("#placed", AlignmentChart)
+        )
         await pilot.press("3")
         await settled(pilot)
         assert "only times are compared" in words(shell, "#findings")
 
 
-@pytest.mark.parametrize(("size", "glyphs"), [((60, 15), "ascii"), ((200, 60), "console"), ((40, 10), "unicode")])
-async def test_both_pages_draw_in_any_size_with_any_characters(make: Maker, size: tuple[int, int], glyphs: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "glyphs"), [((60, 15), "ascii"), ((200, 60), "console"), ((40, 10), "unicode")]
+)
+async def test_both_pages_draw_in_any_size_with_any_characters(
+    make: Maker, size: tuple[int, int], glyphs: str
+) -> None:
     shell = make("demo", glyphs=glyphs)
     async with shell.run_test(size=size) as pilot:
         await loaded(pilot)
@@ -243,9 +259,13 @@ async def test_a_marked_window_is_kept_for_export(make: Maker) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=("80x24", "120x36"))
 @pytest.mark.parametrize(
-    ("page", "pressed"), [("symmetry", ("3",)), ("alignment", ("4", "down", "down"))], ids=("symmetry", "alignment")
+    ("page", "pressed"),
+    [("symmetry", ("3",)), ("alignment", ("4", "down", "down"))],
+    ids=("symmetry", "alignment"),
 )
-def test_pictures(snap_compare: Any, make: Maker, page: str, pressed: tuple[str, ...], size: tuple[int, int]) -> None:
+def test_pictures(
+    snap_compare: Any, make: Maker, page: str, pressed: tuple[str, ...], size: tuple[int, int]
+) -> None:
     async def before(pilot: Pilot[Any]) -> None:
         await loaded(pilot)
         for key in pressed:
@@ -255,19 +275,32 @@ def test_pictures(snap_compare: Any, make: Maker, page: str, pressed: tuple[str,
     assert snap_compare(make(), terminal_size=size, run_before=before)
 
 
-async def test_the_better_of_two_logs_leads_on_every_page_and_the_context_says_so(make: Maker, tmp_path: Path) -> None:
+async def test_the_better_of_two_logs_leads_on_every_page_and_the_context_says_so(
+    make: Maker, tmp_path: Path
+) -> None:
     """The one that is named first ends in the middle of the training."""
     world = power_world.make(power_world.plan(3, quiet=True))
     logs = power_world.write(world, tmp_path)
     bmc, cut = power_world.SENSORS["mean 0.5 s, 1 W"], power_world.Fault(cut=15.0)
-    bad = power_world.write_log(power_world.record(world, bmc, 1, cut), tmp_path / "bad.csv", "wall")
+    bad = power_world.write_log(
+        power_world.record(world, bmc, 1, cut), tmp_path / "bad.csv", "wall"
+    )
     good = power_world.write_log(power_world.record(world, bmc, 2), tmp_path / "good.csv", "wall")
     shell = make(logs, "--power", str(bad), "--power", str(good))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        assert [Path(one.series.path).name for one in shell.session.power] == ["good.csv", "bad.csv"]
-        context = Context.of(shell.session.model, shell.screen.timeline.state, shell.session.power)  # type: ignore[arg-type,attr-defined]
-        assert any("good.csv leads, not bad.csv" in fact.value for section in context.sections for fact in section.facts)
+        assert [Path(one.series.path).name for one in shell.session.power] == [
+            "good.csv",
+            "bad.csv",
+        ]
+        context = Context.for_state(
+            shell.session.model, shell.screen.timeline.state, shell.session.power
+        )  # type: ignore[arg-type,attr-defined]
+        assert any(
+            "good.csv leads, not bad.csv" in fact.value
+            for section in context.sections
+            for fact in section.facts
+        )
         await pilot.press("4")
         await settled(pilot)
         assert isinstance(shell.screen, AlignmentScreen)

@@ -1,4 +1,6 @@
-"""The ten tasks of docs/tasks.md: their keys are pressed, and the answer has to stand on the screen at every size."""
+"""The ten tasks of docs/tasks.md: their keys are pressed, and the answer has to stand on the screen
+at every size.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def shown(shell: Shell) -> str:
-    return "\n".join("".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips())
+    return "\n".join(
+        "".join(segment.text for segment in strip)
+        for strip in shell.screen._compositor.render_strips()
+    )
 
 
 def opened(make: Maker, task: Task) -> Shell:
@@ -33,7 +38,7 @@ def opened(make: Maker, task: Task) -> Shell:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 async def test_the_keys_lead_to_the_answer(
     make: Maker, task: Task, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     shell = opened(make, task)
     async with shell.run_test(size=SIZES[size]) as pilot:
@@ -60,7 +65,9 @@ async def test_the_keys_lead_to_the_answer(
         assert task.id == "export"
 
 
-async def test_the_first_screen_says_which_steps_drew_more(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_first_screen_says_which_steps_drew_more(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a key: in the line at the foot, until the next key."""
     monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.1)
     shell = make()
@@ -77,7 +84,14 @@ async def test_the_first_screen_says_which_steps_drew_more(make: Maker, monkeypa
 
 def test_the_page_tells_of_these_tasks() -> None:
     """docs/tasks.md is made from the same table, and each picture that it names is there."""
-    assert subprocess.run([sys.executable, ROOT / "scripts" / "tasks.py", "--check"], check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, ROOT / "scripts" / "tasks.py", "--check"], check=False
+        ).returncode
+        == 0
+    )
     for task in TASKS:
         for size in SIZES:
-            assert (ROOT / "docs" / "pictures" / "tasks" / f"{task.id}-{size}.svg").stat().st_size < 60_000
+            assert (
+                ROOT / "docs" / "pictures" / "tasks" / f"{task.id}-{size}.svg"
+            ).stat().st_size < 60_000

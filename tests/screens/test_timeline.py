@@ -33,7 +33,10 @@ def page(shell: Shell) -> TimelineScreen:
 
 def test_every_action_is_a_call_or_a_method_of_its_screen() -> None:
     classes = {
-        entry.name: getattr(importlib.import_module(entry.target.split(":")[0]), entry.target.split(":")[1]) for entry in SCREENS
+        entry.name: getattr(
+            importlib.import_module(entry.target.split(":")[0]), entry.target.split(":")[1]
+        )
+        for entry in SCREENS
     }
     panes = {name for names in keymap.PANES.values() for name in names}
     assert all(action.do is not None for action in keymap.ACTIONS if panes & set(action.screens))
@@ -42,7 +45,9 @@ def test_every_action_is_a_call_or_a_method_of_its_screen() -> None:
             owner = Shell if name == "*" else classes[name]
             method = getattr(owner, f"action_{action.method}", None)
             assert action.do is not None or callable(method), f"{action.id} on {name}"
-            assert action.do is None or f"action_{action.method}" not in vars(owner), f"{action.id} does two things on {name}"
+            assert action.do is None or f"action_{action.method}" not in vars(owner), (
+                f"{action.id} does two things on {name}"
+            )
 
 
 @pytest.mark.parametrize("page", ["timeline", "tool", "symmetry", "alignment"])
@@ -112,7 +117,13 @@ async def test_moving_in_time(make: Maker) -> None:
         assert (await after("G"))[1] >= hi
         assert await after("0") == whole
         await after("w", "w", "w", "w")
-        for key, back in (("W", "S"), ("plus", "minus"), ("equals_sign", "s"), ("D", "A"), ("home", "end")):
+        for key, back in (
+            ("W", "S"),
+            ("plus", "minus"),
+            ("equals_sign", "s"),
+            ("D", "A"),
+            ("home", "end"),
+        ):
             one = await after(key)
             assert await after(back) != one
 
@@ -220,7 +231,10 @@ async def test_search_says_how_many_and_goes_round(make: Maker) -> None:
         where = table.table.place(int(table.rows[0]))
         assert where is not None
         assert screen.timeline.selection is not None
-        assert (screen.timeline.selection.track, screen.timeline.selection.row) == (where.track, where.event)
+        assert (screen.timeline.selection.track, screen.timeline.selection.row) == (
+            where.track,
+            where.event,
+        )
         await pilot.press("slash", *"/Conv2D.*Filter/", "enter")
         await settled(pilot)
         assert "events that match" in screen.query_one("#status").message  # type: ignore[attr-defined]
@@ -271,7 +285,9 @@ async def test_panes(make: Maker) -> None:
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         screen = page(shell)
-        context, details, ops = (screen.query_one(name) for name in ("#context", "#details", "#ops"))
+        context, details, ops = (
+            screen.query_one(name) for name in ("#context", "#details", "#ops")
+        )
         assert (context.display, details.display, ops.display) == (True, False, False)
         await pilot.press("c")
         assert not context.display
@@ -386,7 +402,9 @@ async def test_panes_fold_away_as_space_shrinks(make: Maker, size: tuple[int, in
         assert screen.view.display
 
 
-async def test_export_writes_a_file_and_never_over_another_unasked(make: Maker, tmp_path: Path) -> None:
+async def test_export_writes_a_file_and_never_over_another_unasked(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)

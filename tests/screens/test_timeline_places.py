@@ -31,7 +31,10 @@ async def test_keys_walk_the_findings_and_mark_exactly_their_stretch(make: Maker
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        await until(lambda: shell.session.model.around is not None and shell.session.model.around.found, "what was found")  # type: ignore[union-attr]
+        await until(
+            lambda: shell.session.model.around is not None and shell.session.model.around.found,
+            "what was found",
+        )  # type: ignore[union-attr]
         await settled(pilot)
         found = shell.session.model.around.found  # type: ignore[union-attr]
         await pilot.press("right_parenthesis")
@@ -49,7 +52,9 @@ async def test_keys_walk_the_findings_and_mark_exactly_their_stretch(make: Maker
         assert timeline.window == (found[-1].lo, found[-1].hi)
 
 
-async def test_a_key_leads_from_a_kernel_to_its_launch_and_back(make: Maker, tmp_path: Path) -> None:
+async def test_a_key_leads_from_a_kernel_to_its_launch_and_back(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(launches(tmp_path / "host.pt.trace.json"))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
@@ -75,7 +80,9 @@ async def test_a_key_leads_from_a_kernel_to_its_launch_and_back(make: Maker, tmp
         assert "Nothing in this profile ties this event" in next(iter(shell.messages)).text
 
 
-async def test_counters_of_a_trace_are_strips_that_can_be_chosen(make: Maker, tmp_path: Path) -> None:
+async def test_counters_of_a_trace_are_strips_that_can_be_chosen(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(launches(tmp_path / "host.pt.trace.json"))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
@@ -106,9 +113,13 @@ async def test_a_log_that_lies_nowhere_says_so_and_what_to_do(make: Maker, tmp_p
         view = page(shell).view
         assert shell.session.power == ()
         assert view.note.display
-        assert "ipmi_data.csv cannot be placed here" in "".join(segment.text for segment in view.note.cells(0))
+        assert "ipmi_data.csv cannot be placed here" in "".join(
+            segment.text for segment in view.note.cells(0)
+        )
         context = page(shell).query_one("#context").context  # type: ignore[attr-defined]
-        assert any("--offset" in fact.value for section in context.sections for fact in section.facts)
+        assert any(
+            "--offset" in fact.value for section in context.sections for fact in section.facts
+        )
     other = make()
     async with other.run_test(size=SIZE) as pilot:
         await loaded(pilot)
@@ -120,14 +131,19 @@ SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("what", ["host", "device"])
-def test_pictures_of_the_timeline(snap_compare: Any, make: Maker, tmp_path: Path, size: str, what: str) -> None:
+def test_pictures_of_the_timeline(
+    snap_compare: Any, make: Maker, tmp_path: Path, size: str, what: str
+) -> None:
     """A profile of a host with its power, and one of a device."""
     shell = make() if what == "host" else make(launches(tmp_path / "host.pt.trace.json", 40))
 
     async def before(pilot: Pilot[Any]) -> None:
         await loaded(pilot)
         if what == "host":
-            await until(lambda: shell.session.model.around is not None and shell.session.model.around.found, "what was found")  # type: ignore[union-attr]
+            await until(
+                lambda: shell.session.model.around is not None and shell.session.model.around.found,
+                "what was found",
+            )  # type: ignore[union-attr]
         await settled(pilot)
         shell.say("")
         await settled(pilot)

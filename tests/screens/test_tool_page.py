@@ -1,4 +1,6 @@
-"""A tool is one file and one line: a toy one, found in every place where tools stand; and what its page looks like."""
+"""A tool is one file and one line: a toy one, found in every place where tools stand; and what its
+page looks like.
+"""
 
 from __future__ import annotations
 
@@ -170,7 +172,9 @@ async def test_the_steps_page_puts_the_slowest_first_and_says_what_took_longer(m
         assert "step 0, exactly" in str(shell.screen.query_one("#title", Static).content)
         await pilot.press("escape")
         await settled(pilot)
-        assert len(shell.screen.query_one("#rows", TableView).rows) == 200, "a window does not leave steps out of their list"
+        assert len(shell.screen.query_one("#rows", TableView).rows) == 200, (
+            "a window does not leave steps out of their list"
+        )
         await pilot.press("enter")
         await settled(pilot)
         assert shell.current().NAME == "timeline"  # type: ignore[union-attr]
@@ -205,7 +209,10 @@ async def test_rows_are_put_together_unfold_and_add_up(make: Maker) -> None:
         assert len(view.lines) == groups
         await pilot.press("slash", *"conv2d_1_2", "enter")
         await settled(pilot)
-        text = ["".join(segment.text for segment in strip) for strip in shell.screen._compositor.render_strips()]
+        text = [
+            "".join(segment.text for segment in strip)
+            for strip in shell.screen._compositor.render_strips()
+        ]
         assert any("total of what is listed" in line for line in text)
 
 

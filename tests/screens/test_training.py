@@ -1,4 +1,6 @@
-"""The whole training on the timeline: profiles are islands in it, read when the view comes to them."""
+"""The whole training on the timeline: profiles are islands in it, read when the view comes
+to them.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,17 @@ from powertui.data.model import PS_PER_S
 from powertui.screens.shell import Shell
 from powertui.screens.strips import StripsDialog
 from powertui.screens.timeline import TimelineScreen
-from powertui.view.around import STEP_RATE
-from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, LEAD_S, SESSION_S, SESSIONS, long_training, profile
+from powertui.view.surroundings import STEP_RATE
+from tests.synthetic.long_training import (
+    BEGIN,
+    EPOCH_S,
+    EPOCHS,
+    LEAD_S,
+    SESSION_S,
+    SESSIONS,
+    long_training,
+    profile,
+)
 from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
@@ -36,7 +47,10 @@ async def whole(pilot: Pilot[Any]) -> None:
     shell = pilot.app
     assert isinstance(shell, Shell)
     await loaded(pilot)
-    await until(lambda: shell.session.model.around is not None and shell.session.model.around.energies, "joules of the epochs")  # type: ignore[union-attr]
+    await until(
+        lambda: shell.session.model.around is not None and shell.session.model.around.energies,
+        "joules of the epochs",
+    )  # type: ignore[union-attr]
     await settled(pilot)
 
 
@@ -76,15 +90,24 @@ async def test_keys_go_to_the_next_profile_and_back_out(make: Maker, tmp_path: P
             viewport = timeline.viewport
             assert viewport is not None
             at = unix_s(shell, (viewport.t0 + viewport.t1) // 2)
-            (number,) = [i for i, start in enumerate(SESSIONS) if abs(at - (BEGIN + start + SESSION_S / 2)) < 1]
-            await until(lambda: shell.session.entry.name.endswith(f"session_{number}"), "the profile that the view came to")  # type: ignore[union-attr] # noqa: B023
+            (number,) = [
+                i
+                for i, start in enumerate(SESSIONS)
+                if abs(at - (BEGIN + start + SESSION_S / 2)) < 1
+            ]
+            await until(
+                lambda: shell.session.entry.name.endswith(f"session_{number}"),  # noqa: B023
+                "the profile that the view came to",
+            )  # type: ignore[union-attr]
             await settled(pilot)
             model = timeline.model
             assert model is not None
             assert model.trace.path.split("/")[-2] == f"session_{number}"
             assert timeline.viewport is not None
             moved = unix_s(shell, (timeline.viewport.t0 + timeline.viewport.t1) // 2)
-            assert moved == pytest.approx(at, abs=0.1), "the axis is another, what is in sight is not"
+            assert moved == pytest.approx(at, abs=0.1), (
+                "the axis is another, what is in sight is not"
+            )
             assert any(row.lanes for row in timeline.rows)
             seen.append(number)
         assert sorted(seen) == [0, 1]
@@ -95,7 +118,9 @@ async def test_keys_go_to_the_next_profile_and_back_out(make: Maker, tmp_path: P
         assert (after.cell_ps, after.width) == (before.cell_ps, before.width)
 
 
-async def test_a_profile_alone_is_what_is_shown_first_and_0_is_all_of_it(make: Maker, tmp_path: Path) -> None:
+async def test_a_profile_alone_is_what_is_shown_first_and_0_is_all_of_it(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(long_training(tmp_path, sessions=(40.0,)))
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
@@ -112,7 +137,9 @@ async def test_a_profile_alone_is_what_is_shown_first_and_0_is_all_of_it(make: M
 
 
 @pytest.mark.parametrize("power_alone", [False, True])
-async def test_without_a_profile_every_key_of_the_page_is_harmless(make: Maker, tmp_path: Path, power_alone: bool) -> None:
+async def test_without_a_profile_every_key_of_the_page_is_harmless(
+    make: Maker, tmp_path: Path, power_alone: bool
+) -> None:
     folder = long_training(tmp_path, sessions=())
     shell = make(folder / "power.csv" if power_alone else folder)
     async with shell.run_test(size=SIZE) as pilot:
@@ -137,12 +164,31 @@ async def test_without_a_profile_every_key_of_the_page_is_harmless(make: Maker, 
         ):
             await pilot.press(key)
             await settled(pilot)
-        for key in ("y", "f", "slash", "o", "enter", "n", "escape", "escape", "escape", "0", "m", "L", "L", "L", "m"):
+        for key in (
+            "y",
+            "f",
+            "slash",
+            "o",
+            "enter",
+            "n",
+            "escape",
+            "escape",
+            "escape",
+            "0",
+            "m",
+            "L",
+            "L",
+            "L",
+            "m",
+        ):
             await pilot.press(key)
             await settled(pilot)
         window = screen.timeline.window
         assert window is not None
-        await until(lambda: "energy" in "".join(fact for fact in _context(screen)), "the joules of the window")
+        await until(
+            lambda: "energy" in "".join(fact for fact in _context(screen)),
+            "the joules of the window",
+        )
         await pilot.press("e")
         await settled(pilot)
 
@@ -152,7 +198,7 @@ def _context(screen: TimelineScreen) -> list[str]:
 
     assert screen.timeline.model is not None
     assert screen.timeline.state is not None
-    context = Context.of(screen.timeline.model, screen.timeline.state, screen.view.power)
+    context = Context.for_state(screen.timeline.model, screen.timeline.state, screen.view.power)
     return [fact.name for section in context.sections for fact in section.facts]
 
 
@@ -201,7 +247,9 @@ async def test_wall_time_leads_to_a_place(make: Maker, tmp_path: Path) -> None:
         lo, hi = model.place("22:13:30-22:14:00")
         assert (unix_s(shell, lo), unix_s(shell, hi)) == pytest.approx((BEGIN + 10, BEGIN + 40))
         assert model.place("22:13:50") == (lo + 20 * PS_PER_S,) * 2
-        assert model.place("0:00:30") == (30 * PS_PER_S,) * 2, "no time of day of this training: from its beginning"
+        assert model.place("0:00:30") == (30 * PS_PER_S,) * 2, (
+            "no time of day of this training: from its beginning"
+        )
 
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
@@ -209,8 +257,12 @@ SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("what", ["sessions", "inside", "scalars", "power"])
-def test_pictures_of_a_training(snap_compare: Any, make: Maker, tmp_path: Path, size: str, what: str) -> None:
-    folder = long_training(tmp_path / "logs", sessions=() if what in ("scalars", "power") else SESSIONS)
+def test_pictures_of_a_training(
+    snap_compare: Any, make: Maker, tmp_path: Path, size: str, what: str
+) -> None:
+    folder = long_training(
+        tmp_path / "logs", sessions=() if what in ("scalars", "power") else SESSIONS
+    )
     shell = make(folder / "power.csv" if what == "power" else folder)
 
     async def before(pilot: Pilot[Any]) -> None:
@@ -243,7 +295,10 @@ async def test_the_axis_grows_with_what_is_still_being_written(make: Maker, tmp_
         with (folder / "power.csv").open("a") as file:
             end = BEGIN + EPOCHS * EPOCH_S + LEAD_S
             file.write("".join(f"{end + i:.1f},{150 + i % 3}\n" for i in range(120)))
-        await until(lambda: timeline.model.span[1] > before.span[1] + 100 * PS_PER_S, "the readings that came")  # type: ignore[union-attr]
+        await until(
+            lambda: timeline.model.span[1] > before.span[1] + 100 * PS_PER_S,
+            "the readings that came",
+        )  # type: ignore[union-attr]
         await settled(pilot)
         assert timeline.viewport is not None
         assert timeline.viewport.shows(timeline.model.span[1] - 1), "all of it was in sight, and is"  # type: ignore[union-attr]
@@ -256,7 +311,9 @@ async def test_the_axis_grows_with_what_is_still_being_written(make: Maker, tmp_
         await until(lambda: len(timeline.model.around.islands) == 2, "the session that appeared")  # type: ignore[union-attr]
 
 
-async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_profiled(make: Maker, tmp_path: Path) -> None:
+async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_profiled(
+    make: Maker, tmp_path: Path
+) -> None:
     long_training(tmp_path / "a")
     long_training(tmp_path / "b", sessions=())
     for file in list((tmp_path / "b").rglob("events*")):  # another process
@@ -265,7 +322,9 @@ async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_prof
     async with shell.run_test(size=SIZE) as pilot:
         await until(lambda: shell.current() is not None and shell.current().is_there, "the list")  # type: ignore[union-attr]
         listed = shell.current().query_one("#runs")  # type: ignore[union-attr]
-        await until(lambda: len(listed.in_sight) == 4, "two sessions, their training, and the scalars")  # type: ignore[attr-defined]
+        await until(
+            lambda: len(listed.in_sight) == 4, "two sessions, their training, and the scalars"
+        )  # type: ignore[attr-defined]
         await settled(pilot)
         shell.runs.open(next(run for run in shell.current()._runs if run.name == "b"))  # type: ignore[union-attr]
         await loaded(pilot)
@@ -278,7 +337,9 @@ async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_prof
         assert page(shell).view.inside, "a session that was chosen is shown, and not its training"
 
 
-async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(make: Maker, tmp_path: Path) -> None:
+async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(
+    make: Maker, tmp_path: Path
+) -> None:
     folder = long_training(tmp_path, sessions=(40.0, 95_000_000.0))
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
@@ -289,7 +350,10 @@ async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(make: 
         assert len(model.around.islands) == 1
         assert "not believed" in model.around.notes[0]
         assert "no place" in _context(page(shell))
-        shell.runs.open(next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")), whole=False)  # type: ignore[union-attr]
+        shell.runs.open(
+            next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")),
+            whole=False,
+        )  # type: ignore[union-attr]
         await until(lambda: shell.session.complete, "the other session")
         await settled(pilot)
         other = page(shell).timeline.model

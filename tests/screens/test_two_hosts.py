@@ -1,4 +1,6 @@
-"""A run of two hosts with their power on the screen: each host's own, by its name, and none of the other's."""
+"""A run of two hosts with their power on the screen: each host's own, by its name, and none of the
+other's.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,20 @@ def context(timeline: TimelineScreen) -> list[str]:
     return [f"{fact.name}: {fact.value}" for section in shown.sections for fact in section.facts]
 
 
-async def test_v_changes_the_host_and_its_power_together(make: Maker, made: Hosts, tmp_path: Path) -> None:
+async def test_v_changes_the_host_and_its_power_together(
+    make: Maker, made: Hosts, tmp_path: Path
+) -> None:
     log = made.long_csv(tmp_path / "all.csv", {"host-a": "host-a", "host-b": "host-b"})
     shell = make(made.logdir, "--power", str(log))
     async with shell.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         timeline = shell.screen
         assert isinstance(timeline, TimelineScreen)
-        for host, other, key in (("host-a", "host-b", "v"), ("host-b", "host-a", "v"), ("host-a", "host-b", "")):
+        for host, other, key in (
+            ("host-a", "host-b", "v"),
+            ("host-b", "host-a", "v"),
+            ("host-a", "host-b", ""),
+        ):
             assert [one.series.sensor.host for one in shell.session.power] == [host]
             assert timeline.timeline.model is shell.session.model
             assert shell.session.model is not None
@@ -57,7 +65,9 @@ async def test_v_changes_the_host_and_its_power_together(make: Maker, made: Host
                 await settled(pilot)
 
 
-async def test_power_stays_with_the_profile_that_is_shown(make: Maker, made: Hosts, tmp_path: Path) -> None:
+async def test_power_stays_with_the_profile_that_is_shown(
+    make: Maker, made: Hosts, tmp_path: Path
+) -> None:
     log = made.long_csv(tmp_path / "all.csv", {"host-a": "host-a", "host-b": "host-b"})
     shell = make(made.logdir, "--power", str(log))
     async with shell.run_test(size=(120, 36)) as pilot:
@@ -68,8 +78,12 @@ async def test_power_stays_with_the_profile_that_is_shown(make: Maker, made: Hos
         assert opened is not None
         await pilot.press("3")
         await settled(pilot)
-        # behind another page the timeline still shows host-a, while the session has the next host's power already
-        shell.session.trace_index, shell.session.power = 1, account.of(opened.profiles[1]).drawn
+        # behind another page the timeline still shows host-a, while the session has the next host's
+        # power already
+        shell.session.trace_index, shell.session.power = (
+            1,
+            account.energy_account(opened.profiles[1]).drawn,
+        )
         timeline._context_stale = True
         assert len(list(timeline.before_frame())) == 1
         assert not any("host-b" in line for line in context(timeline))
@@ -77,7 +91,9 @@ async def test_power_stays_with_the_profile_that_is_shown(make: Maker, made: Hos
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_a_host_without_power_says_whose_there_is(make: Maker, made: Hosts, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_a_host_without_power_says_whose_there_is(
+    make: Maker, made: Hosts, tmp_path: Path, size: tuple[int, int]
+) -> None:
     log = made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-host-b": "host-b"})
     shell = make(made.logdir, "--power", str(log))
     async with shell.run_test(size=size) as pilot:
@@ -96,9 +112,19 @@ async def test_a_host_without_power_says_whose_there_is(make: Maker, made: Hosts
         assert said(timeline).startswith("Host host-a (1 of 2). No power belongs to host-a")
 
 
-async def test_what_was_said_of_power_holds_on_every_page(make: Maker, made: Hosts, tmp_path: Path) -> None:
+async def test_what_was_said_of_power_holds_on_every_page(
+    make: Maker, made: Hosts, tmp_path: Path
+) -> None:
     log = made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-18": "host-b"})
-    shell = make(made.logdir, "--power", str(log), "--power-host", "bmc-17=host-b", "--power-host", "bmc-18=host-a")
+    shell = make(
+        made.logdir,
+        "--power",
+        str(log),
+        "--power-host",
+        "bmc-17=host-b",
+        "--power-host",
+        "bmc-18=host-a",
+    )
     async with shell.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-18"]
@@ -109,7 +135,9 @@ async def test_what_was_said_of_power_holds_on_every_page(make: Maker, made: Hos
         assert [one.series.sensor.host for one in shell.session.power] == ["bmc-17"]
 
 
-async def test_o_gives_power_without_a_host_to_the_one_that_is_looked_at(make: Maker, made: Hosts, tmp_path: Path) -> None:
+async def test_o_gives_power_without_a_host_to_the_one_that_is_looked_at(
+    make: Maker, made: Hosts, tmp_path: Path
+) -> None:
     log = made.recording(tmp_path / "bmc.csv", {"bmc-17": "host-a", "bmc-18": "host-b"})
     shell = make(made.logdir, "--power", str(log))
     async with shell.run_test(size=(80, 24)) as pilot:
@@ -140,18 +168,31 @@ async def test_o_gives_power_without_a_host_to_the_one_that_is_looked_at(make: M
 
 
 @pytest.mark.parametrize("size", [(120, 36)])
-async def test_of_many_gpus_the_one_that_is_looked_at_is_told(make: Maker, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_of_many_gpus_the_one_that_is_looked_at_is_told(
+    make: Maker, tmp_path: Path, size: tuple[int, int]
+) -> None:
     made = gpus.make(8, (5, 2, 7), steps=8, step_s=4.0)
-    shell = make(made.write(tmp_path), "--power", str(made.smi(tmp_path / "smi.csv")), "--tz", "UTC")
+    shell = make(
+        made.write(tmp_path), "--power", str(made.smi(tmp_path / "smi.csv")), "--tz", "UTC"
+    )
     async with shell.run_test(size=size) as pilot:
         await loaded(pilot)
         timeline = shell.screen
         assert isinstance(timeline, TimelineScreen)
         navigator = timeline.timeline.navigator
         assert navigator is not None
-        # the GPUs of the trace are drawn first, and the pane tells of the one whose row has the cursor
-        assert [one.series.sensor.name for one in shell.session.power[:3]] == ["GPU 2", "GPU 5", "GPU 7"]
-        for device, gpu in (("/device:GPU:0", "GPU 5"), ("/device:GPU:1", "GPU 2"), ("/device:GPU:2", "GPU 7")):
+        # the GPUs of the trace are drawn first, and the pane tells of the one whose row has the
+        # cursor
+        assert [one.series.sensor.name for one in shell.session.power[:3]] == [
+            "GPU 2",
+            "GPU 5",
+            "GPU 7",
+        ]
+        for device, gpu in (
+            ("/device:GPU:0", "GPU 5"),
+            ("/device:GPU:1", "GPU 2"),
+            ("/device:GPU:2", "GPU 7"),
+        ):
             rows = timeline.timeline.rows
             row = next(i for i, one in enumerate(rows) if one.label.startswith(device))
             timeline.timeline.move_track(row - navigator.state.cursor_row)
@@ -159,7 +200,9 @@ async def test_of_many_gpus_the_one_that_is_looked_at_is_told(make: Maker, tmp_p
             told = [line for line in context(timeline) if "GPU " in line.split(":")[0]]
             assert told
             assert all(gpu in line.split(":")[0] for line in told)
-        row = next(i for i, one in enumerate(timeline.timeline.rows) if one.label.startswith("/host"))
+        row = next(
+            i for i, one in enumerate(timeline.timeline.rows) if one.label.startswith("/host")
+        )
         timeline.timeline.move_track(row - navigator.state.cursor_row)
         await settled(pilot)
         assert any(line.startswith("8 channels: ") for line in context(timeline))

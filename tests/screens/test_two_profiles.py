@@ -21,11 +21,18 @@ from .test_many_sessions import held
 from .test_training import SIZE, page, until, whole
 
 
-async def both_in_sight(pilot: Pilot[Any], shell: Shell, lo_s: float, hi_s: float, count: int = 1) -> None:
-    """Show a stretch of the training (s after the first session begins) until the other profiles in it are drawn."""
+async def both_in_sight(
+    pilot: Pilot[Any], shell: Shell, lo_s: float, hi_s: float, count: int = 1
+) -> None:
+    """Show a stretch of the training (s after the first session begins) until the other profiles in
+    it are drawn.
+    """
     await whole(pilot)
     await pilot.press("P")
-    await until(lambda: shell.session.entry.name.endswith("session_0") and shell.session.complete, "the first one is open")  # type: ignore[union-attr]
+    await until(
+        lambda: shell.session.entry.name.endswith("session_0") and shell.session.complete,
+        "the first one is open",
+    )  # type: ignore[union-attr]
     await settled(pilot)
     page(shell).timeline.show_window(round(lo_s * PS_PER_S), round(hi_s * PS_PER_S))
     await until(lambda: len(page(shell).timeline.guests) == count, "the other one is read")
@@ -43,7 +50,9 @@ def column(shell: Shell, seconds: float) -> int:
     return viewport.column(round(seconds * PS_PER_S))
 
 
-async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(make: Maker, tmp_path: Path) -> None:
+async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(long_training(tmp_path, sessions=(40.0, 46.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 10)
@@ -62,7 +71,9 @@ async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(make: M
         assert len(held(tmp_path)) <= KEPT
 
 
-async def test_profiles_that_overlap_stand_below_each_other_under_their_names(make: Maker, tmp_path: Path) -> None:
+async def test_profiles_that_overlap_stand_below_each_other_under_their_names(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(long_training(tmp_path, sessions=(40.0, 41.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 4)
@@ -76,10 +87,14 @@ async def test_profiles_that_overlap_stand_below_each_other_under_their_names(ma
         assert not text[: column(shell, 0.9)].strip()
         assert text[column(shell, 1.1) : column(shell, 2.9)].strip()
         own = drawn(shell, next(y for y, row in enumerate(timeline.rows) if row.lanes))
-        assert not own[column(shell, 2.2) : column(shell, 2.9)].strip(), "what the other did is not among its own"
+        assert not own[column(shell, 2.2) : column(shell, 2.9)].strip(), (
+            "what the other did is not among its own"
+        )
 
 
-async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(make: Maker, tmp_path: Path) -> None:
+async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -0.2, 8.2, count=2)
@@ -87,8 +102,12 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(make: Mak
         numbers = "".join(segment.text for segment in page(shell).view.steps.cells(0))
         for begin in (0.0, 3.0, 6.0):
             columns = slice(column(shell, begin), column(shell, begin + 1.9))
-            assert len(drawn(shell, row)[columns].strip()) >= columns.stop - columns.start - 1, "a guest lies to half a cell"
-            assert re.search(r"10[01]\d", numbers[columns]), f"no step number of the profile at {begin} s in {numbers!r}"
+            assert len(drawn(shell, row)[columns].strip()) >= columns.stop - columns.start - 1, (
+                "a guest lies to half a cell"
+            )
+            assert re.search(r"10[01]\d", numbers[columns]), (
+                f"no step number of the profile at {begin} s in {numbers!r}"
+            )
             assert "~" not in numbers[columns]
         page(shell).timeline.show_window(PS_PER_S // -2, 5 * PS_PER_S)
         await until(lambda: len(page(shell).timeline.guests) == 1, "the others are out of sight")
@@ -96,7 +115,9 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(make: Mak
         assert len(held(tmp_path)) <= KEPT + 1, "and they go"
 
 
-async def test_no_more_profiles_are_kept_than_memory_bears(make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_more_profiles_are_kept_than_memory_bears(
+    make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("powertui.screens.runs.BESIDE", 1)
     shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0, 49.0)))
     async with shell.run_test(size=SIZE) as pilot:
@@ -106,11 +127,15 @@ async def test_no_more_profiles_are_kept_than_memory_bears(make: Maker, tmp_path
             await settled(pilot)
             page(shell).timeline.show_window(-3 * PS_PER_S, 9 * PS_PER_S)
             await settled(pilot)
-            assert len(held(tmp_path)) <= KEPT + 1, "the one in front, one beside it, and what is on its way"
+            assert len(held(tmp_path)) <= KEPT + 1, (
+                "the one in front, one beside it, and what is on its way"
+            )
         assert len(page(shell).timeline.guests) <= KEPT - 1
 
 
-async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_stays(make: Maker, tmp_path: Path) -> None:
+async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_stays(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(long_training(tmp_path, sessions=(40.0, 46.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 10)
@@ -120,16 +145,23 @@ async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_sta
         timeline.navigator.click(1, column(shell, 7.0))  # type: ignore[union-attr]
         timeline.pan(1)
         await until(lambda: shell.session.entry.name.endswith("session_1"), "it is in front")  # type: ignore[union-attr]
-        await until(lambda: [one.name for one in timeline.guests] == ["train/session_0"], "the other is drawn beside it")
+        await until(
+            lambda: [one.name for one in timeline.guests] == ["train/session_0"],
+            "the other is drawn beside it",
+        )
         await settled(pilot)
         after = drawn(shell, 1)
         bars = [sum(text.count(char) for char in "▆▇█") for text in (before, after)]
         assert bars[0] == pytest.approx(bars[1], abs=3), "what is in sight is the same"
 
 
-async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(make: Maker, tmp_path: Path) -> None:
+async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(
+    make: Maker, tmp_path: Path
+) -> None:
     folder = long_training(tmp_path, sessions=(40.0, 46.0))
-    (folder / "train" / "plugins" / "profile" / "session_1" / "vm.xplane.pb").write_bytes(b"\x0a\x01x")
+    (folder / "train" / "plugins" / "profile" / "session_1" / "vm.xplane.pb").write_bytes(
+        b"\x0a\x01x"
+    )
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
@@ -138,7 +170,9 @@ async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(make: Maker, tmp
         assert not page(shell).timeline.guests
 
 
-async def test_an_epoch_never_shows_joules_without_their_interval(make: Maker, tmp_path: Path) -> None:
+async def test_an_epoch_never_shows_joules_without_their_interval(
+    make: Maker, tmp_path: Path
+) -> None:
     shell = make(long_training(tmp_path))
     async with shell.run_test(size=(80, 24)) as pilot:
         await whole(pilot)
@@ -151,13 +185,17 @@ async def test_an_epoch_never_shows_joules_without_their_interval(make: Maker, t
             for number in re.finditer(r"[\d.]+(?= [kM]?J)", text):
                 assert "±" in text[max(0, number.start() - 6) : number.end() + 6], text
         assert any("±" in text for text in seen)
-        assert any(re.search(r"\d±\d\S* kJ", text) for text in seen), "in one unit, where there is less room"
+        assert any(re.search(r"\d±\d\S* kJ", text) for text in seen), (
+            "in one unit, where there is less room"
+        )
 
 
 async def test_export_offers_what_is_there(make: Maker, tmp_path: Path) -> None:
     shell = make(long_training(tmp_path, sessions=()) / "power.csv")
     async with shell.run_test(size=SIZE) as pilot:
-        await until(lambda: shell.session.complete and shell.session.model is not None, "the log is read")
+        await until(
+            lambda: shell.session.complete and shell.session.model is not None, "the log is read"
+        )
         await settled(pilot)
         assert offered(shell.session) == ("samples",)
         await pilot.press("e")
@@ -169,6 +207,9 @@ async def test_export_offers_what_is_there(make: Maker, tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text().count("\n") > 100
     shell = make("logdirs/trace_export")
     async with shell.run_test(size=SIZE) as pilot:
-        await until(lambda: shell.session.complete and shell.session.model is not None, "the profile is read")
+        await until(
+            lambda: shell.session.complete and shell.session.model is not None,
+            "the profile is read",
+        )
         assert "samples" not in offered(shell.session)
         assert {"ops", "events", "perfetto"} <= set(offered(shell.session))

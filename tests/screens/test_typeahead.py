@@ -1,4 +1,6 @@
-"""Keys that come before what they are meant for: in order, to the right screen, and never to one that is not there yet."""
+"""Keys that come before what they are meant for: in order, to the right screen, and never to one
+that is not there yet.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ async def test_keys_wait_for_a_screen_however_long_it_takes(make: Maker) -> None
         assert isinstance(shell.screen, TimelineScreen)
 
 
-async def test_a_screen_that_is_asked_for_while_another_comes_up_comes_after_it(make: Maker) -> None:
+async def test_a_screen_that_is_asked_for_while_another_comes_up_comes_after_it(
+    make: Maker,
+) -> None:
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
@@ -136,7 +140,9 @@ async def test_a_dialog_answers_once(make: Maker) -> None:
         assert isinstance(shell.screen, TimelineScreen)
 
 
-async def test_enter_that_nobody_acts_upon_does_not_hold_the_next_keys_up(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_enter_that_nobody_acts_upon_does_not_hold_the_next_keys_up(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(typeahead, "LONGEST_S", 3600.0)  # nothing here needs a timer to run out
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
@@ -183,7 +189,9 @@ async def test_a_click_on_a_row_that_is_gone_chooses_nothing(make: Maker) -> Non
         await pilot.press("slash", *"no such run")
         assert not len(table.rows)
         for _ in range(2):  # the first click takes the cursor there, the second opens
-            table.post_message(events.Click(table, 5, y - table.region.y, 0, 0, 1, False, False, False, 5, y))
+            table.post_message(
+                events.Click(table, 5, y - table.region.y, 0, 0, 1, False, False, False, 5, y)
+            )
         await settled(pilot)
         assert isinstance(shell.screen, OpenScreen)
         assert shell.session.entry is None
@@ -199,7 +207,9 @@ async def test_what_the_palette_answers_at_the_very_end_is_not_done_any_more(mak
     assert shell.return_code == 0
 
 
-async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s(make: Maker, folder: Path) -> None:
+async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s(
+    make: Maker, folder: Path
+) -> None:
     shell = make(Path(worlds(folder)["hosts"].arguments[1]))
     async with shell.run_test(size=(160, 40)) as pilot:
         await loaded(pilot)
@@ -211,11 +221,15 @@ async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s
         last = len(model.tracks[track].track.events) - 1
         await pilot.press("t", "3")
         await settled(pilot)
-        timeline.timeline.select(track, last)  # as the next host's profile arrives, behind another page
+        timeline.timeline.select(
+            track, last
+        )  # as the next host's profile arrives, behind another page
         run = shell.session.run
         assert run is not None
-        shell.session.trace_index = next(i for i, trace in enumerate(run.traces) if trace.event_count < model.trace.event_count)
-        other = TimelineModel.of(run, shell.session.trace_index)
+        shell.session.trace_index = next(
+            i for i, trace in enumerate(run.traces) if trace.event_count < model.trace.event_count
+        )
+        other = TimelineModel.from_run(run, shell.session.trace_index)
         assert track >= len(other.tracks) or last >= len(other.tracks[track].track.events)
         shell.session.model = other
         timeline._context_stale = True
@@ -234,11 +248,19 @@ async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -
         for _ in range(5):
             shell = make(Path(worlds(folder)["many"].arguments[1]))
             async with shell.run_test(size=(160, 40)) as pilot:
-                await until(pilot, lambda shell=shell: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
+                await until(
+                    pilot,
+                    lambda shell=shell: (
+                        isinstance(shell.screen, OpenScreen) and shell.screen.is_there
+                    ),
+                )
                 listed = shell.screen
                 assert isinstance(listed, OpenScreen)
                 await until(pilot, lambda listed=listed: listed._looker is not None)
-                stop, listed._stop = listed._stop, threading.Event()  # the word that it is the end comes late
+                stop, listed._stop = (
+                    listed._stop,
+                    threading.Event(),
+                )  # the word that it is the end comes late
                 shell.exit(return_code=0)
             assert listed._looker is not None
             await until(pilot, lambda listed=listed: len(listed._known) > 1 or failed)
@@ -249,7 +271,9 @@ async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -
     assert not failed
 
 
-async def test_the_reading_thread_may_outlive_its_page(make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_reading_thread_may_outlive_its_page(
+    make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     began, gate = threading.Event(), threading.Event()
     read = open_page.load_run
 
@@ -268,12 +292,17 @@ async def test_the_reading_thread_may_outlive_its_page(make: Maker, folder: Path
             await until(pilot, began.is_set)
             listed = shell.screen
             assert isinstance(listed, OpenScreen)
-            stop, listed._stop = listed._stop, threading.Event()  # the word that it is the end comes late
+            stop, listed._stop = (
+                listed._stop,
+                threading.Event(),
+            )  # the word that it is the end comes late
             shell.exit(return_code=0)
         assert listed._looker is not None
         assert listed._looker.is_alive()
         gate.set()
-        await until(pilot, lambda: bool(listed._known) or bool(failed) or not listed._looker.is_alive())
+        await until(
+            pilot, lambda: bool(listed._known) or bool(failed) or not listed._looker.is_alive()
+        )
         stop.set()
         listed._looker.join(60)
         assert not listed._looker.is_alive()
@@ -290,13 +319,15 @@ async def other_host(timeline: TimelineScreen) -> tuple[TimelineModel, TimelineM
     assert run is not None
     assert model is not None
     least = min(range(len(run.traces)), key=lambda n: run.traces[n].event_count)
-    return model, TimelineModel.of(run, least)
+    return model, TimelineModel.from_run(run, least)
 
 
 async def test_an_op_counted_in_another_host_s_profile_is_not_looked_up(
     make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("powertui.screens.below.OPS_AFTER_S", 3600.0)  # the table stays that of the host before
+    monkeypatch.setattr(
+        "powertui.screens.below.OPS_AFTER_S", 3600.0
+    )  # the table stays that of the host before
     shell = make(Path(worlds(folder)["hosts"].arguments[1]))
     async with shell.run_test(size=(160, 40)) as pilot:
         await loaded(pilot)
@@ -320,7 +351,9 @@ async def test_an_op_counted_in_another_host_s_profile_is_not_looked_up(
         assert timeline.timeline.selection is None
 
 
-async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: Maker, folder: Path) -> None:
+async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(
+    make: Maker, folder: Path
+) -> None:
     shell = make(Path(worlds(folder)["hosts"].arguments[1]))
     async with shell.run_test(size=(160, 40)) as pilot:
         await loaded(pilot)
@@ -329,7 +362,8 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
         first, other = await other_host(timeline)
         await pilot.press("t", "2")
         await settled(pilot)
-        # behind another page the timeline still shows the first host, while the session has the next one's model already
+        # behind another page the timeline still shows the first host, while the session has the
+        # next one's model already
         shell.session.trace_index, shell.session.model = other.index, other
         word = first.search("a")
         timeline.seeking.look_for("a")
@@ -349,7 +383,9 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(make: 
 async def test_a_page_that_comes_up_while_the_others_go_asks_for_widgets_in_vain(
     make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program ends, and a page that had just been asked for is mounted in the middle of it: nobody sees an error."""
+    """The program ends, and a page that had just been asked for is mounted in the middle of it:
+    nobody sees an error.
+    """
     app, during = make(folder), []
     take_away = App._close_all
 

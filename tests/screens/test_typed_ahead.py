@@ -1,7 +1,8 @@
 """Typing fast and typing slowly end in the same place, however late answers come.
 
-Each script is typed twice: key by key, each when all is done that the last one asked for; and in one piece, before the run is read,
-on a machine whose threads begin late and answer late. What the page then shows and what is chosen on it is the same.
+Each script is typed twice: key by key, each when all is done that the last one asked for; and in
+one piece, before the run is read, on a machine whose threads begin late and answer late. What the
+page then shows and what is chosen on it is the same.
 """
 
 from __future__ import annotations
@@ -35,13 +36,47 @@ from .conftest import Maker, loaded, settled
 
 SIZE = (120, 36)
 SCRIPTS = (
-    "6 s", "5 g", "1 enter", "3 enter", "6 s enter", "5 g enter down enter", "/ d o t enter i", "/ d o t enter n n i",
-    ": e p o c h space 1 enter t", "3 down enter", "t o", "t F d o t enter down", "5 / d o t enter down", "t down down enter",
-    "/ d o t enter b down enter", "m d d m 5 o", "m d d m t down enter", "6 down i", "5 right o", "5 d", "5 x", "7 ] ] o",
-    ") i", ") ) t", "} } t", "T down enter escape", "2 w w d t o o", "/ d o t enter 6 s 2 n", "4 down enter 2",
-    "4 right right enter 2 t", "1 pagedown enter", "6 down down", "J i", "5 g g o", ": 3 0 m s - 3 1 m s enter t down",
-    "/ n o t h i n g enter t", "6 o o down down enter i", "5 down down y 6 s", "t g", "3 t down",
-)  # fmt: skip
+    "6 s",
+    "5 g",
+    "1 enter",
+    "3 enter",
+    "6 s enter",
+    "5 g enter down enter",
+    "/ d o t enter i",
+    "/ d o t enter n n i",
+    ": e p o c h space 1 enter t",
+    "3 down enter",
+    "t o",
+    "t F d o t enter down",
+    "5 / d o t enter down",
+    "t down down enter",
+    "/ d o t enter b down enter",
+    "m d d m 5 o",
+    "m d d m t down enter",
+    "6 down i",
+    "5 right o",
+    "5 d",
+    "5 x",
+    "7 ] ] o",
+    ") i",
+    ") ) t",
+    "} } t",
+    "T down enter escape",
+    "2 w w d t o o",
+    "/ d o t enter 6 s 2 n",
+    "4 down enter 2",
+    "4 right right enter 2 t",
+    "1 pagedown enter",
+    "6 down down",
+    "J i",
+    "5 g g o",
+    ": 3 0 m s - 3 1 m s enter t down",
+    "/ n o t h i n g enter t",
+    "6 o o down down enter i",
+    "5 down down y 6 s",
+    "t g",
+    "3 t down",
+)
 
 
 def press(shell: Shell, *keys: str) -> None:
@@ -49,23 +84,34 @@ def press(shell: Shell, *keys: str) -> None:
     assert shell._driver is not None
     for key in keys:
         name = keymap_name(key)
-        shell._driver.process_message(events.Key(name, key if len(key) == 1 else " " if key == "space" else None))
+        shell._driver.process_message(
+            events.Key(name, key if len(key) == 1 else " " if key == "space" else None)
+        )
 
 
 def keymap_name(key: str) -> str:
     """As Textual names a key."""
     if len(key) > 1 or key.isalnum():
         return key
-    return next(name for name, shown in keymap._SHOWN.items() if shown == key) if key in keymap._SHOWN.values() else "minus"
+    return (
+        next(name for name, shown in keymap._SHOWN.items() if shown == key)
+        if key in keymap._SHOWN.values()
+        else "minus"
+    )
 
 
 def state(shell: Shell) -> dict[str, Any]:
     """What is shown and what is chosen."""
     page = shell.current()
-    told: dict[str, Any] = {"screen": type(shell.screen).__name__, "page": page.page_name if page is not None else ""}
+    told: dict[str, Any] = {
+        "screen": type(shell.screen).__name__,
+        "page": page.page_name if page is not None else "",
+    }
     told["window"] = shell.session.window
     strips = shell.screen._compositor.render_strips()
-    told["text"] = [Strip(strip).text for strip in strips][1:-1]  # the top line may have news, the bottom line the last sentence
+    told["text"] = [Strip(strip).text for strip in strips][
+        1:-1
+    ]  # the top line may have news, the bottom line the last sentence
     if isinstance(page, ToolScreen | TimelineScreen):
         table = page.table if isinstance(page, ToolScreen) else page.below.table
         if table.table is not None:
@@ -74,7 +120,13 @@ def state(shell: Shell) -> dict[str, Any]:
         timeline = page.timeline.state
         assert timeline is not None
         hits = timeline.hits
-        told["timeline"] = (timeline.viewport, timeline.cursor_ps, timeline.cursor_row, timeline.selection, timeline.window)
+        told["timeline"] = (
+            timeline.viewport,
+            timeline.cursor_ps,
+            timeline.cursor_row,
+            timeline.selection,
+            timeline.window,
+        )
         told["hits"] = (hits.pattern, len(hits), timeline.hit) if hits is not None else None
         told["below"] = page.below.open
     if isinstance(page, SymmetryScreen):
@@ -92,13 +144,20 @@ async def done(pilot: Pilot[Any]) -> None:
         runs, page = shell.runs, shell.current()
         behind = runs.awaits_training or shell.is_placing or runs.is_reaching or shell.holds_keys
         if isinstance(page, TimelineScreen):
-            behind = behind or page.below.is_behind or background.is_under_way(page, "search") or page._reach_timer is not None
+            behind = (
+                behind
+                or page.below.is_behind
+                or background.is_under_way(page, "search")
+                or page._reach_timer is not None
+            )
         if page is not None and shell.screen is page:
             behind = behind or page.awaits("row-show")
         quiet = 0 if behind else quiet + 1
 
 
-async def typed(make: Maker, path: str | Path, script: list[str], seed: int | None) -> dict[str, Any]:
+async def typed(
+    make: Maker, path: str | Path, script: list[str], seed: int | None
+) -> dict[str, Any]:
     """How things stand in the end; with a seed typed in one piece while everything is late."""
     with late(seed is not None, seed or 0):
         shell = make(path)
@@ -165,7 +224,9 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 async def waits(shell: Shell, gate: Gate, *keys: str) -> ToolScreen:
     """Until these keys wait for the table of steps."""
     press(shell, "6", *keys)
-    await until_then(lambda: gate.asked.is_set() and len(shell._held) >= len(keys) and shell._awaited)
+    await until_then(
+        lambda: gate.asked.is_set() and len(shell._held) >= len(keys) and shell._awaited
+    )
     page = shell.current()
     assert isinstance(page, ToolScreen)
     return page
@@ -177,7 +238,9 @@ async def test_keys_wait_for_the_table_and_follow_in_order(make: Maker, gate: Ga
         await loaded(pilot)
         page = await waits(shell, gate, "s", "down", "down", "o")
         assert shell._awaited == "the table"
-        await until_then(lambda: "Waiting for the table" in page.query_one("#status", StatusLine).message)
+        await until_then(
+            lambda: "Waiting for the table" in page.query_one("#status", StatusLine).message
+        )
         assert page.table.table is None
         gate.open()
         await until_then(lambda: not shell.holds_keys)
@@ -253,7 +316,9 @@ async def test_no_more_keys_wait_than_a_person_can_mean(make: Maker, gate: Gate)
         await loaded(pilot)
         page = await waits(shell, gate, "s")
         press(shell, *["down"] * (MOST_HELD + 10))
-        await until_then(lambda: any("they were dropped" in message.text for message in shell.messages))
+        await until_then(
+            lambda: any("they were dropped" in message.text for message in shell.messages)
+        )
         assert len(shell._held) < MOST_HELD
         gate.open()
         await until_then(lambda: not shell.holds_keys)

@@ -26,9 +26,15 @@ from tests.synthetic import traces
 LONG = "%fusion = f32[128,256] " + "fusion(f32[128,256] %p) " * 200
 TRACE = traces.trace(
     {("/device:GPU:0", "Stream #1"): [(0, 100, "fusion.1"), (100, 50, "evil\x1b[2J [red]x[/red]")]},
-    stats={"fusion.1": (Stat("long_name", LONG, "str"), Stat("hlo", b"\x00\x01" * 40, "bytes"), Stat("occ", 0.5, "double"))},
+    stats={
+        "fusion.1": (
+            Stat("long_name", LONG, "str"),
+            Stat("hlo", b"\x00\x01" * 40, "bytes"),
+            Stat("occ", 0.5, "double"),
+        )
+    },
 )
-MODEL = TimelineModel.of(traces.run(TRACE))
+MODEL = TimelineModel.from_run(traces.run(TRACE))
 
 
 class Stage(App[None]):
@@ -58,12 +64,12 @@ async def test_context_lines_follow_the_cursor_and_wrap() -> None:
     app = Stage(pane)
     async with app.run_test(size=(40, 40)) as pilot:
         n = Navigator(MODEL, 80, 10)
-        pane.show(Context.of(MODEL, n.state))
+        pane.show(Context.for_state(MODEL, n.state))
         await settle(pilot)
         assert "synthetic" in screen(app)
         n.move_track(1)
         n.start()
-        pane.show(Context.of(MODEL, n.state))
+        pane.show(Context.for_state(MODEL, n.state))
         await settle(pilot)
         assert "fusion.1" in screen(app)
         assert " E " in screen(app), "the letter of the kind"
@@ -115,7 +121,7 @@ async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
         table.styles.height = 20
         await settle(pilot)
         assert "Counting" in screen(app)
-        table.show(op_stats.result(op_stats.of(trace)).table)
+        table.show(op_stats.result(op_stats.op_stats(trace)).table)
         table.focus()
         await settle(pilot)
         shown = screen(app)
@@ -148,7 +154,7 @@ def listed(table: TableView) -> list[str]:
 async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -> None:
     many = AT_ONCE + 500
     trace = traces.trace({("/host:CPU", "t"): [(i, 1 + i % 3, f"op{i:05}") for i in range(many)]})
-    answer = op_stats.result(op_stats.of(trace)).table
+    answer = op_stats.result(op_stats.op_stats(trace)).table
     table = TableView(theme=themes.default())
     app = Stage(table)
     async with app.run_test(size=(100, 12)) as pilot:
@@ -158,12 +164,16 @@ async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -
         for text in ("o", "op0", "op00"):
             table.filter(text)
         table.sort("full_name")
-        await app.workers.wait_for_complete([worker for worker in app.workers if not worker.is_cancelled])
+        await app.workers.wait_for_complete(
+            [worker for worker in app.workers if not worker.is_cancelled]
+        )
         await settle(pilot)
         assert listed(table) == [f"op00{i:03}" for i in range(1000)]
         assert f"1,000 of {many:,} ops" in screen(app)
         table.filter("")
-        await app.workers.wait_for_complete([worker for worker in app.workers if not worker.is_cancelled])
+        await app.workers.wait_for_complete(
+            [worker for worker in app.workers if not worker.is_cancelled]
+        )
         await settle(pilot)
         table.focus()
         await pilot.press("end")
@@ -177,7 +187,7 @@ async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -
 
 
 def test_columns_give_way_in_order() -> None:
-    table = op_stats.result(op_stats.of(TRACE)).tables[0]
+    table = op_stats.result(op_stats.op_stats(TRACE)).tables[0]
 
     def shown(room: int) -> list[str]:
         return [column.id for column in table_rows.fit(table, room).columns]
@@ -209,6 +219,8 @@ async def test_the_last_line_that_there_is_room_for_is_cut_between_words() -> No
     pane.styles.height = 1
     app = Stage(pane)
     async with app.run_test(size=(40, 10)) as pilot:
-        pane.set_lines([((f"a burst of 15 W, 5.4{number}22 seconds", Style()),) for number in range(3)])
+        pane.set_lines(
+            [((f"a burst of 15 W, 5.4{number}22 seconds", Style()),) for number in range(3)]
+        )
         await settle(pilot)
         assert screen(app).split("\n")[0].rstrip() == "a burst of 15 W, 5.4022   … 2 more lines"

@@ -18,22 +18,28 @@ from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.model import Mark, PowerCap
 from powertui.terminal import theme as themes
-from powertui.view.rows import RowKind
 from powertui.view.timeline_model import TimelineModel
+from powertui.view.timeline_rows import RowKind
 from powertui.widgets.power_strip import PowerStrip
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
-MODEL = TimelineModel.of(traces.training())
+MODEL = TimelineModel.from_run(traces.training())
 SIZES = [(60, 15), (80, 24), (120, 30), (200, 50)]
 
 
 class Stage(App[None]):
     """Nothing but the view."""
 
-    def __init__(self, model: TimelineModel = MODEL, depth: str = "256", glyphs: str = "unicode", power: Any = ()) -> None:
+    def __init__(
+        self,
+        model: TimelineModel = MODEL,
+        depth: str = "256",
+        glyphs: str = "unicode",
+        power: Any = (),
+    ) -> None:
         super().__init__()
         self.model, self.power = model, power
         self.view = TimelineView(theme=themes.get("dark", depth), glyphs=glyphs)  # type: ignore[arg-type]
@@ -70,8 +76,12 @@ def screen(app: App[None]) -> list[str]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(("depth", "glyphs"), [("true", "unicode"), ("16", "console"), ("none", "ascii")])
-async def test_every_size_and_terminal_shows_the_run(size: tuple[int, int], depth: str, glyphs: str) -> None:
+@pytest.mark.parametrize(
+    ("depth", "glyphs"), [("true", "unicode"), ("16", "console"), ("none", "ascii")]
+)
+async def test_every_size_and_terminal_shows_the_run(
+    size: tuple[int, int], depth: str, glyphs: str
+) -> None:
     power = traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)])
     app = Stage(depth=depth, glyphs=glyphs, power=(power,))
     async with app.run_test(size=size) as pilot:
@@ -116,7 +126,9 @@ async def test_keys_and_messages() -> None:
         assert timeline.clear()
         timeline.zoom()
         await settle(pilot)
-        assert isinstance(app.seen[-1], Timeline.ViewportChanged) or any(isinstance(m, Timeline.ViewportChanged) for m in app.seen)
+        assert isinstance(app.seen[-1], Timeline.ViewportChanged) or any(
+            isinstance(m, Timeline.ViewportChanged) for m in app.seen
+        )
 
 
 async def test_moving_the_cursor_asks_the_forest_nothing_and_keeps_other_rows() -> None:
@@ -161,8 +173,11 @@ async def test_a_pan_asks_only_for_the_columns_that_come_in() -> None:
 
 
 async def test_a_lone_event_of_no_length_is_visible() -> None:
-    lines = {("/device:GPU:0", "Stream #1"): [(500 * MS, 0, "blip")], ("/host:CPU", "main"): [(0, 10**15, "all")]}
-    app = Stage(TimelineModel.of(traces.run(traces.trace(lines))))
+    lines = {
+        ("/device:GPU:0", "Stream #1"): [(500 * MS, 0, "blip")],
+        ("/host:CPU", "main"): [(0, 10**15, "all")],
+    }
+    app = Stage(TimelineModel.from_run(traces.run(traces.trace(lines))))
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         timeline = app.view.timeline
@@ -206,7 +221,9 @@ async def test_the_pointer_clicks_drags_and_zooms() -> None:
         assert view is not None
         assert timeline.window == (view.time(10), view.time(31))
         anchor = view.time(20) + view.cell_ps // 2
-        await pilot._post_mouse_events([events.MouseScrollUp], timeline, offset=(20, row), control=True)
+        await pilot._post_mouse_events(
+            [events.MouseScrollUp], timeline, offset=(20, row), control=True
+        )
         await settle(pilot)
         closer = timeline.viewport
         assert closer is not None
@@ -230,7 +247,9 @@ async def test_the_overview_is_clicked_and_dragged() -> None:
         assert timeline.viewport.t0 > left  # type: ignore[union-attr]
 
 
-async def test_the_visible_part_on_the_overview_is_moved_where_it_is_held_and_its_ends_change_its_length() -> None:
+async def test_the_visible_part_on_the_overview_is_moved_where_it_is_held_and_its_ends_change_its_length() -> (
+    None
+):
     app = Stage()
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
@@ -283,7 +302,9 @@ async def test_the_wheel_zooms_at_the_pointer_where_nothing_scrolls() -> None:
                 assert closer.column(view.time(column) + view.cell_ps // 2) == column
         view = timeline.viewport
         assert view is not None
-        await pilot._post_mouse_events([events.MouseScrollDown], ruler, offset=(ruler.label_width + 5, 0), shift=True)
+        await pilot._post_mouse_events(
+            [events.MouseScrollDown], ruler, offset=(ruler.label_width + 5, 0), shift=True
+        )
         await settle(pilot)
         assert timeline.viewport is not None
         assert timeline.viewport.rung == view.rung
@@ -352,7 +373,10 @@ async def test_labels_fold() -> None:
 
 
 async def test_a_trace_that_grows_under_the_screen() -> None:
-    first, grown = TimelineModel.of(traces.training(6)), TimelineModel.of(traces.training(12))
+    first, grown = (
+        TimelineModel.from_run(traces.training(6)),
+        TimelineModel.from_run(traces.training(12)),
+    )
     app = Stage(first)
     async with app.run_test(size=(100, 30)) as pilot:
         await settle(pilot)
@@ -360,7 +384,12 @@ async def test_a_trace_that_grows_under_the_screen() -> None:
         app.view.show(grown)
         await settle(pilot)
         assert app.view.timeline.model is grown
-        assert "12" in screen(app)[next(i for i, line in enumerate(screen(app)) if line.startswith("steps"))]
+        assert (
+            "12"
+            in screen(app)[
+                next(i for i, line in enumerate(screen(app)) if line.startswith("steps"))
+            ]
+        )
 
 
 async def test_resizing_again_and_again() -> None:
@@ -382,7 +411,9 @@ async def test_the_power_strip_shows_axis_value_gap_and_how_sure_it_is() -> None
         await settle(pilot)
         strip: PowerStrip = app.view.strips[0]
         assert strip.curve is not None
-        app.view.timeline.goto(next(t for t in range(20 * MS, 100 * MS, MS) if strip.curve.value(t) == 250.0))
+        app.view.timeline.goto(
+            next(t for t in range(20 * MS, 100 * MS, MS) if strip.curve.value(t) == 250.0)
+        )
         await settle(pilot)
         lines = [strip.render_line(y).text for y in range(strip.size.height)]
         assert "Total Power" in lines[0]
@@ -406,7 +437,9 @@ async def test_a_limit_is_a_line_above_the_curve_and_one_far_away_is_none() -> N
         async with app.run_test(size=(120, 40)) as pilot:
             await settle(pilot)
             strip: PowerStrip = app.view.strips[0]
-            lines = [strip.render_line(y).text[strip.label_width :] for y in range(strip.size.height)]
+            lines = [
+                strip.render_line(y).text[strip.label_width :] for y in range(strip.size.height)
+            ]
             assert any("limit 300 W" in line for line in lines) is drawn
             assert (strip.axis.hi >= 300) is drawn
             if drawn:
@@ -428,7 +461,11 @@ async def test_other_colours_and_glyphs_at_once() -> None:
 def marked(glyphs: str = "unicode") -> Stage:
     power = traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)])
     ns = MS // 1000
-    named = (Mark("[b]warm\x1b[2Jup", 0, 100 * ns), Mark("inner", 20 * ns, 60 * ns), Mark("saved", 150 * ns))
+    named = (
+        Mark("[b]warm\x1b[2Jup", 0, 100 * ns),
+        Mark("inner", 20 * ns, 60 * ns),
+        Mark("saved", 150 * ns),
+    )
     return Stage(glyphs=glyphs, power=(replace(power, series=replace(power.series, marks=named)),))
 
 
@@ -452,7 +489,13 @@ async def test_windows_and_marks_of_a_recording_have_a_lane(glyphs: str) -> None
 
 
 async def test_without_marks_no_row_is_given_away() -> None:
-    app = Stage(power=(traces.power(np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)]),))
+    app = Stage(
+        power=(
+            traces.power(
+                np.arange(0, 260, 2, dtype=np.int64) * MS, [200.0 + i for i in range(130)]
+            ),
+        )
+    )
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         assert not app.view.marks.display
@@ -460,14 +503,23 @@ async def test_without_marks_no_row_is_given_away() -> None:
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 async def test_the_steps_lane_has_numbers_everywhere_and_they_stand_apart(width: int) -> None:
-    """Across the bound of an epoch, where numbers begin anew, and where two digits hardly fit a step's cells."""
+    """Across the bound of an epoch, where numbers begin anew, and where two digits hardly fit a
+    step's cells.
+    """
     run = loading.load_run(logdir.scan(demo.folder()).runs[0])
-    model = TimelineModel.of(run)
+    model = TimelineModel.from_run(run)
     app = Stage(model)
     async with app.run_test(size=(width, 40)) as pilot:
         await settle(pilot)
         assert app.view.timeline.state is not None
-        for lo, hi in ((0.0, 20.0), (10.3, 21.8), (9.0, 12.5), (15.6, 18.3), (15.6, 16.3), (10.8, 11.9)):
+        for lo, hi in (
+            (0.0, 20.0),
+            (10.3, 21.8),
+            (9.0, 12.5),
+            (15.6, 18.3),
+            (15.6, 16.3),
+            (10.8, 11.9),
+        ):
             app.view.timeline.show_window(round(lo * 1e12), round(hi * 1e12))
             await settle(pilot)
             line = next(line for line in screen(app) if line.startswith("steps"))

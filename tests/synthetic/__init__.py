@@ -1,8 +1,9 @@
-"""Recordings with a known truth: a workload, its real XPlane bytes, and what a sensor would have said.
+"""Recordings with a known truth: a workload, its real XPlane bytes, and what a sensor would have
+said.
 
-Energy methods cannot be judged on recorded data alone: nobody knows what a joule counter of perfect resolution
-would have shown. Here the watts of every category are chosen, so every integral, offset and interval has a
-right answer.
+Energy methods cannot be judged on recorded data alone: nobody knows what a joule counter of perfect
+resolution would have shown. Here the watts of every category are chosen, so every integral, offset
+and interval has a right answer.
 """
 
 from .power import SENSORS, Recording, SensorModel, record, series

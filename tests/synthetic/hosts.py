@@ -1,4 +1,6 @@
-"""A run of several hosts, each with a workload and watts of its own, and the logs that their sensors would have written."""
+"""A run of several hosts, each with a workload and watts of its own, and the logs that their
+sensors would have written.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Hosts:
         work = self.works[host]
         taken = record(work, NODE, seed)
         return [
-            (work.plan.unix_s + taken.offset_s + t, v) for t, v in zip(taken.seconds.tolist(), taken.values.tolist(), strict=True)
+            (work.plan.unix_s + taken.offset_s + t, v)
+            for t, v in zip(taken.seconds.tolist(), taken.values.tolist(), strict=True)
         ]
 
     def joules(self, host: str) -> float:
@@ -39,35 +42,64 @@ class Hosts:
     def long_csv(self, path: Path, labels: Mapping[str, str]) -> Path:
         """One table with a column `host`: under each label what a host drew."""
         rows = sorted((t, label, w) for label, host in labels.items() for t, w in self.rows(host))
-        path.write_text("time_unix_s,host,watts\n" + "".join(f"{t:.6f},{label},{w:.3f}\n" for t, label, w in rows))
+        path.write_text(
+            "time_unix_s,host,watts\n"
+            + "".join(f"{t:.6f},{label},{w:.3f}\n" for t, label, w in rows)
+        )
         return path
 
     def plain_csv(self, path: Path, host: str) -> Path:
         """A table that says nothing of whose power it holds."""
-        path.write_text("time_unix_s,watts\n" + "".join(f"{t:.6f},{w:.3f}\n" for t, w in self.rows(host)))
+        path.write_text(
+            "time_unix_s,watts\n" + "".join(f"{t:.6f},{w:.3f}\n" for t, w in self.rows(host))
+        )
         return path
 
     def recording(self, path: Path, labels: Mapping[str, str], *, recorder: str = "head") -> Path:
         """What `powertui record --host A --host B` writes on the machine `recorder`."""
         lines = ["# powertui recording 1", f"# host: {recorder}", "# interval_s: 0.2"]
         for label in labels:
-            channel = {"name": "DCMI power", "host": label, "scope": "node", "quantum_w": None, "kind": "sampled", "note": ""}
-            about = {"name": label, "source": "ipmi DCMI", "url": f"ipmi://{label}", "host": label, "channels": [channel]}
+            channel = {
+                "name": "DCMI power",
+                "host": label,
+                "scope": "node",
+                "quantum_w": None,
+                "kind": "sampled",
+                "note": "",
+            }
+            about = {
+                "name": label,
+                "source": "ipmi DCMI",
+                "url": f"ipmi://{label}",
+                "host": label,
+                "channels": [channel],
+            }
             lines.append(f"# source: {json.dumps(about)}")
         lines.append("time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark")
         rows = sorted((t, label, w) for label, host in labels.items() for t, w in self.rows(host))
-        lines += [f"{t:.6f},{t - rows[0][0] + 100:.6f},{label},DCMI power,{w:.3f},,0.001,ok,," for t, label, w in rows]
+        lines += [
+            f"{t:.6f},{t - rows[0][0] + 100:.6f},{label},DCMI power,{w:.3f},,0.001,ok,,"
+            for t, label, w in rows
+        ]
         path.write_text("\n".join(lines) + "\n")
         return path
 
 
-def write(folder: Path, hosts: Mapping[str, tuple[float, float, float, float]], *, seconds: float = 16.0) -> Hosts:
+def write(
+    folder: Path, hosts: Mapping[str, tuple[float, float, float, float]], *, seconds: float = 16.0
+) -> Hosts:
     """A logdir with one run of these hosts; to each its watts by category."""
     place = folder / "logs" / "plugins" / "profile" / NAME
     place.mkdir(parents=True)
     made = Hosts(folder / "logs")
     for number, (host, watts) in enumerate(hosts.items()):
-        plan = Plan(seconds=seconds, watts=watts, lead_s=3.0, tail_s=3.0, unix_s=1_763_726_400.0 + 0.4 * number)
+        plan = Plan(
+            seconds=seconds,
+            watts=watts,
+            lead_s=3.0,
+            tail_s=3.0,
+            unix_s=1_763_726_400.0 + 0.4 * number,
+        )
         made.works[host] = build(100 + number, plan)
         (place / f"{host}.xplane.pb").write_bytes(made.works[host].xplane())
     return made

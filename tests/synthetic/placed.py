@@ -1,4 +1,6 @@
-"""Synthetic recordings through the program's own readers: bytes to trace, steps and epochs; sensor to placed series."""
+"""Synthetic recordings through the program's own readers: bytes to trace, steps and epochs; sensor
+to placed series.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from powertui.data.energy import placing, predict, samples, sensor, signal
+from powertui.data.energy import expected_work, placing, samples, sensor, signal_alignment
 from powertui.data.formats import registry
 from powertui.data.model import Epoch, Epochs, PowerOnTrace, PowerSeries, Steps, Trace
 from powertui.data.run import clocks, epochs
@@ -26,8 +28,10 @@ class Made:
     steps: Steps
     epochs: Epochs
 
-    def shares(self, least_s: float) -> predict.WindowShares:
-        return predict.shares(predict.activities(self.trace), self.trace.span, least_s=least_s)
+    def shares(self, least_s: float) -> expected_work.WindowShares:
+        return expected_work.shares(
+            expected_work.activities(self.trace), self.trace.span, least_s=least_s
+        )
 
 
 def make(seed: int, plan: Plan | None = None) -> Made:
@@ -39,7 +43,10 @@ def make(seed: int, plan: Plan | None = None) -> Made:
         trace = list(registry.load(str(path)))[-1]
     trace = replace(trace, clock=clocks.find(trace))
     steps, _ = epochs.mark(trace)
-    bounds = tuple(Epoch(i, round(lo * 1e12), round(hi * 1e12), "synthetic") for i, (lo, hi) in enumerate(work.epochs))
+    bounds = tuple(
+        Epoch(i, round(lo * 1e12), round(hi * 1e12), "synthetic")
+        for i, (lo, hi) in enumerate(work.epochs)
+    )
     return Made(work, trace, steps, Epochs(bounds))
 
 
@@ -55,9 +62,9 @@ def truly_placed(found: PowerSeries, taken: Recording) -> PowerOnTrace:
     return placing.on_trace(found, at, at, at, "aligned", "truth")
 
 
-def search(made: Made, found: PowerSeries, **options: object) -> signal.Fit | str:
+def search(made: Made, found: PowerSeries, **options: object) -> signal_alignment.Fit | str:
     """Alignment by signal of one recording."""
-    data = samples.of(found)
+    data = samples.power_samples(found)
     gaps = made.steps.start_to_start()
     usual = float(np.median(gaps[gaps > 0])) / 1e12
-    return signal.search(data, made.shares(data.refresh), step_s=usual, **options)  # type: ignore[arg-type]
+    return signal_alignment.search(data, made.shares(data.refresh), step_s=usual, **options)  # type: ignore[arg-type]

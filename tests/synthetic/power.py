@@ -1,4 +1,6 @@
-"""What a sensor says of a workload: averaging, refresh, delay, rounding, noise, drop-outs and repeated polls."""
+"""What a sensor says of a workload: averaging, refresh, delay, rounding, noise, drop-outs and
+repeated polls.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ SENSORS = {
 
 @dataclass
 class Recording:
-    """Rows as a logger would write them (its own seconds, watts or joules), and where its zero really lies."""
+    """Rows as a logger would write them (its own seconds, watts or joules), and where its zero
+    really lies.
+    """
 
     model: SensorModel
     seconds: Floats
@@ -58,9 +62,18 @@ class Recording:
 
 
 def record(
-    work: Workload, model: SensorModel, seed: int, *, offset_s: float | None = None, ppm: float = 0.0, drop: float = 0.0
+    work: Workload,
+    model: SensorModel,
+    seed: int,
+    *,
+    offset_s: float | None = None,
+    ppm: float = 0.0,
+    drop: float = 0.0,
 ) -> Recording:
-    """Sample the whole stretch that the workload knows. The log's zero lies `offset_s` into the trace's time."""
+    """Sample the whole stretch that the workload knows.
+
+    The log's zero lies `offset_s` into the trace's time.
+    """
     rng = np.random.default_rng([11, seed])
     begin, end = float(work.edges[0]), float(work.edges[-1])
     warm = max(model.window_s, model.refresh_s) + model.delay_s
@@ -70,12 +83,19 @@ def record(
         raw = work.energy(np.full_like(published, begin), published - model.delay_s)
         raw = np.floor(raw / model.quantum) * model.quantum % model.counter_wrap_j
     else:
-        mean = work.energy(low, published - model.delay_s) / model.window_s if model.window_s else work.power(low)
+        mean = (
+            work.energy(low, published - model.delay_s) / model.window_s
+            if model.window_s
+            else work.power(low)
+        )
         raw = mean + rng.normal(0, model.noise_w, len(mean))
         if model.quantum:
             raw = np.round(raw / model.quantum) * model.quantum
-    # Each poll takes a little longer or shorter than the last, and sees what was published before it.
-    gaps = model.poll_s * (1 + 0.15 * rng.standard_normal(int((end - published[0]) / model.poll_s) + 1).clip(-3, 3))
+    # Each poll takes a little longer or shorter than the last, and sees what was published before
+    # it.
+    gaps = model.poll_s * (
+        1 + 0.15 * rng.standard_normal(int((end - published[0]) / model.poll_s) + 1).clip(-3, 3)
+    )
     own_clock = model.poll_s == model.refresh_s  # read as it is published
     polls = published if own_clock else published[0] + np.cumsum(gaps)
     polls = polls[polls < end]
@@ -89,12 +109,18 @@ def record(
 
 
 def series(recording: Recording, *, known: bool = True) -> PowerSeries:
-    """The recording as a reader would hand it over; `known`: the dialect's defaults for window and delay are filled in."""
+    """The recording as a reader would hand it over; `known`: the dialect's defaults for window and
+    delay are filled in.
+    """
     model = recording.model
     sensor = Sensor(model.name, "synthetic", Scope.NODE)
     if known:
         window = model.window_s
-        sensor = replace(sensor, window_s=Figure(window, Badge.ASSUMED), delay_s=Figure(model.delay_s, Badge.ASSUMED))
+        sensor = replace(
+            sensor,
+            window_s=Figure(window, Badge.ASSUMED),
+            delay_s=Figure(model.delay_s, Badge.ASSUMED),
+        )
     times = np.round(recording.seconds * 1e9).astype(np.int64)
     if not model.counter_wrap_j:
         return PowerSeries(sensor, times, recording.values, PowerKind.SAMPLED)

@@ -33,7 +33,9 @@ def masked_crc(data: bytes) -> int:
 def frame(record: bytes) -> bytes:
     """One TFRecord."""
     head = struct.pack("<Q", len(record))
-    return head + struct.pack("<I", masked_crc(head)) + record + struct.pack("<I", masked_crc(record))
+    return (
+        head + struct.pack("<I", masked_crc(head)) + record + struct.pack("<I", masked_crc(record))
+    )
 
 
 def scalar(wall: float, step: int, tag: str, value: float) -> bytes:
@@ -51,8 +53,16 @@ def keras_graph(wall: float) -> bytes:
     return double(1, wall) + blob(5, blob(1, item))
 
 
-def write_scalars(path: Path, rows: Iterable[tuple[float, int, str, float]], begin: float, *, graph: float | None = None) -> None:
-    """A file as Keras' TensorBoard callback writes it: the version record, the model's graph if asked for, one record a value."""
+def write_scalars(
+    path: Path,
+    rows: Iterable[tuple[float, int, str, float]],
+    begin: float,
+    *,
+    graph: float | None = None,
+) -> None:
+    """A file as Keras' TensorBoard callback writes it: the version record, the model's graph if
+    asked for, one record a value.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.write(frame(double(1, begin) + blob(3, b"brain.Event:2")))

@@ -1,4 +1,6 @@
-"""A training run whose watts are known at every moment, and the profile that a collector would have written of it."""
+"""A training run whose watts are known at every moment, and the profile that a collector would have
+written of it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ PS = 1_000_000_000_000
 
 @dataclass(frozen=True)
 class Burst:
-    """Watts that no event explains: somebody else's work, from one step of an epoch to another (both included)."""
+    """Watts that no event explains: somebody else's work, from one step of an epoch to another
+    (both included).
+    """
 
     epoch: int
     first: int
@@ -28,7 +32,10 @@ class Burst:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to make. The shares are of the working part of a step: copies, compute, collectives, idle."""
+    """What to make.
+
+    The shares are of the working part of a step: copies, compute, collectives, idle.
+    """
 
     seconds: float = 60.0  # of training, about
     step_s: float = 0.2
@@ -40,20 +47,27 @@ class Plan:
     validation_s: float = 1.2  # after each epoch; 0 for none
     lead_s: float = 8.0  # the machine before the profile begins …
     tail_s: float = 8.0  # … and after it ends
-    around: str = "idle"  # what it does then: "idle", or "steps" when training goes on around the profile
+    around: str = (
+        "idle"  # what it does then: "idle", or "steps" when training goes on around the profile
+    )
     bursts: tuple[Burst, ...] = ()
     unix_s: float = 1_700_000_000.0  # where the profile's zero lies
 
 
 @dataclass
 class Workload:
-    """Truth and trace. Times in seconds on the profile's clock; `edges[i] … edges[i+1]` draws `watts[i]`."""
+    """Truth and trace.
+
+    Times in seconds on the profile's clock; `edges[i] … edges[i+1]` draws `watts[i]`.
+    """
 
     plan: Plan
     edges: Floats
     watts: Floats
     category: npt.NDArray[np.int64]
-    steps: list[tuple[int, int, float, float]] = field(default_factory=list)  # epoch, number, start, end
+    steps: list[tuple[int, int, float, float]] = field(
+        default_factory=list
+    )  # epoch, number, start, end
     epochs: list[tuple[float, float]] = field(default_factory=list)
     validations: list[tuple[float, float]] = field(default_factory=list)
     span: tuple[float, float] = (0.0, 0.0)  # of the profile
@@ -63,7 +77,9 @@ class Workload:
 
     def energy(self, lo: float | Floats, hi: float | Floats) -> Floats:
         """Exact joules between two times."""
-        return np.asarray(np.interp(hi, self.edges, self._joules) - np.interp(lo, self.edges, self._joules))
+        return np.asarray(
+            np.interp(hi, self.edges, self._joules) - np.interp(lo, self.edges, self._joules)
+        )
 
     def power(self, at: Floats) -> Floats:
         """Watts at these moments."""
@@ -71,18 +87,27 @@ class Workload:
         return np.asarray(self.watts[index])
 
     def xplane(self) -> bytes:
-        """The profile: a host thread with step markers, a device with a compute, a copy and a collective stream."""
+        """The profile: a host thread with step markers, a device with a compute, a copy and a
+        collective stream.
+        """
         host, streams = [], {COPIES: [], COLLECTIVES: [], COMPUTE: []}  # type: ignore[var-annotated]
         for index, (epoch, number, start, end) in enumerate(self.steps):
             stats = {"step_num": number, "group_id": index, "epoch_num": epoch, "_r": 1}
             host.append(Event("train", round(start * PS), round((end - start) * PS), stats))
-        names = {COPIES: "MemcpyH2D", COLLECTIVES: "ncclDevKernel_AllReduce_Sum_f32_RING_LL", COMPUTE: "ampere_sgemm_128x64_nn"}
+        names = {
+            COPIES: "MemcpyH2D",
+            COLLECTIVES: "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            COMPUTE: "ampere_sgemm_128x64_nn",
+        }
         low, high = self.span
         for start, end, kind in zip(self.edges[:-1], self.edges[1:], self.category, strict=True):
             if kind == IDLE or start < low or end > high:
                 continue
             event = Event(
-                names[int(kind)], round(start * PS), round((end - start) * PS), {"correlation_id": len(streams[kind]) + 1}
+                names[int(kind)],
+                round(start * PS),
+                round((end - start) * PS),
+                {"correlation_id": len(streams[kind]) + 1},
             )
             streams[int(kind)].append(event)
         device = [
@@ -90,9 +115,16 @@ class Workload:
             Line("Stream #14(MemcpyH2D)", streams[COPIES], 14),
             Line("Stream #15(Compute)", streams[COLLECTIVES], 15),
         ]
-        clock = {"profile_start_time": int(self.plan.unix_s * 1e9), "profile_stop_time": int((self.plan.unix_s + high) * 1e9)}
+        clock = {
+            "profile_start_time": int(self.plan.unix_s * 1e9),
+            "profile_stop_time": int((self.plan.unix_s + high) * 1e9),
+        }
         return encode(
-            [Plane("/host:CPU", [Line("python", host, 1)]), Plane("/device:GPU:0", device), Plane("Task Environment", (), clock)]
+            [
+                Plane("/host:CPU", [Line("python", host, 1)]),
+                Plane("/device:GPU:0", device),
+                Plane("Task Environment", (), clock),
+            ]
         )
 
 
@@ -113,7 +145,11 @@ class _Tape:
     def step(self, plan: Plan, length: float) -> None:
         copies, compute, collectives, idle = plan.shares
         self.add(COPIES, copies * length)
-        for part in (0.35, 0.4, 0.25):  # three kernels with gaps: what the sensors see is never one block
+        for part in (
+            0.35,
+            0.4,
+            0.25,
+        ):  # three kernels with gaps: what the sensors see is never one block
             self.add(COMPUTE, compute * length * part)
             self.add(IDLE, idle * length / 5)
         self.add(COLLECTIVES, collectives * length)
@@ -136,7 +172,9 @@ def build(seed: int, plan: Plan) -> Workload:
             start = tape.now
             if plan.warmup and number == 0:
                 tape.add(IDLE, (8.0 if epoch == 0 else 2.0) * plan.step_s)
-            tape.step(plan, plan.step_s * (1 + plan.jitter * float(np.clip(rng.standard_normal(), -3, 3))))
+            tape.step(
+                plan, plan.step_s * (1 + plan.jitter * float(np.clip(rng.standard_normal(), -3, 3)))
+            )
             steps.append((epoch, number, start, tape.now))
         if plan.validation_s:
             start = tape.now
@@ -163,10 +201,18 @@ def _around(tape: _Tape, plan: Plan, seconds: float) -> None:
 
 
 def _with_bursts(
-    edges: Floats, kinds: npt.NDArray[np.int64], watts: Floats, plan: Plan, steps: list[tuple[int, int, float, float]]
+    edges: Floats,
+    kinds: npt.NDArray[np.int64],
+    watts: Floats,
+    plan: Plan,
+    steps: list[tuple[int, int, float, float]],
 ) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
     for burst in plan.bursts:
-        inside = [(s, e) for epoch, number, s, e in steps if epoch == burst.epoch and burst.first <= number <= burst.last]
+        inside = [
+            (s, e)
+            for epoch, number, s, e in steps
+            if epoch == burst.epoch and burst.first <= number <= burst.last
+        ]
         low, high = inside[0][0], inside[-1][1]
         covered = (edges[:-1] >= low - 1e-12) & (edges[1:] <= high + 1e-12)
         watts = watts + np.where(covered, burst.watts, 0.0)

@@ -1,4 +1,6 @@
-"""XSpace bytes from plain lists: protobuf's wire format, written by hand so that no generated code is needed."""
+"""XSpace bytes from plain lists: protobuf's wire format, written by hand so that no generated code
+is needed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ _MORE = [bytes([value & 127 | 128, value >> 7 | 128]) for value in range(1 << 14
 
 
 def varint(value: int) -> bytes:
-    """A protobuf varint, two bytes at a time. Negative numbers take ten bytes, as int64 fields do."""
+    """A protobuf varint, two bytes at a time.
+
+    Negative numbers take ten bytes, as int64 fields do.
+    """
     value &= _MASK
     out = b""
     while value >= 1 << 14:
@@ -72,7 +77,9 @@ class Plane:
 
 
 class Encoder:
-    """One plane's numbering of names: event and stat metadata are counted from 1, as TensorFlow does."""
+    """One plane's numbering of names: event and stat metadata are counted from 1, as TensorFlow
+    does.
+    """
 
     def __init__(self) -> None:
         self.events: dict[str, int] = {}
@@ -84,23 +91,35 @@ class Encoder:
             return key + blob(5, value.encode())
         if isinstance(value, float):
             return key + double(2, value)
-        return key + (number(4, value) if value < 0 or name != "profile_start_time" else number(3, value))
+        return key + (
+            number(4, value) if value < 0 or name != "profile_start_time" else number(3, value)
+        )
 
     def event(self, event: Event, zero_ps: int) -> bytes:
         body = number(1, self.events.setdefault(event.name, len(self.events) + 1))
         body += number(2, event.start - zero_ps) + number(3, event.duration)
-        return body + b"".join(blob(4, self.stat(name, value)) for name, value in event.stats.items())
+        return body + b"".join(
+            blob(4, self.stat(name, value)) for name, value in event.stats.items()
+        )
 
     def line(self, line: Line) -> bytes:
         body = number(1, line.key) + blob(2, line.name.encode()) + number(3, line.timestamp_ns)
-        return body + b"".join(blob(4, self.event(e, line.timestamp_ns * 1000)) for e in line.events)
+        return body + b"".join(
+            blob(4, self.event(e, line.timestamp_ns * 1000)) for e in line.events
+        )
 
     def plane(self, key: int, plane: Plane) -> bytes:
         body = number(1, key) + blob(2, plane.name.encode())
         body += b"".join(blob(3, self.line(line)) for line in plane.lines)
         body += b"".join(blob(6, self.stat(name, value)) for name, value in plane.stats.items())
-        body += b"".join(blob(4, number(1, k) + blob(2, number(1, k) + blob(2, n.encode()))) for n, k in self.events.items())
-        body += b"".join(blob(5, number(1, k) + blob(2, number(1, k) + blob(2, n.encode()))) for n, k in self.names.items())
+        body += b"".join(
+            blob(4, number(1, k) + blob(2, number(1, k) + blob(2, n.encode())))
+            for n, k in self.events.items()
+        )
+        body += b"".join(
+            blob(5, number(1, k) + blob(2, number(1, k) + blob(2, n.encode())))
+            for n, k in self.names.items()
+        )
         return body
 
 

@@ -1,4 +1,6 @@
-"""Steps of programs whose course is known (tests/adversarial): each is told as it ran, or as what nobody can know."""
+"""Steps of programs whose course is known (tests/adversarial): each is told as it ran, or as what
+nobody can know.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def test_the_json_of_the_same_program_tells_the_same(name: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if not name.startswith("random")])
 def test_what_else_could_mark_the_steps_can_be_chosen(name: str, tmp_path: Path) -> None:
-    """The pattern that is told for a marker chooses it, and it then gives as many steps as were told."""
+    """The pattern that is told for a marker chooses it, and it then gives as many steps as were
+    told.
+    """
     trace = registry.read(ROWS[name].programs()[0].write(tmp_path))
     for marker in steps.find(trace).markers:
         assert len(steps.find(trace, marker=marker.pattern)) == marker.count

@@ -1,4 +1,6 @@
-"""docs/architecture.md names every file of the program, in its own folder, and none that is not there."""
+"""docs/architecture.md names every file of the program, in its own folder, and none that is not
+there.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _WORD = re.compile(r"\b[a-z][a-z0-9_]*\b|\b__[a-z]+__\b")
 
 
 def entries(page: str) -> dict[str, str]:
-    """Each folder of the tree on the page, with the words that stand there; by how far a line is indented."""
+    """Each folder of the tree on the page, with the words that stand there; by how far a line is
+    indented.
+    """
     tree = page[page.index("```\npowertui/\n") + 4 :]
     found: dict[str, str] = {}
     above: list[tuple[int, str]] = []
@@ -45,7 +49,9 @@ def test_every_file_stands_in_its_folder() -> None:
     words = {folder: set(_WORD.findall(text)) for folder, text in told.items()}
     missing = []
     for folder, name in modules():
-        near = words[folder] if folder in words else words[folder.rpartition("/")[0]]  # a small folder is told in one line
+        near = (
+            words[folder] if folder in words else words[folder.rpartition("/")[0]]
+        )  # a small folder is told in one line
         if name not in near:
             missing.append(f"{folder}/{name}")
     assert missing == []

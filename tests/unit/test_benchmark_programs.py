@@ -1,4 +1,6 @@
-"""What programs that benchmarks start in processes of their own import: nothing else notices a name that went."""
+"""What programs that benchmarks start in processes of their own import: nothing else notices a name
+that went.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,27 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 def imported() -> list[tuple[str, str, str]]:
-    """(file, module, name) of what is imported from powertui by text that a benchmark hands to another process."""
+    """(file, module, name) of what is imported from powertui by text that a benchmark hands to
+    another process.
+    """
     found = []
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import" in node.value:
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and "import" in node.value
+            ):
                 try:
                     inner = ast.parse(node.value)
                 except SyntaxError:
                     continue  # it is no program
                 for one in ast.walk(inner):
-                    if isinstance(one, ast.ImportFrom) and one.module and one.module.split(".")[0] == "powertui":
+                    if (
+                        isinstance(one, ast.ImportFrom)
+                        and one.module
+                        and one.module.split(".")[0] == "powertui"
+                    ):
                         found += [(path.name, one.module, alias.name) for alias in one.names]
     return found
 

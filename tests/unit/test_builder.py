@@ -10,14 +10,22 @@ from hypothesis import strategies as st
 
 from powertui.data.formats import builder
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
-from powertui.data.model import PS_PER_S, Aggregates, ProcessKind, Stat, StatColumn, Track, TrackKind
+from powertui.data.model import (
+    PS_PER_S,
+    Aggregates,
+    ProcessKind,
+    Stat,
+    StatColumn,
+    Track,
+    TrackKind,
+)
 from powertui.data.texts import Texts
 
 Event = tuple[int, int]
 
 
 class NoStats:
-    def of(self, position: int) -> tuple[Stat, ...]:
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
         return ()
 
     def columns(self, positions: Any, names: Any) -> dict[str, StatColumn]:
@@ -35,7 +43,7 @@ class NoNames:
         return ""
 
     def texts(self, indices: Any, *, display: bool = False) -> Texts:
-        return Texts.of([])
+        return Texts.from_strings([])
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         return ()
@@ -62,7 +70,10 @@ def lanes_of(track: Track) -> list[list[Event]]:
 
 
 def nested_depths(events: list[Event]) -> list[int] | None:
-    """The oracle: how many events hold each one, by comparing every pair. None when some overlap only partly."""
+    """The oracle: how many events hold each one, by comparing every pair.
+
+    None when some overlap only partly.
+    """
     depths = []
     for i, (start, duration) in enumerate(events):
         depth = 0
@@ -107,7 +118,14 @@ def trees(draw: st.DrawFn) -> list[Event]:
 @given(ANY_EVENTS)
 def test_any_events_come_out_once_each_and_never_overlap_within_a_lane(events: list[Event]) -> None:
     track = track_of(events)
-    kept = sorted(zip(track.events.position.tolist(), track.events.start.tolist(), track.events.duration.tolist(), strict=True))
+    kept = sorted(
+        zip(
+            track.events.position.tolist(),
+            track.events.start.tolist(),
+            track.events.duration.tolist(),
+            strict=True,
+        )
+    )
     assert kept == [(i, s, d) for i, (s, d) in enumerate(events)]
     for lane in lanes_of(track):
         assert lane
@@ -124,7 +142,9 @@ def test_nested_events_lie_as_deep_as_events_hold_them(data: st.DataObject) -> N
     assert depths is not None
     track = track_of(list(shuffled))
     found = [track.depth_of(row) for row in range(len(events))]
-    by_event = sorted(zip(track.events.start.tolist(), (-track.events.duration).tolist(), found, strict=True))
+    by_event = sorted(
+        zip(track.events.start.tolist(), (-track.events.duration).tolist(), found, strict=True)
+    )
     assert [depth for _, _, depth in by_event] == [
         d for _, d in sorted(zip(sorted((s, -n) for s, n in events), depths, strict=True))
     ]
@@ -153,9 +173,13 @@ def test_an_event_costs_24_bytes() -> None:
 
 def test_positions_beyond_32_bits_are_kept() -> None:
     far = np.array([5, 1 << 40], np.uint64)
-    line = LineEvents(np.array([0, 10], np.int64), np.array([5, 5], np.int64), np.zeros(2, np.uint32), far)
+    line = LineEvents(
+        np.array([0, 10], np.int64), np.array([5, 5], np.int64), np.zeros(2, np.uint32), far
+    )
     assert line.events.position.tolist() == far.tolist()
-    near = LineEvents(line.start, line.duration, line.name, np.array([5, 9], np.uint32), origin=1 << 40).events
+    near = LineEvents(
+        line.start, line.duration, line.name, np.array([5, 9], np.uint32), origin=1 << 40
+    ).events
     assert near.place.dtype == np.uint32
     assert near.position.tolist() == [(1 << 40) + 5, (1 << 40) + 9]
     assert near.position.dtype == np.uint64
@@ -174,7 +198,12 @@ GARBAGE = [-(1 << 63), -(1 << 62), (1 << 62) + 5, (1 << 63) - 1]
 
 
 @pytest.mark.parametrize(
-    "bad", [*[(g, 10) for g in GARBAGE], *[(100, g) for g in GARBAGE if g > 0], ((1 << 61) - 1, (1 << 63) - 1)]
+    "bad",
+    [
+        *[(g, 10) for g in GARBAGE],
+        *[(100, g) for g in GARBAGE if g > 0],
+        ((1 << 61) - 1, (1 << 63) - 1),
+    ],
 )
 def test_garbage_times_are_dropped_and_counted_and_stretch_nothing(bad: Event) -> None:
     trace = TraceBuilder("f.pb", "test")
@@ -222,7 +251,9 @@ def test_a_line_without_events_is_no_track_and_a_device_without_lines_is_empty()
 
 
 def test_aggregates_count_as_events_but_take_no_time() -> None:
-    counts = Aggregates(np.zeros(2, np.uint32), np.array([5, 7]), np.array([50, 70]), np.zeros(2, np.uint64))
+    counts = Aggregates(
+        np.zeros(2, np.uint32), np.array([5, 7]), np.array([50, 70]), np.zeros(2, np.uint64)
+    )
     trace = TraceBuilder("f.pb", "test")
     process = trace.process("/device:TPU:0", (), NoStats())
     process.add(1, "XLA Ops", columns([]), counts)
@@ -307,9 +338,21 @@ def test_lines_come_in_the_order_in_which_they_are_read() -> None:
         return [track.name for track in made.build().tracks]
 
     host = ["tf_Compute/10", "tf_Compute/9", "", "python3", "Host Threads/2"]
-    assert order("/host:CPU", host) == ["python3", "thread 2", "Host Threads/2", "tf_Compute/9", "tf_Compute/10"]
+    assert order("/host:CPU", host) == [
+        "python3",
+        "thread 2",
+        "Host Threads/2",
+        "tf_Compute/9",
+        "tf_Compute/10",
+    ]
     device = ["Stream #14", "Stream #9", "TensorFlow Ops", "Steps", "XLA Modules"]
-    assert order("/device:GPU:0", device) == ["Steps", "XLA Modules", "TensorFlow Ops", "Stream #9", "Stream #14"]
+    assert order("/device:GPU:0", device) == [
+        "Steps",
+        "XLA Modules",
+        "TensorFlow Ops",
+        "Stream #9",
+        "Stream #14",
+    ]
 
 
 def test_planes_come_devices_first_and_by_number() -> None:
@@ -317,7 +360,12 @@ def test_planes_come_devices_first_and_by_number() -> None:
     for name in ("Task Environment", "/host:CPU", "/device:GPU:10", "/device:GPU:2"):
         trace.process(name, (), NoStats())
     made = trace.build(NoNames(), complete=True)
-    assert [p.name for p in made.processes] == ["/device:GPU:2", "/device:GPU:10", "/host:CPU", "Task Environment"]
+    assert [p.name for p in made.processes] == [
+        "/device:GPU:2",
+        "/device:GPU:10",
+        "/host:CPU",
+        "Task Environment",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def imports(source: str, known: set[str]) -> set[str]:
-    """The modules that a source imports, at its top or inside functions; what is for type checkers alone is left out."""
+    """The modules that a source imports, at its top or inside functions; what is for type checkers
+    alone is left out.
+    """
     found: set[str] = set()
     for node in _running(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {full if (full := f"{node.module}.{alias.name}") in known else node.module for alias in node.names}
+            found |= {
+                full if (full := f"{node.module}.{alias.name}") in known else node.module
+                for alias in node.names
+            }
     return found & known
 
 
@@ -27,16 +32,22 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
         node = left.pop()
         yield node
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            if field != "body" or not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            if field != "body" or not (
+                isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            ):
                 left += getattr(node, field, ())
 
 
 def circles(graph: dict[str, set[str]]) -> list[str]:
-    """What is left when all that needs nothing, or is needed by nothing, has been taken away, again and again."""
+    """What is left when all that needs nothing, or is needed by nothing, has been taken away, again
+    and again.
+    """
     left = {name: set(needs) for name, needs in graph.items()}
     while True:
         needed = {one for needs in left.values() for one in needs}
-        gone = {name for name, needs in left.items() if not needs & left.keys() or name not in needed}
+        gone = {
+            name for name, needs in left.items() if not needs & left.keys() or name not in needed
+        }
         if not gone:
             return sorted(left)
         left = {name: needs - gone for name, needs in left.items() if name not in gone}
@@ -44,7 +55,10 @@ def circles(graph: dict[str, set[str]]) -> list[str]:
 
 def test_a_circle_is_seen_wherever_the_import_stands() -> None:
     known = {"a", "a.b", "c"}
-    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import c\ndef f():\n    from a import b\n"
+    source = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import c\ndef f():\n    "
+        "from a import b\n"
+    )
     assert imports(source, known) == {"a.b"}
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == ["b", "c"]
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
@@ -56,5 +70,8 @@ def test_imports_go_in_no_circle() -> None:
         parts = path.relative_to(ROOT).with_suffix("").parts
         files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     assert len(files) > 400
-    graph = {name: imports(path.read_text(encoding="utf-8"), set(files)) - {name} for name, path in files.items()}
+    graph = {
+        name: imports(path.read_text(encoding="utf-8"), set(files)) - {name}
+        for name, path in files.items()
+    }
     assert circles(graph) == []

@@ -19,7 +19,13 @@ PROGRAM = (sys.executable, "-m", "powertui")
 
 
 def powertui(*args: str, **how: object) -> subprocess.CompletedProcess[str]:
-    given = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL, **how}
+    given = {
+        "capture_output": True,
+        "text": True,
+        "check": False,
+        "stdin": subprocess.DEVNULL,
+        **how,
+    }
     return subprocess.run([*PROGRAM, *args], **given)  # type: ignore[call-overload, no-any-return]
 
 
@@ -34,7 +40,9 @@ def profile(tmp_path: Path) -> Path:
 # ── verbs and paths ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_first_word_is_a_verb_or_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_word_is_a_verb_or_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert normalise([]) == ["open", "."]
     assert normalise(["logs"]) == ["open", "logs"]
@@ -45,7 +53,9 @@ def test_the_first_word_is_a_verb_or_a_path(tmp_path: Path, monkeypatch: pytest.
         assert normalise([verb, "x"]) == [verb, "x"]
 
 
-def test_a_slip_in_a_verb_is_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slip_in_a_verb_is_no_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["reprot", "logs"]) == 2
     assert "powertui report" in capsys.readouterr().err
@@ -77,8 +87,12 @@ def test_every_verb_says_what_it_is_for_and_how_it_is_called(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", [None, *verbs.VERBS])
-def test_help_reads_in_any_terminal(verb: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """argparse prints it as it is: a terminal without UTF-8 would get a traceback for one ellipsis."""
+def test_help_reads_in_any_terminal(
+    verb: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """argparse prints it as it is: a terminal without UTF-8 would get a traceback for one
+    ellipsis.
+    """
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as done:
         build_parser(verb).parse_args([verb, "--help"] if verb else ["--help"])
@@ -97,7 +111,10 @@ def test_help_names_every_verb_and_every_exit_code(capsys: pytest.CaptureFixture
         assert words in said
 
 
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["report", "--help"], ["record", "--help"], ["live", "--help"]])
+@pytest.mark.parametrize(
+    "args",
+    [["--help"], ["--version"], ["report", "--help"], ["record", "--help"], ["live", "--help"]],
+)
 def test_help_and_version_import_next_to_nothing(args: list[str]) -> None:
     code = f"""
 import sys
@@ -159,7 +176,14 @@ def test_a_path_in_an_error_cannot_move_the_cursor(capsys: pytest.CaptureFixture
 
 # ── outputs that take nothing ────────────────────────────────────────────────────────────────────
 
-FORMS = (["report"], ["report", "--json"], ["report", "--csv"], ["report", "--markdown"], ["doctor"], ["doctor", "--json"])
+FORMS = (
+    ["report"],
+    ["report", "--json"],
+    ["report", "--csv"],
+    ["report", "--markdown"],
+    ["doctor"],
+    ["doctor", "--json"],
+)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -167,7 +191,9 @@ FORMS = (["report"], ["report", "--json"], ["report", "--csv"], ["report", "--ma
 def test_a_full_disk_is_one_sentence(profile: Path, form: list[str]) -> None:
     verb, *options = form
     with Path("/dev/full").open("w") as full:
-        done = powertui(verb, str(profile), *options, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = powertui(
+            verb, str(profile), *options, capture_output=False, stdout=full, stderr=subprocess.PIPE
+        )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "No space left" in done.stderr
@@ -178,7 +204,10 @@ def test_a_closed_output_is_one_sentence(profile: Path, form: list[str]) -> None
     verb, *options = form
     command = 'exec "$@" >&-'
     done = subprocess.run(
-        ["sh", "-c", command, "sh", *PROGRAM, verb, str(profile), *options], capture_output=True, text=True, check=False
+        ["sh", "-c", command, "sh", *PROGRAM, verb, str(profile), *options],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr == "powertui: Nothing can be printed: standard output is closed.\n"
@@ -191,7 +220,14 @@ def test_a_reader_who_leaves_is_no_error() -> None:
     try:
         for form in FORMS:
             verb, *options = form
-            done = powertui(verb, str(demo.folder()), *options, capture_output=False, stdout=write, stderr=subprocess.PIPE)
+            done = powertui(
+                verb,
+                str(demo.folder()),
+                *options,
+                capture_output=False,
+                stdout=write,
+                stderr=subprocess.PIPE,
+            )
             assert (done.returncode, done.stderr) == (0, "")
     finally:
         os.close(write)
@@ -199,7 +235,9 @@ def test_a_reader_who_leaves_is_no_error() -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_encoding_of_the_output_will_do(encoding: str) -> None:
-    done = powertui("demo", "--report", env={**os.environ, "PYTHONIOENCODING": encoding}, text=False)
+    done = powertui(
+        "demo", "--report", env={**os.environ, "PYTHONIOENCODING": encoding}, text=False
+    )
     assert done.returncode == 0
     assert ("µs".encode() in done.stdout) == (encoding == "utf-8")
     done.stdout.decode(encoding)
@@ -207,10 +245,15 @@ def test_any_encoding_of_the_output_will_do(encoding: str) -> None:
 
 def test_standard_input_is_called_so(profile: Path) -> None:
     content = profile.read_bytes()
-    said = powertui("report", "-", stdin=None, input=content[: len(content) - 20], text=False).stdout.decode()
+    said = powertui(
+        "report", "-", stdin=None, input=content[: len(content) - 20], text=False
+    ).stdout.decode()
     assert "standard input" in said
     assert "  -" not in said.replace("--step-marker", "")
-    assert "standard input: 1 run\n" in powertui("doctor", "-", stdin=None, input=content, text=False).stdout.decode()
+    assert (
+        "standard input: 1 run\n"
+        in powertui("doctor", "-", stdin=None, input=content, text=False).stdout.decode()
+    )
     assert "Pipe a profile in" in powertui("report", "-").stdout
 
 
@@ -218,14 +261,18 @@ def test_a_named_pipe_is_read_once(profile: Path, tmp_path: Path) -> None:
     """Also when its name is that of a power log: nothing of it is read to find out what it is."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    with subprocess.Popen([*PROGRAM, "report", str(pipe), "--json"], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*PROGRAM, "report", str(pipe), "--json"], stdout=subprocess.PIPE
+    ) as process:
         pipe.write_bytes(profile.read_bytes())
         said, _ = process.communicate(timeout=300)
     assert process.returncode == 0
     assert json.loads(said)["runs"][0]["steps"] == 5
 
 
-def test_where_a_file_lies_does_not_matter_when_it_is_no_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_a_file_lies_does_not_matter_when_it_is_no_profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("nothing to see here\n")
     assert main(["doctor", str(text)]) == 3
@@ -244,7 +291,9 @@ def brief(capsys: pytest.CaptureFixture[str], *args: str) -> dict:  # type: igno
     return json.loads(said)  # type: ignore[no-any-return]
 
 
-def test_brief_holds_energy_findings_ops_badges_and_the_next_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_brief_holds_energy_findings_ops_badges_and_the_next_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     said = brief(capsys, str(demo.folder()))
     (one,) = said["runs"]
     assert one["energy"]["badge"] == "measured"
@@ -261,23 +310,40 @@ def test_brief_never_outgrows_its_bytes() -> None:
 
     op = {"name": "x" * 120, "count": 1, "self_s": 1.0}
     found = {"what": "ü" * 240, "epoch": 1}
-    runs = [{"name": "n" * 120, "top_ops": [dict(op) for _ in range(8)], "findings": [dict(found)] * 8} for _ in range(20)]
-    said = briefly.within({"powertui": "0", "path": "p", "runs": runs, "runs_left_out": 3, "next": "powertui"})
+    runs = [
+        {"name": "n" * 120, "top_ops": [dict(op) for _ in range(8)], "findings": [dict(found)] * 8}
+        for _ in range(20)
+    ]
+    said = briefly.within(
+        {"powertui": "0", "path": "p", "runs": runs, "runs_left_out": 3, "next": "powertui"}
+    )
     assert len(said.encode()) < briefly.MOST
     told = json.loads(said)
     assert told["runs_left_out"] + len(told["runs"]) == 23
     assert told["runs"], "some of it is better than nothing"
     assert (
-        len(json.loads(briefly.within({"runs": [{"name": "n" * 5000}], "runs_left_out": 0, "path": "", "next": ""}))["runs"]) == 0
+        len(
+            json.loads(
+                briefly.within(
+                    {"runs": [{"name": "n" * 5000}], "runs_left_out": 0, "path": "", "next": ""}
+                )
+            )["runs"]
+        )
+        == 0
     )
 
 
-def test_a_power_log_behind_a_profile_is_its_power(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_power_log_behind_a_profile_is_its_power(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     profile = next(demo.folder().rglob("*.xplane.pb*"))
     log = demo.power_file()
     for args in ((profile, log), (log, profile)):
         assert brief(capsys, *map(str, args))["runs"][0]["energy"]["joules"] is not None
-    assert brief(capsys, str(profile), "--power", str(demo.folder()))["runs"][0]["energy"]["joules"] is not None
+    assert (
+        brief(capsys, str(profile), "--power", str(demo.folder()))["runs"][0]["energy"]["joules"]
+        is not None
+    )
     assert main(["doctor", str(data / "logdirs" / "jax_cpu"), "--power", str(log)]) == 0
     assert "power.csv" in capsys.readouterr().out
 
@@ -294,16 +360,28 @@ def test_several_logdirs_are_opened_together(data: Path) -> None:
 
 
 WRONG = (
-    ("nosuch",), ("open", "nosuch"), ("report", "nosuch"), ("doctor", "nosuch"), ("report", ".", "--power", "nosuch.csv"),
-    ("report", ".", "--tool", "nosuch"), ("report", ".", "--run", "nosuch"), ("report", "", "--brief"),
+    ("nosuch",),
+    ("open", "nosuch"),
+    ("report", "nosuch"),
+    ("doctor", "nosuch"),
+    ("report", ".", "--power", "nosuch.csv"),
+    ("report", ".", "--tool", "nosuch"),
+    ("report", ".", "--run", "nosuch"),
+    ("report", "", "--brief"),
     ("energy", ".", "--offset", "x"),
-    ("report", ".", "--power", "empty"), ("energy", ".", "--power-host", "x"), ("live",), ("export", ".", "--epoch", "7"),
-)  # fmt: skip
+    ("report", ".", "--power", "empty"),
+    ("energy", ".", "--power-host", "x"),
+    ("live",),
+    ("export", ".", "--epoch", "7"),
+)
 
 
 @pytest.mark.parametrize("args", WRONG, ids=" ".join)
 def test_errors_are_a_sentence_and_a_step(
-    args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    args: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
@@ -354,19 +432,34 @@ def test_every_verb_has_two_examples_that_parse(verb: str) -> None:
     ("words", "said", "hint"),
     [
         (["energy"], "Name a path.", "For the current folder: powertui energy ."),
-        (["report", "x", "--epoch", "1"], "powertui report does not know --epoch.", "See powertui report --help"),
-        (["export", "--nope"], "powertui export does not know --nope.", "See powertui export --help"),
+        (
+            ["report", "x", "--epoch", "1"],
+            "powertui report does not know --epoch.",
+            "See powertui report --help",
+        ),
+        (
+            ["export", "--nope"],
+            "powertui export does not know --nope.",
+            "See powertui export --help",
+        ),
         (["--nope"], "powertui open does not know --nope.", "See powertui open --help"),
         (
             ["energy", ".", "--unit", "no"],
-            "--unit takes one of W, mW, uW, kW, dW, J, mJ, uJ, kJ, Wh, mWh, kWh; 'no' is none of them.",
+            (
+                "--unit takes one of W, mW, uW, kW, dW, J, mJ, uJ, kJ, Wh, mWh, kWh; 'no' is none "
+                "of them."
+            ),
             "",
         ),
         (["energy", ".", "--power"], "--power needs a value.", ""),
         (["report", ".", "--json", "--csv"], "--csv and --json cannot be given together.", ""),
         (["energy", ".", "--epoch", "x"], "--epoch cannot be 'x'.", ""),
         (["live", "--password=hunter2"], "powertui live does not know --password.", ""),
-        (["record", "--password", "hunter2", "--", "true"], "powertui record does not know --password.", ""),
+        (
+            ["record", "--password", "hunter2", "--", "true"],
+            "powertui record does not know --password.",
+            "",
+        ),
     ],
 )
 def test_what_the_command_line_cannot_take_is_one_sentence(

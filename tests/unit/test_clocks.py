@@ -32,7 +32,12 @@ def write_profile(folder: Path, task_start_ns: int | None = None) -> Path:
     planes = [Plane("/host:CPU", [Line("python", events)])]
     if task_start_ns is not None:
         stop = task_start_ns + SPAN_S * S
-        planes.append(Plane("Task Environment", stats={"profile_start_time": task_start_ns, "profile_stop_time": stop}))
+        planes.append(
+            Plane(
+                "Task Environment",
+                stats={"profile_start_time": task_start_ns, "profile_stop_time": stop},
+            )
+        )
     path = folder / "vm.xplane.pb"
     path.write_bytes(encode(planes))
     return path
@@ -41,7 +46,11 @@ def write_profile(folder: Path, task_start_ns: int | None = None) -> Path:
 def batch_file(path: Path, wall: float, first: float | None = None) -> None:
     """A tfevents file whose record batch_2 has this wall time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    value = blob(1, b"batch_2") + blob(9, blob(1, blob(1, b"graph_run_metadata_graph"))) + blob(8, number(1, 7) + blob(8, b"x"))
+    value = (
+        blob(1, b"batch_2")
+        + blob(9, blob(1, blob(1, b"graph_run_metadata_graph")))
+        + blob(8, number(1, 7) + blob(8, b"x"))
+    )
     start = frame(double(1, float(int(first or wall))) + blob(3, b"brain.Event:2"))
     path.write_bytes(start + frame(double(1, wall) + blob(5, blob(1, value))))
 
@@ -137,7 +146,10 @@ def test_the_file_time_is_the_last_resort_and_says_so(tmp_path: Path) -> None:
 def test_the_training_around_it_when_nothing_else_is_there(tmp_path: Path) -> None:
     write_profile(tmp_path / "train/plugins/profile/my-run")
     path = tmp_path / "train/events.out.tfevents.1616280000.vm.7.0.v2"
-    rows = [double(1, ZERO - 60.0) + blob(3, b"brain.Event:2"), double(1, ZERO + 60.5) + blob(5, b"")]
+    rows = [
+        double(1, ZERO - 60.0) + blob(3, b"brain.Event:2"),
+        double(1, ZERO + 60.5) + blob(5, b""),
+    ]
     path.write_bytes(b"".join(frame(row) for row in rows))
     clock = clock_of(tmp_path)
     assert clock.source == "tfevents"
@@ -153,7 +165,9 @@ def test_a_profile_from_a_pipe_has_no_clock(tmp_path: Path) -> None:
 
 def test_evidence_that_agrees_narrows(tmp_path: Path) -> None:
     write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
-    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", 1_616_280_774.99, first=ZERO)
+    batch_file(
+        tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", 1_616_280_774.99, first=ZERO
+    )
     clock = clock_of(tmp_path)
     # The folder was named before second 55 ended, so the capture had ended too.
     assert clock.hi_ns == (1_616_280_775 - SPAN_S) * S
@@ -162,7 +176,11 @@ def test_evidence_that_agrees_narrows(tmp_path: Path) -> None:
 
 def test_evidence_that_contradicts_is_named_and_left_out(tmp_path: Path) -> None:
     write_profile(tmp_path / "train/plugins/profile/2021_03_20_19_52_54")
-    batch_file(tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2", END + 3600 * 5 + 400, first=ZERO)
+    batch_file(
+        tmp_path / "train/events.out.tfevents.1616280770.vm.7.0.v2",
+        END + 3600 * 5 + 400,
+        first=ZERO,
+    )
     clock = clock_of(tmp_path, tz="-03:00")
     assert clock.source == "run directory"  # the record is of a capture that ended five hours later
     assert "of other runs" in clock.detail
@@ -198,7 +216,9 @@ def test_an_export_is_not_that_of_another_run(tmp_path: Path, tz: str | None) ->
 
 
 def test_an_export_that_two_runs_fit_is_nobodys(tmp_path: Path) -> None:
-    """An hour apart, in a zone that nobody told: the one export is the first one's in UTC+1 or the second one's in UTC."""
+    """An hour apart, in a zone that nobody told: the one export is the first one's in UTC+1 or the
+    second one's in UTC.
+    """
     for hour in (12, 13):
         write_profile(tmp_path / f"train/plugins/profile/2021_03_20_{hour}_00_00")
     empty_file(tmp_path / "train", 1_616_241_600)
@@ -238,7 +258,9 @@ def test_two_captures_whose_names_tell_no_time_share_no_export(tmp_path: Path) -
 
 @pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
 def test_summer_and_winter_in_one_folder(tmp_path: Path, tz: str | None) -> None:
-    """Four captures of a summer and one of the winter before: each keeps its own export, an hour apart in local time."""
+    """Four captures of a summer and one of the winter before: each keeps its own export, an hour
+    apart in local time.
+    """
     ends = [1_626_000_000 + day * 86_431 for day in range(4)] + [1_611_000_000]
     for end in ends:
         local = datetime.fromtimestamp(end + (7200 if end > 1_620_000_000 else 3600), timezone.utc)
@@ -250,7 +272,9 @@ def test_summer_and_winter_in_one_folder(tmp_path: Path, tz: str | None) -> None
         assert clock.utc_offset_s == (7200 if end > 1_620_000_000 else 3600)
 
 
-def test_a_thousand_captures_of_one_training_cost_one_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thousand_captures_of_one_training_cost_one_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looks = []
     real = os.listdir
     monkeypatch.setattr(os, "listdir", lambda place: looks.append(place) or real(place))
@@ -291,7 +315,10 @@ def test_the_last_step_ended_before_the_batch_record(tmp_path: Path) -> None:
 
 
 def test_steps_that_know_their_epoch_lie_inside_it(tmp_path: Path) -> None:
-    events = [Event("TraceContext", i * 10**12, 9 * 10**11, {"step_num": 30 + i, "epoch_num": 1}) for i in range(SPAN_S)]
+    events = [
+        Event("TraceContext", i * 10**12, 9 * 10**11, {"step_num": 30 + i, "epoch_num": 1})
+        for i in range(SPAN_S)
+    ]
     folder = tmp_path / "train/plugins/profile/my-run"
     folder.mkdir(parents=True)
     (folder / "vm.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", events)])]))
@@ -309,13 +336,23 @@ def test_steps_that_know_their_epoch_lie_inside_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("-03:00", -10_800), ("+5:30", 19_800), ("UTC+9", 32_400), ("utc", 0), ("Z", 0), ("-0330", -12_600), ("+14", 50_400)],
+    [
+        ("-03:00", -10_800),
+        ("+5:30", 19_800),
+        ("UTC+9", 32_400),
+        ("utc", 0),
+        ("Z", 0),
+        ("-0330", -12_600),
+        ("+14", 50_400),
+    ],
 )
 def test_zones_as_people_write_them(text: str, seconds: int) -> None:
     assert offsets_at(text, datetime(2026, 3, 1, 12)) == (seconds,)
 
 
-@pytest.mark.parametrize("text", ["", "Mars/Olympus", "+15:00", "03:00x", "../../etc/passwd", "+01:75"])
+@pytest.mark.parametrize(
+    "text", ["", "Mars/Olympus", "+15:00", "03:00x", "../../etc/passwd", "+01:75"]
+)
 def test_what_is_no_zone_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a time zone"):
         offsets_at(text, datetime(2026, 3, 1, 12))
@@ -346,7 +383,9 @@ def test_an_export_tells_which_of_the_two_hours_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "offset"), [(1_635_640_200, 7200), (1_635_643_800, 3600)])
-def test_a_session_that_knows_its_time_is_never_in_doubt(tmp_path: Path, second: int, offset: int) -> None:
+def test_a_session_that_knows_its_time_is_never_in_doubt(
+    tmp_path: Path, second: int, offset: int
+) -> None:
     write_profile(tmp_path / "plugins/profile/2021_10_31_02_30_04", second * S)
     clock = clock_of(tmp_path, tz=BERLIN)
     assert holds(clock, second)
@@ -373,7 +412,12 @@ def test_a_zones_offset_is_that_of_the_profile_not_of_today(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("local", "found"),
-    [((2021, 7, 1, 12), (7200,)), ((2021, 10, 31, 2, 30), (7200, 3600)), ((2021, 3, 28, 2, 30), ()), ((2021, 3, 28, 3), (7200,))],
+    [
+        ((2021, 7, 1, 12), (7200,)),
+        ((2021, 10, 31, 2, 30), (7200, 3600)),
+        ((2021, 3, 28, 2, 30), ()),
+        ((2021, 3, 28, 3), (7200,)),
+    ],
 )
 def test_offsets_of_a_local_time(local: tuple[int, ...], found: tuple[int, ...]) -> None:
     assert zones.offsets_at(BERLIN, datetime(*local)) == found  # type: ignore[arg-type,misc]
@@ -387,11 +431,14 @@ def test_no_place_is_a_quarter_of_an_hour_off() -> None:
 @pytest.mark.parametrize(
     ("folder", "known"),
     [
-        ("2021_03_20_19_52_54", True), ("2019-10-07_10-20-31", True),
+        ("2021_03_20_19_52_54", True),
+        ("2019-10-07_10-20-31", True),
         ("2022_10_14_19_22_22_16", True),  # AWS' profiler: the minute twice
-        ("Cloud-TPU", False), ("2021_13_20_19_52_54", False), ("2021_03_20", False),
+        ("Cloud-TPU", False),
+        ("2021_13_20_19_52_54", False),
+        ("2021_03_20", False),
     ],
-)  # fmt: skip
+)
 def test_folder_names_that_are_times(tmp_path: Path, folder: str, known: bool) -> None:
     write_profile(tmp_path / f"plugins/profile/{folder}")
     assert (clock_of(tmp_path, tz="UTC").source == "run directory") == known
@@ -402,7 +449,10 @@ def test_aws_writes_the_minute_twice(tmp_path: Path) -> None:
     assert holds(clock_of(tmp_path, tz="UTC"), 1_665_775_336 + 0.5 - SPAN_S)
 
 
-@pytest.mark.parametrize(("seconds", "name"), [(0, "UTC"), (-10_800, "UTC−3"), (19_800, "UTC+5:30"), (-12_600, "UTC−3:30")])
+@pytest.mark.parametrize(
+    ("seconds", "name"),
+    [(0, "UTC"), (-10_800, "UTC−3"), (19_800, "UTC+5:30"), (-12_600, "UTC−3:30")],
+)
 def test_zones_as_we_write_them(seconds: int, name: str) -> None:
     assert zones.name(seconds) == name
 
@@ -412,7 +462,9 @@ def test_zones_as_we_write_them(seconds: int, name: str) -> None:
 
 def log(pid: int, first: float, last: float) -> EventLog:
     path = f"/x/events.out.tfevents.{int(first)}.h.{pid}.0.v2"
-    return EventLog(path, "train", first_ns=round(first * S), last_ns=round(last * S), pid=pid, host="h")
+    return EventLog(
+        path, "train", first_ns=round(first * S), last_ns=round(last * S), pid=pid, host="h"
+    )
 
 
 def test_the_log_of_the_profiled_process_is_chosen() -> None:
@@ -423,14 +475,22 @@ def test_the_log_of_the_profiled_process_is_chosen() -> None:
 
 
 def test_eight_runs_in_one_folder_each_get_their_own_clock(tmp_path: Path) -> None:
-    """Keras writes all runs of a logdir into one train/: every run's folder, record and profile-empty must meet."""
+    """Keras writes all runs of a logdir into one train/: every run's folder, record and
+    profile-empty must meet.
+    """
     ends = [1_695_112_394.44 + 3_723.7 * i for i in range(8)]
     for i, end in enumerate(ends):
         local = datetime.fromtimestamp(end + 0.3 + 9 * 3600, timezone.utc)  # Korea
         write_profile(tmp_path / f"train/plugins/profile/{local:%Y_%m_%d_%H_%M_%S}")
-        batch_file(tmp_path / f"train/events.out.tfevents.{int(end) - 60}.vm.{100 + i}.0.v2", end - 0.002, first=end - 60)
+        batch_file(
+            tmp_path / f"train/events.out.tfevents.{int(end) - 60}.vm.{100 + i}.0.v2",
+            end - 0.002,
+            first=end - 60,
+        )
         empty = frame(double(1, float(int(end + 0.3))) + blob(3, b"brain.Event:2"))
-        (tmp_path / f"train/events.out.tfevents.{int(end + 0.3)}.vm.profile-empty").write_bytes(empty)
+        (tmp_path / f"train/events.out.tfevents.{int(end + 0.3)}.vm.profile-empty").write_bytes(
+            empty
+        )
     runs = logdir.scan(tmp_path).runs
     logs = [tfevents.read(event.path, event.group) for event in runs[0].tfevents]
     for run, end in zip(runs, ends, strict=True):
@@ -446,7 +506,11 @@ def test_eight_runs_in_one_folder_each_get_their_own_clock(tmp_path: Path) -> No
 
 
 def without_session(trace: Trace) -> Trace:
-    return replace(trace, processes=tuple(p for p in trace.processes if p.name != "Task Environment"), stop_ns=None)
+    return replace(
+        trace,
+        processes=tuple(p for p in trace.processes if p.name != "Task Environment"),
+        stop_ns=None,
+    )
 
 
 def real(root: Path) -> tuple[Trace, RunEntry, tuple[EventLog, ...]]:

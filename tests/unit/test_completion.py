@@ -1,4 +1,6 @@
-"""Completions in real shells, where they are installed, and the man page; all from the table of arguments."""
+"""Completions in real shells, where they are installed, and the man page; all from the table of
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def place(tmp_path: Path) -> Path:
     """A folder with a file, a config with a host, and a `powertui` that is this one."""
     (tmp_path / "power-of-today.csv").write_text("x")
     (tmp_path / "config" / "powertui").mkdir(parents=True)
-    (tmp_path / "config" / "powertui" / "config.toml").write_text('[hosts.bmc-of-a-test]\nhost = "192.0.2.1"\n')
+    (tmp_path / "config" / "powertui" / "config.toml").write_text(
+        '[hosts.bmc-of-a-test]\nhost = "192.0.2.1"\n'
+    )
     program = tmp_path / "bin" / "powertui"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m powertui "$@"\n')
@@ -40,9 +44,16 @@ def place(tmp_path: Path) -> Path:
 
 
 def run(argv: list[str], place: Path) -> str:
-    environment = {"PATH": f"{place / 'bin'}:{os.environ['PATH']}", "HOME": str(place), "XDG_CONFIG_HOME": str(place / "config"),
-                   "LC_ALL": "C.UTF-8", "TERM": "dumb"}  # fmt: skip
-    found = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=place, env=environment, timeout=300)
+    environment = {
+        "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(place),
+        "XDG_CONFIG_HOME": str(place / "config"),
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+    }
+    found = subprocess.run(
+        argv, capture_output=True, text=True, check=False, cwd=place, env=environment, timeout=300
+    )
     return found.stdout + found.stderr
 
 
@@ -50,14 +61,17 @@ def in_bash(line: str, place: Path) -> list[str]:
     words = line.split(" ")
     asked = " ".join(f"'{word}'" for word in words)
     (place / "ask.sh").write_text(
-        f"{script('bash')}\nCOMP_WORDS=({asked})\nCOMP_CWORD={len(words) - 1}\n_powertui\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
+        f"{script('bash')}\nCOMP_WORDS=({asked})\nCOMP_CWORD={len(words) - 1}\n_powertui\nprintf "
+        f"'%s\\n' \"${{COMPREPLY[@]}}\"\n"
     )
     return run(["bash", "--norc", "ask.sh"], place).split()
 
 
 def in_fish(line: str, place: Path) -> list[str]:
     (place / "ask.fish").write_text(f"{script('fish')}\ncomplete -C'{line}'\n")
-    return [row.split("\t")[0] for row in run(["fish", "--no-config", "ask.fish"], place).splitlines()]
+    return [
+        row.split("\t")[0] for row in run(["fish", "--no-config", "ask.fish"], place).splitlines()
+    ]
 
 
 ZSH = """
@@ -97,10 +111,15 @@ def test_verbs_options_choices_files_and_hosts(shell: str, place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "found"),
-    [("powertui rep", "report"), ("powertui report --bri", "--brief"), ("powertui energy --align cl", "clock"),
-     ("powertui report power-of", "power-of-today.csv"), ("powertui record --host bmc-o", "bmc-of-a-test")],
+    [
+        ("powertui rep", "report"),
+        ("powertui report --bri", "--brief"),
+        ("powertui energy --align cl", "clock"),
+        ("powertui report power-of", "power-of-today.csv"),
+        ("powertui record --host bmc-o", "bmc-of-a-test"),
+    ],
     ids=("verb", "option", "choice", "file", "host"),
-)  # fmt: skip
+)
 def test_zsh(line: str, found: str, place: Path) -> None:
     need("zsh")
     assert found in in_zsh(line, place)
@@ -110,7 +129,12 @@ def test_zsh(line: str, found: str, place: Path) -> None:
 def test_the_scripts_parse(shell: str, tmp_path: Path) -> None:
     need(shell)
     (tmp_path / "script").write_text(script(shell))
-    assert subprocess.run([shell, "-n", str(tmp_path / "script")], capture_output=True, check=False).stderr == b""
+    assert (
+        subprocess.run(
+            [shell, "-n", str(tmp_path / "script")], capture_output=True, check=False
+        ).stderr
+        == b""
+    )
 
 
 def test_the_man_page_formats_and_names_every_option(tmp_path: Path) -> None:
@@ -119,8 +143,11 @@ def test_the_man_page_formats_and_names_every_option(tmp_path: Path) -> None:
     (tmp_path / "powertui.1").write_text(script("man"))
     page = subprocess.run(
         ["man", "--warnings", "-E", "UTF-8", "-l", str(tmp_path / "powertui.1")],
-        capture_output=True, text=True, check=False, env={**os.environ, "MANWIDTH": "120", "MANPAGER": "cat"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "MANWIDTH": "120", "MANPAGER": "cat"},
+    )
     assert page.stderr == ""
     for verb in completion.table(build_parser()):
         assert f"powertui {verb.name}" in page.stdout
@@ -131,7 +158,11 @@ def test_the_man_page_formats_and_names_every_option(tmp_path: Path) -> None:
 def test_what_the_package_installs_is_up_to_date() -> None:
     if not (ROOT / "share").exists():
         pytest.skip("not a checkout")
-    found = subprocess.run([sys.executable, str(ROOT / "scripts" / "completions.py"), "--check"], capture_output=True, check=False)
+    found = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "completions.py"), "--check"],
+        capture_output=True,
+        check=False,
+    )
     assert found.returncode == 0, found.stderr
 
 
@@ -146,5 +177,9 @@ def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
 def test_hosts_of_the_config_are_offered_where_a_bmc_is_meant_alone() -> None:
     """`report --host` and `export --host` name a host of the run."""
     script = completion.tell("bash", build_parser())
-    offered = {line.split(":")[0].strip() for line in script.splitlines() if "--completions hosts" in line and ":--host)" in line}
+    offered = {
+        line.split(":")[0].strip()
+        for line in script.splitlines()
+        if "--completions hosts" in line and ":--host)" in line
+    }
     assert offered == {"record", "live", "capture", "sensors"}

@@ -63,7 +63,9 @@ def test_broken_toml_says_where() -> None:
 
 def test_where_the_file_lies(tmp_path: Path) -> None:
     assert config.default_path({"XDG_CONFIG_HOME": "/x"}) == Path("/x/powertui/config.toml")
-    assert config.default_path({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path("/h/.config/powertui/config.toml")
+    assert config.default_path({"XDG_CONFIG_HOME": "relative", "HOME": "/h"}) == Path(
+        "/h/.config/powertui/config.toml"
+    )
     assert config.load({"XDG_CONFIG_HOME": str(tmp_path)}) == config.Config()
     with pytest.raises(UsageError, match="no such config file"):
         config.load({"POWERTUI_CONFIG": str(tmp_path / "nothing.toml")})

@@ -22,7 +22,11 @@ SCRIPT = Path(__file__).parents[2] / "scripts/make_demo.py"
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_the_recording_is_small_enough_to_ship() -> None:
@@ -37,7 +41,9 @@ def test_the_report_says_where_the_watts_come_from(capsys: pytest.CaptureFixture
     assert any(line.startswith("  power") for line in lines)
 
 
-def test_the_page_of_the_report_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_of_the_report_shows_what_the_demo_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["demo", "--report"]) == 0
     page = (Path(__file__).parents[2] / "docs" / "report.md").read_text("utf-8")
     shown = page.split("$ powertui demo --report\n")[1].split("```")[0]
@@ -46,7 +52,9 @@ def test_the_page_of_the_report_shows_what_the_demo_prints(capsys: pytest.Captur
 
 
 def test_a_session_lies_where_its_own_clock_says_also_when_its_trace_was_let_go() -> None:
-    """The report reads one session after another: each is let go before the next, and the training comes last."""
+    """The report reads one session after another: each is let go before the next, and the training
+    comes last.
+    """
     found = logdir.scan(demo.folder())
     trainings = Trainings(found)
     before = [one.start for one in trainings.all[0].islands]
@@ -98,8 +106,12 @@ def test_a_missing_recording_is_one_sentence(
     assert "pip install" in capsys.readouterr().err
 
 
-def test_the_script_makes_the_same_recording_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From what ships, unpacked: the trimmed records stay as they are, and gzip depends on the content alone."""
+def test_the_script_makes_the_same_recording_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From what ships, unpacked: the trimmed records stay as they are, and gzip depends on the
+    content alone.
+    """
     source = tmp_path / "source"
     shutil.copytree(demo.folder(), source)
     (packed,) = source.rglob("*.xplane.pb.gz")
@@ -110,7 +122,11 @@ def test_the_script_makes_the_same_recording_again(tmp_path: Path, monkeypatch: 
         with pytest.raises(SystemExit) as done:
             runpy.run_path(str(SCRIPT), run_name="__main__")
         assert done.value.code == 0
-    first, second, shipped = files(tmp_path / "first"), files(tmp_path / "second"), files(demo.folder())
+    first, second, shipped = (
+        files(tmp_path / "first"),
+        files(tmp_path / "second"),
+        files(demo.folder()),
+    )
     assert first == second
     assert list(first) == list(shipped)
     for name, content in shipped.items():
@@ -127,7 +143,18 @@ def test_the_script_leaves_out_graphs_and_nothing_else(shared_data: Path, tmp_pa
     trimmed.write_bytes(b"".join(make["trimmed"](original.read_bytes())))
     before, after = tfevents.read(str(original)), tfevents.read(str(trimmed))
     assert trimmed.stat().st_size < original.stat().st_size / 50
-    assert (before.batches, before.keras_graph_ns, before.records) == (after.batches, after.keras_graph_ns, after.records)
-    assert [(s.tag, s.values.tolist()) for s in before.scalars] == [(s.tag, s.values.tolist()) for s in after.scalars]
+    assert (before.batches, before.keras_graph_ns, before.records) == (
+        after.batches,
+        after.keras_graph_ns,
+        after.records,
+    )
+    assert [(s.tag, s.values.tolist()) for s in before.scalars] == [
+        (s.tag, s.values.tolist()) for s in after.scalars
+    ]
     assert not after.warnings
-    assert trimmed.read_bytes() == files(demo.folder())[str(original.relative_to(shared_data / "own/two_epochs_with_burst"))]
+    assert (
+        trimmed.read_bytes()
+        == files(demo.folder())[
+            str(original.relative_to(shared_data / "own/two_epochs_with_burst"))
+        ]
+    )

@@ -1,4 +1,6 @@
-"""Packages of versions that cannot work are said at start; licenses are told as they are installed."""
+"""Packages of versions that cannot work are said at start; licenses are told as they are
+installed.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,15 @@ def test_what_metadata_asks_for_here() -> None:
 
 @pytest.mark.parametrize(
     ("version", "judged"),
-    [("8.2.7", "old"), ("8.2.8", ""), ("8.2.10", ""), ("8.3.0", "new"), ("8.3", "new"), ("9.0.0rc1", "new"), ("7", "old")],
+    [
+        ("8.2.7", "old"),
+        ("8.2.8", ""),
+        ("8.2.10", ""),
+        ("8.3.0", "new"),
+        ("8.3", "new"),
+        ("9.0.0rc1", "new"),
+        ("7", "old"),
+    ],
 )
 def test_bounds_are_compared_as_numbers(version: str, judged: str) -> None:
     assert Need("textual", ((">=", "8.2.8"), ("<", "8.3"))).judge(version) == judged
@@ -78,8 +88,12 @@ def test_nothing_is_judged_without_metadata(tmp_path: Path) -> None:
     assert trouble([str(tmp_path), str(tmp_path / "missing")]) == ("", "")
 
 
-def test_the_program_ends_with_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(dependencies, "trouble", lambda: ("numpy 1.19 is too old (needs numpy>=1.24)", ""))
+def test_the_program_ends_with_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        dependencies, "trouble", lambda: ("numpy 1.19 is too old (needs numpy>=1.24)", "")
+    )
     assert cli.main(["report", "nowhere"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("powertui: numpy 1.19 is too old (needs numpy>=1.24).\n")
@@ -103,7 +117,9 @@ def test_licenses_name_what_is_installed(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_an_old_python_is_told_so_and_not_by_a_syntax_error() -> None:
-    """What runs before that sentence must be readable for the oldest Python that anybody still has."""
+    """What runs before that sentence must be readable for the oldest Python that anybody
+    still has.
+    """
     folder = Path(powertui.__file__).parent
     for name in ("__init__", "__main__", "import_path"):
         ast.parse((folder / f"{name}.py").read_text("utf-8"), feature_version=(3, 6))
@@ -116,15 +132,28 @@ sys.argv = ["powertui", "report", "."]
 import runpy
 runpy.run_module("powertui", run_name="__main__")
 """
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder.parent, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert done.stderr.startswith("powertui needs Python 3.10 or newer; this is Python 3.9.")
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("name", "value", "why"), [("byteorder", "big", "it is big-endian"), ("maxsize", 2**31 - 1, "32 bits")])
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [("byteorder", "big", "it is big-endian"), ("maxsize", 2**31 - 1, "32 bits")],
+)
 def test_a_machine_that_cannot_read_profiles_is_told_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: object, why: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    value: object,
+    why: str,
 ) -> None:
     monkeypatch.setattr(cli.sys, name, value)
     assert cli.main(["report", "."]) == 1
@@ -136,13 +165,30 @@ def test_a_machine_that_cannot_read_profiles_is_told_so(
 def test_a_recording_ends_in_a_summary_on_a_machine_of_32_bits(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """numpy cannot count by 64-bit numbers there: the recorder's own figures are told, without an interval."""
+    """numpy cannot count by 64-bit numbers there: the recorder's own figures are told, without an
+    interval.
+    """
     watts = tmp_path / "watts.csv"
     watts.write_text("timestamp,watts\n")
     monkeypatch.setattr(cli.sys, "maxsize", 2**31 - 1)
     monkeypatch.setattr("powertui.report.recorded.energies", lambda *_: pytest.fail("asked"))
-    writing = f"import time; open({str(watts)!r}, 'a').writelines(f'{{time.time() + n / 100}},{{100 + n}}\\n' for n in range(9))"
+    writing = (
+        f"import time; open({str(watts)!r}, 'a').writelines(f'{{time.time() + n / "
+        f"100}},{{100 + n}}\\n' for n in range(9))"
+    )
     out = tmp_path / "out.csv"
-    command = ["record", "--source", f"csv:{watts}", "--interval", "0.1", "-o", str(out), "--", sys.executable, "-c", writing]
+    command = [
+        "record",
+        "--source",
+        f"csv:{watts}",
+        "--interval",
+        "0.1",
+        "-o",
+        str(out),
+        "--",
+        sys.executable,
+        "-c",
+        writing,
+    ]
     assert cli.main(command) == 0
     assert f"rows in {out}" in capsys.readouterr().err

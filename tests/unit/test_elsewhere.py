@@ -1,4 +1,7 @@
-"""Folders on other machines. The far end is a POSIX shell here, asked as ssh asks it; the tests in e2e/ have a real sshd."""
+"""Folders on other machines.
+
+The far end is a POSIX shell here, asked as ssh asks it; the tests in e2e/ have a real sshd.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ from tests.synthetic import xplane
 from tests.synthetic.tfevents import write_scalars
 
 MS = 10**9
-CHROME = json.dumps({"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}] * 9})
+CHROME = json.dumps(
+    {"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}] * 9}
+)
 
 
 class Far:
@@ -48,7 +53,8 @@ class Far:
             f"s={self._asked}/$(printf %04d $q)\n"
             f'if [ -f {folder}/path ]; then PATH="$(cat {folder}/path):$PATH"; fi\n'
             f"cut=$(cat {folder}/cut 2>/dev/null)\n"
-            f'if [ "$cut" ] && grep -q "tail -c" $s; then rm {folder}/cut; /bin/sh -s < $s | head -c "$cut"; exit; fi\n'
+            f'if [ "$cut" ] && grep -q "tail -c" $s; then rm {folder}/cut; /bin/sh -s < $s | '
+            'head -c "$cut"; exit; fi\n'
             "exec /bin/sh -s < $s\n"
         )
         program.chmod(0o755)
@@ -73,7 +79,9 @@ class Far:
         programs = self.folder / "programs"
         programs.mkdir()
         find = shutil.which("find")
-        (programs / "find").write_text(f'#!/bin/sh\ncase "$*" in *-printf*|*-readable*) exit 1;; esac\nexec {find} "$@"\n')
+        (programs / "find").write_text(
+            f'#!/bin/sh\ncase "$*" in *-printf*|*-readable*) exit 1;; esac\nexec {find} "$@"\n'
+        )
         (programs / "find").chmod(0o755)
         (self.folder / "path").write_text(str(programs))
 
@@ -84,7 +92,9 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Far:
 
 
 def profile(count: int = 6) -> bytes:
-    events = [xplane.Event("train", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1}) for i in range(count)]
+    events = [
+        xplane.Event("train", i * 20 * MS, 18 * MS, {"step_num": i, "_r": 1}) for i in range(count)
+    ]
     return xplane.encode([xplane.Plane("/host:CPU", [xplane.Line("python", events)])])
 
 
@@ -135,7 +145,9 @@ def test_only_what_is_opened_moves_and_is_kept(far: Far, tmp_path: Path) -> None
     assert [run.name for run in found.runs] == [f"run_{i:02}/2026_11_21_00_50_50" for i in range(5)]
     files = [file for run in found.runs for file in (*run.profiles, *run.tfevents)]
     assert all(elsewhere.away(file.path) for file in files)
-    assert [file.size for file in files] == [os.stat(str(there) + file.path.partition(str(there))[2]).st_size for file in files]
+    assert [file.size for file in files] == [
+        os.stat(str(there) + file.path.partition(str(there))[2]).st_size for file in files
+    ]
     assert len(far.asked) == 1
     run = load_run(found.runs[3])
     assert run.traces[0].event_count == 9
@@ -146,7 +158,9 @@ def test_only_what_is_opened_moves_and_is_kept(far: Far, tmp_path: Path) -> None
     assert len(far.reads) == 2
 
 
-def test_a_file_that_changed_there_comes_anew_and_one_that_is_gone_is_gone(far: Far, tmp_path: Path) -> None:
+def test_a_file_that_changed_there_comes_anew_and_one_that_is_gone_is_gone(
+    far: Far, tmp_path: Path
+) -> None:
     there = runs(tmp_path / "there", 2)
     load_run(logdir.scan(f"ssh://box{there}").runs[0])
     (there / "run_00/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb").write_bytes(profile(30))
@@ -175,7 +189,10 @@ def test_what_broke_off_goes_on_where_it_stopped(far: Far, tmp_path: Path) -> No
     (run,) = logdir.scan(f"ssh://box{there}/vm.xplane.pb").runs
     far.cut_after(200_000)
     told: list[int] = []
-    assert load_run(run, progress=lambda done, total, events: told.append(done)).traces[0].event_count == 20_000
+    assert (
+        load_run(run, progress=lambda done, total, events: told.append(done)).traces[0].event_count
+        == 20_000
+    )
     first, second = (int(text.partition("\na=")[2].split("\n")[0]) for text in far.reads)
     assert first == 1
     assert 100_000 < second <= 200_000 < size
@@ -199,16 +216,31 @@ def test_a_person_stops_and_comes_back(far: Far, tmp_path: Path) -> None:
     assert "\na=1\n" not in far.reads[-1]
 
 
-NAMES = ("it's", 'two "quoted"', "a\nb", "$(touch hacked)", "`touch hacked`", "-rf", "a;touch hacked", "ü \x1b[31m", "a\\'b", " ")
+NAMES = (
+    "it's",
+    'two "quoted"',
+    "a\nb",
+    "$(touch hacked)",
+    "`touch hacked`",
+    "-rf",
+    "a;touch hacked",
+    "ü \x1b[31m",
+    "a\\'b",
+    " ",
+)
 
 
-def test_names_are_names(far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_names(
+    far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     there = tmp_path / "there it's; $(x)"
     for index, name in enumerate(NAMES):
         folder = there / name
         folder.mkdir(parents=True)
         (folder / f"{name}.xplane.pb").write_bytes(profile(6 + index))
-        (folder / f"{name}.csv").write_text("time,power_w\n" + "".join(f"{1_700_000_000 + i},{100 + i}\n" for i in range(9)))
+        (folder / f"{name}.csv").write_text(
+            "time,power_w\n" + "".join(f"{1_700_000_000 + i},{100 + i}\n" for i in range(9))
+        )
     monkeypatch.chdir(tmp_path)
     found = logdir.scan(f"ssh://box{there}")
     assert {Path(run.path).name for run in found.runs} == set(NAMES)
@@ -221,33 +253,61 @@ def test_names_are_names(far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_the_host_calls_a_name_stays_below_the_folder(far: Far, tmp_path: Path) -> None:
-    """A host that lies: paths elsewhere, the same name as a folder and a file, names that no disk takes, impossible sizes."""
+    """A host that lies: paths elsewhere, the same name as a folder and a file, names that no disk
+    takes, impossible sizes.
+    """
     there = tmp_path / "there"
     there.mkdir()
     lies = [
-        f"f 10 1.0 {there}/../../../out.json", "f 10 1.0 /../out.json", "f 10 1.0 relative.json", f"f 10 1.0 {there}/a.xplane.pb",
-        f"f 10 1.0 {there}/a.xplane.pb/b.xplane.pb", f"f 10 1.0 {there}/{'n' * 300}.json", f"f {10**17} 1.0 {there}/big.xplane.pb",
-        f"f -1 1.0 {there}/minus.xplane.pb", f"f 10 x {there}/when.xplane.pb", f"f {'9' * 40} 1 {there}/many.xplane.pb",
-        "junk", "f",
-    ]  # fmt: skip
+        f"f 10 1.0 {there}/../../../out.json",
+        "f 10 1.0 /../out.json",
+        "f 10 1.0 relative.json",
+        f"f 10 1.0 {there}/a.xplane.pb",
+        f"f 10 1.0 {there}/a.xplane.pb/b.xplane.pb",
+        f"f 10 1.0 {there}/{'n' * 300}.json",
+        f"f {10**17} 1.0 {there}/big.xplane.pb",
+        f"f -1 1.0 {there}/minus.xplane.pb",
+        f"f 10 x {there}/when.xplane.pb",
+        f"f {'9' * 40} 1 {there}/many.xplane.pb",
+        "junk",
+        "f",
+    ]
     words = "\\0".join([f"@root 0 0 {there}", *lies, "@end 0 0 ."])
     (far.folder / "ssh").write_text(
-        f"#!/bin/sh\nn=$(cat | sed -n 's/^n=//p' | head -n 1)\nprintf 'motd\\n%s ok -\\n' \"$n\"\nprintf '{words}\\0'\n"
+        "#!/bin/sh\nn=$(cat | sed -n 's/^n=//p' | head -n 1)\nprintf 'motd\\n%s ok -\\n' "
+        f"\"$n\"\nprintf '{words}\\0'\n"
     )
     found = logdir.scan(f"ssh://box{there}")
     top = Mirror(parse("ssh://box/")).files
     made = {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
     inside = str(there).lstrip("/")
-    assert made <= {f"{inside}/a.xplane.pb", f"{inside}/a.xplane.pb/b.xplane.pb", f"{inside}/big.xplane.pb"}
+    assert made <= {
+        f"{inside}/a.xplane.pb",
+        f"{inside}/a.xplane.pb/b.xplane.pb",
+        f"{inside}/big.xplane.pb",
+    }
     assert not list(tmp_path.rglob("out.json"))
     assert found.problems
 
 
 @pytest.mark.parametrize(
     "text",
-    ["ssh://-oProxyCommand=touch%20x/y", "ssh://box;touch x/y", "ssh://a b/y", "ssh:///y", "ssh://box/a/../../b", "ssh://u@-x/y",
-     "ssh://-u@x/y", "ssh://box:99999/y", "ssh://box:/y", "s3://user@bucket/x", "http://host/logs", "ftp://x/y", "ssh://box/a\nb"],
-)  # fmt: skip
+    [
+        "ssh://-oProxyCommand=touch%20x/y",
+        "ssh://box;touch x/y",
+        "ssh://a b/y",
+        "ssh:///y",
+        "ssh://box/a/../../b",
+        "ssh://u@-x/y",
+        "ssh://-u@x/y",
+        "ssh://box:99999/y",
+        "ssh://box:/y",
+        "s3://user@bucket/x",
+        "http://host/logs",
+        "ftp://x/y",
+        "ssh://box/a\nb",
+    ],
+)
 def test_no_such_address(text: str, far: Far) -> None:
     with pytest.raises(UsageError):
         parse(text)
@@ -259,7 +319,11 @@ def test_no_such_address(text: str, far: Far) -> None:
     ("text", "found", "login"),
     [
         ("ssh://box/var/logs", RemoteAddress("ssh", "box", "/var/logs"), ("", "box", "")),
-        ("ssh://ann@box:2222/~/logs/", RemoteAddress("ssh", "ann@box:2222", "./logs"), ("ann", "box", "2222")),
+        (
+            "ssh://ann@box:2222/~/logs/",
+            RemoteAddress("ssh", "ann@box:2222", "./logs"),
+            ("ann", "box", "2222"),
+        ),
         ("ssh://[::1]/x//y", RemoteAddress("ssh", "[::1]", "/x/y"), ("", "::1", "")),
         ("SSH://box", RemoteAddress("ssh", "box", "."), ("", "box", "")),
     ],
@@ -283,10 +347,12 @@ def test_the_host_is_never_an_option(far: Far, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("nothing", "no such file or folder there"), ("fifo", "is neither a folder nor a plain file"),
-        ("closed", "permission denied there"), ("closed/inside", "permission denied there"),
+        ("nothing", "no such file or folder there"),
+        ("fifo", "is neither a folder nor a plain file"),
+        ("closed", "permission denied there"),
+        ("closed/inside", "permission denied there"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_listed(far: Far, tmp_path: Path, what: str, said: str) -> None:
     there = tmp_path / "there"
     (there / "closed" / "inside").mkdir(parents=True)
@@ -305,7 +371,9 @@ SAID = {
     "ssh: Could not resolve hostname box: Name or service not known": "there is no host named box",
     "ann@box: Permission denied (publickey).": "box does not let you in",
     "Host key verification failed.": "the key of box is not the one that ssh knows",
-    "ssh: connect to host box port 22: Connection refused": "box refuses the connection: no ssh server listens there",
+    "ssh: connect to host box port 22: Connection refused": (
+        "box refuses the connection: no ssh server listens there"
+    ),
     "ssh: connect to host box port 22: Connection timed out": "box does not answer",
     "kex_exchange_identification: Connection closed by remote host": "box closed the connection",
     "strange \x1b[31m words": "ssh failed: strange \\x1b[31m words",
@@ -313,7 +381,9 @@ SAID = {
 
 
 @pytest.mark.parametrize("stderr", SAID)
-def test_what_ssh_says_becomes_one_sentence(far: Far, stderr: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_ssh_says_becomes_one_sentence(
+    far: Far, stderr: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "words").write_text(stderr + "\n")
     (far.folder / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/words >&2\nexit 255\n")
     assert cli.main(["report", "ssh://box/logs"]) == 3
@@ -396,7 +466,9 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     importlib.import_module("fsspec.registry")._registry.pop("s3", None)
 
 
-def test_a_bucket(bucket: Callable[[Path], None], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bucket(
+    bucket: Callable[[Path], None], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bucket(data / "logdirs")
     mine = answer(capsys, "report", str(data / "logdirs"), "--json")
     theirs = answer(capsys, "report", "s3://logs", "--json")
@@ -407,7 +479,9 @@ def test_a_bucket(bucket: Callable[[Path], None], tmp_path: Path, data: Path, ca
 
 
 def test_a_bucket_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(
+        cloud.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name))
+    )
     with pytest.raises(UnreadableFile, match="gs:// is read through the package gcsfs") as caught:
         logdir.scan("gs://bucket/logs")
     assert "pip install 'powertui[cloud]'" in caught.value.hint
@@ -416,21 +490,31 @@ def test_a_bucket_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
 ODD_SIZES = (float("nan"), float("inf"), -1, 10**30, "many", [3])
 
 
-def test_a_bucket_with_sizes_and_times_that_cannot_be(bucket: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_with_sizes_and_times_that_cannot_be(
+    bucket: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are left out and counted; a time that cannot be costs nobody the file."""
     from fsspec.implementations.memory import MemoryFileSystem
 
-    entries = {f"logs/{number}.xplane.pb": {"type": "file", "size": size} for number, size in enumerate(ODD_SIZES)}
+    entries = {
+        f"logs/{number}.xplane.pb": {"type": "file", "size": size}
+        for number, size in enumerate(ODD_SIZES)
+    }
     entries["logs/good.xplane.pb"] = {"type": "file", "size": 5, "mtime": float("inf")}
     entries["logs/late.xplane.pb"] = {"type": "file", "size": 5, "mtime": 1e30}
     monkeypatch.setattr(MemoryFileSystem, "find", lambda *_args, **_words: entries)
     copy = elsewhere.listed("s3://logs", lambda _name: True)
-    assert sorted(path.name for path in Path(copy.path).rglob("*.pb")) == ["good.xplane.pb", "late.xplane.pb"]
+    assert sorted(path.name for path in Path(copy.path).rglob("*.pb")) == [
+        "good.xplane.pb",
+        "late.xplane.pb",
+    ]
     (problem,) = copy.problems
     assert problem.cause.startswith("6 names that cannot be were left out")
 
 
-def test_a_bucket_that_never_answers_is_left(bucket: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_that_never_answers_is_left(
+    bucket: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a sentence, and with somebody told while it is waited for, who may stop it."""
     from fsspec.implementations.memory import MemoryFileSystem
 
@@ -440,7 +524,10 @@ def test_a_bucket_that_never_answers_is_left(bucket: Callable[[Path], None], mon
     monkeypatch.setenv("POWERTUI_REMOTE_RATE", "1e9")
     reports: list[elsewhere.TransferProgress | None] = []
     try:
-        with elsewhere.listening(reports.append), pytest.raises(UnreadableFile, match="logs has not answered for"):
+        with (
+            elsewhere.listening(reports.append),
+            pytest.raises(UnreadableFile, match="logs has not answered for"),
+        ):
             elsewhere.listed("s3://logs", lambda _name: True)
         assert any(report is not None and report.quiet_s > 0 for report in reports)
         assert reports[-1] is None
@@ -466,7 +553,9 @@ def test_a_bucket_that_sends_more_than_was_asked_for(
     (there / "vm.xplane.pb").write_bytes(profile())
     bucket(there)
     ask = MemoryFileSystem.cat_file
-    monkeypatch.setattr(MemoryFileSystem, "cat_file", lambda *args, **words: ask(*args, **words) + bytes(100_000))
+    monkeypatch.setattr(
+        MemoryFileSystem, "cat_file", lambda *args, **words: ask(*args, **words) + bytes(100_000)
+    )
     (run,) = logdir.scan("s3://logs").runs
     elsewhere.at_hand(run.profiles[0].path)
     assert Path(run.profiles[0].path).read_bytes() == profile()
@@ -479,7 +568,9 @@ def here(path: str) -> bool:
     return not elsewhere.away(path)
 
 
-def test_what_was_used_longest_ago_goes_when_there_is_no_room(far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_used_longest_ago_goes_when_there_is_no_room(
+    far: Far, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there = runs(tmp_path / "there", 4)
     found = logdir.scan(f"ssh://box{there}")
     first, second, third, fourth = (run.profiles[0].path for run in found.runs)
@@ -516,14 +607,20 @@ def test_what_is_open_stays(far: Far, tmp_path: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.endswith(f"0 bytes deleted in {mirror.cache()}.\n")
 
 
-@pytest.mark.parametrize(("said", "bytes_kept"), [("5G", 5 << 30), ("12kB", 12 << 10), ("0", 0), ("4096", 4096)])
-def test_the_limit_is_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, bytes_kept: int) -> None:
+@pytest.mark.parametrize(
+    ("said", "bytes_kept"), [("5G", 5 << 30), ("12kB", 12 << 10), ("0", 0), ("4096", 4096)]
+)
+def test_the_limit_is_a_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, bytes_kept: int
+) -> None:
     monkeypatch.setenv(keeping.VARIABLE, said)
     assert keeping.limit(tmp_path) == bytes_kept
 
 
 @pytest.mark.parametrize("said", ["", "much", "-5", "G"])
-def test_without_a_limit_it_is_never_more_than_half_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+def test_without_a_limit_it_is_never_more_than_half_of_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
     monkeypatch.setenv(keeping.VARIABLE, said)
     assert 0 < keeping.limit(tmp_path) <= min(keeping.LIMIT, shutil.disk_usage(tmp_path).total // 2)
 
@@ -544,7 +641,7 @@ def test_the_beginning_of_a_file_is_had_without_the_file(far: Far, tmp_path: Pat
 
 def test_a_name_that_no_file_can_have_is_told_with_the_reason(
     far: Far, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     class Odd:
         def listing(self, path: str) -> RemoteListing:
             entry = RemoteEntry("/logs/a\0b.json", "f", RemoteState(3, 1))

@@ -1,4 +1,6 @@
-"""What `make demo` and `make test` do on machines that lack something: one sentence, and nothing half made."""
+"""What `make demo` and `make test` do on machines that lack something: one sentence, and nothing
+half made.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,14 @@ def test_old_pythons_can_read_it() -> None:
 
 
 def test_an_old_python_is_told_which_one_it_takes(
-    environment: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    environment: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(environment, "sys", type("sys", (), {"version_info": (3, 9, 18), "stderr": sys.stderr}))
+    monkeypatch.setattr(
+        environment, "sys", type("sys", (), {"version_info": (3, 9, 18), "stderr": sys.stderr})
+    )
     monkeypatch.setattr(environment, "release", lambda: ["rhel", "fedora"])
     assert environment.main([str(tmp_path / "venv")]) == 1
     said = capsys.readouterr().err
@@ -41,7 +48,8 @@ def test_an_old_python_is_told_which_one_it_takes(
 
 
 @pytest.mark.parametrize(
-    ("like", "what"), [(["debian"], "apt install python3-numpy python3-pandas"), (["suse"], "docs/install.md")]
+    ("like", "what"),
+    [(["debian"], "apt install python3-numpy python3-pandas"), (["suse"], "docs/install.md")],
 )
 def test_power_without_numpy_is_told_how_to_get_it(
     environment: ModuleType,
@@ -63,7 +71,10 @@ def test_power_without_numpy_is_told_how_to_get_it(
 
 
 def test_power_with_older_ones_is_told_which(
-    environment: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    environment: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     """Ubuntu 22.04: installing what is installed would not help."""
     monkeypatch.setattr(platform, "machine", lambda: "ppc64le")

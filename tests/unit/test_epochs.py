@@ -15,7 +15,7 @@ from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Clock, Epoch, Epochs, ScalarSeries, Steps, Trace
 from powertui.data.run import clocks, epochs, marks
 from powertui.data.run.epochs import mark
-from powertui.data.run.logged import from_logs
+from powertui.data.run.logged_epochs import from_logs
 from powertui.data.run.steps import FoundSteps
 from tests.synthetic import traces
 from tests.synthetic.xplane import Event, Line, Plane, encode
@@ -25,23 +25,37 @@ NS = 10**9
 ZERO = 1_700_000_000 * NS
 
 
-def trace_of(tmp_path: Path, events: list[Event], *, half_ns: int = 1_000_000, known: bool = True) -> Trace:
+def trace_of(
+    tmp_path: Path, events: list[Event], *, half_ns: int = 1_000_000, known: bool = True
+) -> Trace:
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(encode([Plane("/host:CPU", [Line("python", events)])]))
     clock = Clock(ZERO - half_ns, ZERO + half_ns, "task environment") if known else Clock()
     return replace(registry.read(path), clock=clock)
 
 
-def batches(numbers: list[int], *, name: str = "Profiled batch", first_s: float = 0.0, **stats: int) -> list[Event]:
+def batches(
+    numbers: list[int], *, name: str = "Profiled batch", first_s: float = 0.0, **stats: int
+) -> list[Event]:
     """One second each, one after the other."""
-    return [Event(name, int((first_s + i) * S), S, {"step_num": n, **stats}) for i, n in enumerate(numbers)]
+    return [
+        Event(name, int((first_s + i) * S), S, {"step_num": n, **stats})
+        for i, n in enumerate(numbers)
+    ]
 
 
-def series(group: str, tag: str, points: list[tuple[int, float, float]], pid: int = 7) -> ScalarSeries:
+def series(
+    group: str, tag: str, points: list[tuple[int, float, float]], pid: int = 7
+) -> ScalarSeries:
     steps, walls, values = zip(*points, strict=True)
     wall_ns = np.array([ZERO + round(w * NS) for w in walls], np.int64)
     return ScalarSeries(
-        f"/x/{group}/events.out.tfevents.1.h.{pid}.0.v2", group, tag, np.array(steps, np.int64), wall_ns, np.array(values)
+        f"/x/{group}/events.out.tfevents.1.h.{pid}.0.v2",
+        group,
+        tag,
+        np.array(steps, np.int64),
+        wall_ns,
+        np.array(values),
     )
 
 
@@ -60,11 +74,18 @@ def log(group: str, *scalars: ScalarSeries, keras: float | None = None) -> Event
 
 
 def bounds(found: Epochs) -> list[tuple[int, float | None, float | None]]:
-    return [(e.number, None if e.start is None else e.start / S, None if e.end is None else e.end / S) for e in found]
+    return [
+        (e.number, None if e.start is None else e.start / S, None if e.end is None else e.end / S)
+        for e in found
+    ]
 
 
 def counts(marked: Steps, found: Epochs) -> dict[int, int]:
-    return {found[int(i)].number: int((marked.epoch == i).sum()) for i in np.unique(marked.epoch) if i >= 0}
+    return {
+        found[int(i)].number: int((marked.epoch == i).sum())
+        for i in np.unique(marked.epoch)
+        if i >= 0
+    }
 
 
 # ── from the profile alone ───────────────────────────────────────────────────────────────────────
@@ -84,7 +105,9 @@ def test_a_profile_that_begins_inside_an_epoch_does_not_know_its_start(tmp_path:
 
 
 def test_the_programs_own_numbers(tmp_path: Path) -> None:
-    events = batches([30, 31, 32], name="TraceContext", epoch_num=4) + batches([0, 1], name="TraceContext", first_s=3, epoch_num=5)
+    events = batches([30, 31, 32], name="TraceContext", epoch_num=4) + batches(
+        [0, 1], name="TraceContext", first_s=3, epoch_num=5
+    )
     marked, found = mark(trace_of(tmp_path, events))
     assert counts(marked, found) == {4: 3, 5: 2}
     assert found.source == "the events' epoch_num"
@@ -118,7 +141,9 @@ def test_scalars_give_bounds_numbers_and_values(tmp_path: Path) -> None:
 
 def test_scalars_alone_place_the_steps(tmp_path: Path) -> None:
     train = log(
-        "train", series("train", "epoch_accuracy", [(3, 2.2, 0.5), (4, 5.5, 0.6)]), series("train", "epoch_loss", [(2, -1.0, 1.0)])
+        "train",
+        series("train", "epoch_accuracy", [(3, 2.2, 0.5), (4, 5.5, 0.6)]),
+        series("train", "epoch_loss", [(2, -1.0, 1.0)]),
     )
     marked, found = mark(trace_of(tmp_path, batches([10, 11, 12, 13])), [train])
     assert counts(marked, found) == {3: 2, 4: 2}
@@ -126,7 +151,9 @@ def test_scalars_alone_place_the_steps(tmp_path: Path) -> None:
 
 
 def test_a_profile_in_the_middle_of_a_long_training_gets_its_numbers(tmp_path: Path) -> None:
-    train = log("train", series("train", "epoch_loss", [(n, (n - 39) * 3.0 - 0.8, 0.1) for n in range(50)]))
+    train = log(
+        "train", series("train", "epoch_loss", [(n, (n - 39) * 3.0 - 0.8, 0.1) for n in range(50)])
+    )
     marked, found = mark(trace_of(tmp_path, batches([1, 2, 0, 1, 2, 0])), [train])
     assert counts(marked, found) == {40: 2, 41: 3, 42: 1}
 
@@ -189,10 +216,16 @@ def test_a_profile_that_stops_inside_an_epoch_has_no_validation_there(tmp_path: 
 
 
 def test_validation_is_named_from_its_steps(tmp_path: Path) -> None:
-    events = batches([0, 1], name="train") + batches([0, 1, 2], name="test", first_s=2) + batches([0, 1], name="train", first_s=5)
+    events = (
+        batches([0, 1], name="train")
+        + batches([0, 1, 2], name="test", first_s=2)
+        + batches([0, 1], name="train", first_s=5)
+    )
     marked, found = mark(trace_of(tmp_path, events))
     assert len(marked) == 4
-    assert [(p.name, p.start / S, p.end / S, p.source) for p in found.phases] == [("validation", 2.0, 5.0, "3 events named test")]
+    assert [(p.name, p.start / S, p.end / S, p.source) for p in found.phases] == [
+        ("validation", 2.0, 5.0, "3 events named test")
+    ]
 
 
 def test_a_long_gap_between_epochs_without_results_stays_nameless(tmp_path: Path) -> None:
@@ -201,7 +234,10 @@ def test_a_long_gap_between_epochs_without_results_stays_nameless(tmp_path: Path
 
 
 def test_the_first_step_is_tracing_when_it_is_much_longer(tmp_path: Path) -> None:
-    slow = [Event("train", 0, 20 * S, {"step_num": 0}), *batches([1, 2, 3, 4, 5], name="train", first_s=20)]
+    slow = [
+        Event("train", 0, 20 * S, {"step_num": 0}),
+        *batches([1, 2, 3, 4, 5], name="train", first_s=20),
+    ]
     _, found = mark(trace_of(tmp_path, slow))
     assert [(p.name, p.start, p.end) for p in found.phases] == [("tracing", 0, 20 * S)]
     assert "20 times" in found.phases[0].source
@@ -246,7 +282,9 @@ def test_the_demos_epochs_are_where_its_program_saw_them(what: str, number: int)
 def test_the_recordings_truth(shared_data: Path) -> None:
     folder = shared_data / "own/two_epochs_with_burst"
     truth = {
-        (name.split("_")[1], n): wall for name, n, wall in json.loads((folder / "truth_events.json").read_text()) if "epoch" in name
+        (name.split("_")[1], n): wall
+        for name, n, wall in json.loads((folder / "truth_events.json").read_text())
+        if "epoch" in name
     }
     assert truth == TRUTH
 
@@ -269,7 +307,10 @@ def test_every_recording(shared_data: Path, run: str, steps: dict[int, int]) -> 
 
 def test_powerboards_steps_are_30_to_49_of_epoch_1(shared_data: Path) -> None:
     _, marked, found = only(shared_data / "public/powerboard_tf22_run195247")
-    assert marked.number.tolist() == [*range(30, 50), -1]  # TensorFlow tells of the last one, too: the profile cut it
+    assert marked.number.tolist() == [
+        *range(30, 50),
+        -1,
+    ]  # TensorFlow tells of the last one, too: the profile cut it
     assert marked.epoch[-1] == -1
     assert {found[int(i)].number for i in marked.epoch[:-1]} == {1}
     epoch = found[1]
@@ -290,20 +331,46 @@ class Counted(np.ndarray[Any, Any]):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Thirty thousand epochs took 25 s when each of them went through everything."""
     count, per = 400, 3
     start = np.arange(count * per, dtype=np.int64) * 10**10
-    number, epoch = np.tile(np.arange(per), count).astype(np.int64), np.repeat(np.arange(count), per).astype(np.int32)
-    train = Steps(number, start, np.full(count * per, 9 * 10**9, np.int64), epoch, ["train"] * count * per, "made")
+    number, epoch = (
+        np.tile(np.arange(per), count).astype(np.int64),
+        np.repeat(np.arange(count), per).astype(np.int32),
+    )
+    train = Steps(
+        number,
+        start,
+        np.full(count * per, 9 * 10**9, np.int64),
+        epoch,
+        ["train"] * count * per,
+        "made",
+    )
     zero = 1_700_000_000 * 10**9
     walls = zero + np.arange(1, count + 1, dtype=np.int64) * per * 10**7
     logs = []
     for group, later in (("train", 0), ("validation", 3000)):
         wall = (walls + later).view(Counted)
-        series = ScalarSeries("", group, "epoch_loss", np.arange(count, dtype=np.int64), wall, np.linspace(1, 0, count))
+        series = ScalarSeries(
+            "",
+            group,
+            "epoch_loss",
+            np.arange(count, dtype=np.int64),
+            wall,
+            np.linspace(1, 0, count),
+        )
         logs.append(
-            EventLog(f"{group}/events.out.tfevents.1700000000.vm.1.2.v2", group, (series,), int(walls[0]), int(walls[-1]), zero)
+            EventLog(
+                f"{group}/events.out.tfevents.1700000000.vm.1.2.v2",
+                group,
+                (series,),
+                int(walls[0]),
+                int(walls[-1]),
+                zero,
+            )
         )
     trace = traces.trace({("/host:CPU", "t"): [(0, int(start[-1]) + 10**10, "x")]})
     if known:
@@ -328,7 +395,9 @@ def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(known: bool, monkey
     assert sum(compared) <= 10 * count * per
 
 
-def test_no_validation_lies_between_the_last_whole_step_and_the_one_that_was_cut(shared_data: Path) -> None:
+def test_no_validation_lies_between_the_last_whole_step_and_the_one_that_was_cut(
+    shared_data: Path,
+) -> None:
     """PowerBoard's profiles end in the middle of epoch 1."""
     for name in ("powerboard_tf22_run195247", "powerboard_tf22_run183023_5epochs"):
         _, _, found = only(shared_data / "public" / name)

@@ -1,4 +1,6 @@
-"""A window as a file: the right rows, exact times, nothing a spreadsheet would run, nothing lost, nothing overwritten."""
+"""A window as a file: the right rows, exact times, nothing a spreadsheet would run, nothing lost,
+nothing overwritten.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +48,33 @@ def read(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     text = path.read_bytes().decode()
     assert text.count("\n") == text.count("\r\n")  # RFC 4180 line ends, and none of their own
     about = json.loads(Path(f"{path}.about.json").read_bytes())
-    return [f"# {key}: {value}" for key, value in about["about"]], list(csv.DictReader(io.StringIO(text)))
+    return [f"# {key}: {value}" for key, value in about["about"]], list(
+        csv.DictReader(io.StringIO(text))
+    )
 
 
-def wrote(run: Run, power, path: Path, what: str, lo: float = 0.0, hi: float = 1e3, **options: object) -> str:
-    return export.write(run, 0, round(lo * 1e12), round(hi * 1e12), what=what, path=str(path), power=(power,), **options)  # type: ignore[arg-type]
+def wrote(
+    run: Run, power, path: Path, what: str, lo: float = 0.0, hi: float = 1e3, **options: object
+) -> str:
+    return export.write(
+        run,
+        0,
+        round(lo * 1e12),
+        round(hi * 1e12),
+        what=what,
+        path=str(path),
+        power=(power,),
+        **options,
+    )  # type: ignore[arg-type]
 
 
 def test_samples_are_the_readings_in_the_window(run, power, tmp_path) -> None:
     path = tmp_path / "s.csv"
     said = wrote(run, power, path, "samples", 2, 9)
     notes, rows = read(path)
-    late = int(0.5e12)  # half of the sensor's window: the window is of what happened, not of when it was read
+    late = int(
+        0.5e12
+    )  # half of the sensor's window: the window is of what happened, not of when it was read
     inside = (power.times - late >= 2e12) & (power.times - late < 9e12)
     assert said.startswith(f"Wrote {inside.sum()} samples to {path}. The window: ")
     assert [float(r["trace_s"]) * 1e12 for r in rows] == pytest.approx(power.times[inside].tolist())
@@ -72,7 +89,9 @@ def test_samples_are_the_readings_in_the_window(run, power, tmp_path) -> None:
         assert fact in text
 
 
-def test_a_sample_names_the_epoch_step_and_op_of_the_moment_it_tells_of(run, made, power, tmp_path) -> None:
+def test_a_sample_names_the_epoch_step_and_op_of_the_moment_it_tells_of(
+    run, made, power, tmp_path
+) -> None:
     wrote(run, power, tmp_path / "s.csv", "samples", 2, 9)
     _, rows = read(tmp_path / "s.csv")
     steps = made.work.steps
@@ -83,7 +102,15 @@ def test_a_sample_names_the_epoch_step_and_op_of_the_moment_it_tells_of(run, mad
         epoch, number = next((e, n) for e, n, lo, hi in steps if lo <= about < hi)
         assert (int(row["epoch"]), int(row["step"])) == (epoch, number)
         kind = made.work.category[np.searchsorted(made.work.edges, about, side="right") - 1]
-        assert row["op"] == ("train", "MemcpyH2D", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ampere_sgemm_128x64_nn")[kind]
+        assert (
+            row["op"]
+            == (
+                "train",
+                "MemcpyH2D",
+                "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                "ampere_sgemm_128x64_nn",
+            )[kind]
+        )
         named += kind != 0
     assert named > 0
 
@@ -95,14 +122,18 @@ def test_unix_times_keep_nanoseconds(run, made, power, tmp_path) -> None:
     for row in rows:
         seconds, _, fraction = row["unix_s"].partition(".")
         whole, _, rest = row["trace_s"].partition(".")
-        assert int(seconds) * 10**9 + int(fraction) == zero + (int(whole) * 10**12 + int(rest)) // 1000
+        assert (
+            int(seconds) * 10**9 + int(fraction) == zero + (int(whole) * 10**12 + int(rest)) // 1000
+        )
 
 
 def test_steps_carry_their_energy_and_say_why_not(run, made, power, tmp_path) -> None:
     wrote(run, power, tmp_path / "t.csv", "steps")
     _, rows = read(tmp_path / "t.csv")
     assert len(rows) == len(made.steps)
-    assert [(int(r["epoch"]), int(r["step"])) for r in rows] == [(e, n) for e, n, _, _ in made.work.steps]
+    assert [(int(r["epoch"]), int(r["step"])) for r in rows] == [
+        (e, n) for e, n, _, _ in made.work.steps
+    ]
     for row, (_, _, start, end) in zip(rows, made.work.steps, strict=True):
         found = integrate.energy(power, round(start * 1e12), round(end * 1e12))
         if found.joules is None:
@@ -117,7 +148,7 @@ def test_steps_carry_their_energy_and_say_why_not(run, made, power, tmp_path) ->
 def test_ops_are_the_op_table(run, made, power, tmp_path) -> None:
     wrote(run, power, tmp_path / "o.csv", "ops", 1, 5)
     _, rows = read(tmp_path / "o.csv")
-    table = op_stats.of(made.trace, round(1e12), round(5e12)).ops
+    table = op_stats.op_stats(made.trace, round(1e12), round(5e12)).ops
     assert [(r["name"], int(r["count"])) for r in rows] == [(op.full, op.count) for op in table]
     assert [round(float(r["self_s"]) * 1e12) for r in rows] == [op.self_time for op in table]
 
@@ -131,20 +162,34 @@ def test_events_are_raw_and_complete(run, made, power, tmp_path) -> None:
     )
 
 
-def test_text_that_is_a_formula_is_disarmed_and_numbers_stay_numbers(run, made, power, tmp_path) -> None:
+def test_text_that_is_a_formula_is_disarmed_and_numbers_stay_numbers(
+    run, made, power, tmp_path
+) -> None:
     class Evil(Names):
         def __len__(self) -> int:
             return len(made.trace.names)
 
         def full(self, index: int) -> str:
-            return ("=1+1|cmd", "+2", "-3", "@SUM(A1)", "\t=1", "\r=1", 'quote " and, comma', "two\nlines", "\x1b[31m")[index % 9]
+            return (
+                "=1+1|cmd",
+                "+2",
+                "-3",
+                "@SUM(A1)",
+                "\t=1",
+                "\r=1",
+                'quote " and, comma',
+                "two\nlines",
+                "\x1b[31m",
+            )[index % 9]
 
         display = full
 
         def stats(self, index: int) -> tuple[Stat, ...]:
             return ()
 
-    hostile = replace(run, traces=(replace(made.trace, names=Evil(), host="=HOST()\n# forged: yes"),))
+    hostile = replace(
+        run, traces=(replace(made.trace, names=Evil(), host="=HOST()\n# forged: yes"),)
+    )
     wrote(hostile, power, tmp_path / "e.csv", "events", -5, 1e3)
     notes, rows = read(tmp_path / "e.csv")
     for row in rows:
@@ -156,12 +201,16 @@ def test_text_that_is_a_formula_is_disarmed_and_numbers_stay_numbers(run, made, 
     early = replace(power, times=power.times - int(20e12))
     wrote(hostile, early, tmp_path / "s.csv", "samples", -30, -1)
     _, rows = read(tmp_path / "s.csv")
-    assert all(r["trace_s"].startswith("-") for r in rows)  # a negative time is a number, not a formula
+    assert all(
+        r["trace_s"].startswith("-") for r in rows
+    )  # a negative time is a number, not a formula
 
 
 def test_several_channels_share_a_file_and_keep_their_names(run, power, tmp_path) -> None:
     other = replace(power, times=power.times + int(0.25e12))
-    export.write(run, 0, 0, int(5e12), what="samples", path=str(tmp_path / "s.csv"), power=(power, other))
+    export.write(
+        run, 0, 0, int(5e12), what="samples", path=str(tmp_path / "s.csv"), power=(power, other)
+    )
     _, rows = read(tmp_path / "s.csv")
     first, second = ([r[c] for r in rows] for c in ("watts: nvml-1s", "watts: nvml-1s (2)"))
     assert all(bool(a) != bool(b) for a, b in zip(first, second, strict=True))
@@ -179,7 +228,9 @@ def test_a_gap_is_empty_not_zero(run, power, tmp_path) -> None:
 # ── Perfetto, JSON, Parquet ──────────────────────────────────────────────────────────────────────
 
 
-def test_perfetto_has_every_event_named_lines_and_power_as_counters(run, made, power, tmp_path) -> None:
+def test_perfetto_has_every_event_named_lines_and_power_as_counters(
+    run, made, power, tmp_path
+) -> None:
     wrote(run, power, tmp_path / "p.json", "perfetto")
     found = json.loads((tmp_path / "p.json").read_text())
     events = found["traceEvents"]
@@ -197,7 +248,9 @@ def test_perfetto_has_every_event_named_lines_and_power_as_counters(run, made, p
     assert {e["name"] for e in counters} == {"nvml-1s (W)"}
     names = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
     assert {"/host:CPU", "/device:GPU:0", "power", "training"} <= names
-    threads = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    threads = {
+        (e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"
+    }
     assert {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"} <= threads
     assert "aligned, truth" in found["otherData"]["alignment"]
 
@@ -207,7 +260,9 @@ def test_perfetto_spans_of_one_thread_nest(run, power, tmp_path) -> None:
     threads: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for event in json.loads((tmp_path / "p.json").read_text())["traceEvents"]:
         if event["ph"] == "X":
-            threads.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+            threads.setdefault((event["pid"], event["tid"]), []).append(
+                (event["ts"], event["ts"] + event["dur"])
+            )
     for spans in threads.values():
         open_until: list[float] = []
         for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
@@ -218,24 +273,46 @@ def test_perfetto_spans_of_one_thread_nest(run, power, tmp_path) -> None:
 
 
 def test_perfetto_has_the_windows_and_marks_of_a_recording(run, power, tmp_path) -> None:
-    """Those that overlap without nesting lie on threads of their own; what lies outside of the window is left out."""
+    """Those that overlap without nesting lie on threads of their own; what lies outside of the
+    window is left out.
+    """
     zero = -power.offset_ps // 1000
 
     def at(second: float) -> int:
         return zero + round(second * 1e9)
 
     named = (
-        Mark("all", at(1), at(9)), Mark("epoch 0", at(1), at(4)), Mark("epoch 1", at(4), at(8)), Mark("odd", at(3), at(5)),
-        Mark("past", at(-9), at(-8)), Mark("checkpoint", at(2)), Mark("later", at(1e4)),
-    )  # fmt: skip
+        Mark("all", at(1), at(9)),
+        Mark("epoch 0", at(1), at(4)),
+        Mark("epoch 1", at(4), at(8)),
+        Mark("odd", at(3), at(5)),
+        Mark("past", at(-9), at(-8)),
+        Mark("checkpoint", at(2)),
+        Mark("later", at(1e4)),
+    )
     marked = replace(power, series=replace(power.series, marks=named))
     wrote(run, marked, tmp_path / "p.json", "perfetto", 0, 10)
     events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
-    spans = [(e["name"], e["tid"], round(e["ts"] / 1e6, 6), round(e["dur"] / 1e6, 6)) for e in events if e.get("cat") == "window"]
-    assert spans == [("all", 1, 1.0, 8.0), ("epoch 0", 1, 1.0, 3.0), ("odd", 2, 3.0, 2.0), ("epoch 1", 1, 4.0, 4.0)]
-    assert [(e["name"], e["ph"], round(e["ts"] / 1e6, 6)) for e in events if e.get("cat") == "mark"] == [("checkpoint", "i", 2.0)]
+    spans = [
+        (e["name"], e["tid"], round(e["ts"] / 1e6, 6), round(e["dur"] / 1e6, 6))
+        for e in events
+        if e.get("cat") == "window"
+    ]
+    assert spans == [
+        ("all", 1, 1.0, 8.0),
+        ("epoch 0", 1, 1.0, 3.0),
+        ("odd", 2, 3.0, 2.0),
+        ("epoch 1", 1, 4.0, 4.0),
+    ]
+    assert [
+        (e["name"], e["ph"], round(e["ts"] / 1e6, 6)) for e in events if e.get("cat") == "mark"
+    ] == [("checkpoint", "i", 2.0)]
     trace = registry.read(tmp_path / "p.json")
-    assert "power" not in {process.name for process in trace.processes if any(len(track.events) for track in process.tracks)}
+    assert "power" not in {
+        process.name
+        for process in trace.processes
+        if any(len(track.events) for track in process.tracks)
+    }
 
 
 def test_a_name_that_ends_in_gz_is_compressed(run, power, tmp_path) -> None:
@@ -348,4 +425,8 @@ def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:
 
 
 def test_channel_names_are_told_apart(power) -> None:
-    assert export_rows.channel_names([power, power, power]) == ["nvml-1s", "nvml-1s (2)", "nvml-1s (3)"]
+    assert export_rows.channel_names([power, power, power]) == [
+        "nvml-1s",
+        "nvml-1s (2)",
+        "nvml-1s (3)",
+    ]

@@ -24,7 +24,10 @@ ZERO = 1_795_224_813 * NS
 def series(name: str, watts: list[float], step_s: float = 1.0, host: str = "bmc") -> PowerSeries:
     times = (np.arange(len(watts)) * step_s * NS).astype(np.int64)
     return PowerSeries(
-        Sensor(name, "test", Scope.NODE, host), times, np.array(watts), clock=Clock(ZERO, ZERO, "absolute timestamps")
+        Sensor(name, "test", Scope.NODE, host),
+        times,
+        np.array(watts),
+        clock=Clock(ZERO, ZERO, "absolute timestamps"),
     )
 
 
@@ -60,7 +63,9 @@ def test_replay_gives_each_sample_at_its_time_and_once() -> None:
 def test_replay_shows_what_the_recording_names_when_its_time_has_come() -> None:
     clock = Hand()
     named = (Mark("epoch 0", 1 * NS, 3 * NS), Mark("saved", 2 * NS))
-    both = [replace(series(name, [100] * 5), marks=named, path="log.csv") for name in ("a", "b")]  # each channel has all marks
+    both = [
+        replace(series(name, [100] * 5), marks=named, path="log.csv") for name in ("a", "b")
+    ]  # each channel has all marks
     feed = ReplayFeed(both, "log", clock=clock)
     feed.start()
     feed.drain()
@@ -89,7 +94,9 @@ def test_replay_keeps_gaps_and_adds_nothing_up_across_them() -> None:
 
 def test_replay_of_two_channels_runs_on_one_clock() -> None:
     clock = Hand()
-    feed = ReplayFeed([series("a", [1, 2, 3], 2.0, "x"), series("b", [5, 6, 7], 1.0, "y")], "log", clock=clock)
+    feed = ReplayFeed(
+        [series("a", [1, 2, 3], 2.0, "x"), series("b", [5, 6, 7], 1.0, "y")], "log", clock=clock
+    )
     feed.start()
     clock.now += 2.5
     feed.drain()
@@ -97,7 +104,9 @@ def test_replay_of_two_channels_runs_on_one_clock() -> None:
     assert feed.interval_s == 1.0
 
 
-def test_a_recorder_that_dies_before_it_began_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_recorder_that_dies_before_it_began_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     recorder = RecorderProcess([("hwmon:", Options(root=str(tmp_path)))])
     with pytest.raises(SensorError, match="could not be started"):
@@ -113,7 +122,9 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
     (chip / "power1_label").write_text("System\n")
     (chip / "power1_cap").write_text("300000000\n")
     path = tmp_path / "power.csv"
-    recorder = RecorderProcess([("hwmon:", Options(root=str(tmp_path / "root")))], path=str(path), interval=0.05)
+    recorder = RecorderProcess(
+        [("hwmon:", Options(root=str(tmp_path / "root")))], path=str(path), interval=0.05
+    )
     feed = RecorderFeed(recorder, "this machine")
     feed.start()
     try:
@@ -123,7 +134,11 @@ def test_recorder_feed_shows_what_the_file_holds(tmp_path: Path) -> None:
         feed.stop("test ended")
     feed.drain()
     history = next(iter(feed.board))
-    written = [line.split(",") for line in path.read_text().splitlines() if f",{history.key.channel}," in line]
+    written = [
+        line.split(",")
+        for line in path.read_text().splitlines()
+        if f",{history.key.channel}," in line
+    ]
     written = [cells for cells in written if not cells[0].startswith("#")]
     assert len(history) >= 4
     assert [float(cells[4]) for cells in written] == history.watts.tolist()

@@ -14,8 +14,16 @@ SUFFIXES = (*registry.suffixes(), *filenames.RESULTS, *filenames.unread())
     [
         ("vm.xplane.pb", "vm", "xplane.pb"),
         ("34.83.195.179_6003.xplane.pb", "34.83.195.179_6003", "xplane.pb"),
-        ("gaoyihaodeMacBook-Pro.local.trace.json.gz", "gaoyihaodeMacBook-Pro.local", "trace.json.gz"),
-        ("worker0.pt.trace.json.gz", "worker0", "pt.trace.json.gz"),  # the longer suffix: not a TensorFlow trace
+        (
+            "gaoyihaodeMacBook-Pro.local.trace.json.gz",
+            "gaoyihaodeMacBook-Pro.local",
+            "trace.json.gz",
+        ),
+        (
+            "worker0.pt.trace.json.gz",
+            "worker0",
+            "pt.trace.json.gz",
+        ),  # the longer suffix: not a TensorFlow trace
         ("xplane.pb", "", "xplane.pb"),
         ("10.240.1.50.pod_viewer.json", "10.240.1.50", "pod_viewer.json"),
         (".cached_tools.json", "", "cached_tools.json"),
@@ -27,13 +35,19 @@ def test_names_are_cut_at_the_longest_suffix(name: str, host: str, tool: str) ->
     assert filenames.split_tool(name) == (host, tool)
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "xplane.pb.bak", "mytrace", "a.pb", "vm.xplane_pb", ""])
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "xplane.pb.bak", "mytrace", "a.pb", "vm.xplane_pb", ""]
+)
 def test_other_names_are_not_cut(name: str) -> None:
     assert filenames.split_tool(name) is None
 
 
 @given(
-    st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="/\0"), min_size=1, max_size=30),
+    st.text(
+        st.characters(blacklist_categories=["Cs"], blacklist_characters="/\0"),
+        min_size=1,
+        max_size=30,
+    ),
     st.sampled_from(SUFFIXES),
 )
 def test_any_host_is_found_again(host: str, tool: str) -> None:
@@ -57,5 +71,7 @@ def test_any_host_is_found_again(host: str, tool: str) -> None:
         ("events.out.tfevents.soon.vm", None),
     ],
 )
-def test_tfevents_names_tell_second_host_and_process(name: str, parts: tuple[int, str, int | None] | None) -> None:
+def test_tfevents_names_tell_second_host_and_process(
+    name: str, parts: tuple[int, str, int | None] | None
+) -> None:
     assert filenames.split_events(name) == parts

@@ -1,4 +1,6 @@
-"""Files of ours on a disk that is full: what was there before stays, and nothing that is cut lies beside it."""
+"""Files of ours on a disk that is full: what was there before stays, and nothing that is cut lies
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from powertui.sampler import powerboard
 
 @contextmanager
 def small_files(size: int) -> Iterator[None]:
-    """The system's own limit for a file's size: a write beyond it fails in the middle like one on a full disk."""
+    """The system's own limit for a file's size: a write beyond it fails in the middle like one on a
+    full disk.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -35,11 +39,18 @@ def write_export(path: Path) -> None:
 
 
 def write_pins(path: Path) -> None:
-    pins.write(Pins(tuple(Pin(float(second), float(second), "note" * 30) for second in range(1000)), path=str(path)))
+    pins.write(
+        Pins(
+            tuple(Pin(float(second), float(second), "note" * 30) for second in range(1000)),
+            path=str(path),
+        )
+    )
 
 
 def write_samples(path: Path) -> None:
-    samples = (powerboard.Sample(float(second), 1.8e9 + second, 100.0, "") for second in range(1000))
+    samples = (
+        powerboard.Sample(float(second), 1.8e9 + second, 100.0, "") for second in range(1000)
+    )
     powerboard.write_csv([path.parent], "sensor", {}, samples)
 
 

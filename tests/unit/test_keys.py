@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from powertui.data.run.keys import KeyRows
+from powertui.data.run.row_numbers import KeyRows
 
 
 def test_rows_are_found_among_others_or_not() -> None:
@@ -24,4 +24,8 @@ def test_rows_are_found_among_others_or_not() -> None:
         assert [rows[keys.codes.tolist().index(code)] for code in keys.codes.tolist()] == rows
         found = keys.find(columns(asked)).tolist()
         assert [code < 0 for code in found] == [row not in rows for row in asked]
-        assert all(rows[keys.codes.tolist().index(code)] == row for code, row in zip(found, asked, strict=True) if code >= 0)
+        assert all(
+            rows[keys.codes.tolist().index(code)] == row
+            for code, row in zip(found, asked, strict=True)
+            if code >= 0
+        )

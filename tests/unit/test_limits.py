@@ -1,4 +1,6 @@
-"""No file takes more memory than the machine bears; each refusal is one sentence with the switch that lifts it."""
+"""No file takes more memory than the machine bears; each refusal is one sentence with the switch
+that lifts it.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +67,15 @@ def test_the_smallest_of_what_is_known_counts(tmp_path: Path) -> None:
 
 
 def test_version_1_of_cgroups_is_asked_too(tmp_path: Path) -> None:
-    files(tmp_path, proc__meminfo="MemAvailable: 8000 kB\n", proc__self__cgroup="3:cpu:/x\n4:memory:/docker/1\n0::/\n")
-    top = files(tmp_path / "sys/fs/cgroup/memory", **{"memory.limit_in_bytes": "3000000\n", "memory.usage_in_bytes": "2900000\n"})
+    files(
+        tmp_path,
+        proc__meminfo="MemAvailable: 8000 kB\n",
+        proc__self__cgroup="3:cpu:/x\n4:memory:/docker/1\n0::/\n",
+    )
+    top = files(
+        tmp_path / "sys/fs/cgroup/memory",
+        **{"memory.limit_in_bytes": "3000000\n", "memory.usage_in_bytes": "2900000\n"},
+    )
     files(top, **{"memory.stat": "cache 5\ntotal_inactive_file 400000\n"})
     assert limits.available(tmp_path) == 500000
     files(top, **{"memory.limit_in_bytes": f"{(1 << 63) - 4096}\n"})
@@ -88,7 +97,14 @@ def test_a_limit_of_address_space_counts() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", script], preexec_fn=less, capture_output=True, text=True, check=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        preexec_fn=less,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=env,
+    )
     assert 0 < float(done.stdout) < 2 << 30
 
 
@@ -103,7 +119,10 @@ def test_what_is_used_of_the_address_space_is_counted_in_this_kernels_pages(
     assert limits.available(tmp_path) == (2 << 30) - 16384 * page
 
 
-@pytest.mark.parametrize(("text", "said"), [("24G", 24 << 30), ("1.5g", 1.5 * (1 << 30)), ("500 MB", 500 << 20), ("7", 7), (7, 7)])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("24G", 24 << 30), ("1.5g", 1.5 * (1 << 30)), ("500 MB", 500 << 20), ("7", 7), (7, 7)],
+)
 def test_sizes_are_written_as_people_write_them(text: str | int, said: float) -> None:
     assert MemoryLimit.parse(text).said == said
 
@@ -137,19 +156,25 @@ def test_a_bomb_costs_a_sentence(tmp_path: Path, name: str) -> None:
         "from powertui.data.power import registry as power\n"
         "from powertui.errors import UnreadableFile\n"
         "try:\n"
-        "    power.load(sys.argv[1]) if sys.argv[1].endswith('csv') else registry.read(sys.argv[1])\n"
+        "    power.load(sys.argv[1]) if sys.argv[1].endswith('csv') else "
+        "registry.read(sys.argv[1])\n"
         "except UnreadableFile as error:\n"
         "    print(error)\n"
         # getrusage would tell of the process that this one was forked from, too
-        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if "
+        "line.startswith('VmHWM')))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(bomb)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(bomb)], capture_output=True, text=True, check=True
+    )
     *_, peak = done.stdout.split()
     assert int(peak) < 700 * 1024, done.stdout
     assert bomb.name in done.stdout
 
 
-def test_a_profile_that_unpacks_too_far_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_that_unpacks_too_far_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "RATIO_FROM", MB)
     path = tmp_path / "vm.xplane.pb"
     path.write_bytes(gzip.compress(b"\x0a\xff\xff\xff\xff\x0f\x12\x09/host:CPU" + bytes(8 * MB)))
@@ -159,7 +184,10 @@ def test_a_profile_that_unpacks_too_far_says_so(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_profile_that_packs_well_is_read(tmp_path: Path) -> None:
-    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5, "name": "the same name"} for i in range(20_000)]
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5, "name": "the same name"}
+        for i in range(20_000)
+    ]
     path = tmp_path / "a.trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps({"traceEvents": events}).encode(), 9))
     trace = registry.read(path)
@@ -174,7 +202,8 @@ def test_events_without_number_are_refused_before_they_are_read(tmp_path: Path) 
     path.write_bytes(b"\x0a" + varint(len(body)) + body)
     assert registry.read(path).event_count == 100_000
     with pytest.raises(
-        UnreadableFile, match=r"100,000 events, which take about 4\.5 MB of memory, more than the 1\.0 MB of"
+        UnreadableFile,
+        match=r"100,000 events, which take about 4\.5 MB of memory, more than the 1\.0 MB of",
     ) as error:
         list(registry.load(path, limit=TIGHT))
     refused(error)
@@ -200,17 +229,36 @@ def varint(value: int) -> bytes:
 def test_a_trace_keeps_what_there_is_room_for(tmp_path: Path) -> None:
     path = tmp_path / "a.trace.json"
     path.write_text(
-        json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": i, "dur": 1, "name": "x"} for i in range(150_000)]})
+        json.dumps(
+            {
+                "traceEvents": [
+                    {"ph": "X", "pid": 1, "tid": 1, "ts": i, "dur": 1, "name": "x"}
+                    for i in range(150_000)
+                ]
+            }
+        )
     )
     (*_, trace) = registry.load(path, limit=TIGHT)
-    assert 10_000 <= trace.event_count < 50_000  # looked at after each window of the text, which holds some 30,000
-    assert any("the rest was left" in warn.cause and "--max-memory" in warn.cause for warn in trace.warnings)
+    assert (
+        10_000 <= trace.event_count < 50_000
+    )  # looked at after each window of the text, which holds some 30,000
+    assert any(
+        "the rest was left" in warn.cause and "--max-memory" in warn.cause
+        for warn in trace.warnings
+    )
 
 
 def test_a_deep_json_is_no_trap(tmp_path: Path) -> None:
     path = tmp_path / "a.trace.json"
     deep = "[" * 200_000
-    path.write_text('{"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "name": "x"}, {"args": ' + deep + "]}")
+    path.write_text(
+        (
+            '{"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "name": "x"}, '
+            '{"args": '
+        )
+        + deep
+        + "]}"
+    )
     assert registry.read(path).event_count == 1
 
 
@@ -227,10 +275,14 @@ def test_a_large_log_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     assert len(power.load(str(path)).series[0]) == 50_000
-    with pytest.raises(UnreadableFile, match=r"of memory, more than the 1\.0 MB of --max-memory") as error:
+    with pytest.raises(
+        UnreadableFile, match=r"of memory, more than the 1\.0 MB of --max-memory"
+    ) as error:
         power.load(str(path), LogColumns(limit=TIGHT))
     refused(error)
-    assert len(power.load(str(path), LogColumns(limit=MemoryLimit.parse("none"))).series[0]) == 50_000
+    assert (
+        len(power.load(str(path), LogColumns(limit=MemoryLimit.parse("none"))).series[0]) == 50_000
+    )
 
 
 def test_a_log_larger_than_the_machine_is_refused_unread(tmp_path: Path) -> None:
@@ -244,7 +296,9 @@ def test_a_log_larger_than_the_machine_is_refused_unread(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["profile", "power"])
-def test_a_pipe_without_end_is_left(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_without_end_is_left(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "SMALL", MB)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -260,7 +314,9 @@ def test_a_pipe_without_end_is_left(tmp_path: Path, kind: str, monkeypatch: pyte
     writer = threading.Thread(target=pour)
     writer.start()
     with pytest.raises(UnreadableFile, match="the piped data takes about") as error:
-        power.load(str(fifo), LogColumns(limit=TIGHT)) if kind == "power" else list(registry.load(fifo, limit=TIGHT))
+        power.load(str(fifo), LogColumns(limit=TIGHT)) if kind == "power" else list(
+            registry.load(fifo, limit=TIGHT)
+        )
     refused(error)
     writer.join()
 
@@ -271,9 +327,20 @@ def test_a_device_is_no_log() -> None:
 
 
 @pytest.mark.parametrize("verb", ["report", "doctor", "energy", "export"])
-def test_the_switch_is_there_for_every_verb_that_reads(data: Path, tmp_path: Path, verb: str) -> None:
-    profile = shutil.copy(next((data / "logdirs/jax_cpu").rglob("*.xplane.pb")), tmp_path)  # without its second form
-    command = [sys.executable, "-m", "powertui", verb, str(profile), *(["--what", "steps"] if verb == "export" else [])]
+def test_the_switch_is_there_for_every_verb_that_reads(
+    data: Path, tmp_path: Path, verb: str
+) -> None:
+    profile = shutil.copy(
+        next((data / "logdirs/jax_cpu").rglob("*.xplane.pb")), tmp_path
+    )  # without its second form
+    command = [
+        sys.executable,
+        "-m",
+        "powertui",
+        verb,
+        str(profile),
+        *(["--what", "steps"] if verb == "export" else []),
+    ]
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([*command, *more], capture_output=True, text=True, check=False)

@@ -1,4 +1,6 @@
-"""Folders with links: a scan ends soon, goes nowhere that is no logdir, and says what it did not search."""
+"""Folders with links: a scan ends soon, goes nowhere that is no logdir, and says what it did not
+search.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ def a_logdir(folder: Path, runs: int = 1) -> Path:
 
 
 def doctor(path: Path) -> str:
-    done = subprocess.run([sys.executable, "-m", "powertui", "doctor", str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "powertui", "doctor", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "Traceback" not in done.stderr
     return done.stdout
 
@@ -38,7 +45,10 @@ def test_a_link_to_a_folder_above_is_not_followed(target: str, tmp_path: Path) -
     assert len(found.runs) == 1
     assert found.entries < 20
     assert [str(problem) for problem in found.problems] == [
-        f"{folder / 'link0'}: leads to a folder above the logdir and was not followed … and 2 more folders were not searched"
+        (
+            f"{folder / 'link0'}: leads to a folder above the logdir and was not followed … and 2 "
+            "more folders were not searched"
+        )
     ]
 
 
@@ -50,7 +60,9 @@ def test_folders_of_the_system_are_not_searched(target: str, tmp_path: Path) -> 
     (folder / "link").symlink_to(target)
     found = logdir.scan(folder)
     assert len(found.runs) == 1
-    assert [problem.cause for problem in found.problems] == ["is a folder of the system (/proc, /sys or /dev) and was not searched"]
+    assert [problem.cause for problem in found.problems] == [
+        "is a folder of the system (/proc, /sys or /dev) and was not searched"
+    ]
 
 
 def test_loops_and_links_to_what_was_searched_are_silent(tmp_path: Path) -> None:
@@ -73,7 +85,9 @@ def test_runs_behind_links_are_found(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
-def test_what_links_lead_to_is_searched_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_links_lead_to_is_searched_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tree, "MAX_LINKED_ENTRIES", 10)
     outside = a_logdir(tmp_path / "disk", 30)
     folder = a_logdir(tmp_path / "logs", 30)
@@ -81,17 +95,23 @@ def test_what_links_lead_to_is_searched_up_to_a_limit(tmp_path: Path, monkeypatc
     found = logdir.scan(folder)
     assert len(found.runs) == 30  # all of the logdir's own
     (problem,) = found.problems
-    assert problem.cause == ("was not searched: the links here lead to more than 10 names … and 29 more folders were not searched")
+    assert problem.cause == (
+        "was not searched: the links here lead to more than 10 names … and 29 more folders "
+        "were not searched"
+    )
 
 
-def test_a_tree_that_is_too_large_says_how_many_folders_were_not_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_that_is_too_large_says_how_many_folders_were_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tree, "MAX_ENTRIES", 10)
     for number in range(8):
         for name in ("a", "b", "c"):
             (tmp_path / f"folder{number}" / name).mkdir(parents=True)
     (problem,) = logdir.scan(tmp_path).problems
     assert problem.cause == (
-        "the tree is too large to scan: stopped after 11 names, … and 10 more folders were not searched. Name a folder further down"
+        "the tree is too large to scan: stopped after 11 names, … and 10 more folders were not "
+        "searched. Name a folder further down"
     )
 
 

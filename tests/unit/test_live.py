@@ -40,7 +40,13 @@ def test_readings_out_of_order_are_counted_and_left_out() -> None:
 def test_stretch_of_nothing_says_nothing() -> None:
     h = history([None, None])
     stretch = h.stretch(T0, T0 + 5 * NS)
-    assert (stretch.samples, stretch.gaps, stretch.lowest, stretch.mean, stretch.highest) == (0, 2, None, None, None)
+    assert (stretch.samples, stretch.gaps, stretch.lowest, stretch.mean, stretch.highest) == (
+        0,
+        2,
+        None,
+        None,
+        None,
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -56,7 +62,11 @@ def test_series_gives_back_what_was_appended(values: list[float | None]) -> None
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=60), st.integers(0, 60), st.integers(0, 60))
+@given(
+    st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=60),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
 def test_stretch_against_brute_force(values: list[float | None], a: int, b: int) -> None:
     lo, hi = min(a, b), max(a, b)
     got = history(values).stretch(T0 + lo * NS, T0 + hi * NS)
@@ -100,7 +110,9 @@ def test_a_sum_says_what_is_missing() -> None:
 def test_one_host_that_burns_stands_out_and_noise_does_not() -> None:
     quiet = [(f"h{i}", "p", Scope.NODE, 300.0 + i % 3) for i in range(20)]
     assert board_of(quiet).outliers() == {}
-    found = board_of([*quiet, ("hot", "p", Scope.NODE, 420.0), ("off", "p", Scope.NODE, 20.0)]).outliers()
+    found = board_of(
+        [*quiet, ("hot", "p", Scope.NODE, 420.0), ("off", "p", Scope.NODE, 20.0)]
+    ).outliers()
     assert set(found) == {ChannelKey("hot", "p"), ChannelKey("off", "p")}
     assert found[ChannelKey("hot", "p")] > 100
     assert found[ChannelKey("off", "p")] < -200
@@ -131,7 +143,9 @@ def test_energy_of_a_window_that_was_not_sampled_is_unknown() -> None:
 
 
 def test_memory_of_a_channel_hardly_grows_with_time() -> None:
-    """Four times as long is one level of blocks more, 57 KB: a week at 1 Hz takes 0.5 MB, and not 10."""
+    """Four times as long is one level of blocks more, 57 KB: a week at 1 Hz takes 0.5 MB, and not
+    10.
+    """
     h, n = History(ChannelKey("bmc", "power")), 0
     for length in (10_000, 40_000, 160_000, 640_000):
         while n < length:
@@ -152,8 +166,16 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyramid, "BLOCKS", 4)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=40), st.integers(1, 3000), st.data())
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    st.lists(st.one_of(st.none(), st.floats(0, 2000)), min_size=1, max_size=40),
+    st.integers(1, 3000),
+    st.data(),
+)
 def test_blocks_lose_no_reading_and_count_none_twice(
     tiny: None, pattern: list[float | None], length: int, data: st.DataObject
 ) -> None:
@@ -165,7 +187,9 @@ def test_blocks_lose_no_reading_and_count_none_twice(
     if good:
         assert (whole.lowest, whole.highest) == (min(good), max(good))
         assert whole.mean == pytest.approx(sum(good) / len(good))
-    lo, hi = sorted(data.draw(st.tuples(st.integers(0, len(values) - 1), st.integers(0, len(values) - 1))))
+    lo, hi = sorted(
+        data.draw(st.tuples(st.integers(0, len(values) - 1), st.integers(0, len(values) - 1)))
+    )
     found = h.pieces(T0 + lo * NS, T0 + hi * NS)
     assert (np.diff(found.since) > 0).all()
     assert (found.since[1:] > found.until[:-1]).all()

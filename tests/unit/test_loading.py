@@ -36,7 +36,9 @@ def entry(folder: Path) -> RunEntry:
     return run
 
 
-def copy(data: Path, folder: Path, host: str, *, tool: str = "xplane.pb", spoil: bool = False) -> Path:
+def copy(
+    data: Path, folder: Path, host: str, *, tool: str = "xplane.pb", spoil: bool = False
+) -> Path:
     path = folder / f"{host}.{tool}"
     shutil.copy(data / JAX / f"vm.{tool}", path)
     path.chmod(0o644)
@@ -47,8 +49,12 @@ def copy(data: Path, folder: Path, host: str, *, tool: str = "xplane.pb", spoil:
 
 def small_trace(path: Path, events: int = 3) -> None:
     """Another capture: a host whose bytes are not those of the others."""
-    spans = [{"ph": "X", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5, "name": "op"} for i in range(events)]
-    path.write_bytes(gzip.compress(json.dumps({"displayTimeUnit": "ns", "traceEvents": spans}).encode()))
+    spans = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5, "name": "op"} for i in range(events)
+    ]
+    path.write_bytes(
+        gzip.compress(json.dumps({"displayTimeUnit": "ns", "traceEvents": spans}).encode())
+    )
 
 
 def test_a_run_holds_traces_steps_epochs_and_clocks_side_by_side(data: Path) -> None:
@@ -96,7 +102,9 @@ def test_the_same_bytes_under_two_names_count_once(data: Path, folder: Path) -> 
     assert [t.host for t in run.traces] == ["a"]
     assert found.hosts == ("a",)
     assert run.event_count == 2978
-    assert [w.file for w in run.warnings if "same bytes" in w.cause and "counted once" in w.cause] == [str(copied)]
+    assert [
+        w.file for w in run.warnings if "same bytes" in w.cause and "counted once" in w.cause
+    ] == [str(copied)]
 
 
 def test_nothing_readable_at_all_raises_the_first_reason(data: Path, folder: Path) -> None:
@@ -109,7 +117,11 @@ def test_nothing_readable_at_all_raises_the_first_reason(data: Path, folder: Pat
 def test_scalars_are_left_when_the_profile_is_not(data: Path, folder: Path) -> None:
     bad = copy(data, folder, "a", spoil=True)
     home = folder.parents[2]
-    write_scalars(home / "events.out.tfevents.1795222242.vm.1.0.v2", [(1_795_222_243.5, 0, "epoch_loss", 0.5)], 1_795_222_242.0)
+    write_scalars(
+        home / "events.out.tfevents.1795222242.vm.1.0.v2",
+        [(1_795_222_243.5, 0, "epoch_loss", 0.5)],
+        1_795_222_242.0,
+    )
     junk = home / "events.out.tfevents.1795222242.vm.1.1.v2"
     junk.write_bytes(b"junk of no kind, and long enough to be looked at")
     run = load_run(entry(home))
@@ -118,7 +130,9 @@ def test_scalars_are_left_when_the_profile_is_not(data: Path, folder: Path) -> N
     assert {str(bad), str(junk)} <= {w.file for w in run.warnings}
 
 
-def test_parts_come_first_and_the_last_is_what_load_gives(data: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_come_first_and_the_last_is_what_load_gives(
+    data: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(xplane, "FIRST_PART", 300)
     copy(data, folder, "a")
     small_trace(folder / "b.trace.json.gz", 40)
@@ -131,7 +145,9 @@ def test_parts_come_first_and_the_last_is_what_load_gives(data: Path, folder: Pa
         assert run.traces[-1].clock.known
     whole = load_run(entry(folder))
     last = runs[-1]
-    assert [t.event_count for t in last.traces] == [t.event_count for t in whole.traces] == [2978, 40]
+    assert (
+        [t.event_count for t in last.traces] == [t.event_count for t in whole.traces] == [2978, 40]
+    )
     assert all(t.complete for t in last.traces)
     assert [len(s) for s in last.steps] == [len(s) for s in whole.steps]
 
@@ -156,7 +172,9 @@ def test_progress_runs_over_all_files_and_can_cancel(data: Path, folder: Path) -
 POWER = "".join(f"{1_795_222_250.5 + i * 0.01:.3f},{100 + i}\n" for i in range(20))
 
 
-def test_power_beside_the_run_is_read_and_can_be_left_out_or_named(data: Path, folder: Path, tmp_path: Path) -> None:
+def test_power_beside_the_run_is_read_and_can_be_left_out_or_named(
+    data: Path, folder: Path, tmp_path: Path
+) -> None:
     copy(data, folder, "vm")
     (folder.parents[2] / "power.csv").write_text("time_s,watts\n" + POWER)
     other = tmp_path / "elsewhere" / "other.csv"
@@ -198,7 +216,9 @@ def test_reading_a_run_imports_no_pandas_and_no_screen(data: Path) -> None:
         "loading.load_run(logdir.scan(sys.argv[1]).runs[0])\n"
         "print([m for m in ('pandas', 'textual', 'rich') if m in sys.modules])"
     )
-    out = subprocess.run([sys.executable, "-c", code, str(data / JAX)], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code, str(data / JAX)], capture_output=True, text=True, check=True
+    )
     assert out.stdout.strip() == "[]"
 
 

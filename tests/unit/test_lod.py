@@ -18,7 +18,14 @@ from tests.synthetic import traces
 def track(start: Int64s, duration: Int64s, lanes: list[int] | None = None) -> Track:
     size = len(start)
     events = Events(start, duration, np.zeros(size, np.uint32), np.arange(size, dtype=np.uint64))
-    return Track(1, "line", TrackKind.STREAM, False, events, np.array(lanes if lanes is not None else [0, size], np.int64))
+    return Track(
+        1,
+        "line",
+        TrackKind.STREAM,
+        False,
+        events,
+        np.array(lanes if lanes is not None else [0, size], np.int64),
+    )
 
 
 def brute_force(tracks: tuple[Track, ...], edges: Int64s) -> list[tuple[Int64s, Int64s, Int64s]]:
@@ -28,17 +35,30 @@ def brute_force(tracks: tuple[Track, ...], edges: Int64s) -> list[tuple[Int64s, 
         for depth in range(one.lane_count):
             lane = one.lane(depth)
             lo, hi = edges[:-1][:, None], edges[1:][:, None]
-            touches = ((lane.start < hi) & (lane.end > lo)) | ((lane.start >= lo) & (lane.start < hi))
-            stay = np.where(touches, np.maximum(np.minimum(lane.end, hi) - np.maximum(lane.start, lo), 0), -1)
+            touches = ((lane.start < hi) & (lane.end > lo)) | (
+                (lane.start >= lo) & (lane.start < hi)
+            )
+            stay = np.where(
+                touches, np.maximum(np.minimum(lane.end, hi) - np.maximum(lane.start, lo), 0), -1
+            )
             busy = np.where(touches, stay, 0).sum(axis=1)
             best = stay.argmax(axis=1) if len(lane) else np.zeros(len(edges) - 1, np.int64)
-            out.append((busy, touches.sum(axis=1), np.where(touches.any(axis=1), best + int(one.lanes[depth]), -1)))
+            out.append(
+                (
+                    busy,
+                    touches.sum(axis=1),
+                    np.where(touches.any(axis=1), best + int(one.lanes[depth]), -1),
+                )
+            )
     return out
 
 
 def check(forest: Forest, edges: Int64s) -> None:
     frame = forest.frame(edges, range(len(forest.lanes)))
-    assert all(np.array_equal(forest.busy(edges, lane), frame.busy[lane]) for lane in range(len(forest.lanes)))
+    assert all(
+        np.array_equal(forest.busy(edges, lane), frame.busy[lane])
+        for lane in range(len(forest.lanes))
+    )
     for row, (busy, count, dominant) in enumerate(brute_force(forest.tracks, edges)):
         np.testing.assert_array_equal(frame.busy[row], busy)
         np.testing.assert_array_equal(frame.count[row], count)
@@ -49,20 +69,37 @@ events = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 40)), max_size=6
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(events, min_size=1, max_size=3), st.integers(-50, 450), st.integers(1, 60), st.integers(1, 40))
+@given(
+    st.lists(events, min_size=1, max_size=3),
+    st.integers(-50, 450),
+    st.integers(1, 60),
+    st.integers(1, 40),
+)
 @example([[(10, 0)]], 0, 1, 20)  # a lone event without length in an empty row
 @example([[(5, 10), (5, 10), (5, 0)]], 0, 5, 4)
 def test_any_events_through_the_builder_against_brute_force(
     lines: list[list[tuple[int, int]]], start: int, cell: int, cells: int
 ) -> None:
-    """Overlapping, nested, coinciding and empty events: the builder packs them into lanes, the forest must agree with each lane."""
-    made = traces.trace({("/host:CPU", f"t{i}"): [(s, d, "x") for s, d in line] for i, line in enumerate(lines)})
-    check(Forest.of(made), start + cell * np.arange(cells + 1, dtype=np.int64))
+    """Overlapping, nested, coinciding and empty events: the builder packs them into lanes, the
+    forest must agree with each lane.
+    """
+    made = traces.trace(
+        {("/host:CPU", f"t{i}"): [(s, d, "x") for s, d in line] for i, line in enumerate(lines)}
+    )
+    check(Forest.from_trace(made), start + cell * np.arange(cells + 1, dtype=np.int64))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.integers(1, 3000), st.floats(0, 0.5), st.integers(0, 60), st.integers(1, 10**6))
-def test_long_lanes_against_brute_force(seed: int, size: int, share_empty: float, cells: int, scale: int) -> None:
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 3000),
+    st.floats(0, 0.5),
+    st.integers(0, 60),
+    st.integers(1, 10**6),
+)
+def test_long_lanes_against_brute_force(
+    seed: int, size: int, share_empty: float, cells: int, scale: int
+) -> None:
     """Enough events for blocks, pieces of blocks and every level of the table."""
     random = np.random.default_rng(seed)
     tracks = []
@@ -88,7 +125,9 @@ def test_blocks_that_straddle_lanes_are_kept_apart() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 10**5), st.integers(2, 200))
 def test_a_lone_event_is_never_lost(at: int, cell: int, cells: int) -> None:
-    """However short it is and however coarse the cells: exactly the cell that holds it counts it."""
+    """However short it is and however coarse the cells: exactly the cell that holds it
+    counts it.
+    """
     forest = Forest([track(np.array([at], np.int64), np.array([0], np.int64))])
     edges = (at // cell - cells // 2 + np.arange(cells + 1, dtype=np.int64)) * cell
     frame = forest.frame(edges, [0])
@@ -103,9 +142,13 @@ def test_of_equals_the_earliest_is_dominant() -> None:
 
 
 def test_sums_may_wrap_around() -> None:
-    """Hundreds of lanes that are each busy for months: the sum over all of them exceeds int64, differences do not."""
+    """Hundreds of lanes that are each busy for months: the sum over all of them exceeds int64,
+    differences do not.
+    """
     months = 9 * 10**18 // 2
-    tracks = [track(np.array([0, months], np.int64), np.array([months, 10], np.int64)) for _ in range(6)]
+    tracks = [
+        track(np.array([0, months], np.int64), np.array([months, 10], np.int64)) for _ in range(6)
+    ]
     forest = Forest(tracks)
     frame = forest.frame(np.array([0, months, months + 5], np.int64), range(6))
     assert frame.busy.tolist() == [[months, 5]] * 6
@@ -124,16 +167,27 @@ def test_summary_takes_the_busiest_lane_of_each_cell() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 200)), min_size=1, max_size=80), st.integers(1, 50))
-def test_a_lane_that_overlaps_after_all_breaks_nothing(made: list[tuple[int, int]], cell: int) -> None:
-    """Nesting deeper than there are lanes ends in the last one: what is drawn there is rough, but it is drawn."""
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 200)), min_size=1, max_size=80),
+    st.integers(1, 50),
+)
+def test_a_lane_that_overlaps_after_all_breaks_nothing(
+    made: list[tuple[int, int]], cell: int
+) -> None:
+    """Nesting deeper than there are lanes ends in the last one: what is drawn there is rough, but
+    it is drawn.
+    """
     made.sort(key=lambda event: (event[0], -event[1]))
-    forest = Forest([track(np.array([s for s, _ in made], np.int64), np.array([d for _, d in made], np.int64))])
+    forest = Forest(
+        [track(np.array([s for s, _ in made], np.int64), np.array([d for _, d in made], np.int64))]
+    )
     frame = forest.frame(np.arange(-50, 550, cell, dtype=np.int64), [0])
     assert frame.dominant.min() >= -1
     assert frame.dominant.max() < len(made)
     started = np.histogram([s for s, _ in made], np.arange(-50, 550, cell))[0]
-    assert (frame.count[0][started[: frame.shape[1]] > 0] > 0).all(), "a cell in which something starts is never blank"
+    assert (frame.count[0][started[: frame.shape[1]] > 0] > 0).all(), (
+        "a cell in which something starts is never blank"
+    )
 
 
 def test_empty_traces_and_empty_questions() -> None:
@@ -141,7 +195,12 @@ def test_empty_traces_and_empty_questions() -> None:
     edges = np.array([0, 10, 20], np.int64)
     assert empty.frame(edges, []).shape == (0, 2)
     assert empty.summary(edges, []).dominant.tolist() == [[-1, -1]]
-    hollow = Forest([track(np.empty(0, np.int64), np.empty(0, np.int64)), track(np.array([3], np.int64), np.array([4], np.int64))])
+    hollow = Forest(
+        [
+            track(np.empty(0, np.int64), np.empty(0, np.int64)),
+            track(np.array([3], np.int64), np.array([4], np.int64)),
+        ]
+    )
     frame = hollow.frame(edges, [0, 1])
     assert frame.count.tolist() == [[0, 0], [1, 0]]
     assert hollow.step(0, 0, 1) is None
@@ -163,7 +222,9 @@ def even(size: int, lanes: int, span: int = 10**12) -> Forest:
 
 
 def test_a_frame_costs_the_cells_not_the_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Durations read for a whole run on screen: as many for two million events as for two hundred thousand, and bounded."""
+    """Durations read for a whole run on screen: as many for two million events as for two hundred
+    thousand, and bounded.
+    """
     touched = 0
     gather = columns._gather
 

@@ -1,4 +1,6 @@
-"""A folder of power logs without a run: a row for each measurement, with its own date, and no sum over strangers."""
+"""A folder of power logs without a run: a row for each measurement, with its own date, and no sum
+over strangers.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ YEAR_S = 365 * 86_400
 
 
 def log(
-    path: Path, *, begins: float = BEGINS_S, seconds: int = 60, host: str = "", column: str = "watts", watts: int = 200
+    path: Path,
+    *,
+    begins: float = BEGINS_S,
+    seconds: int = 60,
+    host: str = "",
+    column: str = "watts",
+    watts: int = 200,
 ) -> Path:
     """A log of one channel; with `host` in a column of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,13 +44,17 @@ def log(
 
 def relative(path: Path, seconds: int = 60) -> Path:
     """A log whose times count from its own start."""
-    path.write_text("t_s,power_w\n" + "\n".join(f"{i},{200 + i % 7}" for i in range(seconds)) + "\n")
+    path.write_text(
+        "t_s,power_w\n" + "\n".join(f"{i},{200 + i % 7}" for i in range(seconds)) + "\n"
+    )
     return path
 
 
 def grouped(folder: Path) -> list[list[str]]:
     """The files of each row."""
-    return sorted(sorted(Path(file.path).name for file in one.power) for one in logdir.scan(folder).trainings)
+    return sorted(
+        sorted(Path(file.path).name for file in one.power) for one in logdir.scan(folder).trainings
+    )
 
 
 def test_logs_of_other_years_are_rows_of_their_own(tmp_path: Path) -> None:
@@ -59,12 +71,16 @@ def test_logs_of_one_host_at_one_time_are_one_row(tmp_path: Path) -> None:
     assert grouped(tmp_path) == [["bmc.csv", "gpu.csv"], ["old.csv"], ["other.csv"]]
 
 
-def test_logs_of_two_sensors_that_were_begun_together_are_one_row_where_nothing_else_is_there(tmp_path: Path) -> None:
+def test_logs_of_two_sensors_that_were_begun_together_are_one_row_where_nothing_else_is_there(
+    tmp_path: Path,
+) -> None:
     log(tmp_path / "bmc.csv", column="total_watts")
     log(tmp_path / "gpu.csv", column="gpu0_watts", begins=BEGINS_S + 2)
     assert grouped(tmp_path) == [["bmc.csv", "gpu.csv"]]
     log(tmp_path / "third.csv", column="total_watts", begins=BEGINS_S + 2)
-    assert grouped(tmp_path) == [["bmc.csv"], ["gpu.csv"], ["third.csv"]], "nobody knows which of two machines the GPU is in"
+    assert grouped(tmp_path) == [["bmc.csv"], ["gpu.csv"], ["third.csv"]], (
+        "nobody knows which of two machines the GPU is in"
+    )
 
 
 def test_parts_of_a_rotated_log_are_one_row(tmp_path: Path) -> None:
@@ -83,7 +99,11 @@ def test_times_that_count_from_a_log_s_own_start_join_nothing(tmp_path: Path) ->
 
 
 def test_large_logs_are_told_apart_by_both_ends(tmp_path: Path) -> None:
-    for name, begins in (("a.csv", BEGINS_S), ("b.csv", BEGINS_S + 100_000), ("c.csv", BEGINS_S + 2_000_000)):
+    for name, begins in (
+        ("a.csv", BEGINS_S),
+        ("b.csv", BEGINS_S + 100_000),
+        ("c.csv", BEGINS_S + 2_000_000),
+    ):
         log(
             tmp_path / name,
             host="node17",
@@ -146,11 +166,17 @@ def test_no_verb_dates_a_log_to_1970_or_stops_at_one_that_cannot_be_read(
     assert code == (3 if verb == "doctor" else 0)
     assert "1970-01-01" not in out.out
     assert "Traceback" not in out.err
-    readable = [file.name for file in files if file.name in ("amester.csv", "codecarbon.csv", "generic_long.csv", "powerboard.csv")]
+    readable = [
+        file.name
+        for file in files
+        if file.name in ("amester.csv", "codecarbon.csv", "generic_long.csv", "powerboard.csv")
+    ]
     assert all(name in out.out for name in readable[:3])
 
 
-def test_a_log_without_wall_time_says_that_it_has_no_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_without_wall_time_says_that_it_has_no_date(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     relative(tmp_path / "a.csv")
     log(tmp_path / "b.csv")
     assert cli.main(["report", str(tmp_path)]) == 0
@@ -160,7 +186,9 @@ def test_a_log_without_wall_time_says_that_it_has_no_date(tmp_path: Path, capsys
     begins = datetime.datetime.fromtimestamp(BEGINS_S, datetime.timezone.utc)
     assert f"from {begins:%Y-%m-%d %H:%M:%S} UTC" in second
     assert cli.main(["report", str(tmp_path), "--json"]) == 0
-    zeros = {one["name"]: one["zero_unix_s"] for one in json.loads(capsys.readouterr().out)["trainings"]}
+    zeros = {
+        one["name"]: one["zero_unix_s"] for one in json.loads(capsys.readouterr().out)["trainings"]
+    }
     assert zeros == {"a.csv": None, "b.csv": BEGINS_S}
 
 
@@ -168,7 +196,9 @@ def test_a_log_without_wall_time_has_no_place_beside_one_that_has(tmp_path: Path
     """A person may put both into one row."""
     power = [relative(tmp_path / "a.csv"), log(tmp_path / "b.csv")]
     (_, entry) = logdir.scan(tmp_path).trainings
-    training = Training(entry, ReadOptions(power=tuple(str(path) for path in power), find_power=False))
+    training = Training(
+        entry, ReadOptions(power=tuple(str(path) for path in power), find_power=False)
+    )
     seen = training.seen_from()
     assert seen.wall
     assert seen.zero_ns == BEGINS_S * 10**9

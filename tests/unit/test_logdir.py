@@ -33,19 +33,29 @@ def make(folder: Path, *names: str, content: bytes = b"\x0a\x01x") -> None:
 
 def power(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 7}\n" for i in range(20)))
+    path.write_text(
+        "time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 7}\n" for i in range(20))
+    )
 
 
 # ── runs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_runs_are_named_as_tensorboard_names_them(tmp_path: Path) -> None:
-    make(tmp_path, "a/train/plugins/profile/2026_01_02_03_04_05/vm.xplane.pb", "plugins/profile/now/vm.xplane.pb")
+    make(
+        tmp_path,
+        "a/train/plugins/profile/2026_01_02_03_04_05/vm.xplane.pb",
+        "plugins/profile/now/vm.xplane.pb",
+    )
     assert {run.name for run in scan(tmp_path).runs} == {"a/train/2026_01_02_03_04_05", "now"}
 
 
-def test_the_runs_that_are_told_on_the_way_are_few_times_those_that_there_are(tmp_path: Path) -> None:
-    """However long it takes: a list that grows by one run and is drawn anew each time costs the square of its runs."""
+def test_the_runs_that_are_told_on_the_way_are_few_times_those_that_there_are(
+    tmp_path: Path,
+) -> None:
+    """However long it takes: a list that grows by one run and is drawn anew each time costs the
+    square of its runs.
+    """
     make(tmp_path, *(f"run_{number:03}/plugins/profile/r/vm.xplane.pb" for number in range(200)))
     *parts, whole = (len(found.runs) for found in stream(tmp_path, 0.0))
     assert whole == 200
@@ -55,14 +65,19 @@ def test_the_runs_that_are_told_on_the_way_are_few_times_those_that_there_are(tm
     assert sum(told) < 3 * whole
 
 
-@pytest.mark.parametrize("level", ["", "train", "train/plugins", "train/plugins/profile", "train/plugins/profile/r1"])
+@pytest.mark.parametrize(
+    "level", ["", "train", "train/plugins", "train/plugins/profile", "train/plugins/profile/r1"]
+)
 def test_the_wrong_level_works_too(tmp_path: Path, level: str) -> None:
     make(tmp_path, "train/plugins/profile/r1/vm.xplane.pb", "train/events.out.tfevents.1.vm.7.0.v2")
     make(tmp_path, "validation/events.out.tfevents.2.vm.7.1.v2")
     (run,) = scan(tmp_path / level).runs
     assert [profile.host for profile in run.profiles] == ["vm"]
     assert run.name.endswith("r1")
-    assert {(event.group, event.kind) for event in run.tfevents} == {("train", "scalars"), ("validation", "scalars")}
+    assert {(event.group, event.kind) for event in run.tfevents} == {
+        ("train", "scalars"),
+        ("validation", "scalars"),
+    }
 
 
 def test_a_bare_file_knows_its_surroundings(tmp_path: Path) -> None:
@@ -93,8 +108,15 @@ def test_one_profile_a_host_and_the_second_form_kept_apart(tmp_path: Path) -> No
     make(tmp_path, folder + "c.xplane.pb", content=b"")  # empty: the second form is the better one
     make(tmp_path, folder + "c.trace.json.gz", content=b"\x1f\x8b")
     (run,) = scan(tmp_path).runs
-    assert [(p.host, p.tool) for p in run.profiles] == [("a", "xplane.pb"), ("b", "trace.json.gz"), ("c", "trace.json.gz")]
-    assert [(p.host, p.tool) for p in run.alternates] == [("a", "trace.json.gz"), ("c", "xplane.pb")]
+    assert [(p.host, p.tool) for p in run.profiles] == [
+        ("a", "xplane.pb"),
+        ("b", "trace.json.gz"),
+        ("c", "trace.json.gz"),
+    ]
+    assert [(p.host, p.tool) for p in run.alternates] == [
+        ("a", "trace.json.gz"),
+        ("c", "xplane.pb"),
+    ]
 
 
 def test_results_caches_and_unread_files_are_told_apart(tmp_path: Path) -> None:
@@ -116,7 +138,12 @@ def test_an_empty_run_folder_says_so(tmp_path: Path) -> None:
 
 
 def test_the_same_bytes_under_two_hosts_are_noticed(tmp_path: Path) -> None:
-    make(tmp_path, "plugins/profile/r/a.xplane.pb", "plugins/profile/r/b.xplane.pb", content=b"\x0a" * 70_000)
+    make(
+        tmp_path,
+        "plugins/profile/r/a.xplane.pb",
+        "plugins/profile/r/b.xplane.pb",
+        content=b"\x0a" * 70_000,
+    )
     make(tmp_path, "plugins/profile/r/c.xplane.pb", content=b"\x0b" * 70_000)
     (run,) = scan(tmp_path).runs
     assert len(run.problems) == 1
@@ -132,36 +159,55 @@ def test_pytorch_s_traces_are_found_by_name_and_by_head(tmp_path: Path) -> None:
     make(tmp_path, "b/model.json", content=PYTORCH % b"")
     make(tmp_path, "c/settings.json", content=b'{"schemaVersion": 1, "name": "' + b"x" * 64 + b'"}')
     assert {run.name: run.hosts for run in scan(tmp_path).runs} == {
-        "a": ("worker0_77",), "b": ("model",),
-    }  # fmt: skip
+        "a": ("worker0_77",),
+        "b": ("model",),
+    }
 
 
 def test_ranks_of_one_cycle_are_hosts_of_one_run(tmp_path: Path) -> None:
     for cycle in (1, 2):
         for rank in (0, 1):
-            head = PYTORCH % (b'"distributedInfo": {"backend": "nccl", "rank": %d, "world_size": 2}, ' % rank)
-            make(tmp_path, f"node_{rank + 10}.{cycle}70000000000000000{rank}.pt.trace.json", content=head)
+            head = PYTORCH % (
+                b'"distributedInfo": {"backend": "nccl", "rank": %d, "world_size": 2}, ' % rank
+            )
+            make(
+                tmp_path,
+                f"node_{rank + 10}.{cycle}70000000000000000{rank}.pt.trace.json",
+                content=head,
+            )
     runs = scan(tmp_path).runs
-    assert [[profile.host.split(".")[0] for profile in run.profiles] for run in runs] == [["node_10", "node_11"]] * 2
+    assert [[profile.host.split(".")[0] for profile in run.profiles] for run in runs] == [
+        ["node_10", "node_11"]
+    ] * 2
     assert len({run.path for run in runs}) == 2
 
 
 def test_the_cycles_of_one_process_are_sessions_of_one_training(tmp_path: Path) -> None:
     for pid, cycle in ((4711, 1), (4711, 2), (4711, 3), (815, 4)):
-        make(tmp_path, f"vm_{pid}.{cycle}700000000000000000.pt.trace.json.gz", content=gzip.compress(PYTORCH % b""))
+        make(
+            tmp_path,
+            f"vm_{pid}.{cycle}700000000000000000.pt.trace.json.gz",
+            content=gzip.compress(PYTORCH % b""),
+        )
     make(tmp_path, "before.json", content=PYTORCH % b"")
     found = scan(tmp_path)
     assert len(found.runs) == 5
     assert sorted((len(one.sessions), one.hosts) for one in found.trainings) == [
-        (1, ("before",)), (1, ("vm_815",)), (3, ("vm_4711",)),
-    ]  # fmt: skip
+        (1, ("before",)),
+        (1, ("vm_815",)),
+        (3, ("vm_4711",)),
+    ]
     (most,) = (one for one in found.trainings if len(one.sessions) > 1)
     assert most.reasons == ("process vm_4711 wrote all of its sessions",)
 
 
 def test_two_traces_that_are_not_of_one_run_stay_apart(tmp_path: Path) -> None:
     for name, rank in (("before", 3), ("after", 1)):
-        make(tmp_path, f"{name}.json", content=PYTORCH % (b'"distributedInfo": {"rank": %d}, ' % rank))
+        make(
+            tmp_path,
+            f"{name}.json",
+            content=PYTORCH % (b'"distributedInfo": {"rank": %d}, ' % rank),
+        )
     assert sorted(len(run.profiles) for run in scan(tmp_path).runs) == [1, 1]
 
 
@@ -169,14 +215,26 @@ def test_two_traces_that_are_not_of_one_run_stay_apart(tmp_path: Path) -> None:
 
 
 def test_markers_belong_to_the_process_that_wrote_the_scalars(tmp_path: Path) -> None:
-    make(tmp_path, "logs/train/plugins/profile/r/h.xplane.pb", "logs/train/events.out.tfevents.1.h.19202.0.v2")
-    make(tmp_path, "demo_logs/events.out.tfevents.9.h.19202.5.v2", "demo_logs/events.out.tfevents.9.h.4400.5.v2")
+    make(
+        tmp_path,
+        "logs/train/plugins/profile/r/h.xplane.pb",
+        "logs/train/events.out.tfevents.1.h.19202.0.v2",
+    )
+    make(
+        tmp_path,
+        "demo_logs/events.out.tfevents.9.h.19202.5.v2",
+        "demo_logs/events.out.tfevents.9.h.4400.5.v2",
+    )
     (run,) = scan(tmp_path / "logs").runs
-    assert [Path(e.path).name for e in run.tfevents if e.group == "demo_logs"] == ["events.out.tfevents.9.h.19202.5.v2"]
+    assert [Path(e.path).name for e in run.tfevents if e.group == "demo_logs"] == [
+        "events.out.tfevents.9.h.19202.5.v2"
+    ]
 
 
 def test_profile_empty_is_not_scalars(tmp_path: Path) -> None:
-    make(tmp_path, "plugins/profile/r/h.xplane.pb", "events.out.tfevents.1616280775.h.profile-empty")
+    make(
+        tmp_path, "plugins/profile/r/h.xplane.pb", "events.out.tfevents.1616280775.h.profile-empty"
+    )
     (run,) = scan(tmp_path).runs
     assert [event.kind for event in run.tfevents] == ["profile-empty"]
 
@@ -185,7 +243,14 @@ def test_profile_empty_is_not_scalars(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["power.csv", "data/watts.csv", "logs/power.csv", "logs/fit/train/power.csv", "measurements/power.csv"]
+    "place",
+    [
+        "power.csv",
+        "data/watts.csv",
+        "logs/power.csv",
+        "logs/fit/train/power.csv",
+        "measurements/power.csv",
+    ],
 )
 def test_power_in_or_beside_the_logs_is_found(tmp_path: Path, place: str) -> None:
     make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
@@ -194,8 +259,12 @@ def test_power_in_or_beside_the_logs_is_found(tmp_path: Path, place: str) -> Non
     assert [Path(log.path).name for log in run.power] == [Path(place).name]
 
 
-@pytest.mark.parametrize("level", ["logs", "logs/fit", "logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"])
-def test_power_above_what_was_asked_for_is_told_of_and_not_taken(tmp_path: Path, level: str) -> None:
+@pytest.mark.parametrize(
+    "level", ["logs", "logs/fit", "logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"]
+)
+def test_power_above_what_was_asked_for_is_told_of_and_not_taken(
+    tmp_path: Path, level: str
+) -> None:
     make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
     power(tmp_path / "project/power.csv")
     found = scan(tmp_path / "project" / level)
@@ -205,7 +274,9 @@ def test_power_above_what_was_asked_for_is_told_of_and_not_taken(tmp_path: Path,
     assert [Path(log.path).name for log in run.above] == ["power.csv"]
 
 
-@pytest.mark.parametrize("level", ["logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"])
+@pytest.mark.parametrize(
+    "level", ["logs/fit/train", "logs/fit/train/plugins/profile/r/h.xplane.pb"]
+)
 def test_power_in_a_runs_own_folder_is_found_from_its_profile(tmp_path: Path, level: str) -> None:
     make(tmp_path, "project/logs/fit/train/plugins/profile/r/h.xplane.pb")
     power(tmp_path / "project/logs/fit/train/power.csv")
@@ -247,14 +318,24 @@ def test_a_log_that_is_named_is_one_whatever_its_name(tmp_path: Path, name: str,
     (run,) = scan(tmp_path / name).runs
     assert [Path(log.path).name for log in run.power] == [name]
     assert not run.profiles
-    assert [Path(log.path).name for log in scan(tmp_path).power] == ["power.csv"]  # unasked it is not taken
+    assert [Path(log.path).name for log in scan(tmp_path).power] == [
+        "power.csv"
+    ]  # unasked it is not taken
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "table.csv", "settings.json", "odd.bin"])
-def test_what_lies_beside_a_file_that_nobody_reads_is_not_its_answer(tmp_path: Path, name: str) -> None:
+def test_what_lies_beside_a_file_that_nobody_reads_is_not_its_answer(
+    tmp_path: Path, name: str
+) -> None:
     power(tmp_path / "power.csv")
     make(tmp_path, "events.out.tfevents.9.h.19202.5.v2")
-    (tmp_path / name).write_bytes(b'{"a": 1}' if name.endswith("json") else b"hello\n" if "bin" not in name else bytes(range(256)))
+    (tmp_path / name).write_bytes(
+        b'{"a": 1}'
+        if name.endswith("json")
+        else b"hello\n"
+        if "bin" not in name
+        else bytes(range(256))
+    )
     found = scan(tmp_path / name)
     (run,) = found.runs
     assert [Path(profile.path).name for profile in run.profiles] == [name]
@@ -300,7 +381,10 @@ def test_broken_links_and_special_files_are_problems_not_crashes(tmp_path: Path)
     os.mkfifo(folder / "pipe.xplane.pb")
     found = scan(tmp_path)
     assert [p.host for p in found.runs[0].profiles] == ["ok"]
-    assert {Path(problem.file).name for problem in found.problems} == {"gone.xplane.pb", "pipe.xplane.pb"}
+    assert {Path(problem.file).name for problem in found.problems} == {
+        "gone.xplane.pb",
+        "pipe.xplane.pb",
+    }
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -320,11 +404,15 @@ def test_odd_names_are_only_names(tmp_path: Path) -> None:
     for name in strange:
         make(tmp_path, f"{name}/plugins/profile/r/{name[:50]}.xplane.pb")
     os.makedirs(os.fsencode(tmp_path) + b"/caf\xe9/plugins/profile/r")
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9/plugins/profile/r/h\xff.xplane.pb")).write_bytes(b"\x0a")
+    Path(
+        os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9/plugins/profile/r/h\xff.xplane.pb")
+    ).write_bytes(b"\x0a")
     assert len(scan(tmp_path).runs) == len(strange) + 1
 
 
-def test_a_huge_tree_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_tree_is_bounded_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tree, "MAX_ENTRIES", 50)
     for number in range(30):
         make(tmp_path, f"d{number:02d}/a", f"d{number:02d}/b", f"d{number:02d}/c")
@@ -362,12 +450,19 @@ def test_powerboards_own_runs(shared_data: Path) -> None:
     assert run.name == "logs/20210320-195247/train/2021_03_20_19_52_54"
     assert [(p.host, p.tool) for p in run.profiles] == [("madrid", "trace.json.gz")]
     assert len(run.results) == 4
-    assert [e.group for e in run.tfevents if e.kind == "scalars"] == ["train", "validation", "demo_logs"]
+    assert [e.group for e in run.tfevents if e.kind == "scalars"] == [
+        "train",
+        "validation",
+        "demo_logs",
+    ]
 
 
 def test_every_recording_is_found(shared_data: Path) -> None:
     found = scan(shared_data / "own")
-    profiles = {path.relative_to(shared_data / "own").parts[0] for path in (shared_data / "own").rglob("*.xplane.pb")}
+    profiles = {
+        path.relative_to(shared_data / "own").parts[0]
+        for path in (shared_data / "own").rglob("*.xplane.pb")
+    }
     assert {"custom_loop", "jax_cpu", "keras_cifar", "two_epochs_with_burst"} <= profiles
     assert profiles <= {run.name.split("/")[0] for run in found.runs}
     assert "two_epochs_with_burst" in {run.name.split("/")[0] for run in found.runs if run.power}
@@ -420,13 +515,18 @@ def test_what_the_system_says_begins_with_a_small_letter() -> None:
     assert tree.reason(ValueError("Odd")) == "odd"
 
 
-@pytest.mark.parametrize(("name", "content", "told"), [
-    ("export.json", b'{"traceEvents": [' + b" " * 64 + b"]}", True),
-    ("export.json", b'[\n{"ph": "X", "name": "a"' + b" " * 64 + b"}]", True),
-    ("export.json", b'{"traceEvents": []}', False),  # nothing that small is a trace
-    ("settings.json", b'{"epochs": 20, "batch": 128}' + b" " * 64, False),
-])  # fmt: skip
-def test_traces_of_other_tools_are_named_and_other_json_is_not(tmp_path: Path, name: str, content: bytes, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("export.json", b'{"traceEvents": [' + b" " * 64 + b"]}", True),
+        ("export.json", b'[\n{"ph": "X", "name": "a"' + b" " * 64 + b"}]", True),
+        ("export.json", b'{"traceEvents": []}', False),  # nothing that small is a trace
+        ("settings.json", b'{"epochs": 20, "batch": 128}' + b" " * 64, False),
+    ],
+)
+def test_traces_of_other_tools_are_named_and_other_json_is_not(
+    tmp_path: Path, name: str, content: bytes, told: bool
+) -> None:
     make(tmp_path, name, content=content)
     found = scan(tmp_path)
     assert [file.what for file in found.unread] == (["Chrome trace"] if told else [])
@@ -436,20 +536,38 @@ def test_chrome_traces_of_any_name_are_runs_but_not_what_powertui_exported(tmp_p
     event = {"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
     (tmp_path / "loop.json").write_text(json.dumps({"traceEvents": [event]}))
     (tmp_path / "flex.json").write_text(json.dumps([event]))
-    (tmp_path / "mine.json").write_text(json.dumps({"otherData": {"powertui": "1"}, "traceEvents": [event]}))
-    (tmp_path / "config.json").write_text(json.dumps({"ph": "acid", "learning_rate": 0.1, "traceEvents": "none of these"}))
+    (tmp_path / "mine.json").write_text(
+        json.dumps({"otherData": {"powertui": "1"}, "traceEvents": [event]})
+    )
+    (tmp_path / "config.json").write_text(
+        json.dumps({"ph": "acid", "learning_rate": 0.1, "traceEvents": "none of these"})
+    )
     (tmp_path / "rows.json").write_text(json.dumps([{"watts": 5}] * 20))
     found = scan(tmp_path)
-    assert [[profile.host for profile in run.profiles] for run in found.runs] == [["flex"], ["loop"]]
+    assert [[profile.host for profile in run.profiles] for run in found.runs] == [
+        ["flex"],
+        ["loop"],
+    ]
     assert scan(tmp_path / "mine.json").runs[0].profiles
 
 
 # ── mixed folders ────────────────────────────────────────────────────────────────────────────────
 
 DOUBTFUL = (
-    "vm.xplane.pb", "vm.trace.json.gz", "w.pt.trace.json", "any.json", "x.pftrace", "vm.trace", "1_kernel_trace.csv",
-    "1_results.json", "power.csv", "power.log", "power.db", "events.out.tfevents.1700000000.vm.1.0.v2", "hlo_proto.pb",
-)  # fmt: skip
+    "vm.xplane.pb",
+    "vm.trace.json.gz",
+    "w.pt.trace.json",
+    "any.json",
+    "x.pftrace",
+    "vm.trace",
+    "1_kernel_trace.csv",
+    "1_results.json",
+    "power.csv",
+    "power.log",
+    "power.db",
+    "events.out.tfevents.1700000000.vm.1.0.v2",
+    "hlo_proto.pb",
+)
 
 
 def test_pipes_sockets_and_devices_are_refused_by_name_and_never_opened(tmp_path: Path) -> None:
@@ -475,7 +593,11 @@ def test_pipes_sockets_and_devices_are_refused_by_name_and_never_opened(tmp_path
     looking.start()
     looking.join(60)
     assert not looking.is_alive()
-    refused = {Path(problem.file).name for problem in found[0].problems if "not a plain file" in problem.cause}
+    refused = {
+        Path(problem.file).name
+        for problem in found[0].problems
+        if "not a plain file" in problem.cause
+    }
     made = {f"{kind}.{name}" for kind in ("pipe", "socket") for name in DOUBTFUL}
     assert made | {"link.xplane.pb"} <= refused
     assert not [profile for run in found[0].runs for profile in run.profiles]
@@ -504,7 +626,9 @@ def test_loops_of_links_cost_nothing(tmp_path: Path) -> None:
         make(tmp_path, f"d{number}/plugins/profile/r/vm.xplane.pb")
     for number in range(10):
         for other in range(10):
-            (tmp_path / f"d{number}/to{other}").symlink_to(tmp_path / f"d{other}", target_is_directory=True)
+            (tmp_path / f"d{number}/to{other}").symlink_to(
+                tmp_path / f"d{other}", target_is_directory=True
+            )
     (tmp_path / "itself").symlink_to("itself")
     found = scan(tmp_path)
     assert len(found.runs) == 10
@@ -513,10 +637,14 @@ def test_loops_of_links_cost_nothing(tmp_path: Path) -> None:
 
 
 def test_the_copy_that_jax_makes_for_perfetto_is_its_capture_again(tmp_path: Path) -> None:
-    """`create_perfetto_trace=True` writes a third form of the capture, under a name without the host."""
+    """`create_perfetto_trace=True` writes a third form of the capture, under a name without the
+    host.
+    """
     folder = tmp_path / "plugins/profile/r"
     folder.mkdir(parents=True)
-    trace = gzip.compress(b'{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","pid":1,"tid":1,"name":"a","ts":1,"dur":1}]}')
+    trace = gzip.compress(
+        b'{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","pid":1,"tid":1,"name":"a","ts":1,"dur":1}]}'
+    )
     (folder / "vm.xplane.pb").write_bytes(b"\x0a\x01x")
     (folder / "perfetto_trace.json.gz").write_bytes(trace)
     (run,) = scan(tmp_path).runs
@@ -576,7 +704,13 @@ def test_ten_thousand_runs_cost_four_times_as_much_as_a_quarter_of_them(tmp_path
     for count in (2500, 10_000):
         root = tmp_path / str(count)
         for number in range(count):
-            folder = root / f"t{number // 100}" / "plugins" / "profile" / f"2026_01_01_{number % 100:02}_00_00"
+            folder = (
+                root
+                / f"t{number // 100}"
+                / "plugins"
+                / "profile"
+                / f"2026_01_01_{number % 100:02}_00_00"
+            )
             folder.mkdir(parents=True)
             (folder / "vm.xplane.pb").write_bytes(b"\x0a\x02ab")
         found[count] = opened_by(functools.partial(_checked, root, count))
@@ -592,14 +726,19 @@ def _checked(root: Path, count: int) -> None:
     assert not looked.problems
 
 
-def test_a_profile_that_is_being_written_is_marked_and_what_is_whole_of_it_is_read(tmp_path: Path) -> None:
+def test_a_profile_that_is_being_written_is_marked_and_what_is_whole_of_it_is_read(
+    tmp_path: Path,
+) -> None:
     from powertui.report import checks, runs
 
     make(tmp_path, "plugins/profile/r/vm.xplane.pb")
     (run,) = scan(tmp_path).runs
     assert runs.first(run).growing
     listed = runs.table([run], [runs.first(run)])
-    assert next(column for column in listed.columns if column.id == "device").values[0] == "being written"
+    assert (
+        next(column for column in listed.columns if column.id == "device").values[0]
+        == "being written"
+    )
     assert any("just now" in check.what for check in checks.of_entry(run))
     then = time.time() - 3600
     os.utime(run.profiles[0].path, (then, then))
@@ -608,7 +747,9 @@ def test_a_profile_that_is_being_written_is_marked_and_what_is_whole_of_it_is_re
 
 
 def test_a_trace_before_pytorch_renames_it_is_named(tmp_path: Path) -> None:
-    (tmp_path / "w.pt.trace.json.tmp").write_bytes(b'{"schemaVersion": 1, "traceEvents": [' + b" " * 99)
+    (tmp_path / "w.pt.trace.json.tmp").write_bytes(
+        b'{"schemaVersion": 1, "traceEvents": [' + b" " * 99
+    )
     found = scan(tmp_path)
     assert not found.runs
     assert ["still being written" in file.what for file in found.unread] == [True]

@@ -13,7 +13,12 @@ from powertui.view import power_curve, power_facts
 def channels(count: int) -> tuple[PowerOnTrace, ...]:
     times = np.arange(400) * 1_000_000_000
     made = [
-        PowerSeries(Sensor(f"gpu {n}", "csv", Scope.GPU, host=f"node{n}"), times, 200.0 + n + np.arange(400) % 3, path="power.csv")
+        PowerSeries(
+            Sensor(f"gpu {n}", "csv", Scope.GPU, host=f"node{n}"),
+            times,
+            200.0 + n + np.arange(400) % 3,
+            path="power.csv",
+        )
         for n in range(count)
     ]
     return tuple(placing.on_trace(one, 0, 0, 0, "aligned", "wall clocks of both") for one in made)

@@ -1,6 +1,8 @@
-"""Every power fixture beside every kind of run: no traceback, no warning, and "aligned" only where the two overlap.
+"""Every power fixture beside every kind of run: no traceback, no warning, and "aligned" only where
+the two overlap.
 
-A part of all pairs, always the same one and spread over all of them; `python -m tests.meetings` tries them all.
+A part of all pairs, always the same one and spread over all of them; `python -m tests.meetings`
+tries them all.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def test_there_are_as_many_logs_and_runs_as_were_asked_for() -> None:
 
 
 def test_the_check_finds_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a rule that lets everything meet, the pairs do go wrong: the check does not pass because it looks at nothing."""
+    """With a rule that lets everything meet, the pairs do go wrong: the check does not pass because
+    it looks at nothing.
+    """
     monkeypatch.setattr(meeting, "gap", lambda first, last, run: None)
     (tmp_path / "run").mkdir()
     meetings.RUNS["Keras with scalars"](tmp_path / "run")

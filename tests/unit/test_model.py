@@ -13,13 +13,20 @@ from powertui.data.model import Sensor, Steps
     [
         ("bmc-17 DCMI power", "bmc-17", "DCMI power", "bmc-17 DCMI power"),
         ("BMC-17: fans", "bmc-17", "fans", "BMC-17: fans"),
-        ("bmc-17", "bmc-17", "bmc-17", "bmc-17"),  # nothing is left without the host: then it is the name
+        (
+            "bmc-17",
+            "bmc-17",
+            "bmc-17",
+            "bmc-17",
+        ),  # nothing is left without the host: then it is the name
         ("Total Power", "bmc-17", "Total Power", "bmc-17 Total Power"),
         ("Total Power", "", "Total Power", "Total Power"),
         ("", "", "powerboard", "powerboard"),
     ],
 )
-def test_a_channel_is_its_sensor_without_the_host(name: str, host: str, channel: str, label: str) -> None:
+def test_a_channel_is_its_sensor_without_the_host(
+    name: str, host: str, channel: str, label: str
+) -> None:
     sensor = Sensor(name, "powerboard", host=host)
     assert (sensor.channel, sensor.label) == (channel, label)
 
@@ -27,7 +34,14 @@ def test_a_channel_is_its_sensor_without_the_host(name: str, host: str, channel:
 def steps(starts: list[int], epochs: list[int]) -> Steps:
     number = np.arange(len(starts), dtype=np.int64)
     start = np.array(starts, np.int64)
-    return Steps(number, start, np.full(len(starts), 5, np.int64), np.array(epochs, np.int32), ("s",) * len(starts), "test")
+    return Steps(
+        number,
+        start,
+        np.full(len(starts), 5, np.int64),
+        np.array(epochs, np.int32),
+        ("s",) * len(starts),
+        "test",
+    )
 
 
 def test_two_steps_have_one_distance() -> None:

@@ -1,4 +1,7 @@
-"""A path that a person names may be anything. Every verb ends, says in one sentence what is there, and exits with its code."""
+"""A path that a person names may be anything.
+
+Every verb ends, says in one sentence what is there, and exits with its code.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,15 @@ _REASONS = {
     "/proc/kmsg": r"is no file that ends: it waits for more",
     "socket": r"is neither a folder nor a plain file|is a socket|is not a file",
     "folder": r"Is a directory|is a folder|no run|nothing",
-    "/dev/zero": r"is neither a folder nor a plain file|is neither a file nor a pipe|is too large|is not a file",
-    "/dev/full": r"is neither a folder nor a plain file|is neither a file nor a pipe|is too large|is not a file",
-}  # fmt: skip
+    "/dev/zero": (
+        r"is neither a folder nor a plain file|is neither a file nor a pipe|is too "
+        r"large|is not a file"
+    ),
+    "/dev/full": (
+        r"is neither a folder nor a plain file|is neither a file nor a pipe|is too "
+        r"large|is not a file"
+    ),
+}
 _READ = ["report", "energy", "doctor", "export"]
 _WORDS: dict[str, tuple[list[str], int]] = {
     **{f"{verb} PATH": ([verb, "{}"], _UNREADABLE) for verb in _READ},
@@ -44,8 +53,14 @@ _WORDS: dict[str, tuple[list[str], int]] = {
         f"{verb} --pins": ([verb, _PROFILE, "--power", _LOG, "--pins", "{}"], _UNREADABLE)
         for verb in ("report", "energy", "export")
     },
-    "record --password-file": (["record", "--source", "redfish://u@127.0.0.1:1", "--password-file", "{}"], _MISUSED),
-    "record --kg-file": (["record", "--host", "u@127.0.0.1", "--password-file", "password", "--kg-file", "{}"], _MISUSED),
+    "record --password-file": (
+        ["record", "--source", "redfish://u@127.0.0.1:1", "--password-file", "{}"],
+        _MISUSED,
+    ),
+    "record --kg-file": (
+        ["record", "--host", "u@127.0.0.1", "--password-file", "password", "--kg-file", "{}"],
+        _MISUSED,
+    ),
 }
 _FOLDERS_ARE_MEANT = re.compile(r" (PATH|--power)$")
 
@@ -56,7 +71,9 @@ def odd_files(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(opening, "SILENCE_S", _SILENCE_S)
     shutil.copy(data / "foreign" / "jax_perfetto_trace.json", _PROFILE)
-    Path(_LOG).write_text("time,watts\n" + "".join(f"2026-11-23T06:06:{s:02d}Z,{100 + s}\n" for s in range(50, 60)))
+    Path(_LOG).write_text(
+        "time,watts\n" + "".join(f"2026-11-23T06:06:{s:02d}Z,{100 + s}\n" for s in range(50, 60))
+    )
     Path("password").write_text("secret\n")
     Path("password").chmod(0o600)
     os.mkfifo("pipe")
@@ -71,7 +88,9 @@ def odd_files(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.mark.parametrize("there", _REASONS)
 @pytest.mark.parametrize("what", _WORDS)
-def test_every_verb_says_what_a_named_path_is(odd_files: Path, capsys: pytest.CaptureFixture[str], what: str, there: str) -> None:
+def test_every_verb_says_what_a_named_path_is(
+    odd_files: Path, capsys: pytest.CaptureFixture[str], what: str, there: str
+) -> None:
     if there == "folder" and _FOLDERS_ARE_MEANT.search(what):
         pytest.skip("a folder may be given here")
     if there == "/proc/kmsg":
@@ -92,7 +111,9 @@ def _skip_unless_readable(path: str) -> None:
         pytest.skip(f"{path} may not be read here")
 
 
-def test_without_a_terminal_nothing_is_opened(odd_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_nothing_is_opened(
+    odd_files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert [main([*words, "pipe"]) for words in (["open"], ["live", "--replay"])] == [2, 2]
     assert capsys.readouterr().err.count("No screen can be shown here") == 2
 
@@ -120,7 +141,9 @@ def test_an_event_file_that_is_a_pipe_is_refused(odd_files: Path) -> None:
     assert main(["doctor", name]) == _UNREADABLE
 
 
-def test_what_nobody_named_is_not_opened(odd_files: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_nobody_named_is_not_opened(
+    odd_files: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(data / "logdirs" / "jax_cpu", "run")
     for name in ("events.out.tfevents.1700000000.host", "power.csv", "run.pt.trace.json"):
         os.mkfifo(Path("run") / name)
@@ -135,7 +158,9 @@ def test_an_export_to_a_pipe_that_nobody_reads_ends(odd_files: Path) -> None:
         raise AssertionError("there is nothing to write to")
 
 
-def test_an_export_to_a_pipe_waits_for_its_reader(odd_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_to_a_pipe_waits_for_its_reader(
+    odd_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(opening, "SILENCE_S", 300)
     received: list[bytes] = []
     reader = threading.Thread(target=lambda: received.append(Path("pipe").read_bytes()))
@@ -147,16 +172,23 @@ def test_an_export_to_a_pipe_waits_for_its_reader(odd_files: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", ["/proc/self/mounts", "/proc/cpuinfo"])
-def test_a_file_of_proc_has_bytes_though_its_size_is_zero(capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_a_file_of_proc_has_bytes_though_its_size_is_zero(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     assert main(["report", name]) == _UNREADABLE
     assert "is empty" not in capsys.readouterr().out
 
 
 def _record(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "powertui", "record", *words, "--duration", "1"], cwd=folder, capture_output=True, text=True,
-        timeout=300, check=False, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )  # fmt: skip
+        [sys.executable, "-m", "powertui", "record", *words, "--duration", "1"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
 
 
 def test_a_recording_of_nothing_names_no_file(tmp_path: Path) -> None:
@@ -170,9 +202,14 @@ def test_a_recording_of_nothing_names_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "sentence"),
-    [("folder", "folder is not a regular file: only a file can be followed."), ("gone", "gone cannot be read")],
+    [
+        ("folder", "folder is not a regular file: only a file can be followed."),
+        ("gone", "gone cannot be read"),
+    ],
 )
-def test_a_source_that_cannot_be_opened_is_reported_once(tmp_path: Path, source: str, sentence: str) -> None:
+def test_a_source_that_cannot_be_opened_is_reported_once(
+    tmp_path: Path, source: str, sentence: str
+) -> None:
     (tmp_path / "folder").mkdir()
     recording = _record(tmp_path, "--source", f"csv:{source}", "-o", "power.csv")
     assert recording.returncode == 1

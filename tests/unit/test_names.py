@@ -1,4 +1,6 @@
-"""One word, one thing: a public name of a class or a type stands for one class or type in all of powertui."""
+"""One word, one thing: a public name of a class or a type stands for one class or type in all of
+powertui.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ MAY_SHARE: dict[str, str] = {}
 
 
 def defined(source: str) -> list[str]:
-    """Public classes and named types of a module. A class inside another one has that one's name before its own."""
+    """Public classes and named types of a module.
+
+    A class inside another one has that one's name before its own.
+    """
     out = []
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
@@ -26,7 +31,10 @@ def defined(source: str) -> list[str]:
 
 
 def test_what_counts_as_a_definition() -> None:
-    source = "class Abc: ...\nBcd = list[int]\nCde: TypeAlias = int\nLIMIT = 3\nclass _Def: ...\nclass Efg:\n    class Fgh: ...\n"
+    source = (
+        "class Abc: ...\nBcd = list[int]\nCde: TypeAlias = int\nLIMIT = 3\nclass _Def: "
+        "...\nclass Efg:\n    class Fgh: ...\n"
+    )
     assert defined(source) == ["Abc", "Bcd", "Cde", "Efg"]
 
 
@@ -36,5 +44,7 @@ def test_no_public_name_means_two_things() -> None:
         for name in defined(path.read_text(encoding="utf-8")):
             where[name].append(path.relative_to(ROOT).as_posix())
     assert len(where) > 300
-    assert {name: files for name, files in where.items() if len(files) > 1 and name not in MAY_SHARE} == {}
+    assert {
+        name: files for name, files in where.items() if len(files) > 1 and name not in MAY_SHARE
+    } == {}
     assert {name for name in MAY_SHARE if len(where[name]) < 2} == set()

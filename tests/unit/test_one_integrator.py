@@ -1,4 +1,6 @@
-"""The sampler's own sums, which know neither numpy nor windows, against the integral that answers everything else."""
+"""The sampler's own sums, which know neither numpy nor windows, against the integral that answers
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ TICK = 0.001
 
 
 def sampled(
-    poll: float, refresh: float, window: float, *, failing: float = 0.0, pause: float = 0.0, counter: bool = False, seed: int = 0
+    poll: float,
+    refresh: float,
+    window: float,
+    *,
+    failing: float = 0.0,
+    pause: float = 0.0,
+    counter: bool = False,
+    seed: int = 0,
 ) -> tuple[Health, History]:
     """100 s of a sensor, told to both."""
     rng = np.random.default_rng(seed)
@@ -37,7 +46,9 @@ def sampled(
     health = Health("bmc", Channel("power", kind="interval" if counter else "sampled"), poll)
     history = History(ChannelKey("bmc", "power"), scope=Scope.NODE, kind=kind)
     good = rng.random(len(at)) >= failing
-    for i, (t, value, is_good) in enumerate(zip(at.tolist(), values.tolist(), good.tolist(), strict=True)):
+    for i, (t, value, is_good) in enumerate(
+        zip(at.tolist(), values.tolist(), good.tolist(), strict=True)
+    ):
         said = value if is_good else None
         counted = float(joules[i]) if counter else None
         quality = OK if is_good else none("no answer")
@@ -79,7 +90,9 @@ def test_so_are_those_of_a_window(case: dict[str, float]) -> None:
     zero = series.clock.mid_ns
     for lo, hi in ((20.0, 60.0), (31.3, 78.9)):
         part = health.between(lo, hi)
-        found = integrate.energy(power, (T0 + round(lo * NS) - zero) * 1000, (T0 + round(hi * NS) - zero) * 1000)
+        found = integrate.energy(
+            power, (T0 + round(lo * NS) - zero) * 1000, (T0 + round(hi * NS) - zero) * 1000
+        )
         assert part.watts is not None
         assert found.lo is not None
         assert found.hi is not None

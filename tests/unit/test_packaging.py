@@ -1,4 +1,6 @@
-"""What `packaging/` says of versions and dependencies is what pyproject.toml says, and archives depend on their content alone."""
+"""What `packaging/` says of versions and dependencies is what pyproject.toml says, and archives
+depend on their content alone.
+"""
 
 from __future__ import annotations
 
@@ -48,32 +50,53 @@ def test_recipes_are_of_this_version(file: str) -> None:
     assert "Apache-2.0" in text
 
 
-@pytest.mark.parametrize(("file", "prefix"), [("conda/recipe.yaml", "- "), ("spack/package.py", 'depends_on("py-')])
+@pytest.mark.parametrize(
+    ("file", "prefix"), [("conda/recipe.yaml", "- "), ("spack/package.py", 'depends_on("py-')]
+)
 def test_recipes_ask_for_what_the_project_asks_for(file: str, prefix: str) -> None:
     text = (ROOT / "packaging" / file).read_text("utf-8")
     assert len(dependencies()) >= 8
     for name in dependencies():
-        assert prefix + name in text or name == "tomli", name  # conda's recipe is for newer Pythons, and harmless without it
+        assert prefix + name in text or name == "tomli", (
+            name
+        )  # conda's recipe is for newer Pythons, and harmless without it
 
 
 def test_the_recipe_for_spack_is_one() -> None:
-    """In Spack's own style (99 columns). From Spack 1.0 on the star import brings no PythonPackage."""
+    """In Spack's own style (99 columns).
+
+    From Spack 1.0 on the star import brings no PythonPackage.
+    """
     text = (ROOT / "packaging/spack/package.py").read_text("utf-8")
-    names = [base for node in ast.parse(text).body if isinstance(node, ast.ClassDef) for base in map(ast.unparse, node.bases)]
-    imported = re.findall(r"^from spack_repo\.builtin\.build_systems\.\w+ import (\w+)$", text, re.MULTILINE)
+    names = [
+        base
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef)
+        for base in map(ast.unparse, node.bases)
+    ]
+    imported = re.findall(
+        r"^from spack_repo\.builtin\.build_systems\.\w+ import (\w+)$", text, re.MULTILINE
+    )
     assert names == imported == ["PythonPackage"]
     assert max(map(len, text.splitlines())) <= 99
 
 
 def test_the_spec_makes_the_project_readable_for_the_setuptools_of_rhel(tmp_path: Path) -> None:
     """Version 68 refuses a licence that is one word, and does not know `license-files`."""
-    (line,) = re.findall(r"^sed -i (.*) pyproject\.toml$", (ROOT / "packaging/rpm/powertui.spec").read_text("utf-8"), re.MULTILINE)
+    (line,) = re.findall(
+        r"^sed -i (.*) pyproject\.toml$",
+        (ROOT / "packaging/rpm/powertui.spec").read_text("utf-8"),
+        re.MULTILINE,
+    )
     file = tmp_path / "pyproject.toml"
     file.write_text(PROJECT, "utf-8")
     assert subprocess.run(["sed", "-i", *shlex.split(line), str(file)], check=False).returncode == 0
     before, after = PROJECT.splitlines(), file.read_text("utf-8").splitlines()
     assert [one for one in after if one not in before] == ['license = { text = "Apache-2.0" }']
-    assert [one for one in before if one not in after] == ['license = "Apache-2.0"', 'license-files = ["LICENSE"]']
+    assert [one for one in before if one not in after] == [
+        'license = "Apache-2.0"',
+        'license-files = ["LICENSE"]',
+    ]
 
 
 def test_the_install_script_is_plain_sh() -> None:
@@ -85,13 +108,24 @@ def test_the_install_script_is_plain_sh() -> None:
 
 # Not by its name alone: `pip install .` leaves a folder of that name.
 needs_build = pytest.mark.skipif(
-    not any(metadata.distributions(name="build")), reason="`build` is not installed: `make check` installs it"
+    not any(metadata.distributions(name="build")),
+    reason="`build` is not installed: `make check` installs it",
 )
 
 
 def sources(into: Path) -> Path:
     """What an archive is made of, at another place and another time."""
-    names = ("powertui", "share", "scripts", "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md")
+    names = (
+        "powertui",
+        "share",
+        "scripts",
+        "setup.py",
+        "pyproject.toml",
+        "MANIFEST.in",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+    )
     into.mkdir()
     for name in names:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
@@ -110,7 +144,16 @@ def test_two_builds_give_equal_bytes(tmp_path: Path) -> None:
         folder = tmp_path / name.partition("/")[0]
         folder.mkdir(exist_ok=True)
         tree = sources(tmp_path / name) if "/" in name else sources(folder / "tree")
-        command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(folder / "out"), str(tree)]
+        command = [
+            sys.executable,
+            "-m",
+            "build",
+            "--sdist",
+            "--no-isolation",
+            "--outdir",
+            str(folder / "out"),
+            str(tree),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         (archive,) = (folder / "out").glob("*.tar.gz")
@@ -123,7 +166,12 @@ def test_two_builds_give_equal_bytes(tmp_path: Path) -> None:
 
 def wheel(folder: Path, name: str, license_: str = "", requires: tuple[str, ...] = ()) -> Path:
     path = folder / f"{name}-1.0-py3-none-any.whl"
-    lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1.0", *([f"License: {license_}"] if license_ else [])]
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        "Version: 1.0",
+        *([f"License: {license_}"] if license_ else []),
+    ]
     lines += [f"Requires-Dist: {one}" for one in requires]
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name}-1.0.dist-info/METADATA", "\n".join(lines) + "\n\nA text.\n")
@@ -141,8 +189,15 @@ def test_the_bill_lists_each_wheel_with_its_checksum(tmp_path: Path) -> None:
     bill = json.loads(text)
     assert bill["spdxVersion"] == "SPDX-2.3"
     assert [one["name"] for one in bill["packages"]] == ["powertui", "odd", "other"]
-    assert [one["licenseDeclared"] for one in bill["packages"]] == ["Apache-2.0", "NOASSERTION", "MIT"]
-    assert bill["packages"][0]["checksums"][0]["checksumValue"] == hashlib.sha256(files[0].read_bytes()).hexdigest()
+    assert [one["licenseDeclared"] for one in bill["packages"]] == [
+        "Apache-2.0",
+        "NOASSERTION",
+        "MIT",
+    ]
+    assert (
+        bill["packages"][0]["checksums"][0]["checksumValue"]
+        == hashlib.sha256(files[0].read_bytes()).hexdigest()
+    )
     assert {one["relationshipType"] for one in bill["relationships"]} == {"DESCRIBES", "DEPENDS_ON"}
     assert text == sbom.document("a bundle", [sbom.of_wheel(path) for path in files])
 

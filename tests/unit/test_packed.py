@@ -35,7 +35,10 @@ INTS = {
     "wall time": (1_700_000_000_000_000_000 + np.arange(ROWS) * 600_000_000 + JITTER, 4),
     "with a pause": (np.arange(ROWS) * 10 + np.where(np.arange(ROWS) > 900, 1 << 40, 0), 4),
     "back and forth": (JITTER, 4),
-    "all of int64": (np.where(np.arange(ROWS) % 2, np.iinfo(np.int64).max, np.iinfo(np.int64).min), 8),
+    "all of int64": (
+        np.where(np.arange(ROWS) % 2, np.iinfo(np.int64).max, np.iinfo(np.int64).min),
+        8,
+    ),
 }
 
 
@@ -52,7 +55,9 @@ def test_whole_numbers_come_back(name: str) -> None:
     values, each = INTS[name]
     found = pack(values.astype(np.int64))
     assert np.array_equal(found.made(), values)
-    assert found.nbytes <= (each + 1.4) * ROWS  # the piece with a pause in it is as wide as it needs
+    assert (
+        found.nbytes <= (each + 1.4) * ROWS
+    )  # the piece with a pause in it is as wide as it needs
 
 
 @pytest.mark.parametrize("size", [1, 5, packed.PIECE - 1, packed.PIECE, 2 * packed.PIECE + 3])
@@ -68,7 +73,9 @@ def test_a_column_that_grows(size: int) -> None:
 def test_few_rows_are_handed_out_as_they_are() -> None:
     growing = GrowingColumn(np.float64)
     growing.add(np.array([1.0, 2.5]))
-    assert isinstance(growing.column(), np.ndarray), "packing them and taking them apart again tells nothing"
+    assert isinstance(growing.column(), np.ndarray), (
+        "packing them and taking them apart again tells nothing"
+    )
     growing.add(FLOATS["tenths"][0])
     assert isinstance(growing.column(), Packed)
 
@@ -122,7 +129,13 @@ def test_arrays_that_nobody_holds_are_let_go() -> None:
 
 
 def test_a_column_is_packed_where_that_saves_a_quarter_of_it() -> None:
-    """A third of it as it is, the rest in half: two thirds of the bytes. Two thirds as it is: that is not worth it."""
-    noise, narrow = rng.random(packed.PIECE), rng.random(packed.PIECE).astype(np.float32).astype(np.float64)
-    assert isinstance(packed.of(np.concatenate([noise, narrow, narrow])), Packed)
-    assert not isinstance(packed.of(np.concatenate([noise, noise, narrow])), Packed)
+    """A third of it as it is, the rest in half: two thirds of the bytes.
+
+    Two thirds as it is: that is not worth it.
+    """
+    noise, narrow = (
+        rng.random(packed.PIECE),
+        rng.random(packed.PIECE).astype(np.float32).astype(np.float64),
+    )
+    assert isinstance(packed.pack_column(np.concatenate([noise, narrow, narrow])), Packed)
+    assert not isinstance(packed.pack_column(np.concatenate([noise, noise, narrow])), Packed)

@@ -1,4 +1,6 @@
-"""Some rows of a packed column, and where values lie in it: as an array answers, from the pieces that hold them alone."""
+"""Some rows of a packed column, and where values lie in it: as an array answers, from the pieces
+that hold them alone.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from powertui.data.packed import PIECE, Packed, pack
 from powertui.view.step_curve import StepCurve
 from tests.unit.test_packed import FLOATS, INTS, ROWS
 
-COLUMNS = {**{name: values for name, (values, _) in FLOATS.items()}, **{name: v.astype(np.int64) for name, (v, _) in INTS.items()}}
+COLUMNS = {
+    **{name: values for name, (values, _) in FLOATS.items()},
+    **{name: v.astype(np.int64) for name, (v, _) in INTS.items()},
+}
 WEEK = 604_800
 
 
@@ -40,16 +45,28 @@ def test_any_rows_are_those_of_the_array(name: str) -> None:
     assert [found[0], found[-1]] == pytest.approx([values[0], values[-1]], nan_ok=True, rel=0)
 
 
-@pytest.mark.parametrize("name", ["one by one", "every seventh", "the same", "wall time", "with a pause", "many alike"])
+@pytest.mark.parametrize(
+    "name", ["one by one", "every seventh", "the same", "wall time", "with a pause", "many alike"]
+)
 def test_where_values_lie(name: str) -> None:
     made = {"many alike": np.arange(ROWS) // 9_000, "every seventh": 7 * np.arange(ROWS) - 10**18}
     values = np.sort(made.get(name, COLUMNS.get(name)))
     found = pack(values)
     rng = np.random.default_rng(4)
-    asked = np.concatenate([values[rng.integers(0, ROWS, 300)], values[[0, PIECE - 1, PIECE, -1]] + 1, values[[0, PIECE, -1]] - 5])
+    asked = np.concatenate(
+        [
+            values[rng.integers(0, ROWS, 300)],
+            values[[0, PIECE - 1, PIECE, -1]] + 1,
+            values[[0, PIECE, -1]] - 5,
+        ]
+    )
     for side in ("left", "right"):
-        assert np.array_equal(found.searchsorted(asked, side=side), values.searchsorted(asked, side=side))
-        assert found.searchsorted(int(asked[7]), side=side) == values.searchsorted(asked[7], side=side)
+        assert np.array_equal(
+            found.searchsorted(asked, side=side), values.searchsorted(asked, side=side)
+        )
+        assert found.searchsorted(int(asked[7]), side=side) == values.searchsorted(
+            asked[7], side=side
+        )
     assert pack(values[:0]).searchsorted(3) == 0
 
 
@@ -57,7 +74,9 @@ def test_where_values_lie(name: str) -> None:
 def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_short_column_has(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows that are unpacked for a frame of 400 cells over ten minutes: those of a piece or two, however long the column is."""
+    """Rows that are unpacked for a frame of 400 cells over ten minutes: those of a piece or two,
+    however long the column is.
+    """
     rng = np.random.default_rng(5)
     second = 1_000_000_000
     at = np.arange(rows, dtype=np.int64) * second + rng.integers(0, second // 2, rows)
@@ -70,9 +89,15 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
 
             def counted(self: Any, *given: Any, plain: Any = plain, of: str = name) -> Any:
                 if of == "at":
-                    looked.append(int(given[0].max()) + 1 if isinstance(self, packed._Deltas) else len(given[0]))
+                    looked.append(
+                        int(given[0].max()) + 1
+                        if isinstance(self, packed._Deltas)
+                        else len(given[0])
+                    )
                 else:
-                    looked.append(given[1] if isinstance(self, packed._Deltas) else given[1] - given[0])
+                    looked.append(
+                        given[1] if isinstance(self, packed._Deltas) else given[1] - given[0]
+                    )
                 return plain(self, *given)
 
             monkeypatch.setattr(kind, name, counted)
@@ -81,9 +106,14 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
         looked.clear()
         edges = first * second + np.linspace(0, 600 * second, 401).astype(np.int64)
         shape = curve.envelope(edges)
-        assert sum(looked) <= 8 * PIECE  # a search, twice, in one piece or two; and the values of some rows a cell
+        assert (
+            sum(looked) <= 8 * PIECE
+        )  # a search, twice, in one piece or two; and the values of some rows a cell
         here = values[(at >= edges[0]) & (at < edges[-1])]
-        assert (np.nanmin(shape.low[1:]), np.nanmax(shape.high[1:])) == (here[1:].min(), here[1:].max())
+        assert (np.nanmin(shape.low[1:]), np.nanmax(shape.high[1:])) == (
+            here[1:].min(),
+            here[1:].max(),
+        )
 
 
 def test_a_day_in_sight_is_unpacked_once_and_a_week_never(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +134,13 @@ def test_a_day_in_sight_is_unpacked_once_and_a_week_never(monkeypatch: pytest.Mo
         curve = StepCurve(at, values)
         packed.give_back()
         made.clear()
-        for first, end in ((0, rows), (0, rows), (rows // 3, rows // 2), (50, 400), (rows - 400, rows + 50)):
+        for first, end in (
+            (0, rows),
+            (0, rows),
+            (rows // 3, rows // 2),
+            (50, 400),
+            (rows - 400, rows + 50),
+        ):
             edges = np.linspace(first * 1000, end * 1000, 161).astype(np.int64)
             shape = curve.envelope(edges)
             here = values[(at >= edges[0]) & (at < edges[-1])]

@@ -1,4 +1,6 @@
-"""Every step time that TensorFlow or TensorBoard's profiler stored, against ours: equal to 2 ns, or told in docs/parity.md."""
+"""Every step time that TensorFlow or TensorBoard's profiler stored, against ours: equal to 2 ns, or
+told in docs/parity.md.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,17 @@ from tests import stored
 _HERE = Path(__file__).resolve().parent.parent
 _SHARED = _HERE.parent.parent / "shared" / "data"
 _PAGE = _HERE.parent / "docs" / "parity.md"
-_NAMES = ("input_pipeline.pb", "overview_page.pb", "input_pipeline.json", "input_pipeline_analyzer.json", "overview_page.json")
+_NAMES = (
+    "input_pipeline.pb",
+    "overview_page.pb",
+    "input_pipeline.json",
+    "input_pipeline_analyzer.json",
+    "overview_page.json",
+)
 _NS = 2.0
 
-# Answers of today's converter, and the profile that each is of. Of more than five steps it leaves out the first and the last.
+# Answers of today's converter, and the profile that each is of. Of more than five steps it leaves
+# out the first and the last.
 _PROFILES = {
     "golden/custom_loop": "own/custom_loop",
     "golden/jax_opt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_50",
@@ -28,7 +37,8 @@ _PROFILES = {
     "golden/keras_cifar": "own/keras_cifar",
     "golden/trace_export": "own/trace_export",
 }
-# Results without the profile that they were made from, and results without a step where we find some.
+# Results without the profile that they were made from, and results without a step where we find
+# some.
 _ALONE = ("public/tb_profile_demo", "public/tpu_v2_json_tools")
 _WITHOUT_STEPS = ("golden/keras_cifar", "golden/trace_export")
 
@@ -80,11 +90,17 @@ def test_step_times_are_those_that_were_stored(result: Result) -> None:
         if not abs(mine * 1e9 - one.ms * 1e6) <= _NS
     ]
     assert not off, f"(number, name, stored ms, ours ms): {off}"
-    named = [one.name for one in theirs if " " in one.name]  # "train 7": the program's number; a bare number is a group's
+    named = [
+        one.name for one in theirs if " " in one.name
+    ]  # "train 7": the program's number; a bare number is a group's
     assert named in ([], [f"train {number}" for number in steps["number"]])
 
 
-@pytest.mark.parametrize("result", [one for one in RESULTS if within(one.path, _WITHOUT_STEPS)], ids=lambda result: result.path)
+@pytest.mark.parametrize(
+    "result",
+    [one for one in RESULTS if within(one.path, _WITHOUT_STEPS)],
+    ids=lambda result: result.path,
+)
 def test_results_without_steps_have_none(result: Result) -> None:
     assert not stored.steps(_SHARED / result.path)
     assert len(ours(result.profile)) > 0  # what we find there, the page tells why

@@ -44,7 +44,9 @@ def test_a_limit_is_kept(text: str, limit: int) -> None:
         assert plain(text, limit) == plain(text)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-2", "@SUM(A1)", "\t=1", " =1", "|calc", "\uff1d1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd", "-2", "@SUM(A1)", "\t=1", " =1", "|calc", "\uff1d1"]
+)
 def test_a_cell_is_never_a_formula(text: str) -> None:
     assert not cell(text).lstrip().startswith(("=", "+", "-", "@", "|", "\uff1d"))
     assert plain(text) in cell(text)

@@ -1,4 +1,6 @@
-"""Formats, logs and sources of other packages: found by entry points, used like ours, and harmless when they are broken."""
+"""Formats, logs and sources of other packages: found by entry points, used like ours, and harmless
+when they are broken.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def installed(folder: Path, text: str, name: str = "powertui-toy") -> None:
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "\n".join(f"[{group}]\n" + entries.replace('"', "") for group, entries in SECTION.findall(text))
+        "\n".join(
+            f"[{group}]\n" + entries.replace('"', "") for group, entries in SECTION.findall(text)
+        )
     )
 
 
@@ -38,17 +42,17 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.syspath_prepend(str(EXAMPLE))
-    plugins.of.cache_clear()
+    plugins.plugin_group.cache_clear()
     plugins._failed.clear()
     yield folder
-    plugins.of.cache_clear()
+    plugins.plugin_group.cache_clear()
     plugins._failed.clear()
 
 
 @pytest.fixture
 def toy(site: Path) -> Path:
     installed(site, (EXAMPLE / "pyproject.toml").read_text())
-    plugins.of.cache_clear()
+    plugins.plugin_group.cache_clear()
     return site
 
 
@@ -71,7 +75,9 @@ def test_a_source_of_another_package_is_opened(toy: Path) -> None:
     source = open_source("toy:")
     assert source.name == "toy"
     assert [channel.name for channel in source.open().channels] == ["Total Power"]
-    assert [(reading.watts, reading.channel) for reading in source.read()] == [(42.0, "Total Power")]
+    assert [(reading.watts, reading.channel) for reading in source.read()] == [
+        (42.0, "Total Power")
+    ]
     source.close()
     with pytest.raises(UsageError) as caught:
         open_source("toys:")
@@ -79,7 +85,7 @@ def test_a_source_of_another_package_is_opened(toy: Path) -> None:
 
 
 def test_without_packages_nothing_is_found_and_nothing_is_said(site: Path) -> None:
-    assert plugins.of(plugins.FORMATS) == ((), ())
+    assert plugins.plugin_group(plugins.FORMATS) == ((), ())
     assert not plugins.problems()
 
 
@@ -97,11 +103,13 @@ lacks = "powertui_toy"
 def test_a_broken_package_costs_a_sentence(site: Path, tmp_path: Path, data: Path) -> None:
     (site / "powertui_broken.py").write_text("raise RuntimeError('\\x1b[31mno')")
     installed(site, BROKEN, "broken")
-    plugins.of.cache_clear()
+    plugins.plugin_group.cache_clear()
     said = [check.what for check in checks.of_program() if "plugin" in check.what]
     assert len(said) == 4
     assert not any("\x1b" in one for one in said)
-    assert any("'raises' of broken is left out: it cannot be loaded (RuntimeError" in one for one in said)
+    assert any(
+        "'raises' of broken is left out: it cannot be loaded (RuntimeError" in one for one in said
+    )
     assert registry.readers()
     assert loading.load_run(logdir.scan(data / "logdirs/jax_cpu").runs[0]).traces
 
@@ -128,9 +136,15 @@ def none(address, options): return 1 / 0
 
 def test_a_source_that_raises_has_readings_without_a_value(site: Path) -> None:
     (site / "powertui_sources.py").write_text(SOURCES)
-    entries = "".join(f'{name} = "powertui_sources:{name}"\n' for name in ("half", "raises", "deaf", "none"))
-    installed(site, f'[project.entry-points."powertui.sources"]\n{entries}gone = "nowhere_at_all"\n', "meters")
-    plugins.of.cache_clear()
+    entries = "".join(
+        f'{name} = "powertui_sources:{name}"\n' for name in ("half", "raises", "deaf", "none")
+    )
+    installed(
+        site,
+        f'[project.entry-points."powertui.sources"]\n{entries}gone = "nowhere_at_all"\n',
+        "meters",
+    )
+    plugins.plugin_group.cache_clear()
     source = open_source("raises:")
     source.open()
     readings = source.read()
@@ -140,7 +154,9 @@ def test_a_source_that_raises_has_readings_without_a_value(site: Path) -> None:
     source.close()
     with pytest.raises(SensorError, match=r"'deaf' of meters failed \(OSError: no meter\)"):
         open_source("deaf:").open()
-    with pytest.raises(SensorError, match="'half' of meters makes no source: it has no open, read, close"):
+    with pytest.raises(
+        SensorError, match="'half' of meters makes no source: it has no open, read, close"
+    ):
         open_source("half:")
     with pytest.raises(SensorError, match=r"'none' of meters failed \(ZeroDivisionError"):
         open_source("none:")
@@ -149,10 +165,19 @@ def test_a_source_that_raises_has_readings_without_a_value(site: Path) -> None:
     assert "The plugin 'gone' of meters is left out" in (caught.value.hint or "")
 
 
-def test_a_file_that_nobody_reads_tells_of_plugins_that_were_left_out(site: Path, tmp_path: Path) -> None:
+def test_a_file_that_nobody_reads_tells_of_plugins_that_were_left_out(
+    site: Path, tmp_path: Path
+) -> None:
     groups = (("formats", "gone"), ("power", "lost"))
-    installed(site, "".join(f'[project.entry-points."powertui.{group}"]\n{name} = "nowhere"\n' for group, name in groups), "gone")
-    plugins.of.cache_clear()
+    installed(
+        site,
+        "".join(
+            f'[project.entry-points."powertui.{group}"]\n{name} = "nowhere"\n'
+            for group, name in groups
+        ),
+        "gone",
+    )
+    plugins.plugin_group.cache_clear()
     path = tmp_path / "a.toy.txt"
     path.write_text("nobody knows this\n")
     with pytest.raises(UnreadableFile) as caught:
@@ -175,10 +200,14 @@ def load(source, progress):
 """
 
 
-def test_a_package_that_raises_spoils_its_own_files_alone(site: Path, tmp_path: Path, data: Path) -> None:
+def test_a_package_that_raises_spoils_its_own_files_alone(
+    site: Path, tmp_path: Path, data: Path
+) -> None:
     (site / "powertui_raises.py").write_text(RAISES)
-    installed(site, '[project.entry-points."powertui.formats"]\nraises = "powertui_raises"\n', "raises")
-    plugins.of.cache_clear()
+    installed(
+        site, '[project.entry-points."powertui.formats"]\nraises = "powertui_raises"\n', "raises"
+    )
+    plugins.plugin_group.cache_clear()
     assert loading.load_run(logdir.scan(data / "logdirs/jax_cpu").runs[0]).traces
     assert plugins.failed() == ("The plugin 'raises' of raises failed in sniff.",)
     path = tmp_path / "a.raises"
@@ -189,8 +218,8 @@ def test_a_package_that_raises_spoils_its_own_files_alone(site: Path, tmp_path: 
 
 def test_nothing_is_asked_when_nobody_may_be(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERTUI_NO_PLUGINS", "1")
-    plugins.of.cache_clear()
-    assert plugins.of(plugins.FORMATS) == ((), ())
+    plugins.plugin_group.cache_clear()
+    assert plugins.plugin_group(plugins.FORMATS) == ((), ())
 
 
 def test_what_lies_in_the_working_folder_is_no_package(tmp_path: Path) -> None:
@@ -199,7 +228,10 @@ def test_what_lies_in_the_working_folder_is_no_package(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text("open('imported', 'w')")
     (tmp_path / "a.json").write_text("[]")
     subprocess.run(
-        [sys.executable, "-m", "powertui", "doctor", "."], cwd=tmp_path, capture_output=True, check=False,
+        [sys.executable, "-m", "powertui", "doctor", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(EXAMPLE.parents[1])},
-    )  # fmt: skip
+    )
     assert not (tmp_path / "imported").exists()

@@ -1,4 +1,6 @@
-"""`_private` where it is private: what no other file asks for begins with "_", and what does so stays at home."""
+"""`_private` where it is private: what no other file asks for begins with "_", and what does so
+stays at home.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ASKING = ("powertui", "tests", "benchmarks", "scripts")
 
-# Asked for by these names in every module of a table: readers, tools, sources, verbs; a program's start.
-# `end_all` is what a signal asks of whoever started processes, where that was imported.
+# Asked for by these names in every module of a table: readers, tools, sources, verbs; a program's
+# start. `end_all` is what a signal asks of whoever started processes, where that was imported.
 OF_A_TABLE = {"sniff", "load", "answer", "make", "arguments", "run", "main", "end_all"}
 
 # The same of constants.
@@ -37,7 +39,9 @@ _IMPORT = re.compile(r"^\s*(?:from ([\w.]+) )?import (\([^)]*\)|.+)$", re.MULTIL
 _BY_NAME = re.compile(
     r"""(?:\w:|attr\([^"'()]*["'](?:[\w.]+\.)?)(\w+)["']"""
 )  # "module:Class", getattr(it, "NAME"), setattr("a.b.NAME", …)
-_NAMED = re.compile(r""":(\w+)["']|["'], ["'](\w+)["']\),$""", re.MULTILINE)  # "module:function", ("module", "function")
+_NAMED = re.compile(
+    r""":(\w+)["']|["'], ["'](\w+)["']\),$""", re.MULTILINE
+)  # "module:function", ("module", "function")
 
 
 def module(path: Path) -> str:
@@ -47,11 +51,15 @@ def module(path: Path) -> str:
 
 @functools.cache
 def asked_for(source: str) -> set[tuple[str, str]]:
-    """(module, name) of whatever a file takes from a module, by `from m import n`, as `m.n` or import_module("m").n."""
+    """(module, name) of whatever a file takes from a module, by `from m import n`, as `m.n` or
+    import_module("m").n.
+    """
     bound: dict[str, set[str]] = defaultdict(set)
-    found = set(re.findall(r'import_module\("([\w.]+)"\)\.(\w+)', source))
+    found = set(re.findall(r'import_module\(\s*"([\w.]+)"\s*\)\.(\w+)', source))
     for origin, names in _IMPORT.findall(re.sub(r" *#.*", "", source)):
-        for name, _, alias in (part.strip().partition(" as ") for part in names.strip("() ").split(",")):
+        for name, _, alias in (
+            part.strip().partition(" as ") for part in names.strip("() ").split(",")
+        ):
             found.add((origin, name))
             bound[alias or name].add(f"{origin}.{name}" if origin else name)
     for chain in re.findall(r"\b\w+(?:\.\w+)+", source):
@@ -76,7 +84,9 @@ def assigned(tree: ast.Module) -> set[str]:
 
 
 def shown(tree: ast.Module) -> set[str]:
-    """Names in the types of a module's public functions, methods, attributes and bases: whoever uses these has to do with them."""
+    """Names in the types of a module's public functions, methods, attributes and bases: whoever
+    uses these has to do with them.
+    """
     found: set[str] = set()
 
     def public(name: str) -> bool:
@@ -100,13 +110,23 @@ def shown(tree: ast.Module) -> set[str]:
                     note(base)
                 look(node.body)
                 for part in ast.walk(node):
-                    if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Attribute) and public(part.target.attr):
+                    if (
+                        isinstance(part, ast.AnnAssign)
+                        and isinstance(part.target, ast.Attribute)
+                        and public(part.target.attr)
+                    ):
                         note(part.annotation)
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and public(node.target.id):
+            elif (
+                isinstance(node, ast.AnnAssign)
+                and isinstance(node.target, ast.Name)
+                and public(node.target.id)
+            ):
                 note(node.annotation)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id
-                if (public(name) and name != name.upper()) or name == "__all__":  # what a type stands for
+                if (
+                    public(name) and name != name.upper()
+                ) or name == "__all__":  # what a type stands for
                     note(node.value)
 
     look(tree.body)
@@ -114,10 +134,14 @@ def shown(tree: ast.Module) -> set[str]:
 
 
 def alone(sources: dict[Path, str]) -> set[tuple[str, str]]:
-    """(module, name) of the public constants, types and classes that only their own file asks for."""
+    """(module, name) of the public constants, types and classes that only their own file
+    asks for.
+    """
     taken = set().union(*(asked_for(source) for source in sources.values()))
     everything = "".join([*sources.values(), (ROOT / "pyproject.toml").read_text("utf-8")])
-    by_name = OF_A_TABLE_TOO | KEPT | set(_BY_NAME.findall(everything))  # also what tests set for a while
+    by_name = (
+        OF_A_TABLE_TOO | KEPT | set(_BY_NAME.findall(everything))
+    )  # also what tests set for a while
     out = set()
     for path, source in sources.items():
         if path.is_relative_to(ROOT / "powertui"):
@@ -128,18 +152,36 @@ def alone(sources: dict[Path, str]) -> set[tuple[str, str]]:
 
 
 def test_what_a_file_asks_for() -> None:
-    source = "import a.b\nfrom c import d as e, f\nfrom g import (\n    h,\n)\nx = e.one.more(a.b.two), y.z\n"
-    assert asked_for(source) == {("", "a.b"), ("c", "d"), ("c", "f"), ("g", "h"), ("g", ""), ("c.d", "one"), ("a.b", "two")}
+    source = (
+        "import a.b\nfrom c import d as e, f\nfrom g import (\n    h,\n)\nx = "
+        "e.one.more(a.b.two), y.z\n"
+    )
+    assert asked_for(source) == {
+        ("", "a.b"),
+        ("c", "d"),
+        ("c", "f"),
+        ("g", "h"),
+        ("g", ""),
+        ("c.d", "one"),
+        ("a.b", "two"),
+    }
 
 
 @functools.cache
 def all_sources() -> dict[Path, str]:
-    return {path: path.read_text("utf-8") for folder in ASKING for path in sorted((ROOT / folder).rglob("*.py"))}
+    return {
+        path: path.read_text("utf-8")
+        for folder in ASKING
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
 
 
 def test_constants_and_classes_of_one_file_are_private() -> None:
     found = sorted(".".join(one) for one in alone(all_sources()))
-    assert found == [], "Only their own file asks for these: begin their names with an underscore, or take them out."
+    assert found == [], (
+        "Only their own file asks for these: begin their names with an underscore, or take "
+        "them out."
+    )
 
 
 def test_what_a_file_shows_of_its_types() -> None:
@@ -156,21 +198,34 @@ def v(*w: X, **y: Z) -> _AA: ...
     tree = ast.parse(source)
     assert assigned(tree) == {"A", "B", "To", "C"}
     assert shown(tree) == {"dict", "str", "U", "D", "F", "K", "M", "N", "P", "X", "Z", "_AA"}
-    assert alone({ROOT / "powertui" / "x.py": source, ROOT / "tests" / "y.py": "from powertui.x import B"}) == {
-        ("powertui.x", name) for name in ("A", "To", "C")
-    }
+    assert alone(
+        {ROOT / "powertui" / "x.py": source, ROOT / "tests" / "y.py": "from powertui.x import B"}
+    ) == {("powertui.x", name) for name in ("A", "To", "C")}
 
 
 def test_functions_of_one_file_are_private_and_private_ones_stay_at_home() -> None:
     sources = all_sources()
     asked = {path: asked_for(source) for path, source in sources.items()}
     ours = {module(path): path for path in sources if path.is_relative_to(ROOT / "powertui")}
-    defined = {(where, name) for where, path in ours.items() for name in _FUNCTION.findall(sources[path])}
+    defined = {
+        (where, name) for where, path in ours.items() for name in _FUNCTION.findall(sources[path])
+    }
     assert len(defined) > 2000  # it reads them
-    tables = "".join([*(sources[path] for path in ours.values()), (ROOT / "pyproject.toml").read_text("utf-8")])
+    tables = "".join(
+        [*(sources[path] for path in ours.values()), (ROOT / "pyproject.toml").read_text("utf-8")]
+    )
     by_name = OF_A_TABLE | {name for names in _NAMED.findall(tables) for name in names}
     taken = set().union(*asked.values())
-    at_home = {f"{where}.{name}" for where, name in defined - taken if name[0] != "_" and name not in by_name}
-    assert sorted(at_home) == [], "Only their own file asks for these: begin their names with an underscore, or take them out."
+    at_home = {
+        f"{where}.{name}"
+        for where, name in defined - taken
+        if name[0] != "_" and name not in by_name
+    }
+    assert sorted(at_home) == [], (
+        "Only their own file asks for these: begin their names with an underscore, or take "
+        "them out."
+    )
     borrowed = {one for path in ours.values() for one in asked[path] if one[1].startswith("_")}
-    assert {f"{where}.{name}" for where, name in borrowed & defined} == set(), "These are another file's own."
+    assert {f"{where}.{name}" for where, name in borrowed & defined} == set(), (
+        "These are another file's own."
+    )

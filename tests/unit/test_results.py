@@ -31,7 +31,14 @@ def answer() -> Result:
         tables.text_column("name", "name", ["a/b", EVIL, None], weight=9),
         Column("count", "count", "integer", np.array([3, 1200, 0]), present=present, weight=8),
         Column("watts", "power", "number", np.array([1.5, np.inf, np.nan]), "W"),
-        Column("total_s", "total", "duration", np.array([PS_PER_S // 4, 7, 0]), present=present, weight=8),
+        Column(
+            "total_s",
+            "total",
+            "duration",
+            np.array([PS_PER_S // 4, 7, 0]),
+            present=present,
+            weight=8,
+        ),
         Column("at_s", "at", "instant", np.array([-PS_PER_S, 0, 0]), present=present),
         Column("share", "share", "share", np.array([0.25, 0.5, np.nan])),
         Column("used", "used", "flag", np.array([True, False, False]), present=present),
@@ -49,13 +56,27 @@ def answer() -> Result:
 def test_json_has_seconds_and_null_for_unknown() -> None:
     shown = json.loads(write(answer(), "json"))
     rows = answers.told(shown, "rows")
-    assert rows[0] == {"name": "a/b", "count": 3, "watts": 1.5, "total_s": 0.25, "at_s": -1.0, "share": 0.25, "used": True}
+    assert rows[0] == {
+        "name": "a/b",
+        "count": 3,
+        "watts": 1.5,
+        "total_s": 0.25,
+        "at_s": -1.0,
+        "share": 0.25,
+        "used": True,
+    }
     assert rows[1]["watts"] is None  # infinite is not a number
     assert rows[1]["name"] == EVIL  # JSON escapes by itself
     assert set(rows[2].values()) == {None}
     assert shown["facts"]["mean"] == {
-        "label": "mean power", "value": 241.25, "unit": "W", "lo": 240.0, "hi": 242.5, "badge": "measured", "why": None,
-    }  # fmt: skip
+        "label": "mean power",
+        "value": 241.25,
+        "unit": "W",
+        "lo": 240.0,
+        "hi": 242.5,
+        "badge": "measured",
+        "why": None,
+    }
     assert shown["facts"]["idle"]["value"] is None
     assert shown["facts"]["idle"]["why"] == "no gap"
     assert shown["charts"]["times"]["series"][0]["y"] == [1.0, None]
@@ -93,7 +114,11 @@ def test_a_frame_has_missing_values_where_nothing_is_known() -> None:
 
 
 def test_every_writer_takes_an_empty_answer() -> None:
-    empty = Result("none", "None", (Table("t", "T", (tables.text_column("a", "a", []),), empty="No step was found."),))
+    empty = Result(
+        "none",
+        "None",
+        (Table("t", "T", (tables.text_column("a", "a", []),), empty="No step was found."),),
+    )
     for form in WRITERS:
         assert form == "csv" or "No step was found." in write(empty, form)
     assert write(empty, "csv").strip() == "a"
@@ -101,10 +126,15 @@ def test_every_writer_takes_an_empty_answer() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-50, 50)), max_size=30), st.booleans())
-def test_order_is_stable_and_puts_the_unknown_last(values: list[int | None], descending: bool) -> None:
+def test_order_is_stable_and_puts_the_unknown_last(
+    values: list[int | None], descending: bool
+) -> None:
     column = tables.optional("n", "n", "integer", values)
     rows = column.order(descending).tolist()
-    known = sorted((i for i, v in enumerate(values) if v is not None), key=lambda i: -values[i] if descending else values[i])  # type: ignore[operator]
+    known = sorted(
+        (i for i, v in enumerate(values) if v is not None),
+        key=lambda i: -values[i] if descending else values[i],
+    )  # type: ignore[operator]
     assert rows == [*known, *(i for i, v in enumerate(values) if v is None)]
 
 
@@ -163,17 +193,31 @@ def test_as_json_rows_are_the_same_as_the_frame() -> None:
 
 def test_a_column_of_tensorboards_has_its_id_label_and_unit_in_every_form() -> None:
     columns = (
-        Column("total_duration_us", "total", "duration", np.array([1_250_000, 7], np.int64), "us", head="Total Duration (us)"),
+        Column(
+            "total_duration_us",
+            "total",
+            "duration",
+            np.array([1_250_000, 7], np.int64),
+            "us",
+            head="Total Duration (us)",
+        ),
         Column("occupancy_pct", "occupancy", "share", np.array([0.5, np.nan]), "%"),
     )
     result = Result("toy", "Toy", (Table("rows", "Rows", columns),), mode="tf2")
     shown = json.loads(write(result, "json"))
     assert shown["mode"] == "tf2"
     assert shown["tables"][0]["columns"][0] == {
-        "id": "total_duration_us", "label": "Total Duration (us)", "kind": "duration", "unit": "us",
-    }  # fmt: skip
+        "id": "total_duration_us",
+        "label": "Total Duration (us)",
+        "kind": "duration",
+        "unit": "us",
+    }
     assert shown["tables"][0]["rows"] == [[1.25, 50.0], [7e-6, None]]
-    assert write(result, "csv").split() == ["total_duration_us,occupancy_pct", "1.250000,50.0", "0.000007,"]
+    assert write(result, "csv").split() == [
+        "total_duration_us,occupancy_pct",
+        "1.250000,50.0",
+        "0.000007,",
+    ]
     frame = as_frame.of_table(result.tables[0])
     assert frame["total_duration_us"].tolist() == [1.25, 7e-6]
     assert frame["occupancy_pct"][0] == 50
@@ -197,7 +241,10 @@ def test_a_frame_never_shows_a_number_for_what_is_unknown() -> None:
     for name in frame:
         assert frame[name][0] == 3, name
         assert frame[name].isna().tolist() == [False, True], name
-    flags = (Column("listed", "l", "flag", [True, None]), Column("masked", "m", "flag", np.array([True, False]), present=known))
+    flags = (
+        Column("listed", "l", "flag", [True, None]),
+        Column("masked", "m", "flag", np.array([True, False]), present=known),
+    )
     frame = as_frame.of_table(Table("rows", "Rows", flags))
     for name in frame:
         assert str(frame[name].dtype) == "boolean"
@@ -205,9 +252,13 @@ def test_a_frame_never_shows_a_number_for_what_is_unknown() -> None:
         assert frame[name].isna().tolist() == [False, True], name
 
 
-@pytest.mark.parametrize("kind", ["text", "integer", "number", "duration", "instant", "share", "flag"])
+@pytest.mark.parametrize(
+    "kind", ["text", "integer", "number", "duration", "instant", "share", "flag"]
+)
 @pytest.mark.parametrize("values", [[], np.array([], np.int64), np.array([], np.float64)])
-def test_a_table_without_rows_is_a_frame_without_rows(kind: tables.ColumnKind, values: list[object]) -> None:
+def test_a_table_without_rows_is_a_frame_without_rows(
+    kind: tables.ColumnKind, values: list[object]
+) -> None:
     frame = as_frame.of_table(Table("rows", "Rows", (Column("c", "c", kind, values),)))
     assert list(frame.columns) == ["c"]
     assert len(frame) == 0
@@ -215,11 +266,19 @@ def test_a_table_without_rows_is_a_frame_without_rows(kind: tables.ColumnKind, v
 
 def test_facts_in_json_and_frames_are_in_seconds_with_their_interval() -> None:
     fact = Fact("t", "time", 2 * PS_PER_S, "duration", "", Badge.ESTIMATED, PS_PER_S, 3 * PS_PER_S)
-    result = Result("toy", "Toy", (), (fact, Fact("idle", "idle", None, "number", "W", why="no gap")))
+    result = Result(
+        "toy", "Toy", (), (fact, Fact("idle", "idle", None, "number", "W", why="no gap"))
+    )
     shown = json.loads(write(result, "json"))["facts"]["t"]
     assert (shown["value"], shown["lo"], shown["hi"], shown["unit"]) == (2.0, 1.0, 3.0, "s")
     frame = as_frame.of_facts(result.facts)
-    assert frame.loc[0, ["value", "lo", "hi", "unit", "badge"]].tolist() == [2.0, 1.0, 3.0, "s", "estimated"]
+    assert frame.loc[0, ["value", "lo", "hi", "unit", "badge"]].tolist() == [
+        2.0,
+        1.0,
+        3.0,
+        "s",
+        "estimated",
+    ]
     assert frame.loc[1, ["value", "why"]].tolist() == [None, "no gap"]
     assert "2 s (1 s to 3 s)" in write(result, "text")
 
@@ -231,4 +290,7 @@ def test_hosts_without_rows_have_no_say_in_types() -> None:
         both = as_frame.of_hosts([("a", none.copy()), ("b", full.copy())])
         assert both["host"].tolist() == ["b", "b"]
         assert both["stat"].dtype == full["stat"].dtype
-    assert list(as_frame.of_hosts([("a", none.copy()), ("b", none.copy())]).columns) == ["host", "stat"]
+    assert list(as_frame.of_hosts([("a", none.copy()), ("b", none.copy())]).columns) == [
+        "host",
+        "stat",
+    ]

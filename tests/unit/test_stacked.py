@@ -7,41 +7,45 @@ import pytest
 
 from powertui.data.table import Chart, Fact, Result, Series
 from powertui.plain import width
-from powertui.view import overview_lines, stacked
+from powertui.view import overview_lines, stacked_bars
 
 
-def _chart(*parts: list[float], labels: tuple[str, ...] = ("Host compute", "Input", "All others")) -> Chart:
+def _chart(
+    *parts: list[float], labels: tuple[str, ...] = ("Host compute", "Input", "All others")
+) -> Chart:
     names = [str(i) for i in range(len(parts[0]))]
-    series = tuple(Series(label, names, np.array(values)) for label, values in zip(labels, parts, strict=False))
+    series = tuple(
+        Series(label, names, np.array(values)) for label, values in zip(labels, parts, strict=False)
+    )
     return Chart("step_time", "Step time", series, "bar")
 
 
-def _text(drawn: stacked.StackedBars) -> list[str]:
+def _text(drawn: stacked_bars.StackedBars) -> list[str]:
     return ["".join(piece.text for piece in row) for row in drawn.rows]
 
 
 def test_parts_stand_on_each_other() -> None:
-    drawn = stacked.draw(_chart([2, 1], [2, 1]), 2, 4, letters="HI")
+    drawn = stacked_bars.draw(_chart([2, 1], [2, 1]), 2, 4, letters="HI")
     assert _text(drawn) == ["I ", "I ", "HI", "HH"]
     assert drawn.top == 4
 
 
 def test_blocks_fill_eighths() -> None:
-    drawn = stacked.draw(_chart([1.0, 0.75, 0.5, 0.25]), 4, 1)
+    drawn = stacked_bars.draw(_chart([1.0, 0.75, 0.5, 0.25]), 4, 1)
     assert _text(drawn) == ["█▆▄▂"]
 
 
 def test_of_many_bars_a_cell_shows_the_longest() -> None:
     values = [1.0] * 100
     values[57] = 2.0
-    drawn = stacked.draw(_chart(values), 10, 2, letters="H")
+    drawn = stacked_bars.draw(_chart(values), 10, 2, letters="H")
     assert drawn.each == 10
     assert _text(drawn)[0].index("H") == 5
     assert _text(drawn) == ["     H    ", "HHHHHHHHHH"]
 
 
 def test_a_bar_far_beyond_the_others_is_cut_and_counted() -> None:
-    drawn = stacked.draw(_chart([100.0, *[1.0] * 39]), 40, 3, letters="H")
+    drawn = stacked_bars.draw(_chart([100.0, *[1.0] * 39]), 40, 3, letters="H")
     assert drawn.cut == 1
     assert _text(drawn)[0].startswith("^")
     assert drawn.top < 2
@@ -49,25 +53,44 @@ def test_a_bar_far_beyond_the_others_is_cut_and_counted() -> None:
 
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("nan"), 0.0]])
 def test_nothing_is_drawn_of_nothing(values: list[float]) -> None:
-    assert stacked.draw(_chart(values), 10, 3).rows == []
+    assert stacked_bars.draw(_chart(values), 10, 3).rows == []
 
 
 def _result(**facts: str) -> Result:
-    known = [Fact("limit", "limit", "Input limits this run: 95.3 % of a step (112 ms of 117.5 ms); read ahead.")]
+    known = [
+        Fact(
+            "limit",
+            "limit",
+            "Input limits this run: 95.3 % of a step (112 ms of 117.5 ms); read ahead.",
+        )
+    ]
     known += [Fact(id, id, value) for id, value in facts.items()]
-    known += [Fact("steps", "steps", 60, "integer"), Fact("step_time_s", "", 117_500_000_000, "duration"),
-              Fact("step_time_usual_s", "", 116_000_000_000, "duration"),
-              Fact("step_time_deviation_s", "", 15_620_000_000, "duration"), Fact("step_time_min_s", "", 9_000_000_000, "duration"),
-              Fact("step_time_max_s", "", 141_300_000_000, "duration"),
-              Fact("step_joules", "", 23.07, "number", "J", None, 22.9, 23.2),
-              Fact("hosts", "", 2, "integer"), Fact("devices", "", "CPU only")]  # fmt: skip
-    return Result("overview_page", "Overview", (), tuple(known), (_chart([0.1] * 60, [0.2] * 60, [0.01] * 60),))
+    known += [
+        Fact("steps", "steps", 60, "integer"),
+        Fact("step_time_s", "", 117_500_000_000, "duration"),
+        Fact("step_time_usual_s", "", 116_000_000_000, "duration"),
+        Fact("step_time_deviation_s", "", 15_620_000_000, "duration"),
+        Fact("step_time_min_s", "", 9_000_000_000, "duration"),
+        Fact("step_time_max_s", "", 141_300_000_000, "duration"),
+        Fact("step_joules", "", 23.07, "number", "J", None, 22.9, 23.2),
+        Fact("hosts", "", 2, "integer"),
+        Fact("devices", "", "CPU only"),
+    ]
+    return Result(
+        "overview_page",
+        "Overview",
+        (),
+        tuple(known),
+        (_chart([0.1] * 60, [0.2] * 60, [0.01] * 60),),
+    )
 
 
 @pytest.mark.parametrize("size", [(80, 12), (120, 24), (200, 40), (60, 6)])
 @pytest.mark.parametrize("glyphs", ["unicode", "console", "ascii"])
 def test_every_line_fits_and_the_sentence_comes_first(size: tuple[int, int], glyphs: str) -> None:
-    made = overview_lines.lines(_result(finding_1="epoch 1, steps 46-72: +59 W, +150 J"), *size, glyphs=glyphs)
+    made = overview_lines.lines(
+        _result(finding_1="epoch 1, steps 46-72: +59 W, +150 J"), *size, glyphs=glyphs
+    )
     texts = ["".join(text for text, _ in line) for line in made]
     assert len(texts) <= size[1]
     assert "Input limits this run" in texts[0]
@@ -77,7 +100,10 @@ def test_every_line_fits_and_the_sentence_comes_first(size: tuple[int, int], gly
 
 def test_figures_stand_below_the_graph() -> None:
     texts = ["".join(text for text, _ in line) for line in overview_lines.lines(_result(), 120, 30)]
-    assert any("60 steps · usual 116 ms · mean 117.5 ms ± 15.62 ms · 9 ms to 141.3 ms" in text for text in texts)
+    assert any(
+        "60 steps · usual 116 ms · mean 117.5 ms ± 15.62 ms · 9 ms to 141.3 ms" in text
+        for text in texts
+    )
     assert any("a step 23.07 J ±170 mJ" in text for text in texts)
     assert any("input 65%" in text for text in texts)
     assert any("2 hosts · CPU only" in text for text in texts)

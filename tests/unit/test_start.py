@@ -19,17 +19,27 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def imported(script: str) -> set[str]:
     """The modules that a script makes Python load."""
-    code = f"import sys; before = set(sys.modules)\n{script}\nprint(*sorted(set(sys.modules) - before), sep='\\n')"
+    code = (
+        f"import sys; before = set(sys.modules)\n{script}\nprint(*sorted(set(sys.modules) - "
+        "before), sep='\\n')"
+    )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
 def test_the_version_needs_nothing() -> None:
-    script = "sys.argv = ['powertui', '--version']\nfrom powertui.__main__ import main\nassert main() == 0"
+    script = (
+        "sys.argv = ['powertui', '--version']\nfrom powertui.__main__ import main\nassert "
+        "main() == 0"
+    )
     found = imported(script)
     assert {"powertui", "powertui.__main__"} <= found
-    assert {name for name in found if not name.startswith("powertui")} <= {"0.1.0"}  # what was printed
+    assert {name for name in found if not name.startswith("powertui")} <= {
+        "0.1.0"
+    }  # what was printed
     assert len(found) <= 6  # main, what it prints with, and where imports come from
 
 
@@ -42,17 +52,31 @@ def older() -> list[Path]:
 @pytest.mark.parametrize("python", older(), ids=lambda path: path.parts[-3])
 def test_an_older_python_is_told_so_in_one_sentence(python: Path) -> None:
     version = python.parts[-3].rpartition(".")[0]
-    sentence = f"powertui needs Python 3.10 or newer; this is Python {version}. docs/install.md names newer ones."
-    for words in (["-m", "powertui", "report", "x"], ["-m", "powertui"], ["-c", "from powertui.__main__ import run; run()"]):
+    sentence = (
+        f"powertui needs Python 3.10 or newer; this is Python {version}. "
+        "docs/install.md names newer ones."
+    )
+    for words in (
+        ["-m", "powertui", "report", "x"],
+        ["-m", "powertui"],
+        ["-c", "from powertui.__main__ import run; run()"],
+    ):
         done = subprocess.run([python, *words], cwd=ROOT, capture_output=True, text=True)
         assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", sentence)
     if version == "3.6":
         return  # its modules have no __getattr__
-    done = subprocess.run([python, "-c", "import powertui; powertui.record()"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-c", "import powertui; powertui.record()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.stderr.strip().endswith(f"ImportError: {sentence}")
 
 
-def test_what_runs_before_the_sentence_can_be_read_by_older_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_runs_before_the_sentence_can_be_read_by_older_pythons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("__init__.py", "__main__.py", "import_path.py"):
         ast.parse((ROOT / "powertui" / name).read_text("utf-8"), feature_version=(3, 6))
     monkeypatch.delattr(sys, "orig_argv")
@@ -63,7 +87,15 @@ def test_what_runs_before_the_sentence_can_be_read_by_older_pythons(monkeypatch:
 def test_the_first_page_needs_nothing_of_the_others() -> None:
     found = imported("import powertui.config, powertui.screens.shell, powertui.screens.timeline")
     assert "powertui.screens.timeline" in found
-    unwanted = {"powertui.feed", "powertui.sampler.process", "powertui.data.live", "tomllib", "tomli", "pandas", "plotext"}
+    unwanted = {
+        "powertui.feed",
+        "powertui.sampler.process",
+        "powertui.data.live",
+        "tomllib",
+        "tomli",
+        "pandas",
+        "plotext",
+    }
     assert not found & unwanted
     assert not [name for name in found if name.startswith("google.protobuf")]
 
@@ -71,16 +103,24 @@ def test_the_first_page_needs_nothing_of_the_others() -> None:
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by /proc")
 @pytest.mark.parametrize("verb", ["open", "report", "energy", "export"])
 def test_numpy_starts_no_pool_of_threads(verb: str, data: Path) -> None:
-    """A path that is not there is told before the terminal is looked at: what finds that must not import numpy as it comes."""
+    """A path that is not there is told before the terminal is looked at: what finds that must not
+    import numpy as it comes.
+    """
     path = data / "logdirs" / "jax_cpu"
     code = (
-        "import os, sys; threads = len(os.listdir('/proc/self/task'));"  # an emulator may have one of its own
-        f" from powertui import cli; cli.main([{verb!r}, {str(path)!r}]); assert 'numpy' in sys.modules;"
+        # an emulator may have one of its own
+        "import os, sys; threads = len(os.listdir('/proc/self/task'));"
+        f" from powertui import cli; cli.main([{verb!r}, {str(path)!r}]); assert 'numpy' in "
+        "sys.modules;"
         " print('\\n', len(os.listdir('/proc/self/task')) - threads)"
     )
     env = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**env, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env={**env, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.split()[-1] == "0"
 

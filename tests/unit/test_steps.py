@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from powertui import demo
 from powertui.data.formats import registry
 from powertui.data.model import Trace
-from powertui.data.run import marks, rows, steps
+from powertui.data.run import marks, step_rows, steps
 from powertui.errors import UsageError
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -26,15 +26,29 @@ def trace_of(tmp_path: Path, *planes: Plane) -> Trace:
 
 
 def host(*lines: Sequence[Event]) -> Plane:
-    return Plane("/host:CPU", [Line(f"python/{i}", events, key=i + 1) for i, events in enumerate(lines)])
+    return Plane(
+        "/host:CPU", [Line(f"python/{i}", events, key=i + 1) for i, events in enumerate(lines)]
+    )
 
 
-def every(name: str, count: int, gap: int = 10 * MS, length: int = 9 * MS, first: int = 0, **stats: int | str) -> list[Event]:
+def every(
+    name: str,
+    count: int,
+    gap: int = 10 * MS,
+    length: int = 9 * MS,
+    first: int = 0,
+    **stats: int | str,
+) -> list[Event]:
     """`count` events in a row, numbered by step_num unless stats say otherwise."""
     return [
-        Event(name, first + i * gap, length, {key: (i if value == "i" else value) for key, value in stats.items()})
+        Event(
+            name,
+            first + i * gap,
+            length,
+            {key: (i if value == "i" else value) for key, value in stats.items()},
+        )
         for i in range(count)
-    ]  # fmt: skip
+    ]
 
 
 # ── the order of sources ─────────────────────────────────────────────────────────────────────────
@@ -42,7 +56,10 @@ def every(name: str, count: int, gap: int = 10 * MS, length: int = 9 * MS, first
 
 def test_explicit_markers_win(tmp_path: Path) -> None:
     marked = every("train", 5, step_num="i", _r=1)
-    inner = [Event("Profiled batch", e.start + MS, 5 * MS, {"step_num": 100 + i}) for i, e in enumerate(marked)]
+    inner = [
+        Event("Profiled batch", e.start + MS, 5 * MS, {"step_num": 100 + i})
+        for i, e in enumerate(marked)
+    ]
     found = steps.find(trace_of(tmp_path, host([*marked, *inner])))
     assert found.number.tolist() == [0, 1, 2, 3, 4]
     assert found.names[3] == "train 3"
@@ -59,12 +76,16 @@ def test_a_marker_without_a_number_counts_by_its_root_level(tmp_path: Path) -> N
 def test_names_that_only_begin_like_a_marker_are_none(tmp_path: Path) -> None:
     path = [*every("train/dense/MatMul", 9, step_num="i"), *every("trainer", 3, first=100 * MS)]
     found = steps.find(trace_of(tmp_path, host(path)))
-    assert "train/dense/MatMul" in found.source  # by its step_num, as any other event, not as an explicit marker
+    assert (
+        "train/dense/MatMul" in found.source
+    )  # by its step_num, as any other event, not as an explicit marker
     assert len(found) == 9
 
 
 def test_step_name_marks_roots_of_files_that_are_grouped(tmp_path: Path) -> None:
-    root = Event("EagerKernelExecute", 0, 9 * MS, {"step_name": "EagerKernelExecute 0", "group_id": 0})
+    root = Event(
+        "EagerKernelExecute", 0, 9 * MS, {"step_name": "EagerKernelExecute 0", "group_id": 0}
+    )
     events = [root, Event("MatMul", MS, MS, {"group_id": 0})]
     found = steps.find(trace_of(tmp_path, host(events)))
     assert (len(found), found.names[0], int(found.number[0])) == (1, "EagerKernelExecute 0", 0)
@@ -72,7 +93,12 @@ def test_step_name_marks_roots_of_files_that_are_grouped(tmp_path: Path) -> None
 
 def test_any_host_event_with_a_step_num_is_a_step(tmp_path: Path) -> None:
     found = steps.find(
-        trace_of(tmp_path, host(every("Profiled batch", 7, step_num="i"), every("noise", 50, gap=MS, length=MS // 2)))
+        trace_of(
+            tmp_path,
+            host(
+                every("Profiled batch", 7, step_num="i"), every("noise", 50, gap=MS, length=MS // 2)
+            ),
+        )
     )
     assert len(found) == 7
     assert found.source == "events named Profiled batch with a step_num"
@@ -80,7 +106,10 @@ def test_any_host_event_with_a_step_num_is_a_step(tmp_path: Path) -> None:
 
 def test_step_lines_of_devices_are_united(tmp_path: Path) -> None:
     def device(number: int, late: int) -> Plane:
-        lines = [Line("Steps", every_named(late), key=STEPS_ID), Line("Stream #1(Compute)", [Event("k", late, MS)], key=1)]
+        lines = [
+            Line("Steps", every_named(late), key=STEPS_ID),
+            Line("Stream #1(Compute)", [Event("k", late, MS)], key=1),
+        ]
         return Plane(f"/device:GPU:{number}", lines)
 
     def every_named(late: int) -> list[Event]:
@@ -89,7 +118,9 @@ def test_step_lines_of_devices_are_united(tmp_path: Path) -> None:
     found = steps.find(trace_of(tmp_path, device(0, 0), device(1, 3 * MS)))
     assert found.number.tolist() == [0, 1, 2, 3]
     assert found.start.tolist() == [i * 20 * MS for i in range(4)]
-    assert set(found.duration.tolist()) == {13 * MS}  # from the first device's start to the last one's end
+    assert set(found.duration.tolist()) == {
+        13 * MS
+    }  # from the first device's start to the last one's end
     assert "Steps line of /device:GPU:0, /device:GPU:1" in found.source
 
 
@@ -105,14 +136,22 @@ def test_profiler_steps_are_taken_from_the_host(tmp_path: Path) -> None:
 
 def test_launches_that_repeat_are_the_last_resort(tmp_path: Path) -> None:
     compile_once = [Event("PjitFunction(init)", 0, 500 * MS)]
-    found = steps.find(trace_of(tmp_path, host([*compile_once, *every("PjitFunction(step)", 8, first=600 * MS)])))
+    found = steps.find(
+        trace_of(tmp_path, host([*compile_once, *every("PjitFunction(step)", 8, first=600 * MS)]))
+    )
     assert len(found) == 8
     assert "PjitFunction(step)" in found.source
     assert "no step marker" in found.source
 
 
 def test_modules_of_a_device_come_before_launches_of_the_host(tmp_path: Path) -> None:
-    tpu = Plane("/device:TPU:0", [Line("XLA Modules", every("jit_step(12)", 6), key=2), Line("XLA Ops", every("fusion", 6), key=3)])
+    tpu = Plane(
+        "/device:TPU:0",
+        [
+            Line("XLA Modules", every("jit_step(12)", 6), key=2),
+            Line("XLA Ops", every("fusion", 6), key=3),
+        ],
+    )
     found = steps.find(trace_of(tmp_path, host(every("PjitFunction(f)", 9)), tpu))
     assert len(found) == 6
     assert "module jit_step(12)" in found.source
@@ -125,7 +164,10 @@ def test_without_anything_the_reason_is_told(tmp_path: Path) -> None:
 
 
 def test_loops_inside_the_graph_do_not_hide_markers(tmp_path: Path) -> None:
-    loop = [Event("ExecutorState::Process", i * MS, MS // 2, {"id": 7, "iter_num": i}) for i in range(100)]
+    loop = [
+        Event("ExecutorState::Process", i * MS, MS // 2, {"id": 7, "iter_num": i})
+        for i in range(100)
+    ]
     found = steps.find(trace_of(tmp_path, host(every("train", 10, step_num="i", _r=1), loop)))
     assert len(found) == 10
 
@@ -135,7 +177,11 @@ def test_loops_inside_the_graph_do_not_hide_markers(tmp_path: Path) -> None:
 
 def test_a_pattern_goes_first(tmp_path: Path) -> None:
     trace = trace_of(
-        tmp_path, host(every("train", 5, step_num="i"), [Event(f"my_step {i}", i * 10 * MS, MS) for i in range(40, 44)])
+        tmp_path,
+        host(
+            every("train", 5, step_num="i"),
+            [Event(f"my_step {i}", i * 10 * MS, MS) for i in range(40, 44)],
+        ),
     )
     found = steps.find(trace, marker=r"^my_step")
     assert found.number.tolist() == [40, 41, 42, 43]
@@ -148,7 +194,9 @@ def test_a_pattern_may_name_device_events(tmp_path: Path) -> None:
 
 
 def test_a_pattern_that_fits_nothing_says_so(tmp_path: Path) -> None:
-    found = steps.find(trace_of(tmp_path, host(every("train", 5, step_num="i"))), marker="nothing like it")
+    found = steps.find(
+        trace_of(tmp_path, host(every("train", 5, step_num="i"))), marker="nothing like it"
+    )
     assert len(found) == 0
     assert "no event's name matches" in found.source
 
@@ -163,17 +211,23 @@ def test_a_broken_pattern_is_a_usage_error(tmp_path: Path) -> None:
 
 def test_markers_within_markers_are_details(tmp_path: Path) -> None:
     outer = every("train", 3, step_num="i")
-    inner = [Event("train", e.start + k * MS, MS, {"step_num": k}) for e in outer for k in (1, 4, 7)]
+    inner = [
+        Event("train", e.start + k * MS, MS, {"step_num": k}) for e in outer for k in (1, 4, 7)
+    ]
     assert steps.find(trace_of(tmp_path, host([*outer, *inner]))).number.tolist() == [0, 1, 2]
 
 
 def test_numbers_that_start_again_count_epochs(tmp_path: Path) -> None:
     events = [Event("Profiled batch", i * 10 * MS, 9 * MS, {"step_num": i % 4}) for i in range(10)]
-    assert steps.find(trace_of(tmp_path, host(events))).epoch.tolist() == [0] * 4 + [1] * 4 + [2] * 2
+    assert (
+        steps.find(trace_of(tmp_path, host(events))).epoch.tolist() == [0] * 4 + [1] * 4 + [2] * 2
+    )
 
 
 def test_numbers_that_go_on_count_no_epochs(tmp_path: Path) -> None:
-    assert set(steps.find(trace_of(tmp_path, host(every("train", 6, step_num="i")))).epoch.tolist()) == {-1}
+    assert set(
+        steps.find(trace_of(tmp_path, host(every("train", 6, step_num="i")))).epoch.tolist()
+    ) == {-1}
 
 
 def test_evaluation_is_set_apart(tmp_path: Path) -> None:
@@ -190,7 +244,10 @@ def test_an_evaluation_alone_has_steps(tmp_path: Path) -> None:
 
 def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
     said = {"graph_type": "train", "epoch_num": "1"}
-    events = [Event("TraceContext", i * MS, MS, {**said, "step_num": str(i), "step_name": f"train {i}"}) for i in range(30, 35)]
+    events = [
+        Event("TraceContext", i * MS, MS, {**said, "step_num": str(i), "step_name": f"train {i}"})
+        for i in range(30, 35)
+    ]
     found = steps.search(trace_of(tmp_path, host(events)))
     assert found.steps.number.tolist() == [30, 31, 32, 33, 34]
     assert found.epoch_num
@@ -202,13 +259,19 @@ def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
 
 
 def dispatched(work_after: bool) -> Plane:
-    """Ten dispatches of 10 us; the work of each, 5 ms, runs in a pool inside its step or long after all of them."""
+    """Ten dispatches of 10 us; the work of each, 5 ms, runs in a pool inside its step or long after
+    all of them.
+    """
     gap, length = (MS // 50, MS // 100) if work_after else (6 * MS, 5 * MS + MS // 2)
     markers = every("train", 10, gap=gap, length=length, step_num="i")
     work = [
-        Event("fusion.1", (100 * MS + i * 5 * MS) if work_after else markers[i].start + MS // 100, 5 * MS)
+        Event(
+            "fusion.1",
+            (100 * MS + i * 5 * MS) if work_after else markers[i].start + MS // 100,
+            5 * MS,
+        )
         for i in range(10)
-    ]  # fmt: skip
+    ]
     return host(markers, work[::2], work[1::2])
 
 
@@ -225,13 +288,17 @@ def test_work_inside_its_marker_is_not(tmp_path: Path) -> None:
 
 def test_a_quiet_end_of_the_profile_is_not_asynchronous(tmp_path: Path) -> None:
     tail = [Event("save", 100 * MS, 3000 * MS)]
-    assert not steps.find(trace_of(tmp_path, host(every("train", 10, step_num="i"), tail))).asynchronous
+    assert not steps.find(
+        trace_of(tmp_path, host(every("train", 10, step_num="i"), tail))
+    ).asynchronous
 
 
 # ── the sample ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_marker_in_a_long_line_is_not_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_in_a_long_line_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(marks, "_WHOLE", 50)
     monkeypatch.setattr(marks, "_COMB", 10)
     noise = [Event(f"op {i % 7}", i * MS // 10, MS // 20) for i in range(2000)]
@@ -246,27 +313,49 @@ def test_outermost_keeps_exactly_what_no_other_holds(spans: list[tuple[int, int]
     start = np.array([s for s, _ in spans], np.int64)
     length = np.array([n for _, n in spans], np.int64)
     count = len(spans)
-    none, no, code = np.full(count, -1, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.int32)
-    whole = marks.join([marks.Marks(start, length, none, none, [""] * count, [""] * count, no, no, no, code, code, none)])
+    none, no, code = (
+        np.full(count, -1, np.int64),
+        np.zeros(count, np.bool_),
+        np.zeros(count, np.int32),
+    )
+    whole = marks.join(
+        [
+            marks.Marks(
+                start, length, none, none, [""] * count, [""] * count, no, no, no, code, code, none
+            )
+        ]
+    )
     kept = whole.outermost()
     pairs = list(zip(whole.start.tolist(), (whole.start + whole.duration).tolist(), strict=True))
     expected = [
-        (a, b) for i, (a, b) in enumerate(pairs) if not any(c <= a and b <= d and a < d for j, (c, d) in enumerate(pairs) if j < i)
+        (a, b)
+        for i, (a, b) in enumerate(pairs)
+        if not any(c <= a and b <= d and a < d for j, (c, d) in enumerate(pairs) if j < i)
     ]
-    assert list(zip(kept.start.tolist(), (kept.start + kept.duration).tolist(), strict=True)) == expected
+    assert (
+        list(zip(kept.start.tolist(), (kept.start + kept.duration).tolist(), strict=True))
+        == expected
+    )
 
 
 @given(st.lists(st.integers(-1, 6), min_size=1, max_size=12))
 def test_ranks_are_those_of_the_sorted_values(values: list[int]) -> None:
-    count, which = rows._ranked(np.array(values, np.int64))
+    count, which = step_rows._ranked(np.array(values, np.int64))
     known = sorted(set(values))
     assert (count, which.tolist()) == (len(known), [known.index(value) for value in values])
 
 
 def test_marks_that_are_steps_of_their_own_are_told_as_parts_would_be(tmp_path: Path) -> None:
     whole = marks.marked(trace_of(tmp_path, host(every("train", 5, step_num="i"))))
-    halves = [Event("train", e.start + at * MS, 4 * MS, e.stats) for e in every("train", 5, step_num="i") for at in (0, 5)]
-    one, two = rows.of(whole), rows.of(marks.marked(trace_of(tmp_path, host(halves))))
+    halves = [
+        Event("train", e.start + at * MS, 4 * MS, e.stats)
+        for e in every("train", 5, step_num="i")
+        for at in (0, 5)
+    ]
+    one, two = (
+        step_rows.rows_from_marks(whole),
+        step_rows.rows_from_marks(marks.marked(trace_of(tmp_path, host(halves)))),
+    )
     assert (one.parts, two.parts) == (False, True)
     for name in ("number", "turn", "start", "end", "marked", "marked_start"):
         assert getattr(one, name).tolist() == getattr(two, name).tolist(), name
@@ -274,7 +363,15 @@ def test_marks_that_are_steps_of_their_own_are_told_as_parts_would_be(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("train 30", 30), ("0", 0), ("step#7 (last)", 7), ("no", -1), ("x" + "9" * 30, -1), ("a-5", -1)]
+    ("text", "number"),
+    [
+        ("train 30", 30),
+        ("0", 0),
+        ("step#7 (last)", 7),
+        ("no", -1),
+        ("x" + "9" * 30, -1),
+        ("a-5", -1),
+    ],
 )
 def test_the_number_in_a_name(text: str, number: int) -> None:
     assert marks.trailing_number(text) == number
@@ -300,12 +397,17 @@ def test_jax_dispatches_and_returns(data: Path) -> None:
     assert len(found) == 20
     assert found.asynchronous
     work = steps.work_of(trace, found)
-    assert 3.5 * MS < (work.end - int(found.start[0])) / 20 < 3.7 * MS  # what 20 synchronous steps would take
+    assert (
+        3.5 * MS < (work.end - int(found.start[0])) / 20 < 3.7 * MS
+    )  # what 20 synchronous steps would take
 
 
 def test_the_same_steps_from_the_other_format(data: Path) -> None:
     folder = data / "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
-    xplane, json = steps.find(registry.read(folder / "vm.xplane.pb")), steps.find(registry.read(folder / "vm.trace.json.gz"))
+    xplane, json = (
+        steps.find(registry.read(folder / "vm.xplane.pb")),
+        steps.find(registry.read(folder / "vm.trace.json.gz")),
+    )
     assert xplane.number.tolist() == json.number.tolist()
     assert xplane.names == json.names
     assert xplane.asynchronous == json.asynchronous
@@ -321,7 +423,11 @@ def test_the_same_steps_from_the_other_format(data: Path) -> None:
         ("own/two_epochs_with_burst", 200, "Profiled batch"),
         ("own/trace_export", 50, "launches of f "),
         ("own/long_training", 20, "launches of multi_step_on_iterator"),
-        ("public/powerboard_tf22_run195247", 21, "TraceContext with a step_num and an epoch_num"),  # the last one cut
+        (
+            "public/powerboard_tf22_run195247",
+            21,
+            "TraceContext with a step_num and an epoch_num",
+        ),  # the last one cut
         ("public/e4040_hd2551", 1, "EagerKernelExecute with a step_name"),
         ("public/e4040_yg2820/logs/fit/20221031-233351", 1, "EagerKernelExecute with a step_name"),
         ("public/tf_gpu_multiworker", 1, "the Steps line of /device:GPU:4, /device:GPU:6"),
@@ -341,7 +447,9 @@ def test_step_times_are_those_of_the_oracle(shared_data: Path) -> None:
     """TensorBoard's converter gives the same 58 steps (it leaves the first and the last out)."""
     import json
 
-    oracle = json.loads((shared_data / "golden/custom_loop/input_pipeline_analyzer.json").read_text())[1]["rows"]
+    oracle = json.loads(
+        (shared_data / "golden/custom_loop/input_pipeline_analyzer.json").read_text()
+    )[1]["rows"]
     (profile,) = (shared_data / "own/custom_loop").rglob("*.xplane.pb")
     found = steps.find(registry.read(profile))
     assert [row["c"][0]["v"] for row in oracle] == list(found.names[1:-1])

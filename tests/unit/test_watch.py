@@ -42,12 +42,19 @@ def test_epochs_are_reported_once_each_with_their_bounds(tmp_path: Path) -> None
     second = watch.poll()
     assert [e.number for e in second.epochs] == [1]
     assert second.epochs[0].begin_ns == int((WALL + 10) * 1e9)
-    assert dict(second.epochs[0].scalars) == {"loss": pytest.approx(0.25), "accuracy": pytest.approx(0.75)}
+    assert dict(second.epochs[0].scalars) == {
+        "loss": pytest.approx(0.25),
+        "accuracy": pytest.approx(0.75),
+    }
     assert [e.number for e in watch.epochs] == [0, 1]
 
 
 def test_the_first_epoch_begins_with_what_was_logged_first(tmp_path: Path) -> None:
-    write_scalars(events(tmp_path / "train"), [(WALL + 1, 0, "batch_loss", 0.9), (WALL + 10, 0, "epoch_loss", 0.5)], WALL)
+    write_scalars(
+        events(tmp_path / "train"),
+        [(WALL + 1, 0, "batch_loss", 0.9), (WALL + 10, 0, "epoch_loss", 0.5)],
+        WALL,
+    )
     (epoch,) = Watch(str(tmp_path)).poll().epochs
     assert (epoch.begin_ns, epoch.end_ns) == (int((WALL + 1) * 1e9), int((WALL + 10) * 1e9))
 
@@ -58,7 +65,9 @@ def test_validation_scalars_join_their_epoch(tmp_path: Path) -> None:
     watch = Watch(str(tmp_path))
     epoch = watch.poll().epochs[0]
     assert dict(epoch.scalars) == {"loss": pytest.approx(0.5), "val_loss": pytest.approx(0.9)}
-    assert epoch.end_ns == int((WALL + 10) * 1e9), "the epoch ends with training, not with validation"
+    assert epoch.end_ns == int((WALL + 10) * 1e9), (
+        "the epoch ends with training, not with validation"
+    )
 
 
 def test_old_runs_stay_silent_until_they_move(tmp_path: Path) -> None:

@@ -22,9 +22,24 @@ from powertui.data.elsewhere.mirror import HEAD, BytesProgress, LocalCopy, Mirro
 from powertui.data.elsewhere.progress import TransferListener, TransferProgress, listening, report
 
 __all__ = [
-    "HEAD", "NotedFiles", "TransferListener", "TransferProgress", "at_hand", "away", "gathered", "head", "hold", "is_address",
-    "listed", "listening", "look", "parse", "report", "shown", "sum_of",
-]  # fmt: skip
+    "HEAD",
+    "NotedFiles",
+    "TransferListener",
+    "TransferProgress",
+    "at_hand",
+    "away",
+    "gathered",
+    "head",
+    "hold",
+    "is_address",
+    "listed",
+    "listening",
+    "look",
+    "parse",
+    "report",
+    "shown",
+    "sum_of",
+]
 
 
 class NotedFiles(NamedTuple):
@@ -34,7 +49,9 @@ class NotedFiles(NamedTuple):
     sums: set[str]
 
 
-_gathering: contextvars.ContextVar[NotedFiles | None] = contextvars.ContextVar("gathering", default=None)
+_gathering: contextvars.ContextVar[NotedFiles | None] = contextvars.ContextVar(
+    "gathering", default=None
+)
 
 
 def listed(address: str, matters: Callable[[str], bool]) -> LocalCopy:
@@ -70,7 +87,9 @@ def hold(file: int, path: str) -> None:
 
 
 def head(path: str, count: int) -> bytes | None:
-    """The first bytes of a file that is away, at most `HEAD` of them; None for a file that is here."""
+    """The first bytes of a file that is away, at most `HEAD` of them; None for a file that
+    is here.
+    """
     if not away(path):
         return None
     return _told(path, lambda mirror: mirror.head(path), lambda asked: asked.heads)[:count]
@@ -83,7 +102,9 @@ def sum_of(path: str) -> bytes | None:
     return _told(path, lambda mirror: mirror.sum(path), lambda asked: asked.sums)
 
 
-def _told(path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[NotedFiles], set[str]]) -> bytes:
+def _told(
+    path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[NotedFiles], set[str]]
+) -> bytes:
     mirror = _mirror(path)
     assert mirror is not None
     known = kept(mirror)
@@ -111,7 +132,11 @@ def gathered() -> Iterator[NotedFiles]:
 
 def look(asked: NotedFiles) -> None:
     """Have all that was noted."""
-    mirrors = {str(mirror.files): mirror for path in (*asked.heads, *asked.sums) if (mirror := _mirror(path)) is not None}
+    mirrors = {
+        str(mirror.files): mirror
+        for path in (*asked.heads, *asked.sums)
+        if (mirror := _mirror(path)) is not None
+    }
     for place, mirror in mirrors.items():
         mine = [sorted(path for path in some if path.startswith(place + os.sep)) for some in asked]
         mirror.look(*mine)

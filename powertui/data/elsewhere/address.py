@@ -1,7 +1,9 @@
-"""Addresses of folders on other machines: ssh://user@host:port/path, gs://bucket/path, s3://bucket/path.
+"""Addresses of folders on other machines: ssh://user@host:port/path, gs://bucket/path,
+s3://bucket/path.
 
-Host and path come from a person, or from wherever that person copied them: what is no plain host name is refused here, so that
-nothing in it can become an option of a program, a second host, or a folder outside the cache.
+Host and path come from a person, or from wherever that person copied them: what is no plain host
+name is refused here, so that nothing in it can become an option of a program, a second host, or a
+folder outside the cache.
 """
 
 from __future__ import annotations
@@ -20,19 +22,32 @@ _PLACE = re.compile(
     r"(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9_.+-]*)@)?"
     r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9]+)?\]|[A-Za-z0-9_][A-Za-z0-9_.-]*)(?::(?P<port>\d{1,5}))?"
 )
-_HINT = "Write it as ssh://host/folder, ssh://user@host:22/folder, gs://bucket/folder or s3://bucket/folder."
+_HINT = (
+    "Write it as ssh://host/folder, ssh://user@host:22/folder, gs://bucket/folder or "
+    "s3://bucket/folder."
+)
 
 
 class RemoteAddress(NamedTuple):
-    """A folder or a file elsewhere. `path` is absolute, or begins with "./" where it counts from the person's own folder there."""
+    """A folder or a file elsewhere.
+
+    `path` is absolute, or begins with "./" where it counts from the person's own folder there.
+    """
 
     scheme: str
-    place: str  # host (with user and port), or bucket: a name that no folder of the cache could mistake
+    # host (with user and port), or bucket: a name that no folder of the cache could mistake
+    place: str
     path: str
 
     def __str__(self) -> str:
         """As a person writes it."""
-        inside = "/~" + self.path[1:] if self.path.startswith("./") else "/~" if self.path == "." else self.path
+        inside = (
+            "/~" + self.path[1:]
+            if self.path.startswith("./")
+            else "/~"
+            if self.path == "."
+            else self.path
+        )
         return f"{self.scheme}://{self.place}{inside}"
 
     @property
@@ -44,7 +59,10 @@ class RemoteAddress(NamedTuple):
 
 
 def is_address(text: str) -> bool:
-    """Whether this names something elsewhere. No file is called so: `//` is never part of a name."""
+    """Whether this names something elsewhere.
+
+    No file is called so: `//` is never part of a name.
+    """
     return _ADDRESS.match(text) is not None
 
 
@@ -54,13 +72,28 @@ def parse(text: str) -> RemoteAddress:
     scheme = found[1].lower() if found is not None else ""
     scheme = "gs" if scheme == "gcs" else scheme
     if found is None or scheme not in (SSH, *_CLOUD):
-        raise UsageError(f"{plain(text, 120)}: folders can be read only from ssh://, gs:// and s3://.", hint=_HINT)
+        raise UsageError(
+            f"{plain(text, 120)}: folders can be read only from ssh://, gs:// and s3://.",
+            hint=_HINT,
+        )
     place, slash, path = text[found.end() :].partition("/")
     valid = _PLACE.fullmatch(place)
-    if valid is None or (scheme != SSH and (valid["user"] or valid["port"])) or not 0 < int(valid["port"] or 1) < 65536:
-        raise UsageError(f"{plain(text, 120)}: {plain(place, 60)!r} is not a {'host' if scheme == SSH else 'bucket'}.", hint=_HINT)
+    if (
+        valid is None
+        or (scheme != SSH and (valid["user"] or valid["port"]))
+        or not 0 < int(valid["port"] or 1) < 65536
+    ):
+        raise UsageError(
+            (
+                f"{plain(text, 120)}: {plain(place, 60)!r} is not a "
+                f"{'host' if scheme == SSH else 'bucket'}."
+            ),
+            hint=_HINT,
+        )
     if "\0" in path or "\n" in path or ".." in path.split("/"):
-        raise UsageError(f"{plain(text, 120)}: the folder may not contain '..' or a line break.", hint=_HINT)
+        raise UsageError(
+            f"{plain(text, 120)}: the folder may not contain '..' or a line break.", hint=_HINT
+        )
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if scheme == SSH and (not slash or not parts or parts[0] == "~"):
         return RemoteAddress(scheme, place, "/".join([".", *parts[1:]]))

@@ -1,11 +1,14 @@
-"""Buckets, gs:// and s3://, through fsspec: with the packages of the extra `cloud`, and the credentials that those find.
+"""Buckets, gs:// and s3://, through fsspec: with the packages of the extra `cloud`, and the
+credentials that those find.
 
-A driver waits as long as it likes. Each call goes on in a thread of its own, so that it can be left when its time is over.
+A driver waits as long as it likes. Each call goes on in a thread of its own, so that it can be left
+when its time is over.
 """
 
 from __future__ import annotations
 
 import contextvars
+import functools
 import importlib
 import math
 import queue
@@ -32,7 +35,9 @@ from powertui.plain import plain
 
 PIECE = 1 << 20
 _TICK_S = 0.1  # between two looks at whether anybody wants to stop
-_LISTING_BYTES = MOST * 64  # what a listing may be expected to take on the line; a driver reports nothing before it has all names
+_LISTING_BYTES = (
+    MOST * 64
+)  # what a listing may be expected to take on the line; a driver reports nothing before it has all names
 _AT_ONCE = 100  # files in one question
 _MAX_SIZE = (1 << 63) - 1
 _DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
@@ -70,7 +75,11 @@ class Bucket:
             raise UnreadableFile(self._named(path), "there is nothing there", hint=hint)
         file = path if len(entries) == 1 and entries[0].path == path else None
         root = path.rstrip("/").rpartition("/")[0] or "/" if file is not None else path
-        shortfall = f"there are more than {MOST:,} names. Name a folder further down" if len(entries) > MOST else ""
+        shortfall = (
+            f"there are more than {MOST:,} names. Name a folder further down"
+            if len(entries) > MOST
+            else ""
+        )
         return RemoteListing(root, file, tuple(entries[:MOST]), shortfall, impossible)
 
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
@@ -84,9 +93,14 @@ class Bucket:
         while start < state.size:
             progress = TransferProgress(self._address.place, "bytes", start, state.size)
             end = min(start + PIECE, state.size)
-            piece = self._call(path, lambda: system.cat_file(name, start=start, end=end), end - start, progress)  # noqa: B023
+            read = functools.partial(system.cat_file, name, start=start, end=end)
+            piece = self._call(path, read, end - start, progress)
             if not piece:
-                raise ConnectionDropped(self._named(path), f"ended {state.size - start:,} bytes early", hint="Open it again.")
+                raise ConnectionDropped(
+                    self._named(path),
+                    f"ended {state.size - start:,} bytes early",
+                    hint="Open it again.",
+                )
             piece = bytes(piece[: end - start])
             start += len(piece)
             yield piece
@@ -126,11 +140,17 @@ class Bucket:
                 yield path, str(checksum).encode()
 
     def _call(
-        self, path: str, call: Callable[[], _Answer], whole: int = 0, progress: TransferProgress | None = None
-    ) -> _Answer:  # fmt: skip
-        """What a call of the driver answers, within the deadlines. `whole`: bytes that it may be expected to move.
+        self,
+        path: str,
+        call: Callable[[], _Answer],
+        whole: int = 0,
+        progress: TransferProgress | None = None,
+    ) -> _Answer:
+        """What a call of the driver answers, within the deadlines. `whole`: bytes that it may be
+        expected to move.
 
-        Raises `UnreadableFile` for whatever the driver raises; what a listener raises goes through as it is.
+        Raises `UnreadableFile` for whatever the driver raises; what a listener raises goes through
+        as it is.
         """
         limits = deadlines()
         waiting = WaitingTime(replace(limits, silence_s=limits.whole_s(whole)), whole)
@@ -143,7 +163,9 @@ class Bucket:
             except Exception as error:  # handed over to the thread that waits
                 answers.put((None, error))
 
-        threading.Thread(target=contextvars.copy_context().run, args=(work,), name="powertui-bucket", daemon=True).start()
+        threading.Thread(
+            target=contextvars.copy_context().run, args=(work,), name="powertui-bucket", daemon=True
+        ).start()
         try:
             while True:
                 report(progress._replace(quiet_s=waiting.quiet_s))
@@ -153,7 +175,10 @@ class Bucket:
                     waiting.waited(_TICK_S)
                     problem = waiting.problem(self._address.place)
                     if problem:
-                        hint = f"Check the network. To wait longer, set {SILENCE_VARIABLE}=300 (seconds)."
+                        hint = (
+                            f"Check the network. To wait longer, set {SILENCE_VARIABLE}=300 "
+                            "(seconds)."
+                        )
                         raise HostStalled(self._named(path), problem, hint=hint) from None
                     continue
                 if error is not None:
@@ -171,25 +196,41 @@ class Bucket:
             fsspec = importlib.import_module("fsspec")
             return fsspec.filesystem(scheme)
         except (ImportError, ValueError):
-            problem = f"{scheme}:// is read through the package {_DRIVERS[scheme]}, which is not installed"
-            hint = "Install it: pip install 'powertui[cloud]'. Or copy the folder, and name the copy."
+            problem = (
+                f"{scheme}:// is read through the package {_DRIVERS[scheme]}, which is "
+                "not installed"
+            )
+            hint = (
+                "Install it: pip install 'powertui[cloud]'. Or copy the folder, and name the copy."
+            )
             raise UnreadableFile(str(self._address), problem, hint=hint) from None
         except Exception as error:
             raise self._failed(self._address.path, error) from None
 
     def _failed(self, path: str, error: Exception) -> UnreadableFile:
         if isinstance(error, FileNotFoundError):
-            return UnreadableFile(self._named(path), "no such bucket or path", hint="Check the name.")
+            return UnreadableFile(
+                self._named(path), "no such bucket or path", hint="Check the name."
+            )
         said = plain(" ".join(str(error).split()) or type(error).__name__, 160)
         if isinstance(error, PermissionError):
-            return UnreadableFile(self._named(path), f"permission denied ({said})", hint="Log in with the store's own tool first.")
+            return UnreadableFile(
+                self._named(path),
+                f"permission denied ({said})",
+                hint="Log in with the store's own tool first.",
+            )
         return ConnectionDropped(
-            self._named(path), f"cannot be read ({said})", hint="Check the network, and log in with the store's own tool."
+            self._named(path),
+            f"cannot be read ({said})",
+            hint="Check the network, and log in with the store's own tool.",
         )
 
 
 def _state(facts: dict[str, Any]) -> RemoteState | None:
-    """Size and time, as the drivers call them; None for a size that cannot be. A time that cannot be is taken for none."""
+    """Size and time, as the drivers call them; None for a size that cannot be.
+
+    A time that cannot be is taken for none.
+    """
     size = _whole(facts.get("size") or 0)
     if size is None or not 0 <= size <= _MAX_SIZE:
         return None
@@ -202,7 +243,9 @@ def _state(facts: dict[str, Any]) -> RemoteState | None:
     if isinstance(when, datetime):
         utc = when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)
         since = utc - datetime(1970, 1, 1, tzinfo=timezone.utc)
-        nanoseconds = (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
+        nanoseconds = (
+            since.days * 86_400 + since.seconds
+        ) * 1_000_000_000 + since.microseconds * 1000
     else:
         nanoseconds = _whole(when * 1e9) or 0 if isinstance(when, (int, float)) else 0
     return RemoteState(size, max(-_MAX_SIZE, min(nanoseconds, _MAX_SIZE)))

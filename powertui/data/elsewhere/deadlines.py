@@ -1,6 +1,8 @@
-"""How long another machine is waited for: a deadline for progress, and one for the whole, which grows with what is promised.
+"""How long another machine is waited for: a deadline for progress, and one for the whole, which
+grows with what is promised.
 
-Only time that is spent waiting counts. While powertui itself is busy, or stopped (ctrl+Z), the other side owes nothing.
+Only time that is spent waiting counts. While powertui itself is busy, or stopped (ctrl+Z), the
+other side owes nothing.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ _RATE_VARIABLE = "POWERTUI_REMOTE_RATE"
 class Deadlines:
     """The limits of one question.
 
-    `silence_s`: ssh itself gives up on a dead line after 60 s (ServerAliveInterval 15 × ServerAliveCountMax 4) and knows
-    better why.
-    At half of it a disk array that spins up (30 s) is taken for dead; at twice the value a person waits two minutes for nothing.
-    `min_rate`: 64 kbit/s, the slowest line that people still log in over (EDGE, a satellite phone); 400 MB may take 14 hours.
-    A line of 1 Mbit/s is 15 times faster than that.
-    `min_progress`: bytes that count as progress within `silence_s`. A modem of 9,600 baud sends 60 times as many, a byte a
-    second never comes so far.
+    `silence_s`: ssh itself gives up on a dead line after 60 s (ServerAliveInterval 15 ×
+    ServerAliveCountMax 4) and knows better why. At half of it a disk array that spins up (30 s) is
+    taken for dead; at twice the value a person waits two minutes for nothing. `min_rate`: 64
+    kbit/s, the slowest line that people still log in over (EDGE, a satellite phone); 400 MB may
+    take 14 hours. A line of 1 Mbit/s is 15 times faster than that. `min_progress`: bytes that count
+    as progress within `silence_s`. A modem of 9,600 baud sends 60 times as many, a byte a second
+    never comes so far.
     """
 
     silence_s: float = 60.0
@@ -38,7 +40,9 @@ class Deadlines:
         return self.silence_s + promised / self.min_rate
 
     def impatient(self) -> Deadlines:
-        """For a host that has just been silent for the full time: its other files must not take as long again each."""
+        """For a host that has just been silent for the full time: its other files must not take as
+        long again each.
+        """
         return Deadlines(self.silence_s / 10, self.min_rate, self.min_progress)
 
 
@@ -92,7 +96,10 @@ class WaitingTime:
         limits = self._limits
         if self._window_s > limits.silence_s:
             if self._window_bytes and self.quiet_s < limits.silence_s / 2:
-                return f"{host} sends too slowly: {self._window_bytes:,} bytes in {_duration(self._window_s)}"
+                return (
+                    f"{host} sends too slowly: {self._window_bytes:,} bytes in "
+                    f"{_duration(self._window_s)}"
+                )
             if not self.answered:
                 return f"{host} has not answered for {_duration(self._window_s)}"
             return f"{host} has sent nothing for {_duration(self.quiet_s)}"

@@ -1,7 +1,9 @@
-"""How much of what came from elsewhere is kept: the files that were used last, up to a limit; never one that is open.
+"""How much of what came from elsewhere is kept: the files that were used last, up to a limit; never
+one that is open.
 
-A file is in use while somebody holds its lock: it lasts as long as the open file, in whatever process. When it was last used stands
-in its access time, which is set for that purpose; its other time is that of the original.
+A file is in use while somebody holds its lock: it lasts as long as the open file, in whatever
+process. When it was last used stands in its access time, which is set for that purpose; its other
+time is that of the original.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def limit(top: Path) -> int:
     if number.isdecimal() and number.isascii() and len(number) < 16:
         return int(number) * _UNITS[unit]
     with contextlib.suppress(OSError):
-        return min(LIMIT, (shutil.disk_usage(top).free + sum(file.size for file in _files(top))) // 2)
+        return min(
+            LIMIT, (shutil.disk_usage(top).free + sum(file.size for file in _files(top))) // 2
+        )
     return LIMIT
 
 
@@ -62,11 +66,18 @@ def _files(top: Path) -> Iterator[_KeptFile]:
             with contextlib.suppress(OSError):
                 status = os.lstat(path)
                 if status.st_mode & 0o400 and (size := status.st_blocks * 512):
-                    yield _KeptFile(path, size, max(status.st_atime_ns, 0 if inside else status.st_mtime_ns), inside)
+                    yield _KeptFile(
+                        path,
+                        size,
+                        max(status.st_atime_ns, 0 if inside else status.st_mtime_ns),
+                        inside,
+                    )
 
 
 def trim(top: Path, most: int, but: str = "") -> int:
-    """Let go of what was used longest ago, until no more than so many bytes are kept; how many were let go. `but` stays."""
+    """Let go of what was used longest ago, until no more than so many bytes are kept; how many were
+    let go. `but` stays.
+    """
     found = sorted(_files(top), key=lambda file: file.used_ns)
     over = sum(file.size for file in found) - most
     gone = 0
@@ -105,7 +116,9 @@ def _let_go(file: _KeptFile) -> bool:
             os.unlink(file.path)  # noqa: PTH108
             return True
         fresh = f"{file.path}.{os.getpid()}"
-        made = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o200)  # as before it came (mirror.py)
+        made = os.open(
+            fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o200
+        )  # as before it came (mirror.py)
         try:
             os.ftruncate(made, status.st_size)
             os.utime(made, ns=(status.st_atime_ns, status.st_mtime_ns))

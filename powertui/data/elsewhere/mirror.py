@@ -1,12 +1,14 @@
-"""A folder that lies elsewhere, as a folder of our own: every name, size and time, and of the contents what was asked for.
+"""A folder that lies elsewhere, as a folder of our own: every name, size and time, and of the
+contents what was asked for.
 
     ~/.cache/powertui/elsewhere/ssh/user@host:22/files/home/user/logs/…    the folder, at the path that it has there
                                                 /heads/…                   the first bytes of files with doubtful names
                                                 /parts/…                   files that are on their way
 
-A file that has not come yet has its size and its time, holds nothing, and *may not be read*: whoever opens it unasked gets an
-error, never zeros. `at_hand` brings it. A file that came is kept until there it has another size or time.
-Names come from the other machine: what does not lie below the folder that was asked for is left out, and no link is ever made here.
+A file that has not come yet has its size and its time, holds nothing, and *may not be read*:
+whoever opens it unasked gets an error, never zeros. `at_hand` brings it. A file that came is kept
+until there it has another size or time. Names come from the other machine: what does not lie below
+the folder that was asked for is left out, and no link is ever made here.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ from powertui.errors import UnreadableFile
 
 HEAD = 8192  # bytes by which a file's kind is told
 _TRIES = 3
-_MAX_LEVELS = 45  # of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may lie above
+# of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may
+# lie above
+_MAX_LEVELS = 45
 _MAX_ROOT_LEVELS = 200  # of folders above it; the deepest that people have are a tenth of that
 _MAX_PROBLEMS = 200  # names with problems that are shown one by one
 _AWAY, _HERE = 0o200, 0o400  # how a file is marked: it may be read once it is here
@@ -66,7 +70,9 @@ def cache() -> Path:
 @functools.lru_cache(maxsize=2)
 def _cache(base: str, _: str) -> Path:
     """Put together once: it is asked for with every file that is opened."""
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "powertui" / "elsewhere"
+    return (
+        (Path(base) if base.startswith("/") else Path.home() / ".cache") / "powertui" / "elsewhere"
+    )
 
 
 def _store_of(address: RemoteAddress) -> RemoteStore:
@@ -93,24 +99,37 @@ class Mirror:
     # ── names ──
 
     def listed(self, matters: Callable[[str], bool]) -> LocalCopy:
-        """Ask what lies there, and make it so here. `matters`: whether a file of this name can be of use."""
+        """Ask what lies there, and make it so here.
+
+        `matters`: whether a file of this name can be of use.
+        """
         listing = _store_of(self.address).listing(self.address.path)
         entries = iter(listing.entries)
         try:
             root = _clean(listing.root)
             if root is None or root.count("/") > _MAX_ROOT_LEVELS:
-                raise UnreadableFile(str(self.address), "its path cannot be kept here", hint="Copy it, and name the copy.")
+                raise UnreadableFile(
+                    str(self.address),
+                    "its path cannot be kept here",
+                    hint="Copy it, and name the copy.",
+                )
             problems = self._make(listing, entries, root, matters)
         except OSError as error:
             raise _unwritable(self._top, error) from None
         finally:
             if isinstance(entries, Generator):
                 entries.close()  # ends the question
-        return LocalCopy(self._of(listing.file if listing.file is not None else root), tuple(problems))
+        return LocalCopy(
+            self._of(listing.file if listing.file is not None else root), tuple(problems)
+        )
 
     def _make(
-        self, listing: RemoteListing, entries: Iterator[RemoteEntry], root: str, matters: Callable[[str], bool]
-    ) -> list[Warn]:  # fmt: skip
+        self,
+        listing: RemoteListing,
+        entries: Iterator[RemoteEntry],
+        root: str,
+        matters: Callable[[str], bool],
+    ) -> list[Warn]:
         """Make each name as it comes; what is wrong with them."""
         self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
         Path(self._of(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -120,7 +139,11 @@ class Mirror:
         top = _around(root)
         for entry in entries:
             path = _clean(entry.path)
-            if path is None or not (path == root or path.startswith(top)) or path.count("/") > top.count("/") + _MAX_LEVELS:
+            if (
+                path is None
+                or not (path == root or path.startswith(top))
+                or path.count("/") > top.count("/") + _MAX_LEVELS
+            ):
                 strange += 1
                 continue
             cause = _TROUBLE.get(entry.kind)
@@ -138,8 +161,15 @@ class Mirror:
                     problems.add(address, f"cannot be kept here: {reason}")
         if strange or listing.impossible:
             count = strange + listing.impossible
-            what = "1 name that cannot be was" if count == 1 else f"{count:,} names that cannot be were"
-            problems.add(str(self.address), f"{what} left out (outside the folder, too deep, or without a size)")
+            what = (
+                "1 name that cannot be was"
+                if count == 1
+                else f"{count:,} names that cannot be were"
+            )
+            problems.add(
+                str(self.address),
+                f"{what} left out (outside the folder, too deep, or without a size)",
+            )
         if listing.shortfall:
             problems.add(str(self.address), listing.shortfall)
         elif listing.file is None:
@@ -157,7 +187,11 @@ class Mirror:
                 _remove(here, status)
                 _folder(here)
             return
-        if status is not None and stat.S_ISREG(status.st_mode) and (status.st_size, status.st_mtime_ns) == entry.state:
+        if (
+            status is not None
+            and stat.S_ISREG(status.st_mode)
+            and (status.st_size, status.st_mtime_ns) == entry.state
+        ):
             return
         _remove(here, status)
         try:
@@ -213,7 +247,9 @@ class Mirror:
                     failures += 1
                     if failures >= _TRIES:
                         problem = "it changes faster than it can be copied"
-                        raise UnreadableFile(self.shown(here), problem, hint="Wait until it is written.") from None
+                        raise UnreadableFile(
+                            self.shown(here), problem, hint="Wait until it is written."
+                        ) from None
                     part.unlink()
                     self._replace(here, change.state)
                     continue
@@ -221,10 +257,17 @@ class Mirror:
                     failures += 1
                     if failures < _TRIES and os.fstat(file).st_size > before:
                         continue
-                    raise ConnectionDropped(self.shown(here), error.problem, hint=error.hint) from None
+                    raise ConnectionDropped(
+                        self.shown(here), error.problem, hint=error.hint
+                    ) from None
                 except HostStalled as error:
-                    came = f"; {units.size(os.fstat(file).st_size)} of {units.size(state.size)} have come"
-                    raise HostStalled(self.shown(here), error.problem + came, hint=error.hint) from None
+                    came = (
+                        f"; {units.size(os.fstat(file).st_size)} of "
+                        f"{units.size(state.size)} have come"
+                    )
+                    raise HostStalled(
+                        self.shown(here), error.problem + came, hint=error.hint
+                    ) from None
                 except OSError as error:
                     raise _unwritable(part, error) from None
                 os.utime(file, ns=(state.mtime_ns, state.mtime_ns))
@@ -238,15 +281,22 @@ class Mirror:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             problem = f"it has {units.size(state.size)} now, which cannot be kept here: {reason}"
-            raise UnreadableFile(self.shown(here), problem, hint="Look at it there: ls -l.") from None
+            raise UnreadableFile(
+                self.shown(here), problem, hint="Look at it there: ls -l."
+            ) from None
 
     def _fill(self, here: str, file: int, state: RemoteState, progress: BytesProgress) -> None:
         """Fetch what is missing of a file."""
         before = os.fstat(file).st_size
         free = shutil.disk_usage(self._top).free
         if state.size - before > free:
-            problem = f"is {units.size(state.size)}, and the disk of the cache has {units.size(free)} free"
-            raise UnreadableFile(self.shown(here), problem, hint="Set XDG_CACHE_HOME to a folder with room.")
+            problem = (
+                f"is {units.size(state.size)}, and the disk of the cache has "
+                f"{units.size(free)} free"
+            )
+            raise UnreadableFile(
+                self.shown(here), problem, hint="Set XDG_CACHE_HOME to a folder with room."
+            )
         pieces = _store_of(self.address).read(self._there(here), state, before)
         try:
             with listening(lambda _transfer: progress(os.fstat(file).st_size, state.size, 0)):
@@ -256,9 +306,13 @@ class Mirror:
                 pieces.close()  # ends the question
         if os.fstat(file).st_size != state.size:
             problem = f"it ended after {os.fstat(file).st_size:,} of {state.size:,} bytes"
-            raise ConnectionDropped(self.shown(here), problem, hint="Open it again: it continues from there.")
+            raise ConnectionDropped(
+                self.shown(here), problem, hint="Open it again: it continues from there."
+            )
 
-    def _pour(self, pieces: Iterator[bytes], file: int, state: RemoteState, progress: BytesProgress) -> None:
+    def _pour(
+        self, pieces: Iterator[bytes], file: int, state: RemoteState, progress: BytesProgress
+    ) -> None:
         done = os.fstat(file).st_size
         progress(done, state.size, 0)
         for piece in pieces:
@@ -284,7 +338,9 @@ class Mirror:
         except OSError:
             os.close(file)
             name, own = name.with_name(f"{name.name}-{os.getpid()}"), True
-            file = os.open(name, os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            file = os.open(
+                name, os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600
+            )
         try:
             if os.fstat(file).st_size > state.size:
                 os.ftruncate(file, 0)
@@ -314,11 +370,15 @@ class Mirror:
             if sizes:
                 self._keep_all(store.heads(sizes, HEAD), {path: b"" for path, _ in sizes}, "")
             if paths:
-                self._keep_all(store.sums(paths), {path: os.fsencode(path) for path in paths}, ".sum")
+                self._keep_all(
+                    store.sums(paths), {path: os.fsencode(path) for path in paths}, ".sum"
+                )
         except OSError as error:
             raise _unwritable(self._top, error) from None
 
-    def _keep_all(self, answers: Iterable[tuple[str, bytes]], instead: dict[str, bytes], ending: str) -> None:
+    def _keep_all(
+        self, answers: Iterable[tuple[str, bytes]], instead: dict[str, bytes], ending: str
+    ) -> None:
         """Keep each answer as it comes; `instead` is kept for files of which none came."""
         for path, data in answers:
             if instead.pop(path, None) is not None:
@@ -348,13 +408,16 @@ class Mirror:
 
 
 _TROUBLE = {
-    "u": "cannot be listed: permission denied", "l": "cannot be examined: a link to nothing",
+    "u": "cannot be listed: permission denied",
+    "l": "cannot be examined: a link to nothing",
     **dict.fromkeys("psbcD", "is not a plain file, so it was not opened"),
-}  # fmt: skip
+}
 
 
 class _Problems:
-    """What is wrong with names, the first of them by name: a hostile host could make a page of each."""
+    """What is wrong with names, the first of them by name: a hostile host could make a page of
+    each.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -370,7 +433,11 @@ class _Problems:
 
     def all(self) -> list[Warn]:
         """Those that have names, and how many more there were."""
-        more = [Warn(self._address, "", f"{self._others:,} more names have problems like these")] if self._others else []
+        more = (
+            [Warn(self._address, "", f"{self._others:,} more names have problems like these")]
+            if self._others
+            else []
+        )
         return [*self._first, *more]
 
 
@@ -388,7 +455,9 @@ def _unwritable(path: Path, error: OSError) -> UnreadableFile:
 def _clean(path: str) -> str | None:
     """An absolute path that stays where it says; None for any other."""
     parts = path.split("/")[1:]
-    stays = path.startswith("/") and not any(part in (".", "..") or len(os.fsencode(part)) > 250 for part in parts)
+    stays = path.startswith("/") and not any(
+        part in (".", "..") or len(os.fsencode(part)) > 250 for part in parts
+    )
     return path if stays else None
 
 
@@ -400,7 +469,9 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
 
 
 def _folder(here: str) -> None:
-    """Make a folder, and those above it where they are missing: seldom, since a listing names them first."""
+    """Make a folder, and those above it where they are missing: seldom, since a listing names them
+    first.
+    """
     try:
         os.mkdir(here, 0o700)  # noqa: PTH102
     except FileNotFoundError:

@@ -1,6 +1,7 @@
 """What is reported of a transfer while it goes on, to whoever listens in this thread.
 
-A listener is asked several times a second, also while nothing comes: it may end the transfer by raising an exception.
+A listener is asked several times a second, also while nothing comes: it may end the transfer by
+raising an exception.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from typing import NamedTuple
 
 from powertui import units
 
-_QUIET_S = 3.0  # silence that is worth a word: a round trip to the far side of the world takes a tenth of that
+# silence that is worth a word: a round trip to the far side of the world takes a tenth of that
+_QUIET_S = 3.0
 
 
 class TransferProgress(NamedTuple):
     """How far one transfer has come."""
 
     place: str  # the host or the bucket
-    phase: str  # "login": nothing was answered yet, and ssh may be asking the person; "names", "bytes" or "files"
+    # "login": nothing was answered yet, and ssh may be asking the person; "names", "bytes" or
+    # "files"
+    phase: str
     done: int
     total: int = 0  # 0 where nobody knows
     quiet_s: float = 0.0  # since something came
@@ -27,7 +31,9 @@ class TransferProgress(NamedTuple):
     def __str__(self) -> str:
         quiet = f", nothing for {self.quiet_s:.0f} s" if self.quiet_s >= _QUIET_S else ""
         if self.phase == "login" or not self.done:
-            return f"waiting for {self.place}{f', {self.quiet_s:.0f} s' if self.quiet_s >= 1 else ''}"
+            return (
+                f"waiting for {self.place}{f', {self.quiet_s:.0f} s' if self.quiet_s >= 1 else ''}"
+            )
         if self.phase == "bytes":
             whole = f" of {units.size(self.total)}" if self.total else ""
             return f"{units.size(self.done)}{whole} from {self.place}{quiet}"
@@ -38,7 +44,9 @@ class TransferProgress(NamedTuple):
 TransferListener = Callable[[TransferProgress | None], None]
 """Gets None when a transfer is over."""
 
-_listener: contextvars.ContextVar[TransferListener | None] = contextvars.ContextVar("transfer listener", default=None)
+_listener: contextvars.ContextVar[TransferListener | None] = contextvars.ContextVar(
+    "transfer listener", default=None
+)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,6 @@
-"""The records of a listing, taken from a stream as they come: "kind size seconds path", each with a zero byte behind it."""
+"""The records of a listing, taken from a stream as they come: "kind size seconds path", each with a
+zero byte behind it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import NamedTuple
 
 from powertui.data.elsewhere.store import RemoteState
 
-_MAX_RECORD = 4096 + 64  # bytes: the longest path that Linux knows (PATH_MAX), and what stands before it
+_MAX_RECORD = (
+    4096 + 64
+)  # bytes: the longest path that Linux knows (PATH_MAX), and what stands before it
 _MAX_LISTING = 256 << 20  # bytes unpacked: 200,000 names of 1,300 bytes
 _UNPACKED_PIECE = 1 << 18
 _MAX_USELESS = 4 << 20  # packed bytes more than came out of them: gzip makes names smaller
@@ -34,7 +38,10 @@ class EndlessListing(Exception):
 
 
 def unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """What a gzip stream holds, in bounded pieces, up to its end or to damage. Raises `EndlessListing`."""
+    """What a gzip stream holds, in bounded pieces, up to its end or to damage.
+
+    Raises `EndlessListing`.
+    """
     engine = zlib.decompressobj(31)
     packed = total = 0
     for piece in pieces:
@@ -84,7 +91,9 @@ def _parsed(line: bytes) -> ListingRecord | None:
     words = line.split(b" ", 3)
     if len(words) != 4 or len(line) > _MAX_RECORD or not words[3]:
         return None
-    return ListingRecord(words[0].decode("ascii", "replace"), os.fsdecode(words[3]), state_from(words[1], words[2]))
+    return ListingRecord(
+        words[0].decode("ascii", "replace"), os.fsdecode(words[3]), state_from(words[1], words[2])
+    )
 
 
 def state_from(size: bytes, when: bytes) -> RemoteState | None:

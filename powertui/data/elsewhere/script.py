@@ -1,12 +1,24 @@
-"""What the other machine is told to do, for a POSIX shell: `n` is the question's number, `p` a path, `a` a byte counted from 1.
+"""What the other machine is told to do, for a POSIX shell: `n` is the question's number, `p` a
+path, `a` a byte counted from 1.
 
-Nothing has to be installed there but what POSIX has; with GNU's find a walk is one process, and knows of every name.
+Nothing has to be installed there but what POSIX has; with GNU's find a walk is one process, and
+knows of every name.
 """
 
 from __future__ import annotations
 
 _DEPTH = 40
-_SKIPPED = (".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache")
+_SKIPPED = (
+    ".git",
+    ".hg",
+    ".svn",
+    "__pycache__",
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    ".venv",
+    ".cache",
+)
 
 # `st FILE` prints size and time; the walk prints "kind size time path" for each, with \0 behind it.
 COMMON = r"""

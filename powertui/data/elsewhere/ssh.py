@@ -1,11 +1,12 @@
-"""A folder on another machine, through the system's own ssh: its keys, its settings, its known hosts.
+"""A folder on another machine, through the system's own ssh: its keys, its settings, its known
+hosts.
 
-There the command is always `exec /bin/sh -s`, and what to do comes through standard input: no shell but a POSIX one ever reads a
-path, and paths are quoted for it. A host's words are marked by a number that only this question knows, so that what its start-up
-files print is passed over.
+There the command is always `exec /bin/sh -s`, and what to do comes through standard input: no shell
+but a POSIX one ever reads a path, and paths are quoted for it. A host's words are marked by a
+number that only this question knows, so that what its start-up files print is passed over.
 
-One connection serves all questions (ControlMaster): a question costs a round trip or two instead of eight.
-`POWERTUI_SSH` names another command, as `ssh -F file`.
+One connection serves all questions (ControlMaster): a question costs a round trip or two instead of
+eight. `POWERTUI_SSH` names another command, as `ssh -F file`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ _LONGEST_SOCKET = 100  # bytes of a socket's path, with what ssh appends while i
 _AT_ONCE = 100  # files in one command
 _NAME_BYTES = 64  # what a name of a listing takes on the line: paths pack to a fifth
 _SUM_BYTES = 64  # a line of cksum
-_LOGIN_S = 150.0  # while ssh may be asking a person: sshd itself ends a login after 120 s (LoginGraceTime)
+_LOGIN_S = (
+    150.0  # while ssh may be asking a person: sshd itself ends a login after 120 s (LoginGraceTime)
+)
 _LEAVE_S = 5.0  # for the end of a kept connection
 _REMEMBERED_S = 300.0  # a host that was silent is waited for less long, for so long
 
@@ -85,23 +88,34 @@ class SshHost:
             raise
 
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
-        """The bytes of a file from a place on, as long as it is in this state. Raises `FileMoved` when it is in another."""
+        """The bytes of a file from a place on, as long as it is in this state.
+
+        Raises `FileMoved` when it is in another.
+        """
         left = state.size - start
         with self._ask(script.READ, left, p=path, a=str(start + 1)) as answer:
             now = _state(answer.word(path).split()[1:])
             if now is not None and now != state:
                 raise FileMoved(now)
             while left:
-                piece = answer.read(min(PIECE, left), TransferProgress(self._host, "bytes", state.size - left, state.size))
+                piece = answer.read(
+                    min(PIECE, left),
+                    TransferProgress(self._host, "bytes", state.size - left, state.size),
+                )
                 if not piece:
                     problem = f"the connection ended {left:,} bytes before the end"
-                    raise ConnectionDropped(self._named(path), problem, hint="Open it again: it continues from there.")
+                    raise ConnectionDropped(
+                        self._named(path), problem, hint="Open it again: it continues from there."
+                    )
                 left -= len(piece)
                 yield piece
             answer.complete()
 
     def heads(self, paths: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]:
-        """The first bytes of files (path, size as listed), all in one question. Those that cannot be read are left out."""
+        """The first bytes of files (path, size as listed), all in one question.
+
+        Those that cannot be read are left out.
+        """
         batches = [paths[low : low + _AT_ONCE] for low in range(0, len(paths), _AT_ONCE)]
         words = ["w ok\n"]
         for batch in batches:
@@ -122,11 +136,15 @@ class SshHost:
 
     def sums(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """A checksum of each file: what tells copies of one file from two files of one size."""
-        words = "w ok\n" + "".join(f"cksum < {shlex.quote(path)} 2>/dev/null || echo -\n" for path in paths)
+        words = "w ok\n" + "".join(
+            f"cksum < {shlex.quote(path)} 2>/dev/null || echo -\n" for path in paths
+        )
         with self._ask(words, len(paths) * _SUM_BYTES) as answer:
             answer.word(paths[0])
             for done, path in enumerate(paths):
-                line = answer.line(_SUM_BYTES, TransferProgress(self._host, "files", done, len(paths)))
+                line = answer.line(
+                    _SUM_BYTES, TransferProgress(self._host, "files", done, len(paths))
+                )
                 if not line.endswith(b"\n"):
                     raise answer.failure()
                 if line != b"-\n":
@@ -147,7 +165,9 @@ class SshHost:
     def _ask(self, words: str, promised: int, **values: str) -> _Answer:
         """Ask; `promised`: bytes that the answer may be expected to hold."""
         number = secrets.token_hex(12)
-        settings = "".join(f"{name}={shlex.quote(value)}\n" for name, value in {"n": number, **values}.items())
+        settings = "".join(
+            f"{name}={shlex.quote(value)}\n" for name, value in {"n": number, **values}.items()
+        )
         question = (settings + script.COMMON + words).encode("utf-8", "surrogateescape")
         return _Answer(self._address, self._command(), question, number, promised)
 
@@ -155,13 +175,22 @@ class SshHost:
         user, host, port = self._address.login
         options = {
             "BatchMode": "no" if _may_ask() else "yes",
-            "ConnectTimeout": "20", "ServerAliveInterval": "15", "ServerAliveCountMax": "4",
-            "ClearAllForwardings": "yes", "PermitLocalCommand": "no", "RemoteCommand": "none", "RequestTTY": "no",
+            "ConnectTimeout": "20",
+            "ServerAliveInterval": "15",
+            "ServerAliveCountMax": "4",
+            "ClearAllForwardings": "yes",
+            "PermitLocalCommand": "no",
+            "RemoteCommand": "none",
+            "RequestTTY": "no",
             "LogLevel": "ERROR",
-        }  # fmt: skip
+        }
         socket = _socket()
         if socket:
-            options |= {"ControlMaster": "auto", "ControlPath": socket, "ControlPersist": str(_KEPT_S)}
+            options |= {
+                "ControlMaster": "auto",
+                "ControlPath": socket,
+                "ControlPersist": str(_KEPT_S),
+            }
         program = client()
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         login = [*(("-l", user) if user else ()), *(("-p", port) if port else ())]
@@ -177,11 +206,20 @@ class SshHost:
             command = [*program, "-O", "exit", "-o", f"ControlPath={socket}", *login, "--", host]
             nowhere = subprocess.DEVNULL
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                subprocess.run(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, check=False, timeout=_LEAVE_S)
+                subprocess.run(
+                    command,
+                    stdin=nowhere,
+                    stdout=nowhere,
+                    stderr=nowhere,
+                    check=False,
+                    timeout=_LEAVE_S,
+                )
 
 
 def _may_ask() -> bool:
-    """Whether ssh may ask for a password: only before a screen stands, which has the terminal for itself."""
+    """Whether ssh may ask for a password: only before a screen stands, which has the terminal for
+    itself.
+    """
     return threading.current_thread() is threading.main_thread()
 
 
@@ -192,7 +230,10 @@ def _try(address: RemoteAddress) -> str:
 
 
 class _SilentHosts:
-    """Hosts that were waited for in vain, and when. Each file of theirs would take as long again."""
+    """Hosts that were waited for in vain, and when.
+
+    Each file of theirs would take as long again.
+    """
 
     def __init__(self) -> None:
         self._since: dict[str, float] = {}
@@ -201,7 +242,11 @@ class _SilentHosts:
         """How long to wait for this one now."""
         since = self._since.get(place)
         usual = deadlines()
-        return usual.impatient() if since is not None and time.monotonic() - since < _REMEMBERED_S else usual
+        return (
+            usual.impatient()
+            if since is not None and time.monotonic() - since < _REMEMBERED_S
+            else usual
+        )
 
     def was_silent(self, place: str) -> None:
         """It was waited for in vain."""
@@ -218,7 +263,14 @@ _silent_hosts = _SilentHosts()
 class _Answer:
     """What a host says to one question. Leaving it ends the question."""
 
-    def __init__(self, address: RemoteAddress, command: Sequence[str], question: bytes, number: str, promised: int) -> None:
+    def __init__(
+        self,
+        address: RemoteAddress,
+        command: Sequence[str],
+        question: bytes,
+        number: str,
+        promised: int,
+    ) -> None:
         self.names = 0  # of a listing, so far
         self.host = address.login[1]
         self._address, self._mark = address, f"{number} ".encode()
@@ -228,7 +280,9 @@ class _Answer:
             self._process = SshProcess(command, question, self.host)
         except OSError as error:
             hint = "Install an ssh client (openssh-client), or mount the folder: sshfs."
-            raise UnreadableFile(str(address), f"ssh cannot be run ({error.strerror or error})", hint=hint) from None
+            raise UnreadableFile(
+                str(address), f"ssh cannot be run ({error.strerror or error})", hint=hint
+            ) from None
 
     def __enter__(self) -> _Answer:
         return self
@@ -242,7 +296,10 @@ class _Answer:
         report(None)
 
     def word(self, path: str) -> str:
-        """The first thing that it says to us. Raises `UnreadableFile` for all that is not "ok …"."""
+        """The first thing that it says to us.
+
+        Raises `UnreadableFile` for all that is not "ok …".
+        """
         noise = 0
         first = self._limits
         if _may_ask() and _has_terminal():
@@ -261,7 +318,11 @@ class _Answer:
                     return answer
                 raise _refused(str(self._address._replace(path=path)), answer)
             noise += len(line)
-        raise UnreadableFile(str(self._address), "the host prints something else before its answer", hint=_try(self._address))
+        raise UnreadableFile(
+            str(self._address),
+            "the host prints something else before its answer",
+            hint=_try(self._address),
+        )
 
     def read(self, count: int, progress: TransferProgress) -> bytes:
         """So many bytes, or fewer; none at the end."""
@@ -300,13 +361,19 @@ class _Answer:
         text = "\n".join(lines)
         for words, problem in _FAILURES:
             if any(word in text for word in words):
-                return ConnectionDropped(str(self._address), problem.format(host=self.host), hint=_try(self._address))
+                return ConnectionDropped(
+                    str(self._address), problem.format(host=self.host), hint=_try(self._address)
+                )
         reason = plain(_SECRET.sub(r"\1…", lines[-1]), 160) if lines else "it says nothing"
-        return ConnectionDropped(str(self._address), f"ssh failed: {reason}", hint=_try(self._address))
+        return ConnectionDropped(
+            str(self._address), f"ssh failed: {reason}", hint=_try(self._address)
+        )
 
     def _line(self, longest: int, waiting: WaitingTime, progress: TransferProgress) -> bytes:
         try:
-            return self._process.line(longest, waiting, lambda: report(progress._replace(quiet_s=waiting.quiet_s)))
+            return self._process.line(
+                longest, waiting, lambda: report(progress._replace(quiet_s=waiting.quiet_s))
+            )
         except Stalled as problem:
             raise self._stalled(problem) from None
 
@@ -328,21 +395,39 @@ def _has_terminal() -> bool:
 
 
 # What ssh prints is the far side's words: a password or a token in it is nobody's business.
-_SECRET = re.compile(r"((?:pass(?:word|phrase|wd)?|secret|token)\s*[=:]\s*|://[^/@\s]*:(?=[^/@\s]*@))[^\s@]+", re.IGNORECASE)
+_SECRET = re.compile(
+    r"((?:pass(?:word|phrase|wd)?|secret|token)\s*[=:]\s*|://[^/@\s]*:(?=[^/@\s]*@))[^\s@]+",
+    re.IGNORECASE,
+)
 
 _FAILURES = (
-    (("Could not resolve hostname", "Name or service not known", "nodename nor servname"), "there is no host named {host}"),
-    (("Host key verification failed", "REMOTE HOST IDENTIFICATION"), "the key of {host} is not the one that ssh knows"),
+    (
+        ("Could not resolve hostname", "Name or service not known", "nodename nor servname"),
+        "there is no host named {host}",
+    ),
+    (
+        ("Host key verification failed", "REMOTE HOST IDENTIFICATION"),
+        "the key of {host} is not the one that ssh knows",
+    ),
     (("Permission denied (", "Too many authentication failures"), "{host} does not let you in"),
     (("Connection refused",), "{host} refuses the connection: no ssh server listens there"),
     (("timed out", "No route to host", "Network is unreachable"), "{host} does not answer"),
-    (("Connection closed", "Connection reset", "Broken pipe", "closed by remote"), "{host} closed the connection"),
-)  # fmt: skip
+    (
+        ("Connection closed", "Connection reset", "Broken pipe", "closed by remote"),
+        "{host} closed the connection",
+    ),
+)
 
 _REFUSALS = {
-    "missing": ("no such file or folder there", "Check the path. ssh://host/~/logs counts from your own folder there."),
+    "missing": (
+        "no such file or folder there",
+        "Check the path. ssh://host/~/logs counts from your own folder there.",
+    ),
     "denied": ("permission denied there", "Ask its owner for read access."),
-    "special": ("is neither a folder nor a plain file", "Name a logdir, a run folder or a profile."),
+    "special": (
+        "is neither a folder nor a plain file",
+        "Name a logdir, a run folder or a profile.",
+    ),
 }
 
 
@@ -354,8 +439,13 @@ def _refused(named: str, answer: str) -> UnreadableFile:
     return UnreadableFile(named, problem, hint=hint)
 
 
-def _entries(listing: RemoteListing, stream: Iterator[records.ListingRecord | None], answer: _Answer) -> Iterator[RemoteEntry]:
-    """The entries of a listing as they come, and at the end what is missing of it. Raises only where nothing came at all."""
+def _entries(
+    listing: RemoteListing, stream: Iterator[records.ListingRecord | None], answer: _Answer
+) -> Iterator[RemoteEntry]:
+    """The entries of a listing as they come, and at the end what is missing of it.
+
+    Raises only where nothing came at all.
+    """
     count, ended = 0, False
     host = answer.host
     with answer:
@@ -371,12 +461,16 @@ def _entries(listing: RemoteListing, stream: Iterator[records.ListingRecord | No
                     continue
                 count += 1
                 if count > MOST:
-                    listing.shortfall = f"there are more than {MOST:,} names. Name a folder further down"
+                    listing.shortfall = (
+                        f"there are more than {MOST:,} names. Name a folder further down"
+                    )
                     return
                 yield RemoteEntry(record.path, record.kind, record.state)
                 answer.names = count
         except EndlessListing:
-            listing.shortfall = f"{host} sends more than the names of {MOST:,} files. Name a folder further down"
+            listing.shortfall = (
+                f"{host} sends more than the names of {MOST:,} files. Name a folder further down"
+            )
             return
         except HostStalled as error:
             if not count:
@@ -387,10 +481,14 @@ def _entries(listing: RemoteListing, stream: Iterator[records.ListingRecord | No
             failure = answer.failure()
             if not count:
                 raise failure
-            listing.shortfall = f"the connection ended while the names came. Names that came before: {count:,}"
+            listing.shortfall = (
+                f"the connection ended while the names came. Names that came before: {count:,}"
+            )
 
 
-def _heads(data: bytes, batch: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]:
+def _heads(
+    data: bytes, batch: Sequence[tuple[str, int]], count: int
+) -> Iterator[tuple[str, bytes]]:
     """What `head` prints of several files, taken apart."""
     names = [path for path, _ in batch] + ["/dev/null"]
     at = 0
@@ -420,7 +518,10 @@ def client() -> list[str]:
 
 
 def _socket() -> str:
-    """Where the socket of the kept connection lies: in a folder that is this person's alone. Empty where there is none."""
+    """Where the socket of the kept connection lies: in a folder that is this person's alone.
+
+    Empty where there is none.
+    """
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     folder = Path(base) / (f"powertui-{os.getuid()}")
     try:
@@ -430,4 +531,8 @@ def _socket() -> str:
         return ""
     path = folder / "%C"
     safe = status.st_uid == os.getuid() and not status.st_mode & 0o077 and not folder.is_symlink()
-    return str(path) if safe and "%" not in str(folder) and len(str(folder)) + 1 + 40 + 18 <= _LONGEST_SOCKET else ""
+    return (
+        str(path)
+        if safe and "%" not in str(folder) and len(str(folder)) + 1 + 40 + 18 <= _LONGEST_SOCKET
+        else ""
+    )

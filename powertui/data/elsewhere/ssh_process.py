@@ -1,7 +1,9 @@
-"""One ssh process that answers one question: read with deadlines, its messages bounded, and never left behind.
+"""One ssh process that answers one question: read with deadlines, its messages bounded, and never
+left behind.
 
-Its messages come through a pipe that is read beside the answer: a file would grow with a host that complains without end.
-A connection that is kept (ControlPersist) may hold that pipe open, so nobody waits for its end.
+Its messages come through a pipe that is read beside the answer: a file would grow with a host that
+complains without end. A connection that is kept (ControlPersist) may hold that pipe open, so nobody
+waits for its end.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from powertui.data.elsewhere.deadlines import WaitingTime
 PIECE = 1 << 18  # bytes taken from a pipe at once
 _TICK_S = 0.1  # between two looks at whether anybody wants to stop: what a person takes for at once
 _MESSAGES_KEPT = 1 << 14  # bytes of messages; the cause of a failure is in the last lines
-_MAX_MESSAGES = 1 << 20  # bytes of messages without a byte of answer; `ssh -vvv` prints a tenth of that while it logs in
+_MAX_MESSAGES = (
+    1 << 20
+)  # bytes of messages without a byte of answer; `ssh -vvv` prints a tenth of that while it logs in
 _LAST_WORDS_S = 2.0  # for a process that has closed its output to say why
 _GRACE_S = 0.5  # between SIGTERM, at which ssh gives the terminal its echo back, and SIGKILL
 
@@ -44,7 +48,9 @@ class SshProcess:
         with tempfile.TemporaryFile() as stdin:
             stdin.write(question)
             stdin.seek(0)
-            self._process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+            self._process = subprocess.Popen(
+                command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            )
         _running.add(self._process)
         assert self._process.stdout is not None
         assert self._process.stderr is not None
@@ -65,7 +71,10 @@ class SshProcess:
         return piece
 
     def line(self, longest: int, waiting: WaitingTime, on_wait: Callable[[], None]) -> bytes:
-        """A line with its end; without it where it is longer than that, or the last. Raises `Stalled`."""
+        """A line with its end; without it where it is longer than that, or the last.
+
+        Raises `Stalled`.
+        """
         while b"\n" not in self._buffer and len(self._buffer) < longest:
             piece = self._receive(waiting, on_wait)
             if not piece:
@@ -76,7 +85,9 @@ class SshProcess:
         del self._buffer[:end]
         return line
 
-    def until(self, mark: bytes, longest: int, waiting: WaitingTime, on_wait: Callable[[], None]) -> tuple[bytes, bool]:
+    def until(
+        self, mark: bytes, longest: int, waiting: WaitingTime, on_wait: Callable[[], None]
+    ) -> tuple[bytes, bool]:
         """What comes before a mark, and whether it came within so many bytes. Raises `Stalled`."""
         searched = 0
         while (at := self._buffer.find(mark, searched)) < 0 and len(self._buffer) < longest:

@@ -19,7 +19,10 @@ class RemoteState(NamedTuple):
 
 
 class RemoteEntry(NamedTuple):
-    """Something that lies there. `kind`: f a file, d a folder, u one that may not be read, l a link to nothing; else special."""
+    """Something that lies there.
+
+    `kind`: f a file, d a folder, u one that may not be read, l a link to nothing; else special.
+    """
 
     path: str  # absolute, with / between its parts
     kind: str
@@ -30,13 +33,16 @@ class RemoteEntry(NamedTuple):
 class RemoteListing:
     """What lies under one address. `root` is absolute; a file stands in its own folder.
 
-    The entries come while they are gone through; the other two are known when the last of them has come.
+    The entries come while they are gone through; the other two are known when the last of them has
+    come.
     """
 
     root: str
     file: str | None  # the file that the address names, if it names one
     entries: Iterable[RemoteEntry]
-    shortfall: str = ""  # why names are missing; empty where all have come: what is not here is not there
+    shortfall: str = (
+        ""  # why names are missing; empty where all have come: what is not here is not there
+    )
     impossible: int = 0  # entries that no file system holds
 
 
@@ -49,11 +55,17 @@ class FileMoved(Exception):
 
 
 class HostStalled(UnreadableFile):
-    """It was waited for as long as `deadlines` allow. What came stays; nobody asks again by himself."""
+    """It was waited for as long as `deadlines` allow.
+
+    What came stays; nobody asks again by himself.
+    """
 
 
 class ConnectionDropped(UnreadableFile):
-    """The connection ended before everything was here. What came stays, and the next try goes on from there."""
+    """The connection ended before everything was here.
+
+    What came stays, and the next try goes on from there.
+    """
 
 
 class RemoteStore(Protocol):
@@ -61,5 +73,7 @@ class RemoteStore(Protocol):
 
     def listing(self, path: str) -> RemoteListing: ...
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]: ...
-    def heads(self, paths: Sequence[tuple[str, int]], count: int) -> Iterator[tuple[str, bytes]]: ...
+    def heads(
+        self, paths: Sequence[tuple[str, int]], count: int
+    ) -> Iterator[tuple[str, bytes]]: ...
     def sums(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]: ...

@@ -1,1 +1,3 @@
-"""Energy: what a sensor can resolve, where its log lies on a trace, and joules with their error budget."""
+"""Energy: what a sensor can resolve, where its log lies on a trace, and joules with their error
+budget.
+"""

@@ -1,7 +1,8 @@
-"""One trace's energy, put together: which channels count, what each epoch and step drew, and what stands out.
+"""One trace's energy, put together: which channels count, what each epoch and step drew, and what
+stands out.
 
-Channels that overlap are never added up. Of several logs of the same machine the one that lies surest on the trace
-is taken, because an exact integral in the wrong place is worth nothing.
+Channels that overlap are never added up. Of several logs of the same machine the one that lies
+surest on the trace is taken, because an exact integral in the wrong place is worth nothing.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
 from powertui.data.energy import (
-    added_up,
     align,
-    belongs,
     devices,
+    expected_work,
     idle,
     integrate,
-    leading,
+    main_log,
     meeting,
     mixture,
     placing,
-    predict,
+    power_owners,
     scopes,
+    summed_channels,
 )
 from powertui.data.energy.align import Alignment, Placed
-from powertui.data.energy.belongs import Share
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.integrate import Energy
+from powertui.data.energy.power_owners import Share
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     PS_PER_NS,
@@ -71,12 +72,18 @@ class Account:
     counted: tuple[int, ...]  # those that are added up
     text: str  # which they are, and why
     idle_of: Callable[[], IdlePower]  # see `idle`
-    share: Share | None = None  # of the run's power: on what evidence it is this host's, and what is nobody's
-    around: Callable[[Account], Account | None] | None = None  # the same, as the training around it knows it by wall time
+    share: Share | None = (
+        None  # of the run's power: on what evidence it is this host's, and what is nobody's
+    )
+    around: Callable[[Account], Account | None] | None = (
+        None  # the same, as the training around it knows it by wall time
+    )
 
     @property
     def idle(self) -> Figure | None:
-        """Idle power of the counted channels: worked out when it is first asked for, not before power can be drawn."""
+        """Idle power of the counted channels: worked out when it is first asked for, not before
+        power can be drawn.
+        """
         return self.idle_of().figure
 
     @property
@@ -97,15 +104,29 @@ class Account:
 
     @functools.cached_property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
-        """The channels that something places on the trace: what is drawn above it, its devices and the leading log first."""
+        """The channels that something places on the trace: what is drawn above it, its devices and
+        the leading log first.
+        """
         power = [one.power for one in self.placed]
-        rows = [row for row in leading.order(power, self.trace.span) if power[row].status != "none"]
-        ordered = [row for row in (*self.counted, *(row for row in rows if row not in self.counted)) if row in rows]
+        rows = [
+            row for row in main_log.order(power, self.trace.span) if power[row].status != "none"
+        ]
+        ordered = [
+            row
+            for row in (*self.counted, *(row for row in rows if row not in self.counted))
+            if row in rows
+        ]
         own = {pair.channel: pair.device for pair in self.pairs if pair.channel is not None}
         logs = list(dict.fromkeys(power[row].series.path for row in ordered))
-        stranger = {row for row in ordered if own and row not in own and power[row].series.sensor.scope is Scope.GPU}
+        stranger = {
+            row
+            for row in ordered
+            if own and row not in own and power[row].series.sensor.scope is Scope.GPU
+        }
         ordered.sort(key=lambda row: (logs.index(power[row].series.path), row in stranger))
-        return tuple(replace(power[row], device=own[row]) if row in own else power[row] for row in ordered)
+        return tuple(
+            replace(power[row], device=own[row]) if row in own else power[row] for row in ordered
+        )
 
     @property
     def channels(self) -> tuple[PowerOnTrace, ...]:
@@ -114,7 +135,10 @@ class Account:
 
     @property
     def alignment(self) -> Alignment | None:
-        """Of the first counted channel: what the whole account stands on. Where none is counted, why the first is not."""
+        """Of the first counted channel: what the whole account stands on.
+
+        Where none is counted, why the first is not.
+        """
         if self.counted:
             return self.placed[self.counted[0]].alignment
         return self.placed[0].alignment if self.elsewhere else None
@@ -122,7 +146,7 @@ class Account:
     @functools.cached_property
     def power(self) -> PowerOnTrace | None:
         """The counted channels as one."""
-        return added_up.summed(self.channels)
+        return summed_channels.summed(self.channels)
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window, and what of it was more than idle."""
@@ -130,16 +154,25 @@ class Account:
         return integrate.above_idle(found, self.idle) if found is not None else None
 
     def drew(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
-        """The counted channels over any window, for those who do not ask what an idle machine would have drawn."""
+        """The counted channels over any window, for those who do not ask what an idle machine would
+        have drawn.
+        """
         if not self.counted:
             return integrate.unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
         every = [powers for _, powers in self._worlds] or [self.channels]
-        # All channels at all places at once: one place after the other costs as much again for each.
-        told = iter(integrate.across([power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps))
+        # All channels at all places at once: one place after the other costs as much again for
+        # each.
+        told = iter(
+            integrate.across(
+                [power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps
+            )
+        )
         return self._over_places([list(itertools.islice(told, len(powers))) for powers in every])
 
     def _over_places(self, every: Sequence[Sequence[Energy]]) -> Energy | None:
-        """What the counted channels drew together, over all places in question; `every` tells of each of them at each place."""
+        """What the counted channels drew together, over all places in question; `every` tells of
+        each of them at each place.
+        """
         parts = [part for channels in every if (part := combined(channels)) is not None]
         if not self._worlds:
             return mixture.withheld(parts[0]) if parts else None
@@ -155,21 +188,31 @@ class Account:
         """Every step, from its start to the next one's."""
         lo, hi = self.steps.start, self.steps.ends()
         if not self.counted and self.elsewhere:
-            return tuple(integrate.unresolved(*bounds, self.apart) for bounds in zip(lo.tolist(), hi.tolist(), strict=True))
+            return tuple(
+                integrate.unresolved(*bounds, self.apart)
+                for bounds in zip(lo.tolist(), hi.tolist(), strict=True)
+            )
         if not self.counted or not len(self.steps):
             return ()
         if len(self.channels) == 1:
             return tuple(mixture.energies(self.channels[0], lo, hi))
-        every = [[integrate.energies(p, lo, hi) for p in powers] for _, powers in self._worlds or [(1.0, self.channels)]]
+        every = [
+            [integrate.energies(p, lo, hi) for p in powers]
+            for _, powers in self._worlds or [(1.0, self.channels)]
+        ]
         weights = [weight for weight, _ in self._worlds]
         out = []
         for row in range(len(lo)):
-            parts = [e for powers in every if (e := combined([one[row] for one in powers])) is not None]
+            parts = [
+                e for powers in every if (e := combined([one[row] for one in powers])) is not None
+            ]
             out.append(mixture.mixed(weights, parts) if weights else mixture.withheld(parts[0]))
         return tuple(out)
 
     def per_step(self, epoch: int | None) -> Energy | None:
-        """Mean energy of one step over an epoch's steps (all steps for None), without those that traced."""
+        """Mean energy of one step over an epoch's steps (all steps for None), without those that
+        traced.
+        """
         lo, hi = self.steps.start, self.steps.ends()
         rows = np.ones(len(lo), np.bool_) if epoch is None else self.steps.epoch == epoch
         if not rows.any():
@@ -178,7 +221,14 @@ class Account:
         rows &= (hi - lo) <= 2.5 * usual
         every = [powers for _, powers in self._worlds] or [self.channels]
         return self._over_places(
-            [[f for p in powers if (f := integrate.mean_energy(p, lo[rows], hi[rows])) is not None] for powers in every]
+            [
+                [
+                    f
+                    for p in powers
+                    if (f := integrate.mean_energy(p, lo[rows], hi[rows])) is not None
+                ]
+                for powers in every
+            ]
         )
 
     def epoch_number(self, index: int | None) -> int | None:
@@ -188,7 +238,8 @@ class Account:
         return self.epochs[index].number if index < len(self.epochs) else index
 
     def epoch_windows(self) -> list[tuple[int, int, int, float]]:
-        """(index, start, end, one sigma of the edges) of every epoch; a bound that is not known is that of its steps.
+        """(index, start, end, one sigma of the edges) of every epoch; a bound that is not known is
+        that of its steps.
 
         Epochs that have neither bounds nor steps in this profile are left out.
         """
@@ -202,8 +253,9 @@ class Account:
 
     @functools.cached_property
     def by_wall(self) -> Account | None:
-        """The same channels as wall time alone places them, with the epochs that are known so. How well the profile's own clock is
-        known makes no difference to their joules; None: not known."""
+        """The same channels as wall time alone places them, with the epochs that are known so. How
+        well the profile's own clock is known makes no difference to their joules; None: not known.
+        """
         return self.around(self) if self.around is not None else None
 
     @functools.cached_property
@@ -217,7 +269,9 @@ class Account:
             known, using = told.get(number), self
             if wall is not None and known is not None and (known.start, known.end) == (lo, hi):
                 using, edge = wall, known.slack / 1.96
-            out.append(EpochEnergy(index, number, lo, hi, edge, using.energy(lo, hi, edge_ps=edge), using))
+            out.append(
+                EpochEnergy(index, number, lo, hi, edge, using.energy(lo, hi, edge_ps=edge), using)
+            )
         return tuple(out)
 
     def of_window(self, lo: int, hi: int) -> Energy | None:
@@ -227,14 +281,22 @@ class Account:
 
     @functools.cached_property
     def elsewhere(self) -> tuple[str, ...]:
-        """The sentence of each log that does not meet the run: it is another run's, and is not used."""
-        return tuple(dict.fromkeys(one.alignment.elsewhere for one in self.placed if one.alignment.elsewhere))
+        """The sentence of each log that does not meet the run: it is another run's, and is not
+        used.
+        """
+        return tuple(
+            dict.fromkeys(one.alignment.elsewhere for one in self.placed if one.alignment.elsewhere)
+        )
 
     @functools.cached_property
     def apart(self) -> str:
-        """Sentences on the logs that do not meet the run, and, where none meets the profile itself, how far the nearest lies."""
+        """Sentences on the logs that do not meet the run, and, where none meets the profile itself,
+        how far the nearest lies.
+        """
         said = [*self.elsewhere]
-        beside: dict[int, str] = {}  # by their distance (ps): logs of the training around the profile
+        beside: dict[
+            int, str
+        ] = {}  # by their distance (ps): logs of the training around the profile
         for one in self.placed:
             if one.power.status == "none" or not len(one.power.series):
                 continue
@@ -248,22 +310,32 @@ class Account:
             said.append(meeting.sentence(beside[gap], gap // PS_PER_NS, "this profile"))
         return " ".join(said)
 
-    def compare(self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False) -> Findings:
-        """What stands out. `scalars` tell where training went on beside the profile; `around`: somebody else looks at what lies
-        far from it."""
-        from powertui.data.energy.findings import held, joined
+    def compare(
+        self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False
+    ) -> Findings:
+        """What stands out. `scalars` tell where training went on beside the profile; `around`:
+        somebody else looks at what lies far from it.
+        """
+        from powertui.data.energy.findings import throttling, trace_findings
 
         training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
-        back = held.of(one.power for one in self.placed)
+        back = throttling.throttled_stretches(one.power for one in self.placed)
         near = self.near if around else None
-        return joined.of(joined.FindingInputs(self.trace, self.steps, self.epochs, self.power, scalars, training, back, near), ops)
+        return trace_findings.findings_in_trace(
+            trace_findings.FindingInputs(
+                self.trace, self.steps, self.epochs, self.power, scalars, training, back, near
+            ),
+            ops,
+        )
 
     @functools.cached_property
     def near(self) -> PowerOnTrace | None:
         """The counted channels as one, in the surroundings of the profile alone."""
         lo, hi = self.trace.span
         reach = max(_SURROUNDINGS_PS, 2 * (hi - lo))
-        return added_up.summed([placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels])
+        return summed_channels.summed(
+            [placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,13 +351,15 @@ class EpochEnergy:
     told_by: Account  # whose channels these are, and where they lie
 
 
-def of(profile: Profile, aligning: Aligning | None = None) -> Account:
+def energy_account(profile: Profile, aligning: Aligning | None = None) -> Account:
     """The account of one profile of an opened run: worked out once for each way of aligning."""
     how = aligning or Aligning()
     opened = profile.opened
 
     def place(placed: Sequence[Placed]) -> Sequence[Placed]:
-        found: Sequence[Placed] = opened.around.placed(profile, placed, how) if opened.around is not None else placed
+        found: Sequence[Placed] = (
+            opened.around.placed(profile, placed, how) if opened.around is not None else placed
+        )
         return found
 
     def make() -> Account:
@@ -294,18 +368,27 @@ def of(profile: Profile, aligning: Aligning | None = None) -> Account:
         return (
             found
             if training is None
-            else replace(found, around=lambda one: cast("Account | None", training.by_wall(profile, one, how)))
+            else replace(
+                found,
+                around=lambda one: cast("Account | None", training.by_wall(profile, one, how)),
+            )
         )
 
     return opened.cached(key(profile.index, how), make)
 
 
 def placed_alone(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
-    """The power of a profile where it lies by what the profile and the log tell, whatever training is around."""
+    """The power of a profile where it lies by what the profile and the log tell, whatever training
+    is around.
+    """
     opened = profile.opened
 
     def make() -> tuple[Placed, ...]:
-        around = opened.around.around_ns(profile) if opened.around is not None and opened.run.power else None
+        around = (
+            opened.around.around_ns(profile)
+            if opened.around is not None and opened.run.power
+            else None
+        )
         return align.place_all(opened.run, profile.index, opened.entry, aligning, around)
 
     return opened.cached(("placed alone", profile.index, aligning), make)
@@ -318,7 +401,9 @@ def key(index: int, aligning: Aligning) -> tuple[object, ...]:
 
 def known_findings(profile: Profile, aligning: Aligning | None = None) -> Findings | None:
     """What stands out in a profile, where somebody has looked already."""
-    found: Findings | None = profile.opened.known(_findings_key(profile.index, aligning or Aligning()))
+    found: Findings | None = profile.opened.known(
+        _findings_key(profile.index, aligning or Aligning())
+    )
     return found
 
 
@@ -336,7 +421,7 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     def compare() -> Findings:
         around = profile.opened.around
         rest = around is not None and around.looks_around(profile, how)
-        account = of(profile, how)
+        account = energy_account(profile, how)
         found = account.compare(LongerOps(trace), profile.opened.run.scalars, around=rest)
         if rest and account.power is not None and len(account.power.times) > _LONG:
             packed.give_back()
@@ -345,7 +430,9 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
     return profile.opened.cached(_findings_key(profile.index, how), compare)
 
 
-def of_run(run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None) -> Account:
+def of_run(
+    run: Run, index: int, entry: RunEntry | None = None, aligning: Aligning | None = None
+) -> Account:
     """The account of one trace of a run that nobody holds open."""
     how = aligning or Aligning()
     return _of_run(run, index, align.place_all(run, index, entry, how), how)
@@ -358,67 +445,116 @@ def alone(profile: Profile, aligning: Aligning | None = None) -> Account:
 
 
 def _of_run(run: Run, index: int, placed: Sequence[Placed], how: Aligning) -> Account:
-    found = of_placed(run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w)
-    return replace(found, share=belongs.share(run, index))
+    found = of_placed(
+        run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w
+    )
+    return replace(found, share=power_owners.share(run, index))
 
 
-def of_placed(trace: Trace, steps: Steps, epochs: Epochs, placed: Sequence[Placed], *, idle_w: float | None = None) -> Account:
+def of_placed(
+    trace: Trace,
+    steps: Steps,
+    epochs: Epochs,
+    placed: Sequence[Placed],
+    *,
+    idle_w: float | None = None,
+) -> Account:
     """The account of channels that lie on the trace already."""
     power = [p.power for p in placed]
-    here = [row for row in leading.order(power, trace.span) if not placed[row].alignment.elsewhere]
+    here = [row for row in main_log.order(power, trace.span) if not placed[row].alignment.elsewhere]
     usable = _usable(power, here, trace.span)
     total = scopes.of_one([placed[i].power.series for i in usable])
     counted = tuple(usable[i] for i in total.indices)
     text = total.text
     left = len(here) - len(usable)
     if left and text:
-        text += f"; {left} channel{'s' if left > 1 else ''} not counted: placed less certainly, or at another time"
-    led = leading.why([power[row] for row in here], trace.span)
+        text += (
+            f"; {left} channel{'s' if left > 1 else ''} not counted: placed less "
+            "certainly, or at another time"
+        )
+    led = main_log.why([power[row] for row in here], trace.span)
     if led and text:
         text += f"; {led}"
-    idle_of = functools.cache(lambda: _idle([placed[i].power for i in counted], trace, epochs, idle_w))
+    idle_of = functools.cache(
+        lambda: _idle([placed[i].power for i in counted], trace, epochs, idle_w)
+    )
     return Account(trace, steps, epochs, tuple(placed), counted, text, idle_of)
 
 
 def combined(parts: Sequence[Energy]) -> Energy | None:
-    """Channels that do not overlap, added up: resolved where all are. Errors of different sensors are independent."""
+    """Channels that do not overlap, added up: resolved where all are.
+
+    Errors of different sensors are independent.
+    """
     if len(parts) < 2:
         return parts[0] if parts else None
     first = next((p for p in parts if not p.resolved), parts[0])
     if not all(p.resolved for p in parts):
-        return replace(first, covered_joules=sum(p.covered_joules for p in parts), coverage=min(p.coverage for p in parts))
+        return replace(
+            first,
+            covered_joules=sum(p.covered_joules for p in parts),
+            coverage=min(p.coverage for p in parts),
+        )
     joules = sum(p.joules or 0.0 for p in parts)
-    quantum, sampling, edges = (_root([getattr(p, n) for p in parts]) for n in ("sigma_quantum", "sigma_sampling", "sigma_edges"))
+    quantum, sampling, edges = (
+        _root([getattr(p, n) for p in parts])
+        for n in ("sigma_quantum", "sigma_sampling", "sigma_edges")
+    )
     timing = sum(p.sigma_timing for p in parts)
     half = integrate.Z95 * _root([quantum, sampling, edges, timing])
     gains = [p.gain_j for p in parts if p.gain_j is not None]
     return replace(
-        first, joules=joules, lo=joules - half, hi=joules + half, mean_w=sum(p.mean_w or 0.0 for p in parts), max_w=None,
-        gain_j=_root(gains) if gains else None, covered_joules=sum(p.covered_joules for p in parts),
-        coverage=min(p.coverage for p in parts), extrapolated=any(p.extrapolated for p in parts), other_joules=None,
-        badge=next((badge for badge in (Badge.ASSUMED, Badge.ESTIMATED) if any(p.badge is badge for p in parts)), Badge.MEASURED),
-        sigma_quantum=quantum, sigma_sampling=sampling, sigma_edges=edges, sigma_timing=timing,
-    )  # fmt: skip
+        first,
+        joules=joules,
+        lo=joules - half,
+        hi=joules + half,
+        mean_w=sum(p.mean_w or 0.0 for p in parts),
+        max_w=None,
+        gain_j=_root(gains) if gains else None,
+        covered_joules=sum(p.covered_joules for p in parts),
+        coverage=min(p.coverage for p in parts),
+        extrapolated=any(p.extrapolated for p in parts),
+        other_joules=None,
+        badge=next(
+            (
+                badge
+                for badge in (Badge.ASSUMED, Badge.ESTIMATED)
+                if any(p.badge is badge for p in parts)
+            ),
+            Badge.MEASURED,
+        ),
+        sigma_quantum=quantum,
+        sigma_sampling=sampling,
+        sigma_edges=edges,
+        sigma_timing=timing,
+    )
 
 
 def _root(values: Sequence[float]) -> float:
     return float(np.sqrt(sum(v * v for v in values)))
 
 
-def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int, int] | None) -> list[int]:
-    """Of these channels, in this order, those placed as surely as any that meets the trace; of these the ones that cover it; of
-    these the ones that more than their own power places."""
+def _usable(
+    power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int, int] | None
+) -> list[int]:
+    """Of these channels, in this order, those placed as surely as any that meets the trace; of
+    these the ones that cover it; of these the ones that more than their own power places.
+    """
     rows = [*rows]
     known = [row for row in rows if span is None or meeting.meets(power[row], span)] or rows
-    best = min((leading.RANK[power[row].status] for row in known), default=2)
-    known = [row for row in known if leading.RANK[power[row].status] == best]
+    best = min((main_log.RANK[power[row].status] for row in known), default=2)
+    known = [row for row in known if main_log.RANK[power[row].status] == best]
     if span is None or len(known) < 2:
         return known
-    known = [row for row in known if leading.coverage(power[row], span) >= leading.ENOUGH] or known
+    known = [
+        row for row in known if main_log.coverage(power[row], span) >= main_log.ENOUGH
+    ] or known
     return [row for row in known if power[row].source != align.SIGNAL] or known
 
 
-def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None) -> IdlePower:
+def _idle(
+    channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given: float | None
+) -> IdlePower:
     """Idle power of all counted channels together."""
     if given is not None:
         return idle.given(given)
@@ -428,13 +564,18 @@ def _idle(channels: Sequence[PowerOnTrace], trace: Trace, epochs: Epochs, given:
 
 
 def _busy(trace: Trace, epochs: Epochs) -> idle.When:
-    """When something ran. Around the profile that is unknown, unless the epochs tell when training began and ended."""
+    """When something ran.
+
+    Around the profile that is unknown, unless the epochs tell when training began and ended.
+    """
     los, his = [], []
-    for one in predict.activities(trace):
-        working = one.kind > predict.WAIT
+    for one in expected_work.activities(trace):
+        working = one.kind > expected_work.WAIT
         los.append(one.edges[:-1][working])
         his.append(one.edges[1:][working])
-    bounds = [e.start for e in epochs if e.start is not None] + [e.end for e in epochs if e.end is not None]
+    bounds = [e.start for e in epochs if e.start is not None] + [
+        e.end for e in epochs if e.end is not None
+    ]
     first, last = min([*bounds, trace.span[0]]), max([*bounds, trace.span[1]])
     los.append(np.array([first, trace.span[1]], np.int64))
     his.append(np.array([trace.span[0], last], np.int64))

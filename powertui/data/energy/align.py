@@ -3,8 +3,9 @@
     by hand > recorded in the trace itself > wall clocks on both sides > PowerBoard's marker > local times whose zone something
     tells > by signal > none
 
-An offset is the trace time at which the log's own zero lies. It always comes with a 95 % interval and with the words
-that say why. Signal alignment never overrules a clock: it only works inside a clock's interval when that is wide.
+An offset is the trace time at which the log's own zero lies. It always comes with a 95 % interval
+and with the words that say why. Signal alignment never overrules a clock: it only works inside a
+clock's interval when that is wide.
 """
 
 from __future__ import annotations
@@ -18,18 +19,46 @@ import numpy as np
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import anchor, belongs, cross_check, log_zone, meeting, pins, placing, predict, samples, sensor, signal
+from powertui.data.energy import (
+    anchor,
+    cross_check,
+    expected_work,
+    log_zone,
+    meeting,
+    pins,
+    placing,
+    power_owners,
+    samples,
+    sensor,
+    signal_alignment,
+)
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, Epochs, LogPlace, PowerOnTrace, PowerSeries, Run, Steps, Trace
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    PS_PER_S,
+    Clock,
+    Epochs,
+    LogPlace,
+    PowerOnTrace,
+    PowerSeries,
+    Run,
+    Steps,
+    Trace,
+)
 from powertui.data.power import in_trace, times
 from powertui.errors import UsageError
 
 Status = Literal["aligned", "ambiguous", "none"]
 
 CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
-    "wall clocks of both", "powerboard marker", "local time, zone found", "by signal", "wall clocks, refined by signal",
-)  # fmt: skip
+    "wall clocks of both",
+    "powerboard marker",
+    "local time, zone found",
+    "by signal",
+    "wall clocks, refined by signal",
+)
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
 BY_HAND = "give --offset, or --pins, to place it by hand"
 _OWN = in_trace.SOURCE
@@ -42,7 +71,9 @@ _BESIDE_S = 3.0  # so far beside a clock's interval samples are asked whether th
 _COARSE_S = 0.25  # … in pieces of so long at least …
 _FEW = 600  # … where there are more than so many
 _LEAST_DOUBT_S = 0.2  # less is what sensors are late by anyway
-_PLAINLY = 0.5  # of half of the fit's interval: so far that has to lie from the clock's; three standard errors in all
+# of half of the fit's interval: so far that has to lie from the clock's; three standard errors in
+# all
+_PLAINLY = 0.5
 
 
 def seconds(text: str) -> float:
@@ -64,8 +95,10 @@ class Alignment:
     source: str
     evidence: tuple[str, ...]
     ppm: float = 0.0
-    fit: signal.Fit | None = None
-    places: tuple[signal.Where, ...] = ()  # where it is not sure: every place in question, the likeliest (`offset_s`) first
+    fit: signal_alignment.Fit | None = None
+    places: tuple[
+        signal_alignment.Where, ...
+    ] = ()  # where it is not sure: every place in question, the likeliest (`offset_s`) first
     elsewhere: str = ""  # the sentence of a log that does not meet the run: it is another run's, and nothing places it here
 
     def moved(self, by_s: float) -> Alignment:
@@ -73,21 +106,36 @@ class Alignment:
         if self.offset_s is None or self.lo_s is None or self.hi_s is None:
             return self
         places = tuple(p._replace(offset_s=p.offset_s + by_s) for p in self.places)
-        return replace(self, offset_s=self.offset_s + by_s, lo_s=self.lo_s + by_s, hi_s=self.hi_s + by_s, places=places)
+        return replace(
+            self,
+            offset_s=self.offset_s + by_s,
+            lo_s=self.lo_s + by_s,
+            hi_s=self.hi_s + by_s,
+            places=places,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """As `powertui energy --json` shows it."""
         shown: dict[str, Any] = {
-            "offset_s": self.offset_s, "lo_s": self.lo_s, "hi_s": self.hi_s, "source": self.source, "status": self.status,
-            "evidence": list(self.evidence), "drift_ppm": self.ppm,
+            "offset_s": self.offset_s,
+            "lo_s": self.lo_s,
+            "hi_s": self.hi_s,
+            "source": self.source,
+            "status": self.status,
+            "evidence": list(self.evidence),
+            "drift_ppm": self.ppm,
             "places": [{"offset_s": p.offset_s, "weight": p.weight} for p in self.places],
-        }  # fmt: skip
+        }
         if self.fit is not None:
             shown["fit"] = {
-                "r2": self.fit.r2, "runner_up_s": self.fit.runner_up_s, "elsewhere": self.fit.elsewhere,
-                "window_s": self.fit.window_s, "samples": self.fit.samples, "effective_samples": self.fit.effective,
+                "r2": self.fit.r2,
+                "runner_up_s": self.fit.runner_up_s,
+                "elsewhere": self.fit.elsewhere,
+                "window_s": self.fit.window_s,
+                "samples": self.fit.samples,
+                "effective_samples": self.fit.effective,
                 "watts": dict(self.fit.watts),
-            }  # fmt: skip
+            }
         return shown
 
 
@@ -107,12 +155,18 @@ class AlignmentContext:
     steps: Steps
     epochs: Epochs
     logs: Callable[[], Sequence[EventLog]] = tuple  # read only when a marker is asked for
-    around_ns: tuple[int, int] | None = None  # first and last moment of the training around the profile (Unix ns)
+    around_ns: tuple[int, int] | None = (
+        None  # first and last moment of the training around the profile (Unix ns)
+    )
 
     @functools.cached_property
     def training(self) -> tuple[int, int] | None:
         """When training ran (ps), as far as something says so to a second."""
-        known = [e for e in self.epochs if e.start is not None and e.end is not None and e.slack < PS_PER_S]
+        known = [
+            e
+            for e in self.epochs
+            if e.start is not None and e.end is not None and e.slack < PS_PER_S
+        ]
         if not known:
             return None
         ends = [e.end for e in known if e.end is not None] + [p.end for p in self.epochs.phases]
@@ -126,24 +180,32 @@ class AlignmentContext:
         return float(np.median(gaps)) / PS_PER_S if len(gaps) >= 3 else None
 
     @functools.cached_property
-    def activities(self) -> tuple[predict.Activity, ...]:
-        return predict.activities(self.trace)
+    def activities(self) -> tuple[expected_work.Activity, ...]:
+        return expected_work.activities(self.trace)
 
-    def shares(self, least_s: float) -> predict.WindowShares:
-        return predict.shares(self.activities, self.trace.span, self.training, least_s=least_s)
+    def shares(self, least_s: float) -> expected_work.WindowShares:
+        return expected_work.shares(
+            self.activities, self.trace.span, self.training, least_s=least_s
+        )
 
 
 def place_all(
-    run: Run, index: int, entry: RunEntry | None = None, options: Aligning | None = None, around_ns: tuple[int, int] | None = None
+    run: Run,
+    index: int,
+    entry: RunEntry | None = None,
+    options: Aligning | None = None,
+    around_ns: tuple[int, int] | None = None,
 ) -> tuple[Placed, ...]:
-    """Every channel of a trace's own host on that trace. Channels of one file have one clock, so they are placed together.
+    """Every channel of a trace's own host on that trace. Channels of one file have one clock, so
+    they are placed together.
 
-    `around_ns` is when the training around the profile ran: a log may meet that and not the profile.
+    `around_ns` is when the training around the profile ran: a log may meet that and not the
+    profile.
     """
     options = options or Aligning()
     if not run.power or index >= len(run.traces):
         return ()
-    mine = [run.power[i] for i in belongs.of_run(run).mine(index)]
+    mine = [run.power[i] for i in power_owners.of_run(run).mine(index)]
     every = [s if s.sensor.poll_s is not None else sensor.describe(s) for s in mine]
     paths = [s.path for s in every if s.path]
 
@@ -151,7 +213,9 @@ def place_all(
     def logs() -> Sequence[EventLog]:
         return anchor.near(entry, paths)
 
-    context = AlignmentContext(run.traces[index], run.steps[index], run.epochs[index], logs, around_ns)
+    context = AlignmentContext(
+        run.traces[index], run.steps[index], run.epochs[index], logs, around_ns
+    )
     groups: dict[str, list[int]] = {}
     for number, series in enumerate(every):
         groups.setdefault(series.path or str(number), []).append(number)
@@ -164,11 +228,15 @@ def place_all(
             shift = 0.0
             if series.clock.known and every[lead].clock.known:
                 shift = (series.clock.mid_ns - every[lead].clock.mid_ns) / NS_PER_S
-            placed[number] = Placed(put_on_trace(series, first.alignment.moved(shift)), first.alignment.moved(shift))
+            placed[number] = Placed(
+                put_on_trace(series, first.alignment.moved(shift)), first.alignment.moved(shift)
+            )
     return tuple(placed[n] for n in range(len(every)))
 
 
-def place(series: PowerSeries, context: AlignmentContext, options: Aligning | None = None) -> Placed:
+def place(
+    series: PowerSeries, context: AlignmentContext, options: Aligning | None = None
+) -> Placed:
     """One channel on a trace, by the best evidence there is."""
     options = options or Aligning()
     found = _ladder(series, context, options)
@@ -180,7 +248,9 @@ def moved(placed: Placed, by_s: float) -> Placed:
     if placed.alignment.offset_s is None or not by_s:
         return placed
     found = placed.alignment.moved(by_s)
-    found = replace(found, source=OFFSET, evidence=(*found.evidence, f"shifted by hand by {by_s:+.3f} s"))
+    found = replace(
+        found, source=OFFSET, evidence=(*found.evidence, f"shifted by hand by {by_s:+.3f} s")
+    )
     return Placed(put_on_trace(placed.power.series, found), found)
 
 
@@ -194,11 +264,18 @@ def put_on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
         lo, hi = -(1 << 62), 1 << 62
         return placing.on_trace(series, 0, lo, hi, "none", found.source)
     at, lo, hi = (round(x * PS_PER_S) for x in (found.offset_s, found.lo_s, found.hi_s))
-    places = [LogPlace(round(p.offset_s * PS_PER_S), p.weight, round(p.half_s * PS_PER_S)) for p in found.places]
+    places = [
+        LogPlace(round(p.offset_s * PS_PER_S), p.weight, round(p.half_s * PS_PER_S))
+        for p in found.places
+    ]
     if not found.ppm:
         return placing.on_trace(series, at, lo, hi, found.status, found.source, places)
-    stretched = replace(series, times=series.times + np.round(series.times * (found.ppm * 1e-6)).astype(np.int64))
-    return replace(placing.on_trace(stretched, at, lo, hi, found.status, found.source, places), series=series)
+    stretched = replace(
+        series, times=series.times + np.round(series.times * (found.ppm * 1e-6)).astype(np.int64)
+    )
+    return replace(
+        placing.on_trace(stretched, at, lo, hi, found.status, found.source, places), series=series
+    )
 
 
 def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -> Alignment:
@@ -210,7 +287,14 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
     if options.mode == "none":
         return Alignment(None, None, None, "none", NOTHING, ("alignment is switched off",))
     if series.sensor.source == _OWN and series.path == context.trace.path:
-        found = Alignment(0.0, 0.0, 0.0, "aligned", _OWN, ("the power was recorded on the clock of the trace's events",))
+        found = Alignment(
+            0.0,
+            0.0,
+            0.0,
+            "aligned",
+            _OWN,
+            ("the power was recorded on the clock of the trace's events",),
+        )
     if found is None and options.mode in ("auto", "clock"):
         found = _by_clocks(series, context, options, said)
     if found is None and options.mode in ("auto", "signal"):
@@ -224,23 +308,43 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
 def placed_by_hand(options: Aligning) -> Alignment | None:
     if options.offset_s is not None:
         at = options.offset_s + options.pins.nudge_s
-        return Alignment(at, at, at, "aligned", OFFSET, (f"--offset puts the log's zero at {options.offset_s:g} s of the trace",))
+        return Alignment(
+            at,
+            at,
+            at,
+            "aligned",
+            OFFSET,
+            (f"--offset puts the log's zero at {options.offset_s:g} s of the trace",),
+        )
     line = pins.fit(options.pins)
     if line is None:
         return None
     count = len(options.pins.pins)
-    words = [f"{count} pin{'s' if count > 1 else ''} set by hand, at most {line.worst_s:.3f} s from their common line"]
+    words = [
+        (
+            f"{count} pin{'s' if count > 1 else ''} set by hand, at most {line.worst_s:.3f} s from "
+            "their common line"
+        )
+    ]
     if line.ppm:
         words.append(f"the log's clock runs {line.ppm:+.0f} ppm against the trace's")
     return Alignment(
-        line.offset_s, line.offset_s - line.half_s, line.offset_s + line.half_s, "aligned", PINNED, tuple(words), line.ppm
+        line.offset_s,
+        line.offset_s - line.half_s,
+        line.offset_s + line.half_s,
+        "aligned",
+        PINNED,
+        tuple(words),
+        line.ppm,
     )
 
 
 # ── by clocks ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning, said: list[str]) -> Alignment | None:
+def _by_clocks(
+    series: PowerSeries, context: AlignmentContext, options: Aligning, said: list[str]
+) -> Alignment | None:
     trace = context.trace.clock
     if not trace.known:
         said.append("the wall time of the profile is not known")
@@ -251,14 +355,22 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
         if resolved is None:
             if log_zone.nowhere(series, _run_ns(context)):
                 run = _meeting_ns(context)
-                zones = ("its times are local, and in no time zone do they overlap", "--align signal sets its times aside")
+                zones = (
+                    "its times are local, and in no time zone do they overlap",
+                    "--align signal sets its times aside",
+                )
                 if log_zone.nowhere(series, run):
                     return elsewhere(series, log_zone.nearest_gap(series, run), *zones)
-                return Alignment(None, None, None, "none", NOTHING, zones)  # the training around the profile may place it
+                return Alignment(
+                    None, None, None, "none", NOTHING, zones
+                )  # the training around the profile may place it
             said.append("the log's times are local and their time zone is not known: give --tz")
             return None
         bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
-        clock, source = replace(times.bmc(resolved), detail=resolved.detail) if bmc else resolved, LOCAL
+        clock, source = (
+            replace(times.bmc(resolved), detail=resolved.detail) if bmc else resolved,
+            LOCAL,
+        )
         words = "; ".join(filter(None, ("the log's times are local", clock.detail, clock.assumed)))
     elif not clock.known:
         marked = anchor.find(series, context.logs())
@@ -271,16 +383,26 @@ def _by_clocks(series: PowerSeries, context: AlignmentContext, options: Aligning
     about = f"{trace.source}: {trace.detail}" if trace.detail else trace.source
     evidence = [
         words,
-        f"the profile's zero lies at Unix {trace.mid_ns / NS_PER_S:.3f} s ± {trace.half_ns / NS_PER_S:.3g} s ({about})",
+        (
+            f"the profile's zero lies at Unix {trace.mid_ns / NS_PER_S:.3f} s ± "
+            f"{trace.half_ns / NS_PER_S:.3g} s ({about})"
+        ),
     ]
     found = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
     away = _gap_ns(series, context, found.moved(options.pins.nudge_s))
     if away is not None:
         zone = "in another time zone it might: give --tz" if source == LOCAL else ""
         return elsewhere(series, away, *evidence, *filter(None, (zone, BY_HAND)))
-    if not _overlaps(series, context.trace, found):  # it meets the training around the profile: samples cannot say more
+    if not _overlaps(
+        series, context.trace, found
+    ):  # it meets the training around the profile: samples cannot say more
         return _spread(series, found)
-    return _spread(series, _doubted(series, context, _refined(series, context, found)) if options.mode == "auto" else found)
+    return _spread(
+        series,
+        _doubted(series, context, _refined(series, context, found))
+        if options.mode == "auto"
+        else found,
+    )
 
 
 def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
@@ -302,14 +424,21 @@ def _span_ns(span: tuple[int, int]) -> tuple[int, int]:
 
 
 def _reach_ns(series: PowerSeries, found: Alignment) -> tuple[int, int]:
-    """From when to when the readings may lie (ns on the trace), wherever in its interval the log lies."""
+    """From when to when the readings may lie (ns on the trace), wherever in its interval the log
+    lies.
+    """
     assert found.lo_s is not None
     assert found.hi_s is not None
-    return int(series.times[0]) + round(found.lo_s * NS_PER_S), int(series.times[-1]) + round(found.hi_s * NS_PER_S)
+    return int(series.times[0]) + round(found.lo_s * NS_PER_S), int(series.times[-1]) + round(
+        found.hi_s * NS_PER_S
+    )
 
 
 def _gap_ns(series: PowerSeries, context: AlignmentContext, found: Alignment) -> int | None:
-    """How far a log lies from the run: from the profile, or from the training around it. None where they meet."""
+    """How far a log lies from the run: from the profile, or from the training around it.
+
+    None where they meet.
+    """
     if not len(series):
         return 0
     zero = context.trace.clock.mid_ns
@@ -318,7 +447,10 @@ def _gap_ns(series: PowerSeries, context: AlignmentContext, found: Alignment) ->
 
 
 def _meeting_ns(context: AlignmentContext) -> tuple[int, int]:
-    """First and last moment of the run that a log has to meet (Unix ns). The ± of its clock is in the log's interval already."""
+    """First and last moment of the run that a log has to meet (Unix ns).
+
+    The ± of its clock is in the log's interval already.
+    """
     zero = context.trace.clock.mid_ns
     lo, hi = context.trace.span
     if context.training is not None:
@@ -330,14 +462,16 @@ def _meeting_ns(context: AlignmentContext) -> tuple[int, int]:
 
 
 def elsewhere(series: PowerSeries, gap_ns: int, *evidence: str) -> Alignment:
-    """No place, for the log does not meet the run: the sentence that says so, and what else is known of it."""
+    """No place, for the log does not meet the run: the sentence that says so, and what else is
+    known of it.
+    """
     said = meeting.not_used(series.path, gap_ns)
     return Alignment(None, None, None, "none", NOTHING, (said, *evidence), elsewhere=said)
 
 
 def _zone(series: PowerSeries, context: AlignmentContext) -> Clock | None:
     """A clock for naive local times: the log may meet the profile, or the training around it."""
-    return log_zone.of(series, _run_ns(context), context.trace.clock.utc_offset_s)
+    return log_zone.log_clock(series, _run_ns(context), context.trace.clock.utc_offset_s)
 
 
 def _run_ns(context: AlignmentContext) -> tuple[int, int]:
@@ -359,28 +493,53 @@ def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -
         return found
     fit = _search(series, context, within=(found.lo_s, found.hi_s))
     if isinstance(fit, str) or fit.ambiguous or fit.r2 < _EXPLAINED:
-        why = fit if isinstance(fit, str) else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
-        return replace(found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}"))
-    evidence = (*found.evidence, f"within this interval the samples fit best at {fit.offset_s:.3f} s ({fit_in_words(fit)})")
-    return Alignment(fit.offset_s, max(fit.lo_s, found.lo_s), min(fit.hi_s, found.hi_s), "aligned", REFINED, evidence, fit.ppm, fit)
+        why = (
+            fit
+            if isinstance(fit, str)
+            else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
+        )
+        return replace(
+            found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}")
+        )
+    evidence = (
+        *found.evidence,
+        f"within this interval the samples fit best at {fit.offset_s:.3f} s ({fit_in_words(fit)})",
+    )
+    return Alignment(
+        fit.offset_s,
+        max(fit.lo_s, found.lo_s),
+        min(fit.hi_s, found.hi_s),
+        "aligned",
+        REFINED,
+        evidence,
+        fit.ppm,
+        fit,
+    )
 
 
 def _doubted(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:
-    """A clock that the samples plainly contradict, with both places: the log is of a machine whose clock is off, or its readings
-    come late. Neither is taken for right: what is told holds for both."""
-    if found.source == REFINED or found.offset_s is None or found.lo_s is None or found.hi_s is None:
+    """A clock that the samples plainly contradict, with both places: the log is of a machine whose
+    clock is off, or its readings come late. Neither is taken for right: what is told holds for
+    both.
+    """
+    if (
+        found.source == REFINED
+        or found.offset_s is None
+        or found.lo_s is None
+        or found.hi_s is None
+    ):
         return found
     if _is_wide(series, found.lo_s, found.hi_s) or len(series.clocks_ns) > 1:
         return found
     if context.trace.span[1] <= context.trace.span[0]:
         return found
-    data = samples.of(series)
+    data = samples.power_samples(series)
     data = data.gathered(_COARSE_S) if len(data) > _FEW else data
     shares = context.shares(data.refresh)
     if not cross_check.may_lie_beside(data, shares, found.offset_s, _BESIDE_S):
         return found
     within = (found.lo_s - _BESIDE_S, found.hi_s + _BESIDE_S)
-    fit = signal.search(data, shares, within=within, step_s=context.step_s)
+    fit = signal_alignment.search(data, shares, within=within, step_s=context.step_s)
     if isinstance(fit, str) or fit.r2 < _EXPLAINED:
         return found
     # Its interval holds all its places: it need not be sure of one to rule out another.
@@ -389,18 +548,26 @@ def _doubted(series: PowerSeries, context: AlignmentContext, found: Alignment) -
     if abs(by) < _LEAST_DOUBT_S or apart <= _PLAINLY * half:
         return found
     places = (
-        signal.Where(found.offset_s, 0.5, (found.hi_s - found.lo_s) / 2),
-        signal.Where(fit.offset_s, 0.5, half),
+        signal_alignment.Where(found.offset_s, 0.5, (found.hi_s - found.lo_s) / 2),
+        signal_alignment.Where(fit.offset_s, 0.5, half),
     )
     way = f"{abs(by):.2f} s {'later' if by > 0 else 'earlier'}"
     words = (
         f"the samples contradict the clocks: they fit best {way} ({fit_in_words(fit)})",
-        "a clock may be off, or readings come late: joules are computed over both places; --align clock or signal takes one",
+        (
+            "a clock may be off, or readings come late: joules are computed over both places; "
+            "--align clock or signal takes one"
+        ),
     )
     return replace(
-        found, lo_s=min(found.lo_s, fit.lo_s), hi_s=max(found.hi_s, fit.hi_s), status="ambiguous",
-        evidence=(*found.evidence, *words), fit=fit, places=places,
-    )  # fmt: skip
+        found,
+        lo_s=min(found.lo_s, fit.lo_s),
+        hi_s=max(found.hi_s, fit.hi_s),
+        status="ambiguous",
+        evidence=(*found.evidence, *words),
+        fit=fit,
+        places=places,
+    )
 
 
 def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:
@@ -410,23 +577,33 @@ def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:
 
 
 def _spread(series: PowerSeries, found: Alignment) -> Alignment:
-    """A clock that leaves much open: every place in its interval is as likely, and joules are computed over all of them."""
+    """A clock that leaves much open: every place in its interval is as likely, and joules are
+    computed over all of them.
+    """
     if found.places or found.source == REFINED or found.lo_s is None or found.hi_s is None:
         return found
     if (either := _either_clock(series, found)) is not None:
         return either
-    if not _is_wide(series, found.lo_s, found.hi_s) or len(series) * MOST_SPREAD > _MOST_SPREAD_ROWS:
+    if (
+        not _is_wide(series, found.lo_s, found.hi_s)
+        or len(series) * MOST_SPREAD > _MOST_SPREAD_ROWS
+    ):
         return found
     each = (found.hi_s - found.lo_s) / MOST_SPREAD
     offsets = found.lo_s + each * (np.arange(MOST_SPREAD) + 0.5)
     order = np.argsort(np.abs(offsets - (found.offset_s or 0.0)), kind="stable")
     half = 1.96 * each / 12**0.5
-    places = tuple(signal.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order)
+    places = tuple(
+        signal_alignment.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order
+    )
     return replace(found, status="ambiguous", places=places)
 
 
 def _either_clock(series: PowerSeries, found: Alignment) -> Alignment | None:
-    """A log whose clock was set: one clock was right or the other, and none between them. None where each leaves much open."""
+    """A log whose clock was set: one clock was right or the other, and none between them.
+
+    None where each leaves much open.
+    """
     if len(series.clocks_ns) < 2 or found.lo_s is None or found.hi_s is None:
         return None
     clocks = [one / NS_PER_S for one in series.clocks_ns]
@@ -435,7 +612,7 @@ def _either_clock(series: PowerSeries, found: Alignment) -> Alignment | None:
         return None
     usual = (lo + hi) / 2
     places = tuple(
-        signal.Where(usual + by, 1 / len(clocks), (hi - lo) / 2)
+        signal_alignment.Where(usual + by, 1 / len(clocks), (hi - lo) / 2)
         for by in sorted(clocks, key=abs)  # that of most rows first
     )
     status: Status = "ambiguous" if _is_wide(series, found.lo_s, found.hi_s) else found.status
@@ -445,14 +622,20 @@ def _either_clock(series: PowerSeries, found: Alignment) -> Alignment | None:
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _search(series: PowerSeries, context: AlignmentContext, within: tuple[float, float] | None = None) -> signal.Fit | str:
+def _search(
+    series: PowerSeries, context: AlignmentContext, within: tuple[float, float] | None = None
+) -> signal_alignment.Fit | str:
     if context.trace.span[1] <= context.trace.span[0]:
         return "the profile is empty"
-    data = samples.of(series)
-    return signal.search(data, context.shares(data.refresh), within=within, step_s=context.step_s)
+    data = samples.power_samples(series)
+    return signal_alignment.search(
+        data, context.shares(data.refresh), within=within, step_s=context.step_s
+    )
 
 
-def _by_signal(series: PowerSeries, context: AlignmentContext, said: list[str], *, asked: bool) -> Alignment | None:
+def _by_signal(
+    series: PowerSeries, context: AlignmentContext, said: list[str], *, asked: bool
+) -> Alignment | None:
     fit = _search(series, context)
     if isinstance(fit, str):
         said.append(f"by signal: {fit}")
@@ -460,12 +643,19 @@ def _by_signal(series: PowerSeries, context: AlignmentContext, said: list[str], 
     first = "wall clocks were ignored, as requested" if asked else said[-1] if said else ""
     evidence = [*([first] if first else []), fit_in_words(fit), *fit.reasons, *several_places(fit)]
     return Alignment(
-        fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", SIGNAL, tuple(evidence), fit.ppm, fit,
+        fit.offset_s,
+        fit.lo_s,
+        fit.hi_s,
+        "ambiguous" if fit.ambiguous else "aligned",
+        SIGNAL,
+        tuple(evidence),
+        fit.ppm,
+        fit,
         fit.places if fit.ambiguous else (),
-    )  # fmt: skip
+    )
 
 
-def fit_in_words(fit: signal.Fit) -> str:
+def fit_in_words(fit: signal_alignment.Fit) -> str:
     kinds = ", ".join(f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= 0.5)
     next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
     return (
@@ -474,7 +664,7 @@ def fit_in_words(fit: signal.Fit) -> str:
     )
 
 
-def several_places(fit: signal.Fit) -> list[str]:
+def several_places(fit: signal_alignment.Fit) -> list[str]:
     """The places in question, where there are several."""
     if not fit.ambiguous or len(fit.places) < 2:
         return []
@@ -482,13 +672,18 @@ def several_places(fit: signal.Fit) -> list[str]:
     told = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
     rest = len(fit.places) - len(shown)
     more = f" and {rest} more" if rest else ""
-    return [f"it may lie at {told}{more}; joules are computed over all of these places, weighted by probability"]
+    return [
+        (
+            f"it may lie at {told}{more}; joules are computed over all of these places, weighted "
+            "by probability"
+        )
+    ]
 
 
 def liveliness(series: PowerSeries) -> float:
     """How much a channel has to say about time: its swing in steps of its own resolution."""
     good = series.watts[np.isfinite(series.watts)]
-    if len(good) < signal.MIN_SAMPLES:
+    if len(good) < signal_alignment.MIN_SAMPLES:
         return -1.0
     step = series.sensor.quantum_w.value if series.sensor.quantum_w else 0.0
     swing = float(np.percentile(good, 95) - np.percentile(good, 5))

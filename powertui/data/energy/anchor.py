@@ -1,9 +1,11 @@
-"""PowerBoard's evidence: its logs have no wall clock, but its marker and the run's own scalars have.
+"""PowerBoard's evidence: its logs have no wall clock, but its marker and the run's own scalars
+have.
 
-`libipmi.start()` is called just before `model.fit`, so the log's zero lies shortly before the first record of the
-training run's tfevents. `dbToCSV()` writes a marker (a tfevents file in a folder `demo_logs`) right after the
-last reading, so the zero also lies the log's length before the marker's wall time, give or take the readings that its
-two buffers lose. Where both agree, the zero is known to about a second without any clock in the log itself.
+`libipmi.start()` is called just before `model.fit`, so the log's zero lies shortly before the first
+record of the training run's tfevents. `dbToCSV()` writes a marker (a tfevents file in a folder
+`demo_logs`) right after the last reading, so the zero also lies the log's length before the
+marker's wall time, give or take the readings that its two buffers lose. Where both agree, the zero
+is known to about a second without any clock in the log itself.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.errors import UnreadableFile
 
 _LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
-_START_BEFORE_FIT_S = 1.0  # start() is called before fit(), and fit() prepares itself before it writes its first record
+# start() is called before fit(), and fit() prepares itself before it writes its first record
+_START_BEFORE_FIT_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -31,40 +34,66 @@ class Anchor:
 
 
 def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
-    """The zero of this log, from a marker, or from the training run when its length fits the log's. None without either."""
+    """The zero of this log, from a marker, or from the training run when its length fits the log's.
+
+    None without either.
+    """
     if not len(series):
         return None
     last = int(series.times[-1])
     pace = int((series.times[-1] - series.times[0]) / max(len(series) - 1, 1))
     markers = [(log, wall) for log in logs for _, _, wall in log.markers]
-    starts = [(log, wall) for log in logs if (wall := _start(log)) is not None and not log.markers and log.group != "validation"]
+    starts = [
+        (log, wall)
+        for log in logs
+        if (wall := _start(log)) is not None and not log.markers and log.group != "validation"
+    ]
     best: tuple[int, Anchor] | None = None
     for marker, wall in markers:
         lo, hi = wall - last - _LOST * pace, wall - last
         about = (
-            f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is {last / NS_PER_S:.2f} s after its "
-            f"start, and up to {_LOST} readings of {pace / NS_PER_S:.2f} s may be missing at its end"
+            f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is "
+            f"{last / NS_PER_S:.2f} s after its "
+            f"start, and up to {_LOST} readings of {pace / NS_PER_S:.2f} s may be missing at "
+            "its end"
         )
-        same = [(log, at) for log, at in starts if marker.pid is None or log.pid is None or marker.pid == log.pid]
+        same = [
+            (log, at)
+            for log, at in starts
+            if marker.pid is None or log.pid is None or marker.pid == log.pid
+        ]
         for log, at in same:
             first_lo, first_hi = at - round(_START_BEFORE_FIT_S * NS_PER_S), at
             if first_lo <= hi and lo <= first_hi:
                 low, high = max(lo, first_lo), min(hi, first_hi)
-                both = f"{Path(log.path).name} begins at {_clock(at)}, and the reading of power starts just before that: both agree"
+                both = (
+                    f"{Path(log.path).name} begins at {_clock(at)}, and the reading of "
+                    "power starts just before that: both agree"
+                )
                 if marker.pid is not None and marker.pid == log.pid:
                     both += f" (both files name process {log.pid})"
-                found = Anchor(Clock(low, high, "powerboard marker", "marker and first training record"), (about, both))
+                found = Anchor(
+                    Clock(low, high, "powerboard marker", "marker and first training record"),
+                    (about, both),
+                )
                 if best is None or high - low < best[0]:
                     best = (high - low, found)
         if best is None:
-            best = (hi - lo + NS_PER_S, Anchor(Clock(lo, hi, "powerboard marker", "marker alone"), (about,)))
+            best = (
+                hi - lo + NS_PER_S,
+                Anchor(Clock(lo, hi, "powerboard marker", "marker alone"), (about,)),
+            )
     return best[1] if best else None
 
 
 def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
-    """The run's tfevents, and markers in folders `demo_logs` beside the run, its logdir or the power logs."""
+    """The run's tfevents, and markers in folders `demo_logs` beside the run, its logdir or the
+    power logs.
+    """
     found: dict[str, str] = (
-        {file.path: file.group for file in entry.tfevents if file.kind == "scalars"} if entry is not None else {}
+        {file.path: file.group for file in entry.tfevents if file.kind == "scalars"}
+        if entry is not None
+        else {}
     )
     folders: dict[Path, None] = {}
     for path in [*paths, *([entry.path] if entry is not None and entry.path != "-" else [])]:

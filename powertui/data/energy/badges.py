@@ -20,5 +20,7 @@ def legend(shown: Iterable[Energy | None]) -> str:
     found = [energy for energy in shown if energy is not None]
     badges = {energy.badge for energy in found if energy.resolved}
     parts = [f"{badge.value}: {meaning}" for badge, meaning in MEANING.items() if badge in badges]
-    parts += [f"not resolved: {NOT_RESOLVED}"] if any(not energy.resolved for energy in found) else []
+    parts += (
+        [f"not resolved: {NOT_RESOLVED}"] if any(not energy.resolved for energy in found) else []
+    )
     return "; ".join(parts)

@@ -1,8 +1,10 @@
-"""What is taken for the power where a log has a hole, and how far it may be off: for windows that can bear it.
+"""What is taken for the power where a log has a hole, and how far it may be off: for windows that
+can bear it.
 
-A hole holds the mean of what was read as long before it and after it. How much the power may have differed meanwhile is told
-by the means of so long stretches all over the log, one against the next. A pause that is no hole is drawn as a straight line; what
-it leaves open beyond one usual distance of readings is told in the same way.
+A hole holds the mean of what was read as long before it and after it. How much the power may have
+differed meanwhile is told by the means of so long stretches all over the log, one against the next.
+A pause that is no hole is drawn as a straight line; what it leaves open beyond one usual distance
+of readings is told in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ _LONG = 1.6  # times the usual interval: what goes beyond is a pause
 
 
 class Bridges(NamedTuple):
-    """Per segment between two knots: what a hole is taken to hold, and how far that may be off. Nothing where all is known."""
+    """Per segment between two knots: what a hole is taken to hold, and how far that may be off.
+
+    Nothing where all is known.
+    """
 
     watts: Floats
     spread: Floats  # J² per s: the variance of the hole's energy, spread evenly over it
@@ -35,8 +40,23 @@ class Bridges(NamedTuple):
 class _Read:
     """What was read of a curve, as far as it is known."""
 
-    def __init__(self, knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats) -> None:
-        self.knots, self.left, self.right, self.known, self.energy, self.covered = knots, left, right, known, energy, covered
+    def __init__(
+        self,
+        knots: Int64s,
+        left: Floats,
+        right: Floats,
+        known: Bools,
+        energy: Floats,
+        covered: Floats,
+    ) -> None:
+        self.knots, self.left, self.right, self.known, self.energy, self.covered = (
+            knots,
+            left,
+            right,
+            known,
+            energy,
+            covered,
+        )
         self.seconds = np.diff(knots) / _S
         self.usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
 
@@ -55,9 +75,15 @@ class _Read:
             return np.asarray(np.where(c1 - c0 > least, (e1 - e0) / (c1 - c0), np.nan))
 
     def varies(self, length: Floats) -> Floats:
-        """Half the mean square of the differences between neighbouring means over such lengths (s)."""
+        """Half the mean square of the differences between neighbouring means over such
+        lengths (s).
+        """
         weights = np.where(self.known, self.seconds, 0.0)
-        spread = float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights))) if self.covered[-1] > 0 else 0.0
+        spread = (
+            float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
+            if self.covered[-1] > 0
+            else 0.0
+        )
         out = np.empty(len(length))
         scale = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
         for one in np.unique(scale).tolist():
@@ -72,9 +98,11 @@ class _Read:
 
 
 def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats | None:
-    """Per interval of a counter: W² of what a part of one may have drawn beside its share, times the lengths of both parts.
+    """Per interval of a counter: W² of what a part of one may have drawn beside its share, times
+    the lengths of both parts.
 
-    What was counted across a pause is known, but not when of it. 0 for intervals of the usual length, None where all are.
+    What was counted across a pause is known, but not when of it. 0 for intervals of the usual
+    length, None where all are.
     """
     seconds = np.diff(knots) / _S
     long = known & (seconds > _LONG * usual_s)
@@ -82,22 +110,40 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     if not len(rows):
         return None
     short = known & ~long
-    energy, covered = summed_up(np.where(short, level * seconds, 0.0)), summed_up(np.where(short, seconds, 0.0))
+    energy, covered = (
+        summed_up(np.where(short, level * seconds, 0.0)),
+        summed_up(np.where(short, seconds, 0.0)),
+    )
     read = _Read(knots, level, level, short, energy, covered)
     begin, end = knots[rows], knots[rows + 1]
     none = np.zeros(len(rows))
-    around = [read.mean(begin - (end - begin), begin, none), read.mean(end, end + (end - begin), none)]
+    around = [
+        read.mean(begin - (end - begin), begin, none),
+        read.mean(end, end + (end - begin), none),
+    ]
     beside = np.nansum([(level[rows] - one) ** 2 for one in around], axis=0)
     out = np.zeros(len(known))
-    # No power is negative: of what was counted any share, but no more than all, lies on either side.
-    out[rows] = np.minimum(_PARTED * np.maximum(2 * read.varies(seconds[rows] / 2), beside) / 4, level[rows] ** 2 / 3)
+    # No power is negative: of what was counted any share, but no more than all, lies on either
+    # side.
+    out[rows] = np.minimum(
+        _PARTED * np.maximum(2 * read.varies(seconds[rows] / 2), beside) / 4, level[rows] ** 2 / 3
+    )
     return out
 
 
 def build(
-    knots: Int64s, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats, paused_s: Floats
-) -> Bridges:  # fmt: skip
-    """The bridges over all holes of a curve. `paused_s`: of other segments, what goes beyond a usual distance of readings."""
+    knots: Int64s,
+    left: Floats,
+    right: Floats,
+    known: Bools,
+    energy: Floats,
+    covered: Floats,
+    paused_s: Floats,
+) -> Bridges:
+    """The bridges over all holes of a curve.
+
+    `paused_s`: of other segments, what goes beyond a usual distance of readings.
+    """
     holes = np.flatnonzero(~known | (paused_s > 0))
     seconds = np.diff(knots) / _S
     missing = ~known[holes]
@@ -110,7 +156,9 @@ def build(
     before, after = mean(begin - (end - begin), begin, none), mean(end, end + (end - begin), none)
     usual = read.usual
     filled = np.where(
-        np.isnan(before), np.where(np.isnan(after), usual, after), np.where(np.isnan(after), before, (before + after) / 2)
+        np.isnan(before),
+        np.where(np.isnan(after), usual, after),
+        np.where(np.isnan(after), before, (before + after) / 2),
     )
     step = np.where(np.isnan(before) | np.isnan(after), filled - usual, before - after)
     varies = read.varies(length)
@@ -120,7 +168,13 @@ def build(
     out[0, holes] = np.where(missing, filled, 0.0)
     out[1, holes] = length**2 * varies / seconds[holes]
     out[2, holes] = np.where(missing, length, 0.0) ** 2
-    return Bridges(out[0], out[1], summed_up(out[0] * ~known * seconds), summed_up(out[1] * seconds), summed_up(out[2]))
+    return Bridges(
+        out[0],
+        out[1],
+        summed_up(out[0] * ~known * seconds),
+        summed_up(out[1] * seconds),
+        summed_up(out[2]),
+    )
 
 
 def summed_up(values: Floats) -> Floats:
@@ -131,7 +185,9 @@ def summed_up(values: Floats) -> Floats:
 
 
 def room_for_two(count: int) -> tuple[npt.NDArray[np.complex128], Floats, Floats]:
-    """Two columns of a 0 and `count` numbers side by side, and both as one: summed up together, they take half the time."""
+    """Two columns of a 0 and `count` numbers side by side, and both as one: summed up together,
+    they take half the time.
+    """
     sums = np.empty(count + 1, np.complex128)
     sums[0] = 0.0
     return sums, sums.real, sums.imag

@@ -1,37 +1,51 @@
-"""Whether samples fit a trace plainly better beside the place that clocks give them: a quick look before a search is paid for."""
+"""Whether samples fit a trace plainly better beside the place that clocks give them: a quick look
+before a search is paid for.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from powertui.data.energy import nnls
-from powertui.data.energy.predict import WindowShares
+from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
 _EVERY_S = 0.2  # places are looked at so far from each other
 _FEWEST = 8  # samples
 _MOST = 1500  # samples that are looked at: more are thinned evenly
-_LOOKS = (  # of so many of the samples, the worst left out, so much may stay unexplained of what does at the clock's place
+# of so many of the samples, the worst left out, so much may stay unexplained of what does at the
+# clock's place
+_LOOKS = (
     (1.0, 0.85),
     (0.8, 0.6),  # a burst of another program, which nothing explains anywhere, would hide the rest
 )
 
 
 def may_lie_beside(data: Samples, shares: WindowShares, at_s: float, most_s: float) -> bool:
-    """Whether some place up to `most_s` beside `at_s` explains plainly more. True costs a search, and settles nothing."""
+    """Whether some place up to `most_s` beside `at_s` explains plainly more.
+
+    True costs a search, and settles nothing.
+    """
     first, last = shares.span
     near = np.flatnonzero((data.hi + at_s > first - most_s) & (data.lo + at_s < last + most_s))
     near = near[:: max(1, len(near) // _MOST)]
     if len(near) < _FEWEST:
         return False
     steps = round(most_s / _EVERY_S)
-    left = np.array([_unexplained(data[near], shares, at_s + _EVERY_S * step) for step in range(-steps, steps + 1)])
+    left = np.array(
+        [
+            _unexplained(data[near], shares, at_s + _EVERY_S * step)
+            for step in range(-steps, steps + 1)
+        ]
+    )
     return bool(np.any(left.min(axis=0) < [most for _, most in _LOOKS] * left[steps]))
 
 
 def _unexplained(data: Samples, shares: WindowShares, offset_s: float) -> Floats:
-    """The sum of squares that is left there, for each of the looks; of the same samples at every place."""
+    """The sum of squares that is left there, for each of the looks; of the same samples at every
+    place.
+    """
     ran = shares.work(data.lo + offset_s, data.hi + offset_s)
     squares = np.sort(np.square(data.watts - ran @ nnls.fit(ran, data.watts)))
     return np.array([squares[: round(part * len(squares))].sum() for part, _ in _LOOKS])

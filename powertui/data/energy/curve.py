@@ -1,8 +1,8 @@
 """A placed power series as a curve with prefix sums: what integration, maxima and drawing look up.
 
-Built once per series (a few passes over its rows) and kept as long as the series lives; afterwards any window costs a
-binary search. Between two knots the power runs straight; counters hold their mean over each interval. Holes carry
-neither energy nor coverage.
+Built once per series (a few passes over its rows) and kept as long as the series lives; afterwards
+any window costs a binary search. Between two knots the power runs straight; counters hold their
+mean over each interval. Holes carry neither energy nor coverage.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import apart, bridge, rounding
+from powertui.data.energy import bridge, distances, rounding
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.apart import Apart
 from powertui.data.energy.bridge import Bridges, summed_up
+from powertui.data.energy.distances import Apart
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import (
     PS_PER_NS,
@@ -41,7 +41,10 @@ _S = float(PS_PER_S)
 
 
 class Spot(NamedTuple):
-    """Where some times lie among knots. Channels that were read together share their knots, and so their spots."""
+    """Where some times lie among knots.
+
+    Channels that were read together share their knots, and so their spots.
+    """
 
     row: Int64s  # the segment; the nearest one outside
     inside: Int64s  # the time, clipped to the knots
@@ -59,7 +62,10 @@ def spot(knots: Int64s, times: Int64s) -> Spot:
 
 
 class CurveEntries(NamedTuple):
-    """Raw entries of a curve at some times: what `place` needs. Entries of several curves may be stacked."""
+    """Raw entries of a curve at some times: what `place` needs.
+
+    Entries of several curves may be stacked.
+    """
 
     inside: Int64s
     start: Int64s
@@ -89,7 +95,9 @@ def place(found: CurveEntries) -> CurveValues:
     dt = (found.inside - found.start) / _S
     rise = (found.right - found.left) * (dt / np.maximum((found.end - found.start) / _S, 1e-12))
     known = found.known * dt
-    return CurveValues(found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise)
+    return CurveValues(
+        found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +115,14 @@ class Curve:
     energy: Floats  # J from the first knot to knot i
     covered: Floats | None  # s of known segments to knot i; None when all are known
     bridges: Bridges | None  # over its holes and pauses; None when it has neither
-    cut: Floats | None  # W²: what a part of a counter's long interval may have drawn beside its share; None when none is long
+    cut: (
+        Floats | None
+    )  # W²: what a part of a counter's long interval may have drawn beside its share; None when none is long
     squares: Floats  # sum of squared differences of neighbouring readings to knot i
     turns: Floats  # and of each difference times the one before it
-    steep: Floats  # squared differences over the averaging window (or a refresh), around knot i, summed to it: W² …
+    # squared differences over the averaging window (or a refresh), around knot i, summed to it: W²
+    # …
+    steep: Floats
     steep_s: float  # … times so many s
     changes: Int32s  # how often the reading had changed up to knot i
     power: Floats  # power at knot i
@@ -122,15 +134,23 @@ class Curve:
     refresh_s: float  # 0 when unknown
     window_s: float
     smears_s: float  # the same, as long as it may be where it is a guess
-    resolves_s: float  # the shortest stretch that the sensor can tell apart: its refresh, or its window where that is none
+    # the shortest stretch that the sensor can tell apart: its refresh, or its window where that is
+    # none
+    resolves_s: float
     averaged: float  # share of the time between two readings that they average over, at the least
-    guessed: bool  # its readings are means over more than a refresh, which only they themselves tell
+    guessed: (
+        bool  # its readings are means over more than a refresh, which only they themselves tell
+    )
     late_s: float  # one sigma of where all readings together lie in time
     poll_s: float  # of a sensor that is asked more often than it changes; else 0
     turn: float  # correlation of neighbouring differences over the whole curve
-    beat: tuple[float, float]  # readings until they meet the same part of a repeating load again, and for how long they go on to
+    beat: tuple[
+        float, float
+    ]  # readings until they meet the same part of a repeating load again, and for how long they go on to
     quantum_w: float
-    steps: Steady | None  # how long it read each of its steps; None of a sensor that is fine, or has too many
+    steps: (
+        Steady | None
+    )  # how long it read each of its steps; None of a sensor that is fine, or has too many
     gain: float | None
     spread_w: float  # standard deviation of the power over the whole curve
     noise_w: float  # of one reading, where the power is quiet; 0 for counters
@@ -139,15 +159,26 @@ class Curve:
 
     @functools.cached_property
     def smeared_s(self) -> float:
-        """Over how long a step of power is smeared: the sensor's refresh, or the window it averages over."""
+        """Over how long a step of power is smeared: the sensor's refresh, or the window it averages
+        over.
+        """
         return max(self.refresh_s, self.window_s)
 
     def read(self, at: Spot) -> CurveEntries:
-        """The entries there: lookups only, no arithmetic worth the name (a window costs one of these per channel)."""
+        """The entries there: lookups only, no arithmetic worth the name (a window costs one of
+        these per channel).
+        """
         row = at.row
         covered = at.since if self.covered is None else self.covered[row]
         return CurveEntries(
-            at.inside, at.start, at.end, self.left[row], self.right[row], self.energy[row], covered, self.known[row]
+            at.inside,
+            at.start,
+            at.end,
+            self.left[row],
+            self.right[row],
+            self.energy[row],
+            covered,
+            self.known[row],
         )
 
     def held_at(self, times: Int64s) -> tuple[Int64s, Floats]:
@@ -155,7 +186,9 @@ class Curve:
         at = spot(self.hold_at, times)
         past = times >= self.hold_at[-1]
         row = at.row + past
-        return row, (np.where(past, np.minimum(times, self.hold_end), at.inside) - self.hold_at[row]) / _S
+        return row, (
+            np.where(past, np.minimum(times, self.hold_end), at.inside) - self.hold_at[row]
+        ) / _S
 
     def held(self, row: Int64s, seconds: Floats) -> Floats:
         """Energy to there under the rule that every reading holds."""
@@ -163,26 +196,41 @@ class Curve:
         return energy
 
     def bridged(self, at: Spot, count: int) -> tuple[Floats, Floats, Floats]:
-        """J that holes up to each of the first so many times are taken to hold, its variance, and s² of these holes."""
+        """J that holes up to each of the first so many times are taken to hold, its variance, and
+        s² of these holes.
+        """
         if self.bridges is None:
             nothing = _nothing(count)
             return nothing, nothing, nothing
         over, row = self.bridges, at.row[:count]
-        past, whole = (at.inside[:count] - at.start[:count]) / _S, (at.end[:count] - at.start[:count]) / _S
+        past, whole = (
+            (at.inside[:count] - at.start[:count]) / _S,
+            (at.end[:count] - at.start[:count]) / _S,
+        )
         part = past * whole * ~self.known[row]
-        return over.joules[row] + over.watts[row] * past, over.variance[row] + over.spread[row] * past, over.squares[row] + part
+        return (
+            over.joules[row] + over.watts[row] * past,
+            over.variance[row] + over.spread[row] * past,
+            over.squares[row] + part,
+        )
 
     def cuts(self, at: Spot, count: int) -> Floats:
-        """What the first so many times leave open of a long interval that they cut: W², 0 where they cut none."""
+        """What the first so many times leave open of a long interval that they cut: W², 0 where
+        they cut none.
+        """
         return _nothing(count) if self.cut is None else self.cut[at.row[:count]]
 
     def peaks_of(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
         """The same of many: where they are short, all of them in one pass."""
-        if len(ranges) < _MANY or sum(last - first for first, last in ranges) > len(ranges) * 2 * BLOCK:
+        if (
+            len(ranges) < _MANY
+            or sum(last - first for first, last in ranges) > len(ranges) * 2 * BLOCK
+        ):
             return [self.peak(first, last) for first, last in ranges]
         ends = np.array(ranges, np.int64)
         usual = (ends[:, 0] < ends[:, 1]) & (ends[:, 1] < len(self.power))
-        # What lies between two of them is gone through as well: where they follow one another it is little.
+        # What lies between two of them is gone through as well: where they follow one another it is
+        # little.
         between = np.maximum(np.diff(ends[usual].ravel()), 0)
         if not usual.any() or int(between.sum()) > 2 * len(self.power):
             return [self.peak(first, last) for first, last in ranges]
@@ -221,7 +269,9 @@ _times: weakref.WeakValueDictionary[tuple[int, int, int], Int64s] = weakref.Weak
 
 
 def _shared(times: Int64s) -> Int64s:
-    """The same array for the same times: a hundred channels of one log need one set of knots, not a hundred."""
+    """The same array for the same times: a hundred channels of one log need one set of knots, not a
+    hundred.
+    """
     if not len(times):
         return times
     key = (len(times), int(times[0]), int(times[-1]))
@@ -232,16 +282,23 @@ def _shared(times: Int64s) -> Int64s:
     return times
 
 
-_places: weakref.WeakKeyDictionary[PowerSeries, weakref.WeakValueDictionary[tuple[int, ...], Curve]] = weakref.WeakKeyDictionary()
+_places: weakref.WeakKeyDictionary[
+    PowerSeries, weakref.WeakValueDictionary[tuple[int, ...], Curve]
+] = weakref.WeakKeyDictionary()
 
 
-def of(power: PowerOnTrace) -> Curve:
-    """The curve of a placed series; built when it is first asked for. A series at one place has one, however sure that place is; at
-    another place it is the same one, so much later."""
+def power_curve(power: PowerOnTrace) -> Curve:
+    """The curve of a placed series; built when it is first asked for. A series at one place has
+    one, however sure that place is; at another place it is the same one, so much later.
+    """
     found = _kept.get(power)
     if found is None:
         times = power.times
-        key = (power.offset_ps, len(times), *((int(times[0]), int(times[len(times) // 2]), int(times[-1])) if len(times) else ()))
+        key = (
+            power.offset_ps,
+            len(times),
+            *((int(times[0]), int(times[len(times) // 2]), int(times[-1])) if len(times) else ()),
+        )
         here = _places.setdefault(power.series, weakref.WeakValueDictionary())
         found = here.get(key)
         if found is None:
@@ -250,8 +307,13 @@ def of(power: PowerOnTrace) -> Curve:
     return found
 
 
-def _elsewhere(power: PowerOnTrace, key: tuple[int, ...], here: Mapping[tuple[int, ...], Curve]) -> Curve | None:
-    """The curve of the same readings at another place, moved; None where none is known. What is summed up is the same there."""
+def _elsewhere(
+    power: PowerOnTrace, key: tuple[int, ...], here: Mapping[tuple[int, ...], Curve]
+) -> Curve | None:
+    """The curve of the same readings at another place, moved; None where none is known.
+
+    What is summed up is the same there.
+    """
     offset, count, *moments = key
     if not count or count != len(power.series):
         return None
@@ -281,17 +343,27 @@ def _build(power: PowerOnTrace) -> Curve:
     centre = round(min(sensors.centre_s(sensor), LONGEST_S) * PS_PER_S)
     # By the log's own times, so that it has the same holes wherever it lies.
     own = series.times if len(times) == len(series) else times // PS_PER_NS
-    gaps = sensors.holes(own, watts, sensor, kind, longest_ns=apart.longest(own))
+    gaps = sensors.holes(own, watts, sensor, kind, longest_ns=distances.longest(own))
     if kind is PowerKind.INTERVAL:
-        knots = apart.earlier(times, round(_value(sensor.delay_s) * PS_PER_S)) if sensor.delay_s else times
+        knots = (
+            distances.earlier(times, round(_value(sensor.delay_s) * PS_PER_S))
+            if sensor.delay_s
+            else times
+        )
         known, level = ~gaps, np.nan_to_num(watts)
         left = right = level[1:]
     else:
         rows, known = _knots(times, watts, gaps, sensor)
-        knots, level = (apart.earlier(times, centre), watts) if rows is None else (times[rows] - centre, watts[rows])
+        knots, level = (
+            (distances.earlier(times, centre), watts)
+            if rows is None
+            else (times[rows] - centre, watts[rows])
+        )
         left, right = level[:-1], level[1:]
     knots = _shared(knots)
-    between = apart.of(times if len(times) == len(knots) else knots)  # whose channels share them, however late their sensors are
+    between = distances.reading_distances(
+        times if len(times) == len(knots) else knots
+    )  # whose channels share them, however late their sensors are
     seconds = between.seconds
     whole = bool(known.all())
     moved = np.diff(level)
@@ -301,7 +373,8 @@ def _build(power: PowerOnTrace) -> Curve:
         moved[~known] = 0.0
         if kind is PowerKind.INTERVAL:
             moved[1:][~known[:-1]] = 0.0
-    # Columns are made where their sums will stand: what is written to fresh memory costs more than what is counted.
+    # Columns are made where their sums will stand: what is written to fresh memory costs more than
+    # what is counted.
     sums, energy, hold_energy = bridge.room_for_two(len(seconds))
     area = energy[1:]
     np.add(left, right, out=area)
@@ -314,7 +387,7 @@ def _build(power: PowerOnTrace) -> Curve:
         energy = hold_energy = summed_up(area)
     else:
         early = centre + round(refresh * PS_PER_S / 2)
-        hold_at, hold_power = _shared(apart.earlier(times, early)), watts
+        hold_at, hold_power = _shared(distances.earlier(times, early)), watts
         if gaps.any() or np.isnan(watts).any():
             hold_power = np.nan_to_num(watts)
             hold_power[:-1][gaps] = 0.0
@@ -322,8 +395,13 @@ def _build(power: PowerOnTrace) -> Curve:
             np.multiply(hold_power[:-1], seconds, out=hold_energy[1:])
             np.cumsum(sums, out=sums)
         else:
-            energy, hold_energy = summed_up(area), summed_up(hold_power[:-1] * (np.diff(times) / _S))
-        hold_end = int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0  # the last one for a refresh, too
+            energy, hold_energy = (
+                summed_up(area),
+                summed_up(hold_power[:-1] * (np.diff(times) / _S)),
+            )
+        hold_end = (
+            int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0
+        )  # the last one for a refresh, too
     window, guess = _value(sensor.window_s), _guess(sensor, refresh)
     sums, squares, turns = bridge.room_for_two(len(moved))
     np.multiply(moved, moved, out=squares[1:])
@@ -334,7 +412,11 @@ def _build(power: PowerOnTrace) -> Curve:
     changes = np.zeros(len(moved) + 1, np.int32)
     np.cumsum(moved != 0, dtype=np.int32, out=changes[1:])
     beat = _beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0)
-    noise = _noise(moved if whole else np.diff(level), _value(sensor.quantum_w)) if kind is PowerKind.SAMPLED else 0.0
+    noise = (
+        _noise(moved if whole else np.diff(level), _value(sensor.quantum_w))
+        if kind is PowerKind.SAMPLED
+        else 0.0
+    )
     return Curve(
         knots=knots,
         left=left,
@@ -343,7 +425,16 @@ def _build(power: PowerOnTrace) -> Curve:
         whole=whole,
         energy=energy,
         covered=covered,
-        bridges=_bridges(knots, between, left, right, known, energy, covered, refresh if kind is PowerKind.SAMPLED else 0.0),
+        bridges=_bridges(
+            knots,
+            between,
+            left,
+            right,
+            known,
+            energy,
+            covered,
+            refresh if kind is PowerKind.SAMPLED else 0.0,
+        ),
         cut=bridge.within(knots, left, known, refresh) if kind is PowerKind.INTERVAL else None,
         squares=squares,
         turns=turns,
@@ -361,13 +452,17 @@ def _build(power: PowerOnTrace) -> Curve:
         smears_s=window + ((sensor.window_err_s or 0.0) if guess else 0.0),
         resolves_s=refresh if guess else max(refresh, window),
         guessed=sensors.window_is_told_by_readings(sensor),
-        late_s=math.hypot(sensors.lag_err_s(sensor, kind), series.parted_s / 2),  # two sigmas hold either
+        late_s=math.hypot(
+            sensors.lag_err_s(sensor, kind), series.parted_s / 2
+        ),  # two sigmas hold either
         poll_s=_value(sensor.poll_s) if sensors.slow(sensor) and kind is PowerKind.SAMPLED else 0.0,
         beat=beat,
         turn=float(turns[-1] / squares[-1]) if squares[-1] > 0 else 0.0,
         averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
-        steps=rounding.of(level, seconds if whole else seconds * known, _value(sensor.quantum_w))
+        steps=rounding.steady_rounding(
+            level, seconds if whole else seconds * known, _value(sensor.quantum_w)
+        )
         if kind is PowerKind.SAMPLED
         else None,
         gain=sensor.gain.value if sensor.gain else None,
@@ -385,11 +480,15 @@ def _guess(sensor: Sensor, refresh: float) -> bool:
 
 
 def _peaks(level: Floats) -> Floats:
-    return np.maximum.reduceat(level, np.arange(0, len(level), BLOCK)) if len(level) else np.zeros(0)
+    return (
+        np.maximum.reduceat(level, np.arange(0, len(level), BLOCK)) if len(level) else np.zeros(0)
+    )
 
 
 def _spread(level: Floats) -> float:
-    """How far the power strays: over some thousand knots, for it only says how little a gap is known."""
+    """How far the power strays: over some thousand knots, for it only says how little a gap is
+    known.
+    """
     return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
 
 
@@ -399,15 +498,24 @@ _CLOSE = 0.001  # of that: more than what is lost where ps become s
 
 
 def _bridges(
-    knots: Int64s, between: Apart, left: Floats, right: Floats, known: Bools, energy: Floats, covered: Floats | None, refresh: float
-) -> Bridges | None:  # fmt: skip
+    knots: Int64s,
+    between: Apart,
+    left: Floats,
+    right: Floats,
+    known: Bools,
+    energy: Floats,
+    covered: Floats | None,
+    refresh: float,
+) -> Bridges | None:
     if covered is None and not (refresh > 0 and between.most > _PAUSE * refresh):
         return None
     paused = known & (between.seconds > _PAUSE * refresh) & (left != right) & (refresh > 0)
     if covered is None and not paused.any():
         return None
     upto = (knots - knots[0]) / _S if covered is None else covered
-    return bridge.build(knots, left, right, known, energy, upto, np.where(paused, between.seconds - refresh, 0.0))
+    return bridge.build(
+        knots, left, right, known, energy, upto, np.where(paused, between.seconds - refresh, 0.0)
+    )
 
 
 def _turns(knots: Int64s, between: Apart, moved: Floats, refresh: float, out: Floats) -> None:
@@ -415,7 +523,11 @@ def _turns(knots: Int64s, between: Apart, moved: Floats, refresh: float, out: Fl
     out[:1] = 0.0
     # Where rows come evenly, the one before is near, and none is that has another one between.
     near_s = _PAUSE * max(refresh, 1e-9)
-    even = np.isfinite(moved).all() and between.most < (1 - _CLOSE) * near_s and 2 * between.least > (1 + _CLOSE) * near_s
+    even = (
+        np.isfinite(moved).all()
+        and between.most < (1 - _CLOSE) * near_s
+        and 2 * between.least > (1 + _CLOSE) * near_s
+    )
     if len(moved) > 1 and (even or (between.most < _PAUSE * refresh and moved.all())):
         np.multiply(moved[1:], moved[:-1], out=out[1:])
     else:
@@ -428,9 +540,17 @@ def _turns(knots: Int64s, between: Apart, moved: Floats, refresh: float, out: Fl
 
 
 def _steep(
-    knots: Int64s, between: Apart, level: Floats, known: Bools, squares: Floats, reach: float, kind: PowerKind
-) -> tuple[Floats, float]:  # fmt: skip
-    """Squared differences of the readings half a reach before and after each segment, times its length, summed up to each knot."""
+    knots: Int64s,
+    between: Apart,
+    level: Floats,
+    known: Bools,
+    squares: Floats,
+    reach: float,
+    kind: PowerKind,
+) -> tuple[Floats, float]:
+    """Squared differences of the readings half a reach before and after each segment, times its
+    length, summed up to each knot.
+    """
     if len(level) < 2:
         return squares, reach
     seconds = between.seconds
@@ -443,7 +563,8 @@ def _steep(
     half = round(reach / 2 * PS_PER_S)
     later = np.minimum(knots.searchsorted(middle + half), len(knots) - 1)
     earlier = np.maximum(knots.searchsorted(middle - half, side="right") - 1, 0)
-    # What repeats within the window is not seen in means over it; but one mean and the next differ by what came and what went.
+    # What repeats within the window is not seen in means over it; but one mean and the next differ
+    # by what came and what went.
     across, along = (level[later] - level[earlier]) ** 2, lag * np.diff(level) ** 2
     return summed_up(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0)), 1.0
 
@@ -456,14 +577,18 @@ _PIECE = 4 * _ENOUGH  # differences that are looked at together: no fresh memory
 
 
 def _beat(moved: Floats) -> tuple[float, float]:
-    """After how many readings a load that repeats is met at the same place again, and how many readings long that goes on.
+    """After how many readings a load that repeats is met at the same place again, and how many
+    readings long that goes on.
 
-    Steps of 0.2 s that are looked at every 0.1 s show the same two places of each: more readings do not tell more.
+    Steps of 0.2 s that are looked at every 0.1 s show the same two places of each: more readings do
+    not tell more.
     """
     rows = moved[moved != 0]
     if len(rows) > _ENOUGH:
         pieces = [rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE)]
-        chunks = [np.add.reduceat(piece * piece, np.arange(0, len(piece), _ENOUGH)) for piece in pieces]
+        chunks = [
+            np.add.reduceat(piece * piece, np.arange(0, len(piece), _ENOUGH)) for piece in pieces
+        ]
         first = int(np.concatenate(chunks).argmax()) * _ENOUGH
         rows = rows[first : first + _ENOUGH]
     lags = min(_LAGS, len(rows) // 3)
@@ -478,7 +603,9 @@ def _beat(moved: Floats) -> tuple[float, float]:
     period = int(again[0])
     back = alike[period::period]
     lost = np.flatnonzero(back < _ALIKE / 2)
-    return float(period), float(period * (1 + 2 * back[: int(lost[0]) if len(lost) else len(back)].sum()))
+    return float(period), float(
+        period * (1 + 2 * back[: int(lost[0]) if len(lost) else len(back)].sum())
+    )
 
 
 _ACROSS, _ALONG = 0.7, 1.3
@@ -488,7 +615,8 @@ _LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with si
 
 
 def _noise(moved: Floats, quantum: float) -> float:
-    """The noise of one reading beside its rounding: from the quietest twentieth of the stretches, for elsewhere the power moves.
+    """The noise of one reading beside its rounding: from the quietest twentieth of the stretches,
+    for elsewhere the power moves.
 
     `moved`: from each reading to the next; it is written over.
     """
@@ -499,16 +627,21 @@ def _noise(moved: Floats, quantum: float) -> float:
     blocks = np.empty(count)
     for first in range(0, count, _ENOUGH // 2):
         last = min(first + _ENOUGH // 2, count)
-        blocks[first:last] = (moved[first * _QUIET : last * _QUIET].reshape(-1, _QUIET) ** 2).mean(axis=1) / 2
+        blocks[first:last] = (moved[first * _QUIET : last * _QUIET].reshape(-1, _QUIET) ** 2).mean(
+            axis=1
+        ) / 2
     np.abs(moved, out=moved)
     moved.sort()
     smaller = moved[: len(moved) // 2]
-    least = min(np.percentile(blocks, 5) / _LOW, (smaller.mean() / _SMALLER) ** 2 / 2)  # it may be quiet nowhere for long
+    least = min(
+        np.percentile(blocks, 5) / _LOW, (smaller.mean() / _SMALLER) ** 2 / 2
+    )  # it may be quiet nowhere for long
     return float(np.sqrt(max(least - quantum**2 / 12, 0.0)))
 
 
 def _averaged(sensor: Sensor, kind: PowerKind) -> float:
-    """The share of the time that its readings cover: 1 for counters and for windows as long as the refresh.
+    """The share of the time that its readings cover: 1 for counters and for windows as long as the
+    refresh.
 
     Of a window that is only guessed, or estimated, a rather short one counts.
     """
@@ -519,15 +652,20 @@ def _averaged(sensor: Sensor, kind: PowerKind) -> float:
         return 0.0
     share = max(0.0, _value(sensor.window_s) - (sensor.window_err_s or 0.0) / 2) / refresh
     if sensor.window_err_s is not None and share < 1:
-        share = max(0.0, (3 * share - 1) / 2)  # power that moves while a reading is taken looks like a mean, too
+        share = max(
+            0.0, (3 * share - 1) / 2
+        )  # power that moves while a reading is taken looks like a mean, too
     return min(1.0, share)
 
 
-def _knots(times: Int64s, watts: Floats, gaps: Bools, sensor: Sensor) -> tuple[Int64s | None, Bools]:
+def _knots(
+    times: Int64s, watts: Floats, gaps: Bools, sensor: Sensor
+) -> tuple[Int64s | None, Bools]:
     """Rows that bend the curve (None: all of them), and what is known between them.
 
-    Of a slow sensor: where the value changed, and the last poll that is a whole refresh before the next change (until
-    then it held; the change came about within the last refresh). Of a fast one: every reading.
+    Of a slow sensor: where the value changed, and the last poll that is a whole refresh before the
+    next change (until then it held; the change came about within the last refresh). Of a fast one:
+    every reading.
     """
     missing = np.isnan(watts)
     slow = sensors.slow(sensor) and sensor.refresh_s is not None
@@ -548,7 +686,9 @@ def _knots(times: Int64s, watts: Floats, gaps: Bools, sensor: Sensor) -> tuple[I
     keep[1:] |= parted
     keep[:-1] |= parted
     starts = np.flatnonzero(changed)
-    held_to = t.searchsorted(t[starts[1:]] - round(_value(sensor.refresh_s) * PS_PER_S), side="right") - 1
+    held_to = (
+        t.searchsorted(t[starts[1:]] - round(_value(sensor.refresh_s) * PS_PER_S), side="right") - 1
+    )
     keep[held_to[held_to > starts[:-1]]] = True
     rows = np.flatnonzero(keep)
     upto = np.concatenate(([0], np.cumsum(parted)))

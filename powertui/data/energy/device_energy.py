@@ -14,7 +14,10 @@ from powertui.data.model import Badge, PowerSeries
 
 @dataclass(frozen=True, eq=False)
 class DevicePower:
-    """A device with its channel and what that drew. Figures of a channel that is only assumed to be its own say so."""
+    """A device with its channel and what that drew.
+
+    Figures of a channel that is only assumed to be its own say so.
+    """
 
     pair: Pair
     account: Account | None  # of that channel alone; None where no channel is its own
@@ -22,7 +25,11 @@ class DevicePower:
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """Over any window."""
-        return self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps)) if self.account is not None else None
+        return (
+            self._badged(self.account.energy(lo_ps, hi_ps, edge_ps=edge_ps))
+            if self.account is not None
+            else None
+        )
 
     def epoch_energies(self, host: Account) -> list[tuple[EpochEnergy, Energy | None]]:
         """Of each epoch that the host's account knows; a device without a channel has no joules."""
@@ -37,7 +44,11 @@ class DevicePower:
     @functools.cached_property
     def step_energies(self) -> tuple[Energy | None, ...]:
         """Every step's."""
-        return tuple(self._badged(one) for one in self.account.step_energies) if self.account is not None else ()
+        return (
+            tuple(self._badged(one) for one in self.account.step_energies)
+            if self.account is not None
+            else ()
+        )
 
     def _badged(self, found: Energy | None) -> Energy | None:
         least = self.pair.badge
@@ -46,16 +57,22 @@ class DevicePower:
         return replace(found, badge=least)
 
 
-def of(account: Account) -> tuple[DevicePower, ...]:
+def device_powers(account: Account) -> tuple[DevicePower, ...]:
     """The GPUs of an account's trace with their power."""
     power = [one.power for one in account.placed]
     return tuple(
-        DevicePower(pair, None if pair.channel is None else _alone(account, pair.channel),
-                    None if pair.channel is None else power[pair.channel].series)
+        DevicePower(
+            pair,
+            None if pair.channel is None else _alone(account, pair.channel),
+            None if pair.channel is None else power[pair.channel].series,
+        )
         for pair in account.pairs
-    )  # fmt: skip
+    )
 
 
 def _alone(account: Account, channel: int) -> Account:
-    """The account of one channel. What its device draws when nothing runs, the pauses of all do not tell."""
+    """The account of one channel.
+
+    What its device draws when nothing runs, the pauses of all do not tell.
+    """
     return replace(account, counted=(channel,), idle_of=lambda: IdlePower(None))

@@ -1,9 +1,10 @@
 """Which GPU channel belongs to which device of a trace, and how sure that is.
 
-A profiler counts the devices that its program saw, a power log those that the machine has: CUDA_VISIBLE_DEVICES, or
-HIP_VISIBLE_DEVICES on AMD's, may leave some out and reorder the rest. Addresses and UUIDs settle it where both sides have them, one
-device against one channel does, and power that follows what ran on one device and not on the others does. Else the numbers are
-compared, and that is an assumption which is said.
+A profiler counts the devices that its program saw, a power log those that the machine has:
+CUDA_VISIBLE_DEVICES, or HIP_VISIBLE_DEVICES on AMD's, may leave some out and reorder the rest.
+Addresses and UUIDs settle it where both sides have them, one device against one channel does, and
+power that follows what ran on one device and not on the others does. Else the numbers are compared,
+and that is an assumption which is said.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.energy import predict, samples, scopes
-from powertui.data.energy.predict import Intervals
+from powertui.data.energy import expected_work, samples, scopes
+from powertui.data.energy.expected_work import Intervals
 from powertui.data.model import (
     PS_PER_S,
     Badge,
@@ -66,12 +67,16 @@ class Pair:
 
     @property
     def badge(self) -> Badge | None:
-        """What a figure of this device is worth at most; None where the evidence takes nothing from it."""
+        """What a figure of this device is worth at most; None where the evidence takes nothing from
+        it.
+        """
         return _BADGES.get(self.how)
 
 
 def _planes(trace: Trace) -> dict[int, list[Process]]:
-    """The GPUs of a trace by the number that its program gave them; those that recorded nothing, too."""
+    """The GPUs of a trace by the number that its program gave them; those that recorded nothing,
+    too.
+    """
     found: dict[int, list[Process]] = {}
     for process in trace.processes:
         match = scopes.NUMBER.search(process.name)
@@ -81,14 +86,24 @@ def _planes(trace: Trace) -> dict[int, list[Process]]:
 
 
 def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
-    """Every GPU of a trace with the channel of its host that is its own. Empty without GPUs, or without a channel of one."""
+    """Every GPU of a trace with the channel of its host that is its own.
+
+    Empty without GPUs, or without a channel of one.
+    """
     found = _planes(trace)
     channels = _one_each(power)
     if not found or not channels:
         return ()
     names = {number: processes[0].name for number, processes in found.items()}
     if len(found) == len(channels) == 1:
-        return (Pair(next(iter(names.values())), next(iter(channels)), DeviceEvidence.ONLY, "the only GPU on both sides"),)
+        return (
+            Pair(
+                next(iter(names.values())),
+                next(iter(channels)),
+                DeviceEvidence.ONLY,
+                "the only GPU on both sides",
+            ),
+        )
     settled = {number: _by_identity(processes, channels) for number, processes in found.items()}
     scores = _scores(trace, found, {row: power[row] for row in channels})
     signal = _by_signal(scores)
@@ -97,19 +112,38 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
     variable = "HIP_VISIBLE_DEVICES" if _is_amd(trace, power) else "CUDA_VISIBLE_DEVICES"
     out = []
     for number, name in names.items():
-        same_number = next((row for row, device in channels.items() if device.index == number), None)
+        same_number = next(
+            (row for row, device in channels.items() if device.index == number), None
+        )
         own, follows = settled[number], signal[number]
         likelier = _likelier(scores[number], same_number)
         if own is not None:
             out.append(Pair(name, own, DeviceEvidence.IDENTITY, "by its UUID or PCI address"))
         elif follows is not None and follows == same_number:
-            out.append(Pair(name, follows, DeviceEvidence.FOLLOWS, "by its number, and its power follows what ran there"))
+            out.append(
+                Pair(
+                    name,
+                    follows,
+                    DeviceEvidence.FOLLOWS,
+                    "by its number, and its power follows what ran there",
+                )
+            )
         elif follows is not None:
-            why = f"its power follows what ran there, and no other's does: {variable} has changed the order"
+            why = (
+                f"its power follows what ran there, and no other's does: {variable} has "
+                "changed the order"
+            )
             out.append(Pair(name, follows, DeviceEvidence.SIGNAL, why))
         elif likelier:
             named = " or ".join(power[row].series.sensor.channel for row in likelier[:4])
-            out.append(Pair(name, None, DeviceEvidence.NONE, f"by its power it is {named}: {variable} has changed the order"))
+            out.append(
+                Pair(
+                    name,
+                    None,
+                    DeviceEvidence.NONE,
+                    f"by its power it is {named}: {variable} has changed the order",
+                )
+            )
         elif moved:
             why = f"{variable} has changed the order, and its power does not tell which GPU it is"
             out.append(Pair(name, None, DeviceEvidence.NONE, why))
@@ -117,13 +151,20 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
             out.append(Pair(name, None, DeviceEvidence.NONE, "no channel has its number"))
         else:
             out.append(
-                Pair(name, same_number, DeviceEvidence.INDEX, f"by its number alone: {_doubt(len(found), len(channels), variable)}")
+                Pair(
+                    name,
+                    same_number,
+                    DeviceEvidence.INDEX,
+                    f"by its number alone: {_doubt(len(found), len(channels), variable)}",
+                )
             )
     return tuple(out)
 
 
 def _one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
-    """One channel for each GPU of the machine: of two ways to read one (average, instant) the first."""
+    """One channel for each GPU of the machine: of two ways to read one (average, instant) the
+    first.
+    """
     found: dict[int, Device] = {}
     for row, one in enumerate(power):
         device = scopes.device(one.series.sensor)
@@ -144,13 +185,27 @@ def _same(one: Device, other: Device) -> bool:
 
 
 def _by_identity(processes: Sequence[Process], channels: Mapping[int, Device]) -> int | None:
-    told = {str(stat.value).strip().casefold() for process in processes for stat in process.stats if isinstance(stat.value, str)}
-    rows = [row for row, device in channels.items() if ({device.uuid.casefold(), device.pci.casefold()} - {""}) & told]
+    told = {
+        str(stat.value).strip().casefold()
+        for process in processes
+        for stat in process.stats
+        if isinstance(stat.value, str)
+    }
+    rows = [
+        row
+        for row, device in channels.items()
+        if ({device.uuid.casefold(), device.pci.casefold()} - {""}) & told
+    ]
     return rows[0] if len(rows) == 1 else None
 
 
 def _is_amd(trace: Trace, power: Sequence[PowerOnTrace]) -> bool:
-    vendors = {str(stat.value) for process in trace.processes for stat in process.stats if stat.name == "device_vendor"}
+    vendors = {
+        str(stat.value)
+        for process in trace.processes
+        for stat in process.stats
+        if stat.name == "device_vendor"
+    }
     sources = " ".join(one.series.sensor.source.casefold() for one in power)
     return "AMD" in vendors or "rocm" in sources or "amd" in sources
 
@@ -158,7 +213,10 @@ def _is_amd(trace: Trace, power: Sequence[PowerOnTrace]) -> bool:
 def _doubt(profiled: int, logged: int, variable: str) -> str:
     if profiled == logged:
         return f"{variable} may have changed the order"
-    return f"{logged} GPU{'s are' if logged > 1 else ' is'} logged and {profiled} profiled, and {variable} decides which they are"
+    return (
+        f"{logged} GPU{'s are' if logged > 1 else ' is'} logged and {profiled} profiled, "
+        f"and {variable} decides which they are"
+    )
 
 
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────
@@ -167,7 +225,10 @@ def _doubt(profiled: int, logged: int, variable: str) -> str:
 def _scores(
     trace: Trace, found: Mapping[int, Sequence[Process]], power: Mapping[int, PowerOnTrace]
 ) -> dict[int, list[tuple[float, int]]]:
-    """For each device how surely each channel's power follows what ran there, the surest first. Empty where that cannot be said."""
+    """For each device how surely each channel's power follows what ran there, the surest first.
+
+    Empty where that cannot be said.
+    """
     none: dict[int, list[tuple[float, int]]] = {number: [] for number in found}
     if len(power) < 2 or any(one.status != "aligned" for one in power.values()):
         return none
@@ -181,24 +242,39 @@ def _scores(
 
 
 def _by_signal(scores: Mapping[int, Sequence[tuple[float, int]]]) -> dict[int, int | None]:
-    """For each device the one channel whose power follows what ran there, clearly more than any other's; None for no such."""
+    """For each device the one channel whose power follows what ran there, clearly more than any
+    other's; None for no such.
+    """
     best = {
-        number: mine[0][1] if mine and mine[0][0] >= _FOLLOWS and mine[0][0] - mine[1][0] >= _CLEARLY else None
+        number: mine[0][1]
+        if mine and mine[0][0] >= _FOLLOWS and mine[0][0] - mine[1][0] >= _CLEARLY
+        else None
         for number, mine in scores.items()
     }
     chosen = [row for row in best.values() if row is not None]
-    return {number: row if row is not None and chosen.count(row) == 1 else None for number, row in best.items()}
+    return {
+        number: row if row is not None and chosen.count(row) == 1 else None
+        for number, row in best.items()
+    }
 
 
 def _likelier(mine: Sequence[tuple[float, int]], row: int | None) -> list[int]:
-    """The channels whose power follows what ran on a device, where that of the one with its number clearly does not."""
+    """The channels whose power follows what ran on a device, where that of the one with its number
+    clearly does not.
+    """
     own = next((score for score, channel in mine if channel == row), 0.0)
-    return sorted(channel for score, channel in mine if score >= _FOLLOWS and score - own >= _CLEARLY) if row is not None else []
+    return (
+        sorted(channel for score, channel in mine if score >= _FOLLOWS and score - own >= _CLEARLY)
+        if row is not None
+        else []
+    )
 
 
 def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, Floats, Floats]]:
-    """The readings inside a trace (from, to, ps; watts), for every length that the sensor's window may have."""
-    told = samples.of(power.series)
+    """The readings inside a trace (from, to, ps; watts), for every length that the sensor's window
+    may have.
+    """
+    told = samples.power_samples(power.series)
     if len(told) > _MOST:
         told = told[:_MOST]
     length = float(np.median(told.hi - told.lo)) if len(told) else 1.0
@@ -213,16 +289,24 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, F
 
 def _busy(processes: Sequence[Process]) -> Intervals:
     """When something ran on a device: its streams, without what the collector drew from them."""
-    tracks = [t for p in processes for t in p.tracks if not t.derived and t.kind not in (TrackKind.STEPS, TrackKind.COUNTER)]
+    tracks = [
+        t
+        for p in processes
+        for t in p.tracks
+        if not t.derived and t.kind not in (TrackKind.STEPS, TrackKind.COUNTER)
+    ]
     lanes = [track.lane(0) for track in tracks]
     if not lanes:
         nothing = np.empty(0, np.int64)
         return Intervals(nothing, nothing)
-    return predict.union(np.concatenate([one.start for one in lanes]), np.concatenate([one.end for one in lanes]))
+    return expected_work.union(
+        np.concatenate([one.start for one in lanes]), np.concatenate([one.end for one in lanes])
+    )
 
 
 def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) -> float:
-    """How surely readings go along with the share of their windows in which something ran: in standard errors, 0 for not at all.
+    """How surely readings go along with the share of their windows in which something ran: in
+    standard errors, 0 for not at all.
 
     Neighbouring readings say much the same, so they count as fewer (Bartlett).
     """

@@ -1,7 +1,9 @@
-"""Epochs laid onto each other step by step: by step number, not by time, because steps differ in length.
+"""Epochs laid onto each other step by step: by step number, not by time, because steps differ in
+length.
 
-What cannot be compared is named, not hidden: the first steps of an epoch that traced or compiled, and the steps at
-an epoch's ends whose sensor window reaches into what lies around them (validation, the profile's edges).
+What cannot be compared is named, not hidden: the first steps of an epoch that traced or compiled,
+and the steps at an epoch's ends whose sensor window reaches into what lies around them (validation,
+the profile's edges).
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ TRACING = 2.5  # a first step that takes so many times the usual is one that tra
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """Columns are the steps that at least two epochs have, rows are the epochs. NaN and -1 where an epoch lacks one."""
+    """Columns are the steps that at least two epochs have, rows are the epochs.
+
+    NaN and -1 where an epoch lacks one.
+    """
 
     epochs: tuple[int, ...]  # the program's own numbers
     numbers: Int64s  # [epochs, steps]: the program's own step number
@@ -42,7 +47,11 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     present = [int(e) for e in np.unique(steps.epoch) if e >= 0]
     present = [e for e in present if (steps.epoch == e).sum() >= 2]
     if len(present) < 2:
-        return "there is only one epoch, so nothing to compare it with" if present else "the steps belong to no epoch"
+        return (
+            "there is only one epoch, so nothing to compare it with"
+            if present
+            else "the steps belong to no epoch"
+        )
     rows = [np.flatnonzero(steps.epoch == e) for e in present]
     keys = _keys(steps, rows)
     names, counts = np.unique(np.concatenate(keys), return_counts=True)
@@ -58,7 +67,9 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
         fits = column < len(shared)
         fits[fits] = shared[column[fits]] == key[fits]
         at, row = column[fits], chosen[fits]
-        numbers[line, at] = np.where(steps.number[row] >= 0, steps.number[row], np.arange(len(chosen))[fits])
+        numbers[line, at] = np.where(
+            steps.number[row] >= 0, steps.number[row], np.arange(len(chosen))[fits]
+        )
         start[line, at] = steps.start[row]
         end[line, at] = ends[row]
         last[line, at[-1:]] = True
@@ -71,12 +82,23 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
         comparable = _clear(power, start, end, there) & ~tracing & np.isfinite(watts)
     labels = tuple(epochs[e].number if e < len(epochs) else e for e in present)
     return Folded(
-        labels, numbers, start, end, watts, seconds, comparable, tracing, _notes(labels, tracing, seconds, numbers, epochs)
+        labels,
+        numbers,
+        start,
+        end,
+        watts,
+        seconds,
+        comparable,
+        tracing,
+        _notes(labels, tracing, seconds, numbers, epochs),
     )
 
 
 def median(values: Floats) -> float:
-    """Of those that are known; NaN when none is. (numpy's own warns then, on the person's terminal.)"""
+    """Of those that are known; NaN when none is.
+
+    (numpy's own warns then, on the person's terminal.)
+    """
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else float("nan")
 
@@ -90,7 +112,9 @@ def medians(values: Floats) -> Floats:
 
 
 def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
-    """What makes two steps the same: the program's number, counted within the epoch where it runs on over epochs."""
+    """What makes two steps the same: the program's number, counted within the epoch where it runs
+    on over epochs.
+    """
     numbers = [steps.number[r] for r in rows]
     if any((n < 0).any() for n in numbers):
         return [np.arange(len(r)) for r in rows]
@@ -101,7 +125,9 @@ def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
 
 
 def _tracing(seconds: Floats) -> Bools:
-    """Long steps at the very beginning of an epoch: the first, and those after it as long as they stay long."""
+    """Long steps at the very beginning of an epoch: the first, and those after it as long as they
+    stay long.
+    """
     usual = median(seconds)
     slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > TRACING * usual, np.bool_)
     slow[:, min(20, slow.shape[1]) :] = False
@@ -119,15 +145,25 @@ def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Flo
 
 
 def _reach_ps(power: PowerOnTrace) -> float:
-    """How far the power at a moment is mixed with what lies around it: half a window and half a refresh."""
+    """How far the power at a moment is mixed with what lies around it: half a window and half a
+    refresh.
+    """
     sensor = power.series.sensor
     window = sensor.window_s.value if sensor.window_s else 0.0
-    refresh = sensor.refresh_s.value if sensor.refresh_s else sensor.poll_s.value if sensor.poll_s else 0.0
+    refresh = (
+        sensor.refresh_s.value
+        if sensor.refresh_s
+        else sensor.poll_s.value
+        if sensor.poll_s
+        else 0.0
+    )
     return (window + refresh) / 2 * PS_PER_S
 
 
 def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Bools:
-    """Steps whose power is their own: the sensor's reach, and the alignment's, stays within the epoch's steps."""
+    """Steps whose power is their own: the sensor's reach, and the alignment's, stays within the
+    epoch's steps.
+    """
     certain = (power.offset_hi_ps - power.offset_lo_ps) / 2 if power.status == "aligned" else 0
     reach = _reach_ps(power) + min(certain, _reach_ps(power))
     out: Bools = there.copy()
@@ -138,7 +174,9 @@ def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Boo
     return out
 
 
-def _notes(labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: Int64s, epochs: Epochs) -> tuple[str, ...]:
+def _notes(
+    labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: Int64s, epochs: Epochs
+) -> tuple[str, ...]:
     notes = []
     for line, label in enumerate(labels):
         count = int(tracing[line].sum())
@@ -146,10 +184,19 @@ def _notes(labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: In
             extra = float(np.nansum(seconds[line, :count]) - count * median(seconds))
             first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
             what = f"step {first}" if count == 1 else f"steps {first}-{last}"
-            notes.append(f"epoch {label}, {what}: tracing and first run, {extra:.2f} s longer than a usual step; not compared")
+            notes.append(
+                f"epoch {label}, {what}: tracing and first run, {extra:.2f} s longer than a "
+                "usual step; not compared"
+            )
     for phase in epochs.phases:
         if phase.name == "tracing":
             continue  # told above, step by step
-        where = f"epoch {epochs[phase.epoch].number}" if phase.epoch is not None and phase.epoch < len(epochs) else "between epochs"
-        notes.append(f"{where}: {phase.name}, {(phase.end - phase.start) / PS_PER_S:.2f} s; not compared")
+        where = (
+            f"epoch {epochs[phase.epoch].number}"
+            if phase.epoch is not None and phase.epoch < len(epochs)
+            else "between epochs"
+        )
+        notes.append(
+            f"{where}: {phase.name}, {(phase.end - phase.start) / PS_PER_S:.2f} s; not compared"
+        )
     return tuple(notes)

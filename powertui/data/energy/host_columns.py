@@ -1,8 +1,10 @@
-"""Host names in the names of columns: "nodeA_watts", "nodeA_gpu0_power", "GPU 0 nodeA", "watts:node_12".
+"""Host names in the names of columns: "nodeA_watts", "nodeA_gpu0_power", "GPU 0 nodeA",
+"watts:node_12".
 
-A column names a quantity, a part of a machine, a machine, or several of these at once. What remains without the words for
-quantities and parts may be a host's name. `sensor_hosts` gives every way to read it, the longest first: "node_12" is a host's name,
-and "12" is what would remain if "node" were a general word. `host_in` gives the one name to show to a person.
+A column names a quantity, a part of a machine, a machine, or several of these at once. What remains
+without the words for quantities and parts may be a host's name. `sensor_hosts` gives every way to
+read it, the longest first: "node_12" is a host's name, and "12" is what would remain if "node" were
+a general word. `host_in` gives the one name to show to a person.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ def sensor_hosts(name: str) -> tuple[HostName, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def host_in(name: str) -> str:
-    """What a column's name holds beside quantities and parts of a machine, as it is written; "" for nothing.
+    """What a column's name holds beside quantities and parts of a machine, as it is written; "" for
+    nothing.
 
     It is a host's name only where something else says so: "lamp" of "lamp_watts" is no machine.
     """
@@ -72,23 +75,41 @@ def host_in(name: str) -> str:
         last -= 1
     if first > last:
         return ""
-    if first == last and first and _TAIL.fullmatch(texts[first]) and _MACHINE.fullmatch(texts[first - 1]):
+    if (
+        first == last
+        and first
+        and _TAIL.fullmatch(texts[first])
+        and _MACHINE.fullmatch(texts[first - 1])
+    ):
         first -= 1
     rest = name[words[first].start() : words[last].end()]
-    return rest if re.search(r"[^\W\d_]", rest) or (hostnames.parse(rest.strip("[]")) is not None and "." in rest) else ""
+    return (
+        rest
+        if re.search(r"[^\W\d_]", rest)
+        or (hostnames.parse(rest.strip("[]")) is not None and "." in rest)
+        else ""
+    )
 
 
 def looks_like_a_host(text: str) -> bool:
-    """Whether a name has the form of a machine's: node17, host-a, dgx-04, node17.cluster.example.org, 10.0.0.7."""
+    """Whether a name has the form of a machine's: node17, host-a, dgx-04,
+    node17.cluster.example.org, 10.0.0.7.
+    """
     name = hostnames.parse(text)
     if name is None:
         return False
-    return name.address or len(name.full.split(".")) > 2 or _LOOKS_LIKE_A_HOST.fullmatch(name.short) is not None
+    return (
+        name.address
+        or len(name.full.split(".")) > 2
+        or _LOOKS_LIKE_A_HOST.fullmatch(name.short) is not None
+    )
 
 
 @functools.lru_cache(maxsize=65536)
 def likenesses(short: str) -> frozenset[str]:
-    """The forms that hosts named in one way share: rank-0 and rank-12 differ in a number, nodeA and nodeB in the last letter."""
+    """The forms that hosts named in one way share: rank-0 and rank-12 differ in a number, nodeA and
+    nodeB in the last letter.
+    """
     forms = []
     if re.search(r"\d", short) and re.match(r"[a-z]{2}", short):
         forms.append(re.sub(r"\d+", "0", short))
@@ -98,7 +119,9 @@ def likenesses(short: str) -> frozenset[str]:
 
 
 def words_in(text: str) -> Iterator[str]:
-    """The parts of a file's name that may be a host's, each alone and with its neighbors: nodeA and power_nodeA of power_nodeA."""
+    """The parts of a file's name that may be a host's, each alone and with its neighbors: nodeA and
+    power_nodeA of power_nodeA.
+    """
     words = list(_WORD.finditer(text.casefold()))[:_MOST_WORDS]
     for first in range(len(words)):
         for last in range(first, len(words)):
@@ -106,7 +129,9 @@ def words_in(text: str) -> Iterator[str]:
 
 
 def _general(texts: list[str], at: int) -> bool:
-    """A quantity or a part of a machine; a number counts as a part's where it follows one (gpu_0)."""
+    """A quantity or a part of a machine; a number counts as a part's where it follows one
+    (gpu_0).
+    """
     if _QUANTITY.fullmatch(texts[at]) or _PART.fullmatch(texts[at]):
         return True
     if at == 0 or not _NUMBER.fullmatch(texts[at]):
@@ -117,7 +142,9 @@ def _general(texts: list[str], at: int) -> bool:
 
 def _ranges(texts: list[str]) -> Iterator[tuple[int, int]]:
     """(first, last) of every run of words with nothing but general words around it."""
-    removable = [_general(texts, at) or _MACHINE.fullmatch(texts[at]) is not None for at in range(len(texts))]
+    removable = [
+        _general(texts, at) or _MACHINE.fullmatch(texts[at]) is not None for at in range(len(texts))
+    ]
     for first in range(len(texts)):
         if not all(removable[:first]):
             return

@@ -1,6 +1,8 @@
-"""Names of machines, and whether two of them mean the same one: case, domains, ports, and what management controllers are called.
+"""Names of machines, and whether two of them mean the same one: case, domains, ports, and what
+management controllers are called.
 
-Names are compared whole, label by label, never by a part of one: host-1 is not host-10. Nothing is looked up in any network.
+Names are compared whole, label by label, never by a part of one: host-1 is not host-10. Nothing is
+looked up in any network.
 """
 
 from __future__ import annotations
@@ -15,32 +17,43 @@ _MARK = r"(?:i?bmc|irmc|cimc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|manageme
 _MARKED = re.compile(rf"{_MARK}\d?")
 _LEADING = re.compile(rf"(?:{_MARK}\d?[-_]|(?:bmc|ipmi)(?=[a-z]))")
 _TRAILING = re.compile(rf"(?:[-_]{_MARK}\d?|(?<=\d)(?:bmc|ipmi|ilo|idrac))$")
-_EVERYWHERE = frozenset({"local", "localdomain", "lan", "home", "internal"})  # domains that tell no two machines apart
+_EVERYWHERE = frozenset(
+    {"local", "localdomain", "lan", "home", "internal"}
+)  # domains that tell no two machines apart
 _CLOUD = re.compile(r"ip-(\d{1,3})-(\d{1,3})-(\d{1,3})-(\d{1,3})")
 _PORT = re.compile(r"(.+?)(?::\d{1,5}|_\d{4,5})")  # profilers write host:port as host_port
 
 
 @dataclass(frozen=True)
 class HostName:
-    """A name taken apart. Two names with one `full` are written the same; `means` compares what they mean."""
+    """A name taken apart.
+
+    Two names with one `full` are written the same; `means` compares what they mean.
+    """
 
     full: str  # lower case, without a port
     short: str  # its first label; or the address
     domain: tuple[str, ...] = ()
     address: bool = False
-    bare: tuple[str, ...] = ()  # its first label without what may only say that it is a controller's, in every way to read it
+    bare: tuple[
+        str, ...
+    ] = ()  # its first label without what may only say that it is a controller's, in every way to read it
 
     @property
     def is_no_host(self) -> bool:
         """Whether it says what is asked (an address, bmc-17) and not which host that measures."""
-        return self.address or any(re.fullmatch(rf"{_MARK}\d*", word) for word in re.split(r"[-_]", self.full.split(".")[0]))
+        return self.address or any(
+            re.fullmatch(rf"{_MARK}\d*", word)
+            for word in re.split(r"[-_]", self.full.split(".")[0])
+        )
 
 
 @functools.lru_cache(maxsize=4096)
 def parse(text: str, *, controller: bool = True) -> HostName | None:
     """A name as logs and profiles hold it; None when it names nobody in particular ("", localhost).
 
-    `controller`: it may be a management controller's. A program that was profiled ran on no such thing.
+    `controller`: it may be a management controller's. A program that was profiled ran on no such
+    thing.
     """
     bare = text.strip().casefold()
     if "://" in bare:
@@ -72,7 +85,9 @@ def parse(text: str, *, controller: bool = True) -> HostName | None:
 
 
 def _address(text: str) -> HostName | None:
-    """An IP address in its one form; with an empty `full` when it is the machine's own (loopback)."""
+    """An IP address in its one form; with an empty `full` when it is the machine's own
+    (loopback).
+    """
     try:
         found = ipaddress.ip_address(text.strip("[]"))
     except ValueError:
@@ -84,12 +99,17 @@ def _address(text: str) -> HostName | None:
 
 
 def _unmarked(label: str) -> tuple[str, ...]:
-    """What a label can be without the marks of a controller: bmc-node17 is node17's, mgmt7-bmc is mgmt7's and not bmc's."""
+    """What a label can be without the marks of a controller: bmc-node17 is node17's, mgmt7-bmc is
+    mgmt7's and not bmc's.
+    """
     found: list[str] = []
     todo = [label]
     while todo:
         name = todo.pop()
-        for shorter in (_TRAILING.sub("", name), _LEADING.sub("", name, count=1) if _LEADING.match(name) else name):
+        for shorter in (
+            _TRAILING.sub("", name),
+            _LEADING.sub("", name, count=1) if _LEADING.match(name) else name,
+        ):
             if shorter not in (*found, label) and len(shorter) > 1 and re.search(r"[a-z]", shorter):
                 found.append(shorter)
                 todo.append(shorter)
@@ -102,29 +122,47 @@ def _is_network(label: str) -> bool:
 
 
 def without_port(name: HostName) -> HostName:
-    """A name without the port that profilers add to it (worker-1_6003): another name, to be tried when the whole fits nobody."""
+    """A name without the port that profilers add to it (worker-1_6003): another name, to be tried
+    when the whole fits nobody.
+    """
     match = _PORT.fullmatch(name.short)
     if name.address or match is None:
         return name
-    return HostName(name.full.replace(name.short, match[1], 1), match[1], name.domain, bare=name.bare)
+    return HostName(
+        name.full.replace(name.short, match[1], 1), match[1], name.domain, bare=name.bare
+    )
 
 
 def alike(one: HostName, other: HostName) -> bool:
-    """Whether two names can mean one machine as they stand: the same first label, and no domain that contradicts the other's."""
+    """Whether two names can mean one machine as they stand: the same first label, and no domain
+    that contradicts the other's.
+    """
     return one.short == other.short and one.address == other.address and compatible(one, other)
 
 
 def means(label: HostName, machine: HostName) -> bool:
     """Whether a name in a log can mean a machine: as it stands, or as its controller's."""
-    return alike(label, machine) or (not label.address and machine.short in label.bare and compatible(label, machine))
+    return alike(label, machine) or (
+        not label.address and machine.short in label.bare and compatible(label, machine)
+    )
 
 
 def compatible(one: HostName, other: HostName) -> bool:
-    """Whether the domains agree as far as both go: node17 and node17.cluster do, node17.dc1 and node17.dc2 do not."""
+    """Whether the domains agree as far as both go: node17 and node17.cluster do, node17.dc1 and
+    node17.dc2 do not.
+    """
     return all(a == b for a, b in zip(one.domain, other.domain, strict=False))
 
 
 def within(text: str, name: HostName) -> bool:
-    """Whether a name stands in a text as a word of its own: host-1 in `power_host-1.csv`, not in `power_host-10.csv`."""
-    words = [name.full, name.short] if len(name.short) > 1 and re.search(r"[a-z.:]", name.short) else [name.full]
-    return any(re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text.casefold()) for word in words)
+    """Whether a name stands in a text as a word of its own: host-1 in `power_host-1.csv`, not in
+    `power_host-10.csv`.
+    """
+    words = (
+        [name.full, name.short]
+        if len(name.short) > 1 and re.search(r"[a-z.:]", name.short)
+        else [name.full]
+    )
+    return any(
+        re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text.casefold()) for word in words
+    )

@@ -1,8 +1,10 @@
-"""What the machine draws when nothing runs: given by a person, or the lowest steady level that the log has.
+"""What the machine draws when nothing runs: given by a person, or the lowest steady level that the
+log has.
 
-A trace does not show all that runs: what draws power in its pauses may be work, too. No idle machine draws more than the lowest
-level at which the log ever stays, so the pauses are held against what the log reads before and after; the lower one counts, and
-it is called measured where two of the three agree.
+A trace does not show all that runs: what draws power in its pauses may be work, too. No idle
+machine draws more than the lowest level at which the log ever stays, so the pauses are held against
+what the log reads before and after; the lower one counts, and it is called measured where two of
+the three agree.
 """
 
 from __future__ import annotations
@@ -17,10 +19,14 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import LONGEST_S
 from powertui.data.model import PS_PER_S, Badge, Figure, Floats, Int64s, PowerKind, PowerOnTrace
 
-_REFRESHES = 3.0  # a pause must be so many refreshes long: its first readings still hold the work before
+_REFRESHES = (
+    3.0  # a pause must be so many refreshes long: its first readings still hold the work before
+)
 _SAMPLES = 5
 _STEADY_S = 1.0  # so long a level has to last, at least
-_AROUND_PS = 1800 * PS_PER_S  # on each side: what it drew longer ago may be that of a machine that was set up otherwise
+_AROUND_PS = (
+    1800 * PS_PER_S
+)  # on each side: what it drew longer ago may be that of a machine that was set up otherwise
 _ALIKE = 0.03  # so near are two levels that are one …
 _STEPS = 1.5  # … or so many steps of the sensor
 _OFF = 0.1  # of what the trace's pauses draw: a machine that draws less is off
@@ -70,19 +76,38 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     value = float(sum(lowest))
     total = _Levels._make(float(sum(column)) for column in zip(*levels, strict=True))
     if np.isfinite(total.work) and value >= total.work - total.alike:
-        return IdlePower(None, f"unknown: the log never stays below the {total.work:.0f} W of work; --idle W would tell")
-    known = {"the pauses of the trace": total.pauses, "before": total.before, "after": total.after, "the rest of it": total.within}
+        return IdlePower(
+            None,
+            (
+                f"unknown: the log never stays below the {total.work:.0f} W of work; --idle W "
+                "would tell"
+            ),
+        )
+    known = {
+        "the pauses of the trace": total.pauses,
+        "before": total.before,
+        "after": total.after,
+        "the rest of it": total.within,
+    }
     here = [where for where, watts in known.items() if watts <= value + total.alike]
-    others = {where: watts for where, watts in known.items() if watts > value + total.alike and where != "the rest of it"}
+    others = {
+        where: watts
+        for where, watts in known.items()
+        if watts > value + total.alike and where != "the rest of it"
+    }
     agree = len([where for where in here if where != "the rest of it"]) > 1
     rested = when.told or (np.isfinite(total.pauses) and any(one.rests > 0 for one in levels))
     sure = agree and rested and all(len(one.places) == 1 for one in channels)
-    return IdlePower(Figure(value, Badge.MEASURED if sure else Badge.ESTIMATED), _told(here, others), not sure)
+    return IdlePower(
+        Figure(value, Badge.MEASURED if sure else Badge.ESTIMATED), _told(here, others), not sure
+    )
 
 
 def _told(here: Sequence[str], others: dict[str, float]) -> str:
     """ "before and after the profile; in the pauses of the trace 308 W" """
-    return "; ".join([_places(here), *(f"{_places([where])} {watts:.0f} W" for where, watts in others.items())])
+    return "; ".join(
+        [_places(here), *(f"{_places([where])} {watts:.0f} W" for where, watts in others.items())]
+    )
 
 
 def _places(where: Sequence[str]) -> str:
@@ -93,11 +118,16 @@ def _places(where: Sequence[str]) -> str:
 
 
 def _lowest(one: _Levels, *, told: bool) -> float | None:
-    """Of one channel; None where nothing says that any level is more than that of something else."""
+    """Of one channel; None where nothing says that any level is more than that of something
+    else.
+    """
     beside = [watts for watts in (one.before, one.after) if np.isfinite(watts)]
     if np.isfinite(one.pauses) or (told and beside):
         usual = one.pauses if np.isfinite(one.pauses) else max(beside)
-        return min((watts for watts in (one.pauses, one.within, *beside) if watts > _OFF * usual), default=None)
+        return min(
+            (watts for watts in (one.pauses, one.within, *beside) if watts > _OFF * usual),
+            default=None,
+        )
     both = len(beside) == 2 and abs(beside[0] - beside[1]) <= one.alike and one.rests == 2
     return min(beside) if both and max(beside) < one.within - one.alike else None
 
@@ -113,7 +143,11 @@ def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
         watts = np.array(column)
         known = np.isfinite(watts)
         weight = float(weights[known].sum())
-        return float((weights[known] * watts[known]).sum() / weight) if weight >= 1 - mixture.LEFT_OUT else np.nan
+        return (
+            float((weights[known] * watts[known]).sum() / weight)
+            if weight >= 1 - mixture.LEFT_OUT
+            else np.nan
+        )
 
     return _Levels._make(map(mixed, zip(*found, strict=True)))
 
@@ -126,7 +160,9 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     if len(power.times) != len(series) or not len(series):
         return nothing
     late = round(sensors.centre_s(sensor) * PS_PER_S)
-    rows = slice(*np.searchsorted(power.times, (when.first - _AROUND_PS, when.last + _AROUND_PS)).tolist())
+    rows = slice(
+        *np.searchsorted(power.times, (when.first - _AROUND_PS, when.last + _AROUND_PS)).tolist()
+    )
     at, watts = power.times[rows] - late, power.watts[rows]
     there = np.isfinite(watts)
     fresh = sensors.samples(series)[rows][there]
@@ -136,7 +172,9 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     figures = (sensor.refresh_s, sensor.window_s)
     refresh = min(max((figure.value for figure in figures if figure), default=0.0), LONGEST_S)
     guard = round(refresh * PS_PER_S)
-    if series.kind is PowerKind.INTERVAL and len(at) > 1:  # a row tells of the time since the row before
+    if (
+        series.kind is PowerKind.INTERVAL and len(at) > 1
+    ):  # a row tells of the time since the row before
         at = at - np.diff(at, prepend=2 * at[0] - at[1]) // 2
     quiet = np.zeros(len(at), np.bool_)
     for lo, hi in _pauses(when):
@@ -158,7 +196,9 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
 
 
 def _steady(at: Int64s, watts: Floats, seconds: float) -> tuple[float, float, float]:
-    """The lowest level at which the power stays for so long, and those of the first and of the last stretch of such a length."""
+    """The lowest level at which the power stays for so long, and those of the first and of the last
+    stretch of such a length.
+    """
     if len(at) < _SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
         return (np.nan,) * 3
     poll = float(np.median(np.diff(at))) / PS_PER_S
@@ -177,4 +217,8 @@ def _pauses(when: When) -> list[tuple[int, int]]:
     los, ends = when.los[order], np.maximum.accumulate(when.his[order])
     opened = np.flatnonzero(los[1:] > ends[:-1])
     gaps = [(int(ends[i]), int(los[i + 1])) for i in opened]
-    return [(lo, hi) for lo, hi in [(when.first, int(los[0])), *gaps, (int(ends[-1]), when.last)] if hi > lo]
+    return [
+        (lo, hi)
+        for lo, hi in [(when.first, int(los[0])), *gaps, (int(ends[-1]), when.last)]
+        if hi > lo
+    ]

@@ -1,6 +1,7 @@
 """Joules over any window of a trace, with what they are worth.
 
-E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped exactly, holes left out. The budget, one sigma:
+E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped exactly, holes left
+out. The budget, one sigma:
 
     quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; more where the same step is read all the time, or again
                    and again: that does not average out (`rounding`)
@@ -13,7 +14,8 @@ E = sum of (P_j + P_j+1)/2 * (t_j+1 - t_j), the first and the last piece clipped
                    away from the edges on either side;  edge_ps adds independent errors of the edges
     gain           kept apart: it does not average away, and cancels in ratios of one sensor
 
-A window shorter than two refreshes is not resolved, and says so, unless it begins and ends with readings of a counter.
+A window shorter than two refreshes is not resolved, and says so, unless it begins and ends with
+readings of a counter.
 """
 
 from __future__ import annotations
@@ -30,31 +32,60 @@ from powertui.data.energy import placing, rounding
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import Curve
 from powertui.data.energy.rounding import Steady
-from powertui.data.model import PS_PER_S, Badge, Bools, Figure, Floats, Int32s, Int64s, PowerKind, PowerOnTrace, PowerSeries
+from powertui.data.model import (
+    PS_PER_S,
+    Badge,
+    Bools,
+    Figure,
+    Floats,
+    Int32s,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+)
 
 Z95 = 1.959964
-_ENOUGH = 0.9  # of a window lies within the log, at least: nobody knows what was before and after it
+_ENOUGH = (
+    0.9  # of a window lies within the log, at least: nobody knows what was before and after it
+)
 _SURE = 0.25  # of its energy may be what was filled in, at 95 %
-_LOST = 0.5  # of its length may be one hole; many short ones may be more, for what lies between them tells of them
+# of its length may be one hole; many short ones may be more, for what lies between them tells of
+# them
+_LOST = 0.5
 _WHOLE = 1 - 1e-6
 _DIFFER = 0.01  # both rules are shown when they differ by more
 _FURTHEST = 1 << 61  # ps: from any moment so far either way 64 bits hold
 _REFRESHES = 2.0  # a window needs so many to be resolved
-_NEAR, _FAR = 1.5, 8.0  # readings on either side of an edge that tell how much the power moves there
-_STRATA = 0.8  # of the variance of one look: that of the mean of looks spread over a step, times their number squared
+_NEAR, _FAR = (
+    1.5,
+    8.0,
+)  # readings on either side of an edge that tell how much the power moves there
+# of the variance of one look: that of the mean of looks spread over a step, times their number
+# squared
+_STRATA = 0.8
 _MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
-_CUT = 0.95  # of the slope's square: what an interval that an end cuts leaves open; a half if power were even noise
-# What an end leaves open of readings of moments; of means, in which less is unseen; and of means over many refreshes, which smear.
+# of the slope's square: what an interval that an end cuts leaves open; a half if power were even
+# noise
+_CUT = 0.95
+# What an end leaves open of readings of moments; of means, in which less is unseen; and of means
+# over many refreshes, which smear.
 _CUT_POINT, _CUT_MEAN, _CUT_LONG = 3.0, 0.3, 0.65
-_OWN = 0.9  # of what neighbours differ by where power is quietest: the rest is power, which a mean has seen
-_TAILS = 1.0  # power is no even noise: what its few large moves leave open is more than the mean says …
+# of what neighbours differ by where power is quietest: the rest is power, which a mean has seen
+_OWN = 0.9
+_TAILS = (
+    1.0  # power is no even noise: what its few large moves leave open is more than the mean says …
+)
 _TAILS_POINT = 0.7  # … the more, the less of the time is looked at
 _EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
 
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of one window of one channel. `joules` is None when it is not resolved: `reason` says why."""
+    """The energy of one window of one channel.
+
+    `joules` is None when it is not resolved: `reason` says why.
+    """
 
     lo_ps: int
     hi_ps: int
@@ -87,12 +118,23 @@ class Energy:
     @property
     def sigma(self) -> float:
         """One standard deviation of everything but the gain."""
-        return float((self.sigma_quantum**2 + self.sigma_sampling**2 + self.sigma_edges**2 + self.sigma_timing**2) ** 0.5)
+        return float(
+            (
+                self.sigma_quantum**2
+                + self.sigma_sampling**2
+                + self.sigma_edges**2
+                + self.sigma_timing**2
+            )
+            ** 0.5
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Energies:
-    """Many windows of one channel as columns. NaN joules where not resolved; `energies[i]` is an `Energy`."""
+    """Many windows of one channel as columns.
+
+    NaN joules where not resolved; `energies[i]` is an `Energy`.
+    """
 
     lo_ps: Int64s
     hi_ps: Int64s
@@ -124,15 +166,42 @@ class Energies:
         return _energy(self.power, self.curve, int(self.lo_ps[i]), int(self.hi_ps[i]), *row)
 
 
-_COLUMNS = ("joules", "lo", "hi", "mean_w", "max_w", "covered_joules", "coverage", "resolved", "other_joules",
-            "sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")  # fmt: skip
+_COLUMNS = (
+    "joules",
+    "lo",
+    "hi",
+    "mean_w",
+    "max_w",
+    "covered_joules",
+    "coverage",
+    "resolved",
+    "other_joules",
+    "sigma_quantum",
+    "sigma_sampling",
+    "sigma_edges",
+    "sigma_timing",
+)
 
 
 def _energy(
-    power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int,
-    joules: float, lo: float, hi: float, mean_w: float, max_w: float, covered_joules: float, coverage: float, resolved: bool,
-    other_joules: float, sigma_quantum: float, sigma_sampling: float, sigma_edges: float, sigma_timing: float,
-) -> Energy:  # fmt: skip
+    power: PowerOnTrace,
+    curve: Curve,
+    lo_ps: int,
+    hi_ps: int,
+    joules: float,
+    lo: float,
+    hi: float,
+    mean_w: float,
+    max_w: float,
+    covered_joules: float,
+    coverage: float,
+    resolved: bool,
+    other_joules: float,
+    sigma_quantum: float,
+    sigma_sampling: float,
+    sigma_edges: float,
+    sigma_timing: float,
+) -> Energy:
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
     extrapolated = resolved and coverage < _WHOLE
     return Energy(
@@ -160,7 +229,9 @@ def _energy(
 
 
 def _badge(power: PowerOnTrace, estimated: bool) -> Badge:
-    """Watts whose unit was guessed make joules that are assumed, however well they are placed; modelled ones estimates."""
+    """Watts whose unit was guessed make joules that are assumed, however well they are placed;
+    modelled ones estimates.
+    """
     scale = power.series.sensor.scale
     if scale is Badge.MEASURED and (estimated or power.status != "aligned"):
         return Badge.ESTIMATED
@@ -182,14 +253,20 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
             how = "counts in intervals of"
         elif curve.window_s > curve.refresh_s:
             how = "averages over"
-        return f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} {sensors.seconds(least)}"
+        return (
+            f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} "
+            f"{sensors.seconds(least)}"
+        )
     return _lost(curve, lo_ps, hi_ps, coverage)
 
 
 def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     """Why what was sampled of a window is not enough."""
     if coverage >= _WHOLE:
-        return "not resolved: it begins or ends within a pause of the log, and what was counted meanwhile may lie on either side"
+        return (
+            "not resolved: it begins or ends within a pause of the log, and what was "
+            "counted meanwhile may lie on either side"
+        )
     within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
     only = f"not resolved: only {coverage:.0%} of this window was sampled"
     if within < _ENOUGH * (hi_ps - lo_ps):
@@ -198,34 +275,67 @@ def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     squares = curve.bridged(inside, 2)[2]
     if float(squares[1] - squares[0]) > (_LOST * (hi_ps - lo_ps) / PS_PER_S) ** 2:
         return f"{only}, and what is missing is one gap"
-    return f"not resolved: {1 - coverage:.0%} of this window was not sampled, and the power may have changed too much meanwhile"
+    return (
+        f"not resolved: {1 - coverage:.0%} of this window was not sampled, and the power "
+        "may have changed too much meanwhile"
+    )
 
 
 def _some(value: float, there: bool) -> float | None:
     return value if there and math.isfinite(value) else None
 
 
-def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s, *, edge_ps: float = 0.0) -> Energies:
-    """Any number of windows at once. `edge_ps`: one sigma of each edge, where edges err independently of one another."""
+def energies(
+    power: PowerOnTrace,
+    los: Sequence[int] | Int64s,
+    his: Sequence[int] | Int64s,
+    *,
+    edge_ps: float = 0.0,
+) -> Energies:
+    """Any number of windows at once.
+
+    `edge_ps`: one sigma of each edge, where edges err independently of one another.
+    """
     a, b = np.asarray(los, np.int64), np.asarray(his, np.int64)
-    curve = curves.of(power)
+    curve = curves.power_curve(power)
     if len(curve.knots) < 2 or not len(a):
         return _nothing(power, curve, a, b)
     found = _settle([_look(curve, a, b, {})])
-    return Energies(lo_ps=a, hi_ps=b, power=power, curve=curve, **_judge(found, _traits(power, curve), a, b, edge_ps))
+    return Energies(
+        lo_ps=a,
+        hi_ps=b,
+        power=power,
+        curve=curve,
+        **_judge(found, _traits(power, curve), a, b, edge_ps),
+    )
 
 
-def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> list[Energy]:
-    """One window of many channels: the same answers as `energy` for each, at a fraction of the cost."""
+def across(
+    powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0
+) -> list[Energy]:
+    """One window of many channels: the same answers as `energy` for each, at a fraction of the
+    cost.
+    """
     a, b = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
-    built = [curves.of(power) for power in powers]
+    built = [curves.power_curve(power) for power in powers]
     usable = [i for i, curve in enumerate(built) if len(curve.knots) >= 2]
-    out = {i: _nothing(powers[i], built[i], a, b)[0] for i in range(len(powers)) if len(built[i].knots) < 2}
+    out = {
+        i: _nothing(powers[i], built[i], a, b)[0]
+        for i in range(len(powers))
+        if len(built[i].knots) < 2
+    }
     if usable:
         memo: _Memo = {}
         found = _settle([_look(built[i], a, b, memo) for i in usable])
-        traits = _Traits(*(np.array(column) for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)))
-        columns = _judge(found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), edge_ps)
+        traits = _Traits(
+            *(
+                np.array(column)
+                for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)
+            )
+        )
+        columns = _judge(
+            found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), edge_ps
+        )
         for i, *row in zip(usable, *(columns[name].tolist() for name in _COLUMNS), strict=True):
             out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, *row)
     return [out[i] for i in range(len(powers))]
@@ -241,8 +351,12 @@ class _Found(NamedTuple):
     opened: Floats  # … and the variance of that
     lost: Floats  # s² of its holes
     steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
-    inner: Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
-    cut: Floats  # W² [both edges]: what a part of the counter's long interval there may have drawn beside its share; else 0
+    inner: (
+        Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
+    )
+    # W² [both edges]: what a part of the counter's long interval there may have drawn beside its
+    # share; else 0
+    cut: Floats
     before: Floats  # W, power at the begin less that at the end, a reading earlier
     after: Floats  # and a reading later
     at_a: Floats
@@ -279,11 +393,21 @@ class _Traits(NamedTuple):
 def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     offset = (power.offset_hi_ps - power.offset_lo_ps) / (2 * Z95) / PS_PER_S
     return _Traits(
-        curve.refresh_s, curve.smears_s, curve.resolves_s, curve.averaged, curve.poll_s, curve.turn, *curve.beat,
-        curve.quantum_w, curve.spread_w,
-        curve.noise_w, math.hypot(offset, curve.late_s), power.status != "none", curve.kind is PowerKind.INTERVAL,
+        curve.refresh_s,
+        curve.smears_s,
+        curve.resolves_s,
+        curve.averaged,
+        curve.poll_s,
+        curve.turn,
+        *curve.beat,
+        curve.quantum_w,
+        curve.spread_w,
+        curve.noise_w,
+        math.hypot(offset, curve.late_s),
+        power.status != "none",
+        curve.kind is PowerKind.INTERVAL,
         curve.steep_s,
-    )  # fmt: skip
+    )
 
 
 class _Look(NamedTuple):
@@ -305,7 +429,9 @@ class _Look(NamedTuple):
 
 
 class _Windows(NamedTuple):
-    """Where windows lie among the knots of a curve: the same for all channels that share their knots."""
+    """Where windows lie among the knots of a curve: the same for all channels that share their
+    knots.
+    """
 
     edges: curves.Spot  # a, b, and each a reading earlier and later
     around: Int64s  # knots from and to which the slope near and far around an edge counts
@@ -323,16 +449,26 @@ _Memo = dict[tuple[int, int, int, float], _Windows]
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     count = len(a)
-    reach = min(round(curve.smeared_s * PS_PER_S), _FURTHEST)  # a step is smeared over that much on either side
+    reach = min(
+        round(curve.smeared_s * PS_PER_S), _FURTHEST
+    )  # a step is smeared over that much on either side
     both = np.concatenate((a, b))
-    edges = curves.spot(curve.knots, np.concatenate((both, a - reach, a + reach, b - reach, b + reach)))
+    edges = curves.spot(
+        curve.knots, np.concatenate((both, a - reach, a + reach, b - reach, b + reach))
+    )
     ra, rb = edges.row[:count], edges.row[count : 2 * count]
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
-    near, far = (min(round(times * curve.smeared_s * PS_PER_S), _FURTHEST) for times in (_NEAR, _FAR))
+    near, far = (
+        min(round(times * curve.smeared_s * PS_PER_S), _FURTHEST) for times in (_NEAR, _FAR)
+    )
     last = np.maximum(ra, rb)
-    around = np.concatenate((a - near, a + near, b - near, b + near, a - far, a + far, b - far, b + far))
-    ends_moving = np.maximum(rb + (knots[rb] < b), ra)  # the segment that b cuts counts with its end
+    around = np.concatenate(
+        (a - near, a + near, b - near, b + near, a - far, a + far, b - far, b + far)
+    )
+    ends_moving = np.maximum(
+        rb + (knots[rb] < b), ra
+    )  # the segment that b cuts counts with its end
     return _Windows(
         edges=edges,
         around=np.minimum(knots.searchsorted(around), len(knots) - 1),
@@ -377,14 +513,20 @@ def _beside(columns: Sequence[Any]) -> Any:
 def _settle(looks: Sequence[_Look]) -> _Found:
     """The arithmetic, once: for many windows of one channel, or for one window of many."""
     if len(looks) > 1:
-        columns: list[Any] = [_beside(column) for column in zip(*(look.reading for look in looks), strict=True)]
+        columns: list[Any] = [
+            _beside(column) for column in zip(*(look.reading for look in looks), strict=True)
+        ]
         reading = curves.CurveEntries(*columns)
-        bridged = [_beside(column) for column in zip(*(look.bridged for look in looks), strict=True)]
+        bridged = [
+            _beside(column) for column in zip(*(look.bridged for look in looks), strict=True)
+        ]
         cut, steep, moved, turned, runs, held, pairs, inside = (
             _beside([getattr(look, name) for look in looks])
             for name in ("cut", "steep", "moved", "turned", "runs", "held", "pairs", "inside")
         )
-        alike = rounding.alike([(look.steps, int(look.read[0][0]), int(look.read[1][0])) for look in looks])
+        alike = rounding.alike(
+            [(look.steps, int(look.read[0][0]), int(look.read[1][0])) for look in looks]
+        )
         peak = np.array([look.peak[0] for look in looks])
     else:
         look = looks[0]
@@ -392,15 +534,21 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         steep = look.steep.reshape(8, -1)
         bridged = [column.reshape(2, -1) for column in look.bridged]
         cut, moved, turned, runs, held, inside = (
-            column.reshape(2, -1) for column in (look.cut, look.moved, look.turned, look.runs, look.held, look.inside)
+            column.reshape(2, -1)
+            for column in (look.cut, look.moved, look.turned, look.runs, look.held, look.inside)
         )
         alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(len(look.peak))
         peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
-    there = reading.known[:2] & inside  # an edge that lies on known ground counts for the maximum, too
+    there = (
+        reading.known[:2] & inside
+    )  # an edge that lies on known ground counts for the maximum, too
     peak = np.fmax(peak, np.fmax.reduce(np.where(there, watts[:2], np.nan)))
     slopes = steep[1::2] - steep[::2]
-    past, left = (reading.inside[:2] - reading.start[:2]) / PS_PER_S, (reading.end[:2] - reading.inside[:2]) / PS_PER_S
+    past, left = (
+        (reading.inside[:2] - reading.start[:2]) / PS_PER_S,
+        (reading.end[:2] - reading.inside[:2]) / PS_PER_S,
+    )
     return _Found(
         joules=energy[1] - energy[0],
         length=covered[1] - covered[0],
@@ -428,7 +576,8 @@ def _settle(looks: Sequence[_Look]) -> _Found:
 def _between_looks(found: _Found, sensor: _Traits) -> Floats:
     """What lies between two looks, as a share of T² d².
 
-    By the correlation of neighbouring differences: -1/2 where power is anywhere at the next look, 0 where it seldom changes.
+    By the correlation of neighbouring differences: -1/2 where power is anywhere at the next look, 0
+    where it seldom changes.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         own = np.where(found.moved > 0, found.turned / found.moved, 0.0)
@@ -437,7 +586,9 @@ def _between_looks(found: _Found, sensor: _Traits) -> Floats:
     share = 1 / 12 - turn * 5 / 6  # some of it never the same again, some of it seldom another
     swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
     share = np.where(turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _EVEN), share)
-    same = np.minimum(sensor.beats, found.pairs) / np.square(sensor.beat)  # … unless the same places of every step are seen
+    same = np.minimum(sensor.beats, found.pairs) / np.square(
+        sensor.beat
+    )  # … unless the same places of every step are seen
     tails = _TAILS + _TAILS_POINT * (1 - np.asarray(sensor.averaged))
     return np.asarray(tails * share * np.maximum(1.0, _STRATA * same))
 
@@ -455,29 +606,48 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     noise = sensor.noise_w**2 * seconds / refresh
     # A short time between two means holds few of the moves, and little of each.
     between = 1 - np.asarray(sensor.averaged)
-    unseen = _between_looks(found, sensor) * between * np.minimum(1.0, 2 * between) + (sensor.poll_s / refresh) ** 2 / 24
+    unseen = (
+        _between_looks(found, sensor) * between * np.minimum(1.0, 2 * between)
+        + (sensor.poll_s / refresh) ** 2 / 24
+    )
     sampling = sensor.refresh_s * np.sqrt(found.moved * unseen + _OWN * noise * sensor.averaged)
-    # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on which side.
+    # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on
+    # which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
-    straddled = np.where(sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4)
+    straddled = np.where(
+        sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4
+    )
     means = _CUT_LONG + (_CUT_MEAN - _CUT_LONG) * np.minimum(1.0, refresh / np.maximum(least, 1e-9))
-    straddled = straddled * np.where(sensor.interval, 1.0, _CUT_POINT + (means - _CUT_POINT) * sensor.averaged)
-    # A counter's long interval that an end cuts: what is known of it as a whole may have come before the end or after it.
+    straddled = straddled * np.where(
+        sensor.interval, 1.0, _CUT_POINT + (means - _CUT_POINT) * sensor.averaged
+    )
+    # A counter's long interval that an end cuts: what is known of it as a whole may have come
+    # before the end or after it.
     parted = np.where(found.cut > 0, found.inner * found.cut, 0.0).sum(axis=0)
-    slopes = np.where(found.cut > 0, 0.0, straddled * found.steep).sum(axis=0) * sensor.steep_s / np.maximum(least, 1e-9)
+    slopes = (
+        np.where(found.cut > 0, 0.0, straddled * found.steep).sum(axis=0)
+        * sensor.steep_s
+        / np.maximum(least, 1e-9)
+    )
     edges = np.sqrt(slopes + parted)
     edge = edge_ps / PS_PER_S
     ends = (found.before**2 + found.after**2) / 2
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
     all_of_it = (found.joules + found.filled) * scale
-    missing = found.opened + np.where(within < _WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0)
+    missing = found.opened + np.where(
+        within < _WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0
+    )
     sampling = np.sqrt(sampling**2 + missing)  # a hole is a long time between two looks
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    bearable = (Z95 * np.sqrt(found.opened + parted) <= _SURE * np.abs(all_of_it)) & (found.lost <= (_LOST * seconds) ** 2)
+    bearable = (Z95 * np.sqrt(found.opened + parted) <= _SURE * np.abs(all_of_it)) & (
+        found.lost <= (_LOST * seconds) ** 2
+    )
     # What a counter counted from one of its readings to another is known, however few they are.
     counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= _WHOLE)
     enough = (within >= _ENOUGH) & (coverage > 0) & bearable
-    resolved = enough & ((seconds >= _REFRESHES * sensor.resolves_s) | counted) & np.asarray(sensor.placed)
+    resolved = (
+        enough & ((seconds >= _REFRESHES * sensor.resolves_s) | counted) & np.asarray(sensor.placed)
+    )
     total = np.where(resolved, all_of_it, np.nan)
     held = (found.held + found.filled) * scale
     with np.errstate(invalid="ignore"):
@@ -486,7 +656,9 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
         "joules": total,
         "lo": total - Z95 * sigma,
         "hi": total + Z95 * sigma,
-        "mean_w": np.where(resolved & (seconds > 0), total / np.where(seconds > 0, seconds, 1.0), np.nan),
+        "mean_w": np.where(
+            resolved & (seconds > 0), total / np.where(seconds > 0, seconds, 1.0), np.nan
+        ),
         "max_w": found.peak,
         "covered_joules": found.joules,
         "coverage": coverage,
@@ -502,11 +674,24 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
 def _nothing(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
     unknown, zero = np.full(len(a), np.nan), np.zeros(len(a))
     columns = {field.name: unknown for field in fields(Energies)}
-    columns |= dict.fromkeys(("covered_joules", "coverage", "sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing"), zero)
-    return Energies(**(columns | {"lo_ps": a, "hi_ps": b, "resolved": np.zeros(len(a), np.bool_), "power": power, "curve": curve}))  # type: ignore[arg-type]
+    columns |= dict.fromkeys(
+        (
+            "covered_joules",
+            "coverage",
+            "sigma_quantum",
+            "sigma_sampling",
+            "sigma_edges",
+            "sigma_timing",
+        ),
+        zero,
+    )
+    columns |= {"lo_ps": a, "hi_ps": b, "resolved": np.zeros(len(a), np.bool_)}
+    return Energies(**columns, power=power, curve=curve)
 
 
-def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0, idle: Figure | None = None) -> Energy:
+def energy(
+    power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0, idle: Figure | None = None
+) -> Energy:
     """One window. With the idle power, the joules above it are told as well."""
     found = energies(power, np.array([lo_ps]), np.array([hi_ps]), edge_ps=edge_ps)[0]
     return above_idle(found, idle)
@@ -546,11 +731,15 @@ def above_idle(found: Energy, idle: Figure | None) -> Energy:
     return replace(found, idle_joules=rest, active_joules=found.joules - rest)
 
 
-def mean_energy(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s) -> Energy | None:
-    """The mean per window of many that follow one another: the energy of the whole stretch over their number.
+def mean_energy(
+    power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s
+) -> Energy | None:
+    """The mean per window of many that follow one another: the energy of the whole stretch over
+    their number.
 
-    The inner edges cancel, so that the error falls with the number of windows where a mean of single integrals would
-    carry every edge. Windows that do not touch are taken as several stretches. None without any window.
+    The inner edges cancel, so that the error falls with the number of windows where a mean of
+    single integrals would carry every edge. Windows that do not touch are taken as several
+    stretches. None without any window.
     """
     a, b = np.asarray(los, np.int64), np.asarray(his, np.int64)
     if not len(a):
@@ -569,13 +758,19 @@ def mean_energy(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[
 
 
 def _sum(parts: Energies) -> Energy:
-    """Several stretches as one. The offset is common to all of them; everything else is independent."""
+    """Several stretches as one.
+
+    The offset is common to all of them; everything else is independent.
+    """
     first = parts[0]
     bad = np.flatnonzero(~parts.resolved)
     worst = parts[int(bad[0])] if len(bad) else first
     seconds = (parts.hi_ps - parts.lo_ps) / PS_PER_S
     joules = float(parts.joules.sum())
-    roots = [float(np.sqrt((column**2).sum())) for column in (parts.sigma_quantum, parts.sigma_sampling, parts.sigma_edges)]
+    roots = [
+        float(np.sqrt((column**2).sum()))
+        for column in (parts.sigma_quantum, parts.sigma_sampling, parts.sigma_edges)
+    ]
     timing = float(parts.sigma_timing.sum())
     sigma = float(np.sqrt(sum(root**2 for root in roots) + timing**2))
     good = not len(bad)
@@ -631,20 +826,24 @@ def of_series(series: PowerSeries) -> Energy:
 
 
 def reach(power: PowerOnTrace) -> tuple[int, int] | None:
-    """From when to when its readings tell: from the middle of what the first one is the mean of to that of the last."""
-    knots = curves.of(power).knots
+    """From when to when its readings tell: from the middle of what the first one is the mean of to
+    that of the last.
+    """
+    knots = curves.power_curve(power).knots
     return (int(knots[0]), int(knots[-1])) if len(knots) > 1 else None
 
 
 def own_clock(series: PowerSeries) -> PowerOnTrace:
     """A log placed on nothing but itself, for answers that need no trace."""
     first = int(series.times[0]) if len(series) else 0
-    return placing.on_trace(series, -first * 1000, -first * 1000, -first * 1000, "aligned", "its own clock")
+    return placing.on_trace(
+        series, -first * 1000, -first * 1000, -first * 1000, "aligned", "its own clock"
+    )
 
 
 def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
     """(J, s of knowledge) from the first reading to each time."""
-    curve = curves.of(power)
+    curve = curves.power_curve(power)
     if len(curve.knots) < 2:
         return np.zeros(len(times_ps)), np.zeros(len(times_ps))
     found = curves.place(curve.read(curves.spot(curve.knots, times_ps)))
@@ -653,7 +852,7 @@ def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
 
 def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     """The curve's power at each time; NaN in holes and outside the log."""
-    curve = curves.of(power)
+    curve = curves.power_curve(power)
     at = np.asarray(times_ps, np.int64)
     if len(curve.knots) < 2:
         return np.full(len(at), np.nan)

@@ -1,7 +1,9 @@
-"""In which time zone a log's local times are: in that of the profiled machine, else in the only one in which log and run overlap.
+"""In which time zone a log's local times are: in that of the profiled machine, else in the only one
+in which log and run overlap.
 
-A log that was written elsewhere (a BMC, a laptop) may not keep the machine's zone. Another zone is believed only where so short a
-log would hardly meet so short a run by chance: half-hour zones place a log of some hours on any run.
+A log that was written elsewhere (a BMC, a laptop) may not keep the machine's zone. Another zone is
+believed only where so short a log would hardly meet so short a run by chance: half-hour zones place
+a log of some hours on any run.
 """
 
 from __future__ import annotations
@@ -14,24 +16,35 @@ from powertui.data.power import times
 
 _HALF_HOURS = range(-24, 29)  # UTC-12 to UTC+14
 _QUARTERS = range(2 * -24, 2 * 29)  # some zones lie a quarter of an hour beside those
-_BY_CHANCE = 0.1  # that log and run overlap in one zone of these, though neither belongs to the other
+_BY_CHANCE = (
+    0.1  # that log and run overlap in one zone of these, though neither belongs to the other
+)
 _STEP_S = 1800
 _SAME_MACHINE_NS = 10_000_000  # two programs on one machine read one clock, but not at one moment
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
 
 
-def of(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Clock | None:
-    """A clock for naive local times. `run`: its first and last moment (Unix ns); `machine_s`: seconds east of UTC, where known."""
+def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Clock | None:
+    """A clock for naive local times.
+
+    `run`: its first and last moment (Unix ns); `machine_s`: seconds east of UTC, where known.
+    """
     if series.clock.of_day_ns is not None:
         return _on_the_day(series, run, machine_s)
     own = None
     if machine_s is not None:
         name = times.offset_words(machine_s)
-        detail = f"the profiled machine's time zone is UTC{name} (run directory against profile-empty)"
+        detail = (
+            f"the profiled machine's time zone is UTC{name} (run directory against profile-empty)"
+        )
         own = times.with_offset(series.clock, machine_s, detail)
         if _overlap(series, own, run):
             return own
-    fits = [at * _STEP_S for at in _HALF_HOURS if _overlap(series, times.with_offset(series.clock, at * _STEP_S), run)]
+    fits = [
+        at * _STEP_S
+        for at in _HALF_HOURS
+        if _overlap(series, times.with_offset(series.clock, at * _STEP_S), run)
+    ]
     if len(fits) != 1:
         return own
     only = f"log and run overlap only in time zone UTC{times.offset_words(fits[0])}"
@@ -41,20 +54,31 @@ def of(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Cloc
     if length_s > _BY_CHANCE * _STEP_S:
         return own
     machine = times.offset_words(machine_s or 0)
-    return times.with_offset(series.clock, fits[0], f"{only} (assumed; the profiled machine's is UTC{machine}); --tz overrules it")
+    return times.with_offset(
+        series.clock,
+        fits[0],
+        f"{only} (assumed; the profiled machine's is UTC{machine}); --tz overrules it",
+    )
 
 
 def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
-    """Whether local times with a date meet a run in no zone at all: then that run is none of theirs, wherever they were written."""
+    """Whether local times with a date meet a run in no zone at all: then that run is none of
+    theirs, wherever they were written.
+    """
     if not len(series) or series.clock.of_day_ns is not None:
         return False
-    return not any(_overlap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run) for at in _QUARTERS)
+    return not any(
+        _overlap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run)
+        for at in _QUARTERS
+    )
 
 
 def gap(series: PowerSeries, clock: Clock | None, run: tuple[int, int]) -> int | None:
-    """How far a log lies from a run (ns) by the clock that was found for it; None where they meet, or where no clock tells.
+    """How far a log lies from a run (ns) by the clock that was found for it; None where they meet,
+    or where no clock tells.
 
-    `clock` is None for local times whose zone is not known: they are elsewhere only where they meet the run in no zone.
+    `clock` is None for local times whose zone is not known: they are elsewhere only where they meet
+    the run in no zone.
     """
     if not len(series):
         return None
@@ -63,36 +87,59 @@ def gap(series: PowerSeries, clock: Clock | None, run: tuple[int, int]) -> int |
         return nearest_gap(series, run) if unknown and nowhere(series, run) else None
     if not clock.known:
         return None
-    spare = times.BMC_SLACK if "BMC" in series.clock.detail else _SAME_MACHINE_NS  # a BMC's clock is one that nobody sets
+    spare = (
+        times.BMC_SLACK if "BMC" in series.clock.detail else _SAME_MACHINE_NS
+    )  # a BMC's clock is one that nobody sets
     return _gap(series, clock, (run[0] - spare, run[1] + spare))
 
 
 def nearest_gap(series: PowerSeries, run: tuple[int, int]) -> int:
-    """How far local times lie from a run that they meet in no zone (ns): in the zone that brings them nearest."""
-    gaps = [_gap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run) for at in _QUARTERS]
+    """How far local times lie from a run that they meet in no zone (ns): in the zone that brings
+    them nearest.
+    """
+    gaps = [
+        _gap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run)
+        for at in _QUARTERS
+    ]
     return meeting.nearest(*(one or 0 for one in gaps))
 
 
 def unplaced(series: PowerSeries) -> str:
     """Why no clock places a log without dates, or without any time but its own."""
     if series.clock.of_day_ns is not None:
-        return "the log has times of day alone, and neither the date nor the zone is known: write the date into its file's name"
+        return (
+            "the log has times of day alone, and neither the date nor the zone is known: "
+            "write the date into its file's name"
+        )
     return "the log has only elapsed time, and no marker shows when it started"
 
 
 def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None) -> Clock | None:
-    """Times of day in the machine's zone, on the one day on which log and run meet; None where that tells no day, or two."""
+    """Times of day in the machine's zone, on the one day on which log and run meet; None where that
+    tells no day, or two.
+    """
     of_day = series.clock.of_day_ns or 0
     zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
     if zone_s is None or not len(series):
         return None
     found = []
-    for day in range((run[0] + zone_s * NS_PER_S) // times.DAY - _DAYS_OF_LOG, (run[1] + zone_s * NS_PER_S) // times.DAY + 1):
+    for day in range(
+        (run[0] + zone_s * NS_PER_S) // times.DAY - _DAYS_OF_LOG,
+        (run[1] + zone_s * NS_PER_S) // times.DAY + 1,
+    ):
         zero = day * times.DAY + of_day - zone_s * NS_PER_S
         name = times.offset_words(zone_s)
         clock = Clock(zero, zero, times.ABSOLUTE, f"time of day at UTC{name}", zone_s)
         if _overlap(series, clock, run):
-            found.append(replace(clock, assumed=f"date {times.day_words(zero + zone_s * NS_PER_S)} assumed from the run's own day"))
+            found.append(
+                replace(
+                    clock,
+                    assumed=(
+                        f"date {times.day_words(zero + zone_s * NS_PER_S)} assumed from "
+                        "the run's own day"
+                    ),
+                )
+            )
     return found[0] if len(found) == 1 else None
 
 

@@ -28,7 +28,9 @@ def by_log(power: Iterable[PowerOnTrace]) -> dict[tuple[str, Mark], MarkOnTrace]
     for one in power:
         if one.status != "none":
             for mark in one.series.marks:
-                if (one.series.path, mark) not in found and (placed := _placed(one, mark)) is not None:
+                if (one.series.path, mark) not in found and (
+                    placed := _placed(one, mark)
+                ) is not None:
                     found[one.series.path, mark] = placed
     return found
 
@@ -42,7 +44,9 @@ def _placed(power: PowerOnTrace, mark: Mark) -> MarkOnTrace | None:
 
 
 def _at(power: PowerOnTrace, ns: int) -> int | None:
-    """A moment of the log on the trace's clock, moved with the readings beside it where the two clocks drift apart."""
+    """A moment of the log on the trace's clock, moved with the readings beside it where the two
+    clocks drift apart.
+    """
     if not placing.fits(ns, power.offset_ps):
         return None
     plain = power.offset_ps + ns * PS_PER_NS
@@ -50,6 +54,8 @@ def _at(power: PowerOnTrace, ns: int) -> int | None:
     if len(times) != len(power.times) or len(times) < 2:
         return plain
     row = min(max(int(times.searchsorted(ns)), 1), len(times) - 1)
-    drift = [int(power.times[at]) - power.offset_ps - int(times[at]) * PS_PER_NS for at in (row - 1, row)]
+    drift = [
+        int(power.times[at]) - power.offset_ps - int(times[at]) * PS_PER_NS for at in (row - 1, row)
+    ]
     share = (ns - int(times[row - 1])) / max(1, int(times[row]) - int(times[row - 1]))
     return plain + round(drift[0] + (drift[1] - drift[0]) * min(max(share, 0.0), 1.0))

@@ -1,11 +1,13 @@
 """Whether a power log meets a run: the one rule, and the one sentence for a log that does not.
 
-A log meets a run when one of its readings may lie between the run's first and last moment. "May": both clocks are intervals, and
-a log is turned away only where no place within them overlaps. The run is all that one program did: its profiles, its scalars and
-its epochs, so a log beside a short profile still meets the training around it.
+A log meets a run when one of its readings may lie between the run's first and last moment. "May":
+both clocks are intervals, and a log is turned away only where no place within them overlaps. The
+run is all that one program did: its profiles, its scalars and its epochs, so a log beside a short
+profile still meets the training around it.
 
-A log that does not meet the run is another run's. It is not aligned, not counted, and no axis grows to hold it. Only a person may
-place it all the same (`--offset`, `--pins`), or have its clock set aside (`--align signal`).
+A log that does not meet the run is another run's. It is not aligned, not counted, and no axis grows
+to hold it. Only a person may place it all the same (`--offset`, `--pins`), or have its clock set
+aside (`--align signal`).
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ _WHOLE = 10  # of a unit: from there on a decimal tells nothing that a person ne
 
 
 def gap(first: int, last: int, run: Span) -> int | None:
-    """How far readings from `first` to `last` lie from a run, in the unit of both: more than 0 after it, less than 0 before it,
-    0 where they only touch. None where they meet."""
+    """How far readings from `first` to `last` lie from a run, in the unit of both: more than 0
+    after it, less than 0 before it, 0 where they only touch. None where they meet.
+    """
     lo, hi = run
     if first < hi and last > lo:
         return None
@@ -30,12 +33,19 @@ def gap(first: int, last: int, run: Span) -> int | None:
 
 
 def gap_on_trace(power: PowerOnTrace, span: Span) -> int | None:
-    """The same of a log that lies on a trace (ps), wherever within its interval it may lie. Ask whether it has a place first."""
+    """The same of a log that lies on a trace (ps), wherever within its interval it may lie.
+
+    Ask whether it has a place first.
+    """
     times = power.series.times
     if not len(times):
         return 0
     # Not `power.times`: of a log that a person put far away, its ps hold nothing.
-    return gap(int(times[0]) * PS_PER_NS + power.offset_lo_ps, int(times[-1]) * PS_PER_NS + power.offset_hi_ps, span)
+    return gap(
+        int(times[0]) * PS_PER_NS + power.offset_lo_ps,
+        int(times[-1]) * PS_PER_NS + power.offset_hi_ps,
+        span,
+    )
 
 
 def meets(power: PowerOnTrace, span: Span) -> bool:
@@ -54,7 +64,11 @@ def sentence(path: str, gap_ns: int, what: str = "this run") -> str:
     distance = length(abs(gap_ns) / NS_PER_S)
     if not gap_ns:
         return f"{name} has no reading within {what}."
-    return f"{name} begins {distance} after {what}." if gap_ns > 0 else f"{name} ends {distance} before {what}."
+    return (
+        f"{name} begins {distance} after {what}."
+        if gap_ns > 0
+        else f"{name} ends {distance} before {what}."
+    )
 
 
 def not_used(path: str, gap_ns: int) -> str:

@@ -1,8 +1,10 @@
-"""Joules where it is not sure where the log lies on the trace: over all places in question, never at the likeliest alone.
+"""Joules where it is not sure where the log lies on the trace: over all places in question, never
+at the likeliest alone.
 
-Each place gives an energy with its own normal error. The answer is the mixture of these by the places' weights: its mean, and the
-interval from its 2.5 % to its 97.5 % point. Where a place that counts leaves the window without enough readings, nothing is told.
-With one place everything here is what `integrate` says.
+Each place gives an energy with its own normal error. The answer is the mixture of these by the
+places' weights: its mean, and the interval from its 2.5 % to its 97.5 % point. Where a place that
+counts leaves the window without enough readings, nothing is told. With one place everything here is
+what `integrate` says.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _HALVINGS = 40
 def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTrace, ...]]]:
     """All channels together, at each of the places in question, with its weight.
 
-    Channels of one log have their places in common; those of different logs are independent. Empty when there are too many.
+    Channels of one log have their places in common; those of different logs are independent. Empty
+    when there are too many.
     """
     logs: dict[str, list[int]] = {}
     for index, power in enumerate(powers):
@@ -35,7 +38,9 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
     groups: list[list[int]] = []
     for members in logs.values():
         lead = powers[members[0]].places
-        same = [i for i in members if [p.weight for p in powers[i].places] == [p.weight for p in lead]]
+        same = [
+            i for i in members if [p.weight for p in powers[i].places] == [p.weight for p in lead]
+        ]
         groups += [same, *([i] for i in members if i not in same)]
     counts = [len(powers[group[0]].places) for group in groups]
     if int(np.prod(counts, dtype=np.float64)) > _MOST:
@@ -59,49 +64,92 @@ def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0)
     )
 
 
-def across(powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> list[Energy]:
+def across(
+    powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0
+) -> list[Energy]:
     """One window of many channels, each for itself."""
     if all(len(power.places) < 2 for power in powers):
         return integrate.across(powers, lo_ps, hi_ps, edge_ps=edge_ps)
     return [energy(power, lo_ps, hi_ps, edge_ps=edge_ps) for power in powers]
 
 
-def energies(power: PowerOnTrace, los: Sequence[int] | Int64s, his: Sequence[int] | Int64s, *, edge_ps: float = 0.0) -> Energies:
+def energies(
+    power: PowerOnTrace,
+    los: Sequence[int] | Int64s,
+    his: Sequence[int] | Int64s,
+    *,
+    edge_ps: float = 0.0,
+) -> Energies:
     """Many windows of one channel."""
-    parts = [integrate.energies(one, los, his, edge_ps=edge_ps) for one in placing.everywhere(power)]
+    parts = [
+        integrate.energies(one, los, his, edge_ps=edge_ps) for one in placing.everywhere(power)
+    ]
     if len(parts) < 2 or not len(parts[0]):
         return parts[0]
     weight = np.array([p.weight for p in power.places])
-    stack = {name: np.array([getattr(part, name) for part in parts]) for name in (
-        "joules", "mean_w", "max_w", "covered_joules", "coverage", "resolved", "other_joules", *_SIGMAS)}  # fmt: skip
+    stack = {
+        name: np.array([getattr(part, name) for part in parts])
+        for name in (
+            "joules",
+            "mean_w",
+            "max_w",
+            "covered_joules",
+            "coverage",
+            "resolved",
+            "other_joules",
+            *_SIGMAS,
+        )
+    }
     there = stack.pop("resolved")
     resolved = _enough(weight, there)
     shares = np.where(there, weight[:, None], 0.0)
     shares /= np.maximum(shares.sum(axis=0), 1e-300)
     joules, timing, lo, hi = _moments(shares, stack["joules"], [stack[name] for name in _SIGMAS])
     columns = {name: np.sqrt((shares * stack[name] ** 2).sum(axis=0)) for name in _SIGMAS[:3]}
-    coverage = np.where(resolved, (shares * stack["coverage"]).sum(axis=0), stack["coverage"].min(axis=0))
+    coverage = np.where(
+        resolved, (shares * stack["coverage"]).sum(axis=0), stack["coverage"].min(axis=0)
+    )
     known = np.isfinite(stack["other_joules"]) | ~there
-    held = np.where(known.all(axis=0), (shares * np.nan_to_num(stack["other_joules"])).sum(axis=0), np.nan)
+    held = np.where(
+        known.all(axis=0), (shares * np.nan_to_num(stack["other_joules"])).sum(axis=0), np.nan
+    )
     return replace(
-        parts[0], joules=np.where(resolved, joules, np.nan), lo=np.where(resolved, lo, np.nan), hi=np.where(resolved, hi, np.nan),
+        parts[0],
+        joules=np.where(resolved, joules, np.nan),
+        lo=np.where(resolved, lo, np.nan),
+        hi=np.where(resolved, hi, np.nan),
         mean_w=np.where(resolved, (shares * np.nan_to_num(stack["mean_w"])).sum(axis=0), np.nan),
-        max_w=np.fmax.reduce(stack["max_w"]), covered_joules=weight @ stack["covered_joules"], coverage=coverage, resolved=resolved,
-        other_joules=np.where(resolved, held, np.nan), sigma_timing=timing, power=power, **columns,
-    )  # fmt: skip
+        max_w=np.fmax.reduce(stack["max_w"]),
+        covered_joules=weight @ stack["covered_joules"],
+        coverage=coverage,
+        resolved=resolved,
+        other_joules=np.where(resolved, held, np.nan),
+        sigma_timing=timing,
+        power=power,
+        **columns,
+    )
 
 
 def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     """One energy out of those at every place."""
     if len(parts) == 1:
         return parts[0]
-    weight, there = np.array(weights), np.array([part.resolved and part.joules is not None for part in parts])
+    weight, there = (
+        np.array(weights),
+        np.array([part.resolved and part.joules is not None for part in parts]),
+    )
     covered = float(weight @ [part.covered_joules for part in parts])
     if not _enough(weight, there[:, None])[0]:
         first = next(part for part, known in zip(parts, there, strict=True) if not known)
         lost = float(weight[~there].sum() / weight.sum())
-        why = first.reason if lost > 0.999 else f"{first.reason} in {lost:.0%} of the places where the log may lie"
-        return replace(first, reason=why, coverage=min(part.coverage for part in parts), covered_joules=covered)
+        why = (
+            first.reason
+            if lost > 0.999
+            else f"{first.reason} in {lost:.0%} of the places where the log may lie"
+        )
+        return replace(
+            first, reason=why, coverage=min(part.coverage for part in parts), covered_joules=covered
+        )
     known = [part for part, is_known in zip(parts, there, strict=True) if is_known]
     share = weight[there] / weight[there].sum()
 
@@ -110,26 +158,50 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         return float(share @ values) if all(value is not None for value in values) else None
 
     sigmas = [np.array([[getattr(part, name)] for part in known]) for name in _SIGMAS]
-    joules, timing, lo, hi = _moments(share[:, None], np.array([[part.joules] for part in known]), sigmas)
+    joules, timing, lo, hi = _moments(
+        share[:, None], np.array([[part.joules] for part in known]), sigmas
+    )
     quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
-    badge = Badge.MEASURED if all(part.badge is Badge.MEASURED for part in known) else Badge.ESTIMATED
+    badge = (
+        Badge.MEASURED if all(part.badge is Badge.MEASURED for part in known) else Badge.ESTIMATED
+    )
     peaks = [part.max_w for part in known if part.max_w is not None]
     return replace(
-        known[0], joules=float(joules[0]), lo=float(lo[0]), hi=float(hi[0]), mean_w=mean("mean_w"), gain_j=mean("gain_j"),
-        max_w=max(peaks, default=None), other_joules=mean("other_joules"), covered_joules=covered,
-        coverage=float(share @ [part.coverage for part in known]), extrapolated=any(part.extrapolated for part in known),
+        known[0],
+        joules=float(joules[0]),
+        lo=float(lo[0]),
+        hi=float(hi[0]),
+        mean_w=mean("mean_w"),
+        gain_j=mean("gain_j"),
+        max_w=max(peaks, default=None),
+        other_joules=mean("other_joules"),
+        covered_joules=covered,
+        coverage=float(share @ [part.coverage for part in known]),
+        extrapolated=any(part.extrapolated for part in known),
         badge=badge,
-        sigma_quantum=quantum, sigma_sampling=sampling, sigma_edges=edges,
+        sigma_quantum=quantum,
+        sigma_sampling=sampling,
+        sigma_edges=edges,
         sigma_timing=float(timing[0]),
-    )  # fmt: skip
+    )
 
 
 def withheld(found: Energy) -> Energy:
     """The same window without a number: its logs may lie in more ways than can be looked at."""
     return replace(
-        found, resolved=False, reason="not resolved: the places of several logs on this trace are uncertain; place them by hand",
-        joules=None, lo=None, hi=None, mean_w=None, gain_j=None, other_joules=None,
-    )  # fmt: skip
+        found,
+        resolved=False,
+        reason=(
+            "not resolved: the places of several logs on this trace are uncertain; place "
+            "them by hand"
+        ),
+        joules=None,
+        lo=None,
+        hi=None,
+        mean_w=None,
+        gain_j=None,
+        other_joules=None,
+    )
 
 
 def _enough(weight: Floats, resolved: Bools) -> Bools:
@@ -138,13 +210,20 @@ def _enough(weight: Floats, resolved: Bools) -> Bools:
     return found
 
 
-def _moments(shares: Floats, joules: Floats, sigmas: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Mean, one sigma of the place, and the 95 % interval of mixtures of normals [places, windows]."""
+def _moments(
+    shares: Floats, joules: Floats, sigmas: Sequence[Floats]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Mean, one sigma of the place, and the 95 % interval of mixtures of normals [places,
+    windows].
+    """
     known = shares > 0
     values = np.where(known, joules, 0.0)
     within = np.sqrt(sum(np.where(known, sigma, 0.0) ** 2 for sigma in sigmas))
     mean = (shares * values).sum(axis=0)
-    timing = np.sqrt((shares * np.where(known, sigmas[-1], 0.0) ** 2).sum(axis=0) + (shares * (values - mean) ** 2).sum(axis=0))
+    timing = np.sqrt(
+        (shares * np.where(known, sigmas[-1], 0.0) ** 2).sum(axis=0)
+        + (shares * (values - mean) ** 2).sum(axis=0)
+    )
     lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in _TAILS)
     return mean, timing, lo, hi
 
@@ -163,9 +242,13 @@ def _point(shares: Floats, values: Floats, sigma: Floats, tail: float) -> Floats
 
 
 def _normal(z: Floats) -> Floats:
-    """The normal distribution to 1e-7 (Abramowitz and Stegun 26.2.17); numpy has no error function."""
+    """The normal distribution to 1e-7 (Abramowitz and Stegun 26.2.17); numpy has no error
+    function.
+    """
     x = np.abs(z)
     t = 1 / (1 + 0.2316419 * x)
-    poly = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
+    poly = t * (
+        0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429)))
+    )
     upper = np.exp(-(np.minimum(x, 40.0) ** 2) / 2) * 0.3989422804014327 * poly
     return np.where(z > 0, 1 - upper, upper)

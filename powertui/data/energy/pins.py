@@ -1,7 +1,9 @@
-"""Alignment by hand: points where a person saw that an edge of power and an event are the same moment.
+"""Alignment by hand: points where a person saw that an edge of power and an event are the same
+moment.
 
-Pins live in a small text file that its owner places and names (`--pins FILE`); nothing is written beside the data
-unasked. One line is `log_seconds trace_seconds [note]`; `nudge seconds` shifts everything; `#` starts a comment.
+Pins live in a small text file that its owner places and names (`--pins FILE`); nothing is written
+beside the data unasked. One line is `log_seconds trace_seconds [note]`; `nudge seconds` shifts
+everything; `#` starts a comment.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from powertui.data.asked import Pins
 from powertui.errors import UnreadableFile, UsageError
 from powertui.opening import open_for_reading
 
-_HEADER = "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` shifts the log.\n"
+_HEADER = (
+    "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` "
+    "shifts the log.\n"
+)
 _LIMIT = 1 << 20
 _HINT = "Give --pins a file that powertui wrote."
 
@@ -33,7 +38,10 @@ class ClockFit:
 
 
 def fit(pins: Pins) -> ClockFit | None:
-    """Least squares over the pins. Two pins or more within ten minutes give an offset only; drift needs a longer reach."""
+    """Least squares over the pins.
+
+    Two pins or more within ten minutes give an offset only; drift needs a longer reach.
+    """
     if not pins.pins:
         return None
     log = np.array([p.log_s for p in pins.pins])
@@ -51,7 +59,10 @@ def fit(pins: Pins) -> ClockFit | None:
 
 
 def read(path: str) -> Pins:
-    """Read a pins file. A file that is not there yet is an empty one: it is written when the first pin is set."""
+    """Read a pins file.
+
+    A file that is not there yet is an empty one: it is written when the first pin is set.
+    """
     place = Path(path)
     try:
         if not place.exists():
@@ -62,9 +73,13 @@ def read(path: str) -> Pins:
             raise UnreadableFile(path, "is too large for a pins file", hint=_HINT)
         text = data.decode()
     except UnicodeDecodeError:
-        raise UnreadableFile(path, "cannot be read as a pins file: it is not UTF-8 text", hint=_HINT) from None
+        raise UnreadableFile(
+            path, "cannot be read as a pins file: it is not UTF-8 text", hint=_HINT
+        ) from None
     except OSError as error:
-        raise UnreadableFile(path, f"cannot be read as a pins file: {error.strerror or error}", hint=_HINT) from None
+        raise UnreadableFile(
+            path, f"cannot be read as a pins file: {error.strerror or error}", hint=_HINT
+        ) from None
     found = Pins(path=path)
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#", 1)[0].split(maxsplit=2)
@@ -74,10 +89,14 @@ def read(path: str) -> Pins:
             if words[0] == "nudge":
                 found = found.nudged(_finite(words[1]))
             else:
-                found = found.add(_finite(words[0]), _finite(words[1]), words[2] if len(words) > 2 else "")
+                found = found.add(
+                    _finite(words[0]), _finite(words[1]), words[2] if len(words) > 2 else ""
+                )
         except (ValueError, IndexError):
             raise UnreadableFile(
-                path, f"line {number} is not a pin", hint="A pin is two times in seconds: power-log time, trace time."
+                path,
+                f"line {number} is not a pin",
+                hint="A pin is two times in seconds: power-log time, trace time.",
             ) from None
     return found
 
@@ -85,9 +104,13 @@ def read(path: str) -> Pins:
 def write(pins: Pins) -> None:
     """Write the file that was read (or named). The old one stays whole until the new one is."""
     if not pins.path:
-        raise UsageError("There is no file for the pins.", hint="Start with --pins FILE to save them.")
+        raise UsageError(
+            "There is no file for the pins.", hint="Start with --pins FILE to save them."
+        )
     lines = [_HEADER]
-    lines += [f"{p.log_s:.9g} {p.trace_s:.12g}{' ' + p.note if p.note else ''}\n" for p in pins.pins]
+    lines += [
+        f"{p.log_s:.9g} {p.trace_s:.12g}{' ' + p.note if p.note else ''}\n" for p in pins.pins
+    ]
     if pins.nudge_s:
         lines.append(f"nudge {pins.nudge_s:.9g}\n")
     place = Path(pins.path)
@@ -104,7 +127,8 @@ def write(pins: Pins) -> None:
             raise
     except OSError as error:
         raise UsageError(
-            f"{pins.path}: cannot be written ({error.strerror or error})", hint="Name another file with --pins."
+            f"{pins.path}: cannot be written ({error.strerror or error})",
+            hint="Name another file with --pins.",
         ) from None
 
 

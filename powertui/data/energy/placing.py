@@ -21,17 +21,31 @@ def fits(ns: int, offset_ps: int = 0) -> bool:
 
 
 def on_trace(
-    series: PowerSeries, offset_ps: int, lo_ps: int, hi_ps: int, status: Literal["aligned", "ambiguous", "none"], source: str,
+    series: PowerSeries,
+    offset_ps: int,
+    lo_ps: int,
+    hi_ps: int,
+    status: Literal["aligned", "ambiguous", "none"],
+    source: str,
     places: Sequence[LogPlace] = (),
-) -> PowerOnTrace:  # fmt: skip
-    """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`). Rows that int64 ps cannot hold are left out."""
+) -> PowerOnTrace:
+    """The series with its zero at `offset_ps` (95 % interval `lo_ps` … `hi_ps`).
+
+    Rows that int64 ps cannot hold are left out.
+    """
     times, rows = _moved(series.times, offset_ps)
-    watts = series.watts if len(times) == len(series) else series.watts[rows]  # the same column, packed once
-    return PowerOnTrace(series, times, watts, offset_ps, lo_ps, hi_ps, status, source, tuple(places))
+    watts = (
+        series.watts if len(times) == len(series) else series.watts[rows]
+    )  # the same column, packed once
+    return PowerOnTrace(
+        series, times, watts, offset_ps, lo_ps, hi_ps, status, source, tuple(places)
+    )
 
 
 class _Moved(NamedTuple):
-    """Times that were put on an axis: the channels of one log share them there as they do in the log."""
+    """Times that were put on an axis: the channels of one log share them there as they do in the
+    log.
+    """
 
     of: weakref.ref[Int64s]
     offset_ps: int
@@ -44,7 +58,9 @@ _LATELY = 8
 
 
 def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
-    """The times in ps on an axis on which the log's zero lies at `offset_ps`, and which rows int64 ps can hold."""
+    """The times in ps on an axis on which the log's zero lies at `offset_ps`, and which rows int64
+    ps can hold.
+    """
     for one in tuple(_lately):
         if one.of() is times and one.offset_ps == offset_ps and (known := one.times()) is not None:
             return known, one.rows
@@ -61,25 +77,33 @@ def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
 def shifted(power: PowerOnTrace, by_ps: int, **changes: object) -> PowerOnTrace:
     """The same, so much later, all of its places with it."""
     return replace(
-        power, times=power.times + by_ps, offset_ps=power.offset_ps + by_ps, offset_lo_ps=power.offset_lo_ps + by_ps,
-        offset_hi_ps=power.offset_hi_ps + by_ps, places=tuple(p._replace(offset_ps=p.offset_ps + by_ps) for p in power.places),
+        power,
+        times=power.times + by_ps,
+        offset_ps=power.offset_ps + by_ps,
+        offset_lo_ps=power.offset_lo_ps + by_ps,
+        offset_hi_ps=power.offset_hi_ps + by_ps,
+        places=tuple(p._replace(offset_ps=p.offset_ps + by_ps) for p in power.places),
         **changes,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
 
 
 def _at(power: PowerOnTrace, place: LogPlace) -> PowerOnTrace:
     """The series as it lies if this place is the true one: sure but for the place's own error."""
     by = place.offset_ps - power.offset_ps
     return replace(
-        power, times=power.times + by if by else power.times, offset_ps=place.offset_ps,
-        offset_lo_ps=place.offset_ps - place.half_ps, offset_hi_ps=place.offset_ps + place.half_ps,
+        power,
+        times=power.times + by if by else power.times,
+        offset_ps=place.offset_ps,
+        offset_lo_ps=place.offset_ps - place.half_ps,
+        offset_hi_ps=place.offset_ps + place.half_ps,
         places=(place._replace(weight=1.0),),
-    )  # fmt: skip
+    )
 
 
 def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> PowerOnTrace:
-    """The readings that may lie between two moments at any of its places, and on each side as many as make it `least`; all of it
-    where that leaves out little."""
+    """The readings that may lie between two moments at any of its places, and on each side as many
+    as make it `least`; all of it where that leaves out little.
+    """
     if len(power.times) != len(power.series) or not len(power.times):
         return power
     latest = max(one.offset_ps + one.half_ps for one in power.places) - power.offset_ps
@@ -93,15 +117,24 @@ def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> Power
     rows = slice(first, end)
     series = power.series
     joules = series.joules[rows] if series.joules is not None else None
-    part = replace(series, times=series.times[rows].copy(), watts=series.watts[rows].copy(), joules=joules)
-    return replace(power, series=part, times=power.times[rows].copy(), watts=power.watts[rows].copy())
+    part = replace(
+        series, times=series.times[rows].copy(), watts=series.watts[rows].copy(), joules=joules
+    )
+    return replace(
+        power, series=part, times=power.times[rows].copy(), watts=power.watts[rows].copy()
+    )
 
 
-_everywhere: weakref.WeakKeyDictionary[PowerOnTrace, tuple[PowerOnTrace, ...]] = weakref.WeakKeyDictionary()
+_everywhere: weakref.WeakKeyDictionary[PowerOnTrace, tuple[PowerOnTrace, ...]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def everywhere(power: PowerOnTrace) -> tuple[PowerOnTrace, ...]:
-    """The series at each of its places, in their order; itself where there is but one. Made once."""
+    """The series at each of its places, in their order; itself where there is but one.
+
+    Made once.
+    """
     if len(power.places) < 2:
         return (power,)
     found = _everywhere.get(power)

@@ -1,7 +1,8 @@
 """The machines that the profiles of a run were taken on, and which of them a name in a log means.
 
-The name that the profiled process wrote down comes first, then that of the profile's file. Processes of one machine share it, be
-they workers on different ports or PyTorch's ranks, whose files are named HOST_PID.
+The name that the profiled process wrote down comes first, then that of the profile's file.
+Processes of one machine share it, be they workers on different ports or PyTorch's ranks, whose
+files are named HOST_PID.
 """
 
 from __future__ import annotations
@@ -23,16 +24,20 @@ class HostEvidence(str, enum.Enum):
     EQUAL = "equal"  # one name
     ALIKE = "alike"  # one name but for its domain or a controller's marks
     INSIDE = "inside"  # the name that stands inside the profile
-    PROFILE_FILE = "profile's file"  # the profile's file has that name, and the process that was profiled says another
+    # the profile's file has that name, and the process that was profiled says another
+    PROFILE_FILE = "profile's file"
     COLUMN = "column"  # the column is named like the host
     FILE = "file"  # the file, or its folder, is named like the host
     ALONE = "alone"  # it names nobody, and there is one host
-    HERE = "recorded here"  # its controller's name tells nothing, but the only host of the run recorded it itself
+    # its controller's name tells nothing, but the only host of the run recorded it itself
+    HERE = "recorded here"
     NOBODY = "unmatched"
 
 
 class Profiled(Protocol):
-    """What says on which machine a profile was taken: a trace, or a session that nobody has read."""
+    """What says on which machine a profile was taken: a trace, or a session that nobody has
+    read.
+    """
 
     @property
     def host(self) -> str: ...
@@ -50,12 +55,20 @@ def _alike_but_for_a_port(label: HostName, machine: HostName) -> bool:
     return hostnames.means(label, hostnames.without_port(machine))
 
 
-_TIERS: tuple[Callable[[HostName, HostName], bool], ...] = (_equal, hostnames.alike, hostnames.means, _alike_but_for_a_port)
+_TIERS: tuple[Callable[[HostName, HostName], bool], ...] = (
+    _equal,
+    hostnames.alike,
+    hostnames.means,
+    _alike_but_for_a_port,
+)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine of a run. `aliases` are the names of its profiles' files, which a person may have chosen."""
+    """A machine of a run.
+
+    `aliases` are the names of its profiles' files, which a person may have chosen.
+    """
 
     name: HostName | None
     aliases: tuple[HostName, ...] = ()
@@ -66,30 +79,51 @@ class Machine:
 
 
 class Machines(tuple[Machine, ...]):
-    """All machines of a run, found by the first label of their names: a run may have a thousand, and a log as many columns."""
+    """All machines of a run, found by the first label of their names: a run may have a thousand,
+    and a log as many columns.
+    """
 
     @functools.cached_property
     def _by_label(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for number, machine in enumerate(self):
             for name in machine.names:
-                for label in dict.fromkeys((name.full, name.short, hostnames.without_port(name).short)):
+                for label in dict.fromkeys(
+                    (name.full, name.short, hostnames.without_port(name).short)
+                ):
                     found.setdefault(label, []).append(number)
         return found
 
     @functools.cached_property
     def _likenesses(self) -> frozenset[str]:
-        return frozenset(form for machine in self for name in machine.names for form in host_columns.likenesses(name.short))
+        return frozenset(
+            form
+            for machine in self
+            for name in machine.names
+            for form in host_columns.likenesses(name.short)
+        )
 
     def called(self, label: HostName) -> tuple[HostEvidence, list[int]]:
-        """The machines that a name fits best: by their own names, else by those of their profiles' files."""
-        rows = sorted({row for text in (label.full, label.short, *label.bare) for row in self._by_label.get(text, ())})
+        """The machines that a name fits best: by their own names, else by those of their profiles'
+        files.
+        """
+        rows = sorted(
+            {
+                row
+                for text in (label.full, label.short, *label.bare)
+                for row in self._by_label.get(text, ())
+            }
+        )
         for fits in _TIERS:
-            fitting = [row for row in rows if (name := self[row].name) is not None and fits(label, name)]
+            fitting = [
+                row for row in rows if (name := self[row].name) is not None and fits(label, name)
+            ]
             if fitting:
                 return HostEvidence.EQUAL if fits is _equal else HostEvidence.ALIKE, fitting
         for fits in _TIERS:
-            fitting = [row for row in rows if any(fits(label, alias) for alias in self[row].aliases)]
+            fitting = [
+                row for row in rows if any(fits(label, alias) for alias in self[row].aliases)
+            ]
             if fitting:
                 return HostEvidence.PROFILE_FILE, fitting
         return HostEvidence.NOBODY, []
@@ -111,7 +145,10 @@ class Machines(tuple[Machine, ...]):
 
 
 def machines_of(traces: Sequence[Profiled]) -> tuple[Machines, tuple[int, ...]]:
-    """The machines behind some traces. Workers on different ports of one machine share it; traces without a name do not."""
+    """The machines behind some traces.
+
+    Workers on different ports of one machine share it; traces without a name do not.
+    """
     names = _in_full([_machine_of(trace) for trace in traces])
     numbers: dict[str, int] = {}
     of_trace = []
@@ -124,23 +161,39 @@ def machines_of(traces: Sequence[Profiled]) -> tuple[Machines, tuple[int, ...]]:
     machines = []
     for rows in members:
         files = [hostnames.parse(traces[row].host, controller=False) for row in rows]
-        aliases = dict.fromkeys(file for file in files if file is not None and file != names[rows[0]])
+        aliases = dict.fromkeys(
+            file for file in files if file is not None and file != names[rows[0]]
+        )
         machines.append(Machine(names[rows[0]], tuple(aliases)))
     return Machines(tuple(machines)), tuple(of_trace)
 
 
 def _machine_of(trace: Profiled) -> HostName | None:
-    """As its process says; else by its file's name, without a port where the profile itself says so (vm_9012, which says vm)."""
+    """As its process says; else by its file's name, without a port where the profile itself says so
+    (vm_9012, which says vm).
+    """
     if (recorded := hostnames.parse(trace.machine, controller=False)) is not None:
         return recorded
     name = hostnames.parse(trace.host, controller=False)
     bare = hostnames.without_port(name) if name is not None else None
-    inside = (hostnames.parse(text, controller=False) for text in trace.hostnames) if bare is not name else ()
-    return bare if any(one is not None and bare is not None and hostnames.alike(bare, one) for one in inside) else name
+    inside = (
+        (hostnames.parse(text, controller=False) for text in trace.hostnames)
+        if bare is not name
+        else ()
+    )
+    return (
+        bare
+        if any(
+            one is not None and bare is not None and hostnames.alike(bare, one) for one in inside
+        )
+        else name
+    )
 
 
 def _in_full(names: Sequence[HostName | None]) -> list[HostName | None]:
-    """The same with nodeB as nodeB.cluster.org where only one domain is known: ranks of one machine may name it either way."""
+    """The same with nodeB as nodeB.cluster.org where only one domain is known: ranks of one machine
+    may name it either way.
+    """
     full: dict[str, dict[str, HostName]] = {}
     for name in names:
         if name is not None and name.domain:
@@ -152,12 +205,23 @@ def _in_full(names: Sequence[HostName | None]) -> list[HostName | None]:
     return out
 
 
-def machine_names(machines: Machines, traces: Sequence[Profiled], of_trace: Sequence[int]) -> tuple[str, ...]:
-    """What each machine is called: as its process or its file says; where two workers share it, without their ports."""
+def machine_names(
+    machines: Machines, traces: Sequence[Profiled], of_trace: Sequence[int]
+) -> tuple[str, ...]:
+    """What each machine is called: as its process or its file says; where two workers share it,
+    without their ports.
+    """
     words = []
     for number, machine in enumerate(machines):
         mine = [trace for trace, owner in zip(traces, of_trace, strict=True) if owner == number]
-        recorded = next((trace.machine for trace in mine if hostnames.parse(trace.machine, controller=False) is not None), "")
+        recorded = next(
+            (
+                trace.machine
+                for trace in mine
+                if hostnames.parse(trace.machine, controller=False) is not None
+            ),
+            "",
+        )
         inside = next((host for host in mine[0].hostnames), "")
         if recorded:
             words.append(recorded)
@@ -169,9 +233,15 @@ def machine_names(machines: Machines, traces: Sequence[Profiled], of_trace: Sequ
 
 
 def inside_names(traces: Sequence[Profiled], of_trace: Sequence[int]) -> dict[int, list[HostName]]:
-    """What the profiles themselves call their machines: asked last, because copies and containers make it wrong."""
+    """What the profiles themselves call their machines: asked last, because copies and containers
+    make it wrong.
+    """
     found: dict[int, list[HostName]] = {}
     for trace, machine in zip(traces, of_trace, strict=True):
-        names = [name for text in trace.hostnames if (name := hostnames.parse(text, controller=False)) is not None]
+        names = [
+            name
+            for text in trace.hostnames
+            if (name := hostnames.parse(text, controller=False)) is not None
+        ]
         found.setdefault(machine, []).extend(names)
     return found

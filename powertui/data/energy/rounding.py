@@ -1,8 +1,9 @@
 """What rounding leaves open of a window's energy.
 
-While power stays within one step of a sensor, every reading is off by the same, by up to half a step, all the time, and it is so
-again whenever the power comes back to that level. Where it moves about, the steps beside are read as well, and what one rounds up
-the other rounds down: of a step that is read for T seconds, only what its two neighbours are read less may be off together.
+While power stays within one step of a sensor, every reading is off by the same, by up to half a
+step, all the time, and it is so again whenever the power comes back to that level. Where it moves
+about, the steps beside are read as well, and what one rounds up the other rounds down: of a step
+that is read for T seconds, only what its two neighbours are read less may be off together.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ import numpy as np
 from powertui.data.model import Floats, Int64s
 
 _MOST_STEPS = 128  # of more, none is read for long
-_BOUNDED = 0.7  # of the variance: nothing is off by more than half a step, so that 95 % of it lie nearer than of what is normal
+# of the variance: nothing is off by more than half a step, so that 95 % of it lie nearer than of
+# what is normal
+_BOUNDED = 0.7
 _Knots = TypeVar("_Knots", int, Int64s)
 _WINDOWS = 128  # and windows
 _PIECE = 1 << 13  # readings that are looked at together
-_MOST_ROWS = 2048  # at which the times are kept: between two of them lies what no window of such a log is long against
+# at which the times are kept: between two of them lies what no window of such a log is long against
+_MOST_ROWS = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,9 @@ class Steady:
     upto: Floats  # [knot / every, step]: s
 
     def alike(self, first: Int64s, last: Int64s) -> Floats:
-        """s² for which the readings from a knot to another are off together: times q² / 12 it is a variance."""
+        """s² for which the readings from a knot to another are off together: times q² / 12 it is a
+        variance.
+        """
         a, b = self._rows(first, last)
         b = np.minimum(b, len(self.upto) - 1)
         found = np.empty(len(a))
@@ -61,7 +67,10 @@ def _off(held: Floats, beside: Floats) -> Floats:
 
 
 def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
-    """The same of one window of each of many channels; 0 where there are no steps. Their steps lie in one row, a 0 between two."""
+    """The same of one window of each of many channels; 0 where there are no steps.
+
+    Their steps lie in one row, a 0 between two.
+    """
     steps = np.array([0 if one is None else one.upto.shape[1] + 1 for one, _, _ in windows])
     ends = np.cumsum(steps)
     held = np.zeros(int(ends[-1]) + 1)
@@ -71,11 +80,13 @@ def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
     found, some = np.zeros(len(windows)), steps > 0
     if some.any():
         beside = held[2:] + held[:-2]
-        found[some] = np.add.reduceat(np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[some])
+        found[some] = np.add.reduceat(
+            np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[some]
+        )
     return _BOUNDED * found
 
 
-def of(level: Floats, seconds: Floats, step: float) -> Steady | None:
+def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | None:
     """The steps of a curve's knots; `seconds` between them, 0 where nothing is known."""
     if step <= 0 or len(level) < 2:
         return None
@@ -88,19 +99,29 @@ def of(level: Floats, seconds: Floats, step: float) -> Steady | None:
     two = many + many % 2
     upto = np.empty((rows + 1, two))
     upto[0] = 0.0
-    sums = upto.view(np.complex128)  # two steps side by side: summed up together, they take half the time
-    # Piece by piece: what fits into memory that was lately used costs a fraction of what takes fresh pages.
+    sums = upto.view(
+        np.complex128
+    )  # two steps side by side: summed up together, they take half the time
+    # Piece by piece: what fits into memory that was lately used costs a fraction of what takes
+    # fresh pages.
     piece = max(1, _PIECE // every)
     for row in range(0, rows, piece):
         first, last = row * every, min((row + piece) * every, len(level))
-        held = _held(level[first:last], low, step, seconds[max(first - 1, 0) : last], first > 0, every, two)
+        held = _held(
+            level[first:last], low, step, seconds[max(first - 1, 0) : last], first > 0, every, two
+        )
         held[0] += upto[row]
         np.cumsum(held.view(np.complex128), axis=0, out=sums[row + 1 : row + 1 + len(held)])
     return Steady(every, upto[:, :many])
 
 
-def _held(level: Floats, low: float, step: float, seconds: Floats, goes_on: bool, every: int, many: int) -> Floats:
-    """How long each step was read, for every so many readings. `seconds`: from the reading before, where it `goes_on`."""
+def _held(
+    level: Floats, low: float, step: float, seconds: Floats, goes_on: bool, every: int, many: int
+) -> Floats:
+    """How long each step was read, for every so many readings.
+
+    `seconds`: from the reading before, where it `goes_on`.
+    """
     at = level - low
     at /= step
     np.round(at, out=at)
@@ -113,5 +134,7 @@ def _held(level: Floats, low: float, step: float, seconds: Floats, goes_on: bool
     after = half[1:] if goes_on else half
     each[: len(after)] += after
     each[0 if goes_on else 1 :] += half[: len(level) - (not goes_on)]
-    held: Floats = np.bincount(place.reshape(-1)[: len(at)], each, rows * many).astype(np.float64, copy=False)
+    held: Floats = np.bincount(place.reshape(-1)[: len(at)], each, rows * many).astype(
+        np.float64, copy=False
+    )
     return held.reshape(rows, many)

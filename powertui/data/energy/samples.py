@@ -1,4 +1,6 @@
-"""A power log as a list of windows: what each of a sensor's publications is the mean of, on the log's own clock."""
+"""A power log as a list of windows: what each of a sensor's publications is the mean of, on the
+log's own clock.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from powertui.data.energy import sensor
-from powertui.data.model import NS_PER_S, Badge, Bools, Floats, Int64s, PowerKind, PowerSeries, Sensor
+from powertui.data.model import (
+    NS_PER_S,
+    Badge,
+    Bools,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerSeries,
+    Sensor,
+)
 
 _NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
 _KNOWN = 0.25  # of a window: an error that changes nothing
@@ -16,13 +27,16 @@ _FORGETS = (0.35, 0.7, 1.4)  # … or so many of the windows that their readings
 _AT_ONCE_S = 0.2  # readings that follow a step so soon forget nothing slowly
 _SELDOM = 1.5  # what it costs beforehand that a sensor does
 _LONG_S = 1.0  # the window of fast meters that average: those of graphics cards
-MEMORY = 1.4  # times its forgetting: half of what such a reading tells of is newer than the middle of so long
+# times its forgetting: half of what such a reading tells of is newer than the middle of so long
+MEMORY = 1.4
 _NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
 
 
 @dataclass(frozen=True)
 class Samples:
-    """A sensor's samples as windows on the log's own clock (s): watts are the mean from `lo` to `hi`."""
+    """A sensor's samples as windows on the log's own clock (s): watts are the mean from `lo` to
+    `hi`.
+    """
 
     lo: Floats
     hi: Floats
@@ -35,18 +49,27 @@ class Samples:
     ]  # others that come into question: so many times as long, and what that costs beforehand
     age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
     older_s: float = 0.0  # so much older it may be, but not newer
-    noise: Floats = field(default_factory=lambda: np.empty(0))  # of each sample, as its neighbours tell; empty: not looked at
+    noise: Floats = field(
+        default_factory=lambda: np.empty(0)
+    )  # of each sample, as its neighbours tell; empty: not looked at
     centre_s: float = 0.0  # how long before a row the middle of its window is taken to lie …
-    centre_err_s: float = 0.0  # … give or take so much, where hardly anything tells how long its window is: a part of `age_s`
-    forget_s: float = 0.0  # it forgets so slowly: an exponential mean up to `hi`; 0: a plain mean from `lo` on
-    forgets: tuple[tuple[float, float], ...] = ()  # other such times that come into question, and what they cost beforehand
+    # … give or take so much, where hardly anything tells how long its window is: a part of `age_s`
+    centre_err_s: float = 0.0
+    forget_s: float = (
+        0.0  # it forgets so slowly: an exponential mean up to `hi`; 0: a plain mean from `lo` on
+    )
+    forgets: tuple[
+        tuple[float, float], ...
+    ] = ()  # other such times that come into question, and what they cost beforehand
 
     def __len__(self) -> int:
         return len(self.watts)
 
     def __getitem__(self, rows: slice | Bools | Int64s) -> Samples:
         noise = self.noise[rows] if len(self.noise) else self.noise
-        return replace(self, lo=self.lo[rows], hi=self.hi[rows], watts=self.watts[rows], noise=noise)
+        return replace(
+            self, lo=self.lo[rows], hi=self.hi[rows], watts=self.watts[rows], noise=noise
+        )
 
     @property
     def known_window(self) -> bool:
@@ -60,36 +83,60 @@ class Samples:
         if count < 2 or len(self) < 2 * count:
             return self
         first = np.arange(0, len(self) - count + 1, count)
-        whole = self.hi[first + count - 1] - self.hi[first] < 1.5 * count * pace  # none across a pause
+        whole = (
+            self.hi[first + count - 1] - self.hi[first] < 1.5 * count * pace
+        )  # none across a pause
         rows = (first[whole, None] + np.arange(count)).ravel()
-        lo, hi, watts = (column[rows].reshape(-1, count) for column in (self.lo, self.hi, self.watts))
+        lo, hi, watts = (
+            column[rows].reshape(-1, count) for column in (self.lo, self.hi, self.watts)
+        )
         # A reading of a moment stands for the time until the next one as well.
         spare = max(pace - float(np.median(hi[:, 0] - lo[:, 0])), 0.0) / 2
         return replace(
-            self, lo=lo[:, 0] - spare, hi=hi[:, -1] + spare, watts=watts.mean(axis=1), refresh=max(self.refresh, count * pace),
+            self,
+            lo=lo[:, 0] - spare,
+            hi=hi[:, -1] + spare,
+            watts=watts.mean(axis=1),
+            refresh=max(self.refresh, count * pace),
             noise=np.empty(0),
-        )  # fmt: skip
+        )
 
     def scaled(self, factor: float) -> Samples:
-        """The same samples for a sensor that averages over a window `factor` times as long, the end where it was."""
+        """The same samples for a sensor that averages over a window `factor` times as long, the end
+        where it was.
+        """
         return replace(self, lo=self.hi - factor * (self.hi - self.lo), windows=())
 
     def forgetting(self, forget_s: float) -> Samples:
-        """The same samples for a sensor that tells an exponential mean of all that was, up to when it published."""
+        """The same samples for a sensor that tells an exponential mean of all that was, up to when
+        it published.
+        """
         published = (self.lo + self.hi) / 2 + self.centre_s
-        return replace(self, lo=published - MEMORY * forget_s, hi=published, forget_s=forget_s, windows=(), forgets=())
+        return replace(
+            self,
+            lo=published - MEMORY * forget_s,
+            hi=published,
+            forget_s=forget_s,
+            windows=(),
+            forgets=(),
+        )
 
     def listened(self) -> Samples:
-        """The same with the noise of each: how much neighbours differ around it, edges left aside."""
+        """The same with the noise of each: how much neighbours differ around it, edges left
+        aside.
+        """
         reach = _NEIGHBOURS // 2
-        if len(self) < 2 * _NEIGHBOURS or float(np.median(np.diff(self.hi))) * _NEIGHBOURS > _NEAR_S:
+        if (
+            len(self) < 2 * _NEIGHBOURS
+            or float(np.median(np.diff(self.hi))) * _NEIGHBOURS > _NEAR_S
+        ):
             return replace(self, noise=np.zeros(len(self)))
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
         around = np.median(np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1), axis=1)
         return replace(self, noise=np.asarray(1.4826 / 2**0.5 * around[: len(self)]))
 
 
-def of(series: PowerSeries) -> Samples:
+def power_samples(series: PowerSeries) -> Samples:
     """The rows that are really new, each with the window that it speaks of."""
     if len(series) == 0:
         nothing = np.empty(0)
@@ -101,7 +148,9 @@ def of(series: PowerSeries) -> Samples:
     poll = described.poll_s.value if described.poll_s else usual
     refresh = described.refresh_s.value if described.refresh_s else max(usual, 1e-6)
     quantum = described.quantum_w.value if described.quantum_w else 0.0
-    keep = np.isfinite(series.watts) & (_published(times, series.watts, poll, refresh) if poll < 0.8 * refresh else True)
+    keep = np.isfinite(series.watts) & (
+        _published(times, series.watts, poll, refresh) if poll < 0.8 * refresh else True
+    )
     if series.kind is PowerKind.INTERVAL:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
         return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, ())
@@ -111,21 +160,37 @@ def of(series: PowerSeries) -> Samples:
         late = max(late, refresh / 2)  # of which time a reading tells is not known either
     age = max(late, 1.96 * sensor.centre_err_s(described, series.kind))
     length = max(window, refresh / 50, 1e-4)
-    # Centred where the integrals put the reading, so that a place found here is one that is right there.
+    # Centred where the integrals put the reading, so that a place found here is one that is right
+    # there.
     hi = times[keep] - sensor.centre_s(described) + length / 2
-    return Samples(hi - length, hi, series.watts[keep], refresh, late, quantum, _others(described, refresh), age_s=age,
-                   older_s=sensor.oldest_s(described, series.kind), centre_s=sensor.centre_s(described) - _late_of(described),
-                   centre_err_s=_centre_err(described), forgets=_forgets(described, refresh))  # fmt: skip
+    return Samples(
+        hi - length,
+        hi,
+        series.watts[keep],
+        refresh,
+        late,
+        quantum,
+        _others(described, refresh),
+        age_s=age,
+        older_s=sensor.oldest_s(described, series.kind),
+        centre_s=sensor.centre_s(described) - _late_of(described),
+        centre_err_s=_centre_err(described),
+        forgets=_forgets(described, refresh),
+    )
 
 
 def _centre_err(described: Sensor) -> float:
-    """± of where the middle of a window lies, where its length is known to a good part of itself only."""
+    """± of where the middle of a window lies, where its length is known to a good part of itself
+    only.
+    """
     window, error = described.window_s, described.window_err_s or 0.0
     return 0.98 * error if window is not None and error > _KNOWN * window.value else 0.0
 
 
 def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
-    """The windows that a reading may have beside the one that is assumed of it: factors and prices."""
+    """The windows that a reading may have beside the one that is assumed of it: factors and
+    prices.
+    """
     window, error = described.window_s, described.window_err_s
     if window is not None and (window.value == 0 or window.badge is Badge.MEASURED):
         return ()
@@ -135,11 +200,14 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
         return ((0.5, 1.0), (2.0, 1.0))
     if error <= _KNOWN * window.value:
         return ()
-    # Whatever the readings seem to say: a meter tells of the time since it last published, as a rule.
+    # Whatever the readings seem to say: a meter tells of the time since it last published, as a
+    # rule.
     found = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
     found += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
     own = window.value
-    return tuple((length / own, price) for length, price in found if length > 0.1 * own and length != own)
+    return tuple(
+        (length / own, price) for length, price in found if length > 0.1 * own and length != own
+    )
 
 
 def _late_of(described: Sensor) -> float:
@@ -148,9 +216,14 @@ def _late_of(described: Sensor) -> float:
 
 
 def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
-    """The exponential means that may stand behind readings of which nothing but they themselves tells."""
+    """The exponential means that may stand behind readings of which nothing but they themselves
+    tells.
+    """
     window, error = described.window_s, described.window_err_s
-    if error is None or (window is not None and (window.badge is Badge.MEASURED or error <= _KNOWN * window.value / 2)):
+    if error is None or (
+        window is not None
+        and (window.badge is Badge.MEASURED or error <= _KNOWN * window.value / 2)
+    ):
         return ()
     if window is not None and window.value + 2 * error < _AT_ONCE_S:
         return ()
@@ -162,8 +235,8 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:
     """One row for every time that the sensor published, of a log that asked more often than that.
 
-    Within a run of equal readings the sensor published the same value again and again: one row per refresh stands
-    for that, so that a long quiet stretch weighs what it lasted.
+    Within a run of equal readings the sensor published the same value again and again: one row per
+    refresh stands for that, so that a long quiet stretch weighs what it lasted.
     """
     if not len(times):
         return np.empty(0, np.bool_)
@@ -174,5 +247,6 @@ def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Boo
     turn = np.floor((times - start + poll / 2) / refresh)
     again = np.concatenate([[False], turn[1:] != turn[:-1]])
     opens[0] = False  # nobody knows when the first one was published
-    # Just before a change a repeated reading may still be the publication before: it says nothing new.
+    # Just before a change a repeated reading may still be the publication before: it says nothing
+    # new.
     return np.asarray(opens | (again & (change - times > 0.75 * refresh)))

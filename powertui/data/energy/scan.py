@@ -1,8 +1,9 @@
-"""Stretches of a series whose mean differs from the rest by more than the series' own noise explains.
+"""Stretches of a series whose mean differs from the rest by more than the series' own noise
+explains.
 
-All stretches are looked at, and that is paid for: a stretch counts when no stretch like it turns up in resampled noise of
-the same series, and when Student's t with a Bonferroni bound agrees. Neighbouring values may be alike; noise is learnt and
-resampled in blocks as long as that lasts.
+All stretches are looked at, and that is paid for: a stretch counts when no stretch like it turns up
+in resampled noise of the same series, and when Student's t with a Bonferroni bound agrees.
+Neighbouring values may be alike; noise is learnt and resampled in blocks as long as that lasts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ class ScannedStretch:
 
 
 def stretches(
-    difference: Floats, usable: Bools, block: int, least: int, floor: float, looks: int, rng: np.random.Generator
+    difference: Floats,
+    usable: Bools,
+    block: int,
+    least: int,
+    floor: float,
+    looks: int,
+    rng: np.random.Generator,
 ) -> list[ScannedStretch]:
     """Stretches whose mean differs from the rest by more than noise, most certain first."""
     columns = np.flatnonzero(usable)
@@ -62,13 +69,23 @@ def stretches(
             break
         alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
         if alone.p > _ALPHA:
-            # Two stretches in one epoch hide each other as noise. Taking both out of it has its price in certainty.
+            # Two stretches in one epoch hide each other as noise. Taking both out of it has its
+            # price in certainty.
             rest = _without_others(rest, height * float(np.sqrt(length)), block, bins, size)
             alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
             if alone.p > _ALPHA or alone.tail > _ALPHA / 20:
                 break
         taken |= inside
-        found.append(ScannedStretch(int(columns[first]), int(columns[last - 1]) + 1, mean, alone.error, alone.p, alone.blocks))
+        found.append(
+            ScannedStretch(
+                int(columns[first]),
+                int(columns[last - 1]) + 1,
+                mean,
+                alone.error,
+                alone.p,
+                alone.blocks,
+            )
+        )
         if (~taken).sum() < max(8, 3 * block):
             break
     return found
@@ -82,7 +99,15 @@ class _Trial(NamedTuple):
 
 
 def _trial(
-    rest: Floats, height: float, length: int, block: int, size: int, bins: int, floor: float, looks: int, rng: np.random.Generator
+    rest: Floats,
+    height: float,
+    length: int,
+    block: int,
+    size: int,
+    bins: int,
+    floor: float,
+    looks: int,
+    rng: np.random.Generator,
 ) -> _Trial:
     """How likely noise like `rest` holds a stretch of this height and length anywhere."""
     memory = max(block, _memory(rest))
@@ -93,12 +118,16 @@ def _trial(
         return _Trial(error, 1.0, far, blocks)
     if far > _ALPHA:  # whatever resampled noise says
         return _Trial(error, far, far, blocks)
-    drawn = looks * _chance(rest, height * float(np.sqrt(length / size)), memory, size, bins, rng, _ALPHA / looks)
+    drawn = looks * _chance(
+        rest, height * float(np.sqrt(length / size)), memory, size, bins, rng, _ALPHA / looks
+    )
     return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
 
 
 def _without_others(rest: Floats, score: float, block: int, bins: int, size: int) -> Floats:
-    """What is left as noise: without further stretches nearly as strong, which would hide each other as noise."""
+    """What is left as noise: without further stretches nearly as strong, which would hide each
+    other as noise.
+    """
     for _ in range(2):
         first, last = _largest(_binned(rest, size), bins, size, len(rest))
         if last <= first:
@@ -114,18 +143,27 @@ def _without_others(rest: Floats, score: float, block: int, bins: int, size: int
 
 
 def tail(score: float, blocks: float, looks: int) -> float:
-    """The chance of such a score, in errors, among all stretches of so many independent blocks, looked at so often.
+    """The chance of such a score, in errors, among all stretches of so many independent blocks,
+    looked at so often.
 
-    Student's t, because the noise was learnt from few blocks (Wallace's approximation); stretches overlap, so that of
-    n blocks about 2 n log n count as different.
+    Student's t, because the noise was learnt from few blocks (Wallace's approximation); stretches
+    overlap, so that of n blocks about 2 n log n count as different.
     """
     freedom = max(blocks - 2, 1.0)
-    normal = (8 * freedom + 1) / (8 * freedom + 3) * math.sqrt(freedom * math.log1p(score * score / freedom))
-    return min(1.0, looks * 2 * blocks * max(1.0, math.log(blocks)) * math.erfc(normal / math.sqrt(2)))
+    normal = (
+        (8 * freedom + 1)
+        / (8 * freedom + 3)
+        * math.sqrt(freedom * math.log1p(score * score / freedom))
+    )
+    return min(
+        1.0, looks * 2 * blocks * max(1.0, math.log(blocks)) * math.erfc(normal / math.sqrt(2))
+    )
 
 
 def _memory(values: Floats) -> int:
-    """Over how many steps neighbours are alike: the sum of their correlations, as long as they are any."""
+    """Over how many steps neighbours are alike: the sum of their correlations, as long as they are
+    any.
+    """
     centred = values - values.mean()
     power = float(centred @ centred)
     if power <= 0:
@@ -150,7 +188,9 @@ def _binned(values: Floats, size: int) -> Floats:
 
 
 def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]:
-    """The stretch of bins with the largest |sum| / sqrt(length), as columns; never more than half of all."""
+    """The stretch of bins with the largest |sum| / sqrt(length), as columns; never more than half
+    of all.
+    """
     sums = np.concatenate([[0.0], np.cumsum(bins)])
     best, at = 0.0, (0, 0)
     for length in range(least, max(least, len(bins) // 2) + 1):
@@ -179,18 +219,32 @@ def _sharpen(values: Floats, first: int, last: int, block: int, size: int) -> tu
 def _noise(values: Floats, block: int) -> float:
     """Deviation of block means: what one independent sample of this series is uncertain by.
 
-    The larger of two robust measures: the median deviation alone comes out too small in one of ten short series.
+    The larger of two robust measures: the median deviation alone comes out too small in one of ten
+    short series.
     """
     whole = len(values) // block * block
     means = np.sort(values[:whole].reshape(-1, block).mean(axis=1)) if whole else np.sort(values)
     cut = len(means) // 20
     inner = means[cut : len(means) - cut] if cut else means
-    spread = float(inner.std()) * (1.26 if cut else 1.0)  # 1.26: a normal distribution without its outer tenth
+    spread = float(inner.std()) * (
+        1.26 if cut else 1.0
+    )  # 1.26: a normal distribution without its outer tenth
     return max(1.4826 * float(np.median(np.abs(means - np.median(means)))), spread)
 
 
-def _chance(rest: Floats, score: float, block: int, size: int, least: int, rng: np.random.Generator, enough: float) -> float:
-    """How often resampled noise holds a stretch as large anywhere. No more is drawn once that is more than `enough` for certain."""
+def _chance(
+    rest: Floats,
+    score: float,
+    block: int,
+    size: int,
+    least: int,
+    rng: np.random.Generator,
+    enough: float,
+) -> float:
+    """How often resampled noise holds a stretch as large anywhere.
+
+    No more is drawn once that is more than `enough` for certain.
+    """
     larger = drawn = 0
     while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
         larger += _as_large(_resampled(rest, block, size, rng), least, score)
@@ -204,7 +258,9 @@ def _resampled(rest: Floats, block: int, size: int, rng: np.random.Generator) ->
     length = max(1, min(2 * block, count // 4))
     starts = rng.integers(0, count, (_AT_ONCE, -(-count // length)))
     signs = rng.choice([-1.0, 1.0], (_AT_ONCE, starts.shape[1]))
-    blocks = np.lib.stride_tricks.sliding_window_view(np.concatenate([rest, rest[: length - 1]]), length)
+    blocks = np.lib.stride_tricks.sliding_window_view(
+        np.concatenate([rest, rest[: length - 1]]), length
+    )
     drawn = (blocks[starts] * signs[..., None]).reshape(_AT_ONCE, -1)[:, :count]
     if size > 1:
         pad = -count % size

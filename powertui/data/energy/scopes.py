@@ -1,4 +1,7 @@
-"""Which channels may be added up. A node holds its packages and GPUs, a package holds its cores: never both."""
+"""Which channels may be added up.
+
+A node holds its packages and GPUs, a package holds its cores: never both.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from dataclasses import dataclass
 
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 
-NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)  # of a GPU, as logs and profiles write it
+NUMBER = re.compile(
+    r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE
+)  # of a GPU, as logs and profiles write it
 _WHOLE = (Scope.NODE, Scope.PLUG)
 _SUPPLY = re.compile(
     r"(?<![a-z])(?:psu|ps|power supply|phase|line|leg|l)[ _#-]?(\d)(?!\d)", re.IGNORECASE
@@ -20,7 +25,9 @@ _PARTS = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
 @dataclass(frozen=True, eq=False)
 class Addends:
-    """The channels that make up the machine's power as far as it was measured, and what was left out."""
+    """The channels that make up the machine's power as far as it was measured, and what was left
+    out.
+    """
 
     series: tuple[PowerSeries, ...]
     indices: tuple[int, ...]  # into what was given
@@ -28,10 +35,12 @@ class Addends:
 
 
 def _overlap(one: PowerSeries, other: PowerSeries) -> bool:
-    """Whether two channels of a machine are, or may be, one thing that draws power. Of two such only one is counted.
+    """Whether two channels of a machine are, or may be, one thing that draws power. Of two such
+    only one is counted.
 
-    One log tells its GPUs apart by itself: two ways of reading one ("GPU 0 (average)", "GPU 0 (instant)") have one name.
-    Channels of two logs are two GPUs only where both say which, in the same way.
+    One log tells its GPUs apart by itself: two ways of reading one ("GPU 0 (average)", "GPU 0
+    (instant)") have one name. Channels of two logs are two GPUs only where both say which, in the
+    same way.
     """
     a, b = one.sensor, other.sensor
     if a.scope is not b.scope:
@@ -63,9 +72,11 @@ def of_one(series: Sequence[PowerSeries]) -> Addends:
 
 
 def total(series: Sequence[PowerSeries]) -> Addends:
-    """Disjoint channels, host by host: the whole node alone, else its GPUs, packages and memory, else a single unknown one.
+    """Disjoint channels, host by host: the whole node alone, else its GPUs, packages and memory,
+    else a single unknown one.
 
-    Of several logs that cannot be added up the first counts: whoever has several gives the better one first.
+    Of several logs that cannot be added up the first counts: whoever has several gives the better
+    one first.
     """
     picked: list[int] = []
     words: list[str] = []
@@ -78,7 +89,9 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     return Addends(tuple(series[i] for i in picked), tuple(picked), "; ".join(words))
 
 
-def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[PowerSeries], str]) -> tuple[list[int], str]:
+def _host(
+    series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[PowerSeries], str]
+) -> tuple[list[int], str]:
     if not mine:
         return [], ""
     for scope in _WHOLE:
@@ -88,37 +101,56 @@ def _host(series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[P
             outlets = [i for i in together if _OUTLET.search(series[i].sensor.name)]
             best = max(together, key=lambda i: (i not in outlets, len(series[i])))
             if len(outlets) > 1 and best in outlets:
-                return [best], f"{named(series[best])} alone: it is not known which of the {len(outlets)} outlets feed the machine"
+                return (
+                    [best],
+                    (
+                        f"{named(series[best])} alone: it is not known which of the {len(outlets)} "
+                        "outlets feed the machine"
+                    ),
+                )
             rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
             return [best], f"{named(series[best])} alone{rest}"
     parts: list[int] = []
     for i in mine:
-        if series[i].sensor.scope in _PARTS and not any(_overlap(series[i], series[k]) for k in parts):
+        if series[i].sensor.scope in _PARTS and not any(
+            _overlap(series[i], series[k]) for k in parts
+        ):
             parts.append(i)
     if parts:
         chosen = parts
         left = len(mine) - len(chosen)
-        names = " + ".join(named(series[i]) for i in chosen[:4]) + (f" + {len(chosen) - 4} more" if len(chosen) > 4 else "")
-        return chosen, names + (f" ({left} overlapping, left out)" if left else "") + ": parts of the machine, not the whole"
+        names = " + ".join(named(series[i]) for i in chosen[:4]) + (
+            f" + {len(chosen) - 4} more" if len(chosen) > 4 else ""
+        )
+        return chosen, names + (
+            f" ({left} overlapping, left out)" if left else ""
+        ) + ": parts of the machine, not the whole"
     supplies = _supplies(series, mine)
     if supplies:
         left = len(mine) - len(supplies)
         names = " + ".join(named(series[i]) for i in supplies)
-        return supplies, names + (f" ({left} others left out)" if left else "") + ": together they feed the machine"
+        return supplies, names + (
+            f" ({left} others left out)" if left else ""
+        ) + ": together they feed the machine"
     first = mine[0]
     if len(mine) == 1:
         return [first], f"{named(series[first])} alone"
-    return [first], f"{named(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
+    return [
+        first
+    ], f"{named(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
 
 
 def _supplies(series: Sequence[PowerSeries], mine: Sequence[int]) -> list[int]:
-    """The supplies, or the phases, of one machine: channels of one log that are named alike but for their number. Of what goes into
-    them and what comes out, what goes in."""
+    """The supplies, or the phases, of one machine: channels of one log that are named alike but for
+    their number. Of what goes into them and what comes out, what goes in.
+    """
     groups: dict[tuple[str, str], list[int]] = {}
     for i in mine:
         name = series[i].sensor.name
         if _SUPPLY.search(name) and not _NO_SUPPLY.search(name):
-            groups.setdefault((series[i].path, _SUPPLY.sub("", name, count=1).casefold()), []).append(i)
+            groups.setdefault(
+                (series[i].path, _SUPPLY.sub("", name, count=1).casefold()), []
+            ).append(i)
     found = next(iter(groups.values()), [])
     numbers = {match[1] for i in found if (match := _SUPPLY.search(series[i].sensor.name))}
     return found if len(found) > 1 and len(numbers) == len(found) else []

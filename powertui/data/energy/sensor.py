@@ -1,8 +1,9 @@
 """What a sensor can resolve, told from its own samples.
 
-A BMC polled four times a second that changes every three seconds gives one sample every three seconds, not twelve: all
-statistics here and everywhere else stand on the rows that `samples` calls new. Refresh, step and poll are measured;
-what no log can tell (the averaging window, the delay, the gain) comes from `sensor_defaults` and says so.
+A BMC polled four times a second that changes every three seconds gives one sample every three
+seconds, not twelve: all statistics here and everywhere else stand on the rows that `samples` calls
+new. Refresh, step and poll are measured; what no log can tell (the averaging window, the delay, the
+gain) comes from `sensor_defaults` and says so.
 """
 
 from __future__ import annotations
@@ -14,10 +15,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import refresh, smear
+from powertui.data.energy import averaging_window, refresh
+from powertui.data.energy.averaging_window import Smear
 from powertui.data.energy.sensor_defaults import defaults
-from powertui.data.energy.smear import Smear
-from powertui.data.model import NS_PER_S, Badge, Bools, Figure, Floats, Int64s, PowerKind, PowerSeries, Sensor
+from powertui.data.model import (
+    NS_PER_S,
+    Badge,
+    Bools,
+    Figure,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerSeries,
+    Sensor,
+)
 
 _HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
 _HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
@@ -25,22 +36,34 @@ _DELAY = 0.05  # of the refresh: so long a sensor may take to publish
 _UNASKED = 1.2  # refreshes: in a longer pause something was published that nobody saw
 _LONG = 1.5  # refreshes: a window longer than that makes readings overlap
 _AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
-_OLDER = 0.45  # … and so much more where it is taken to be new: any age from 0 to a refresh is as likely
-_LAG = 0.8  # of the refresh: what it lags by, taken to be nothing, where any window up to a refresh is as likely as well
-_UNSURE = 0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
-_NEARLY = (
-    3.5  # standard deviations: so far from a refresh a window may seem that is one; equal steps meet a sensor alike again and again
+_OLDER = (
+    0.45  # … and so much more where it is taken to be new: any age from 0 to a refresh is as likely
 )
+# of the refresh: what it lags by, taken to be nothing, where any window up to a refresh is as
+# likely as well
+_LAG = 0.8
+_UNSURE = (
+    0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
+)
+# standard deviations: so far from a refresh a window may seem that is one; equal steps meet a
+# sensor alike again and again
+_NEARLY = 3.5
 _RUNS = 2  # complete runs that a measured refresh needs
-_SLOWER = 0.1  # share of the runs that are longer than a poll: it does not change at every one of them
+_SLOWER = (
+    0.1  # share of the runs that are longer than a poll: it does not change at every one of them
+)
 _STEPS = 3  # changes that a measured step needs
 _FEW_LEVELS = 1 << 16  # W
-_DIGITS = 10  # in steps of 8 W boards read that have a byte for 2 kW, some plugs and racks in steps of 10
+_DIGITS = (
+    10  # in steps of 8 W boards read that have a byte for 2 kW, some plugs and racks in steps of 10
+)
 STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
 
 
 def describe(series: PowerSeries) -> PowerSeries:
-    """The same series, its sensor filled: what the samples tell is measured, the rest assumed or left open."""
+    """The same series, its sensor filled: what the samples tell is measured, the rest assumed or
+    left open.
+    """
     sensor, known = series.sensor, defaults(series.sensor)
     times, watts = series.times, series.watts
     if not (rows := np.isfinite(watts)).all():
@@ -52,34 +75,63 @@ def describe(series: PowerSeries) -> PowerSeries:
     step = quantum(watts) if series.kind is PowerKind.SAMPLED else None
     measured_step = Figure(step, Badge.MEASURED) if step is not None else None
     if measured_step is None and series.kind is PowerKind.SAMPLED:
-        measured_step = sensor.quantum_w or _assumed(known.quantum_w if known.quantum_w is not None else _written_step(watts))
+        measured_step = sensor.quantum_w or _assumed(
+            known.quantum_w if known.quantum_w is not None else _written_step(watts)
+        )
     window, error = sensor.window_s, sensor.window_err_s
     if window is None and series.kind is PowerKind.INTERVAL:
         window = poll
     elif window is None and poll is not None:
-        window, error = _window(times, watts, poll.value, refresh.value if refresh else poll.value, known.window_s)
-    return replace(series, sensor=replace(
-        sensor, poll_s=poll, refresh_s=refresh, quantum_w=measured_step, window_s=window, window_err_s=error,
-        delay_s=sensor.delay_s or _assumed(known.delay_s), gain=sensor.gain or _assumed(known.gain),
-    ))  # fmt: skip
+        window, error = _window(
+            times, watts, poll.value, refresh.value if refresh else poll.value, known.window_s
+        )
+    return replace(
+        series,
+        sensor=replace(
+            sensor,
+            poll_s=poll,
+            refresh_s=refresh,
+            quantum_w=measured_step,
+            window_s=window,
+            window_err_s=error,
+            delay_s=sensor.delay_s or _assumed(known.delay_s),
+            gain=sensor.gain or _assumed(known.gain),
+        ),
+    )
 
 
-def _window(times: Int64s, watts: Floats, poll: float, refresh: float, usual: float | None) -> tuple[Figure | None, float | None]:
-    """What a reading averages over, and one sigma of it: as the readings show it, else as is usual for such a source."""
+def _window(
+    times: Int64s, watts: Floats, poll: float, refresh: float, usual: float | None
+) -> tuple[Figure | None, float | None]:
+    """What a reading averages over, and one sigma of it: as the readings show it, else as is usual
+    for such a source.
+    """
     held = refresh > 1.5 * poll
-    seen = smear.look(_steady(times, watts, poll, refresh), refresh, held=held)
+    seen = averaging_window.look(_steady(times, watts, poll, refresh), refresh, held=held)
     if usual is not None:
         if seen is None or not _contradicts(seen, usual, refresh):
             return Figure(usual, Badge.ASSUMED), None
     elif seen is None or seen.by == "nothing":
-        unseen = smear.UNSEEN_S if seen is None else seen.sd_s
-        error = max(unseen, _UNSURE * refresh) if unseen >= smear.UNSEEN_S > refresh else _UNSURE * refresh
+        unseen = averaging_window.UNSEEN_S if seen is None else seen.sd_s
+        error = (
+            max(unseen, _UNSURE * refresh)
+            if unseen >= averaging_window.UNSEEN_S > refresh
+            else _UNSURE * refresh
+        )
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return Figure(refresh, Badge.ASSUMED) if held else None, error
     elif seen.by == "slow":
-        return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(seen.sd_s, _UNSURE * refresh)
-    elif held and seen.by == "steps" and seen.window_s < refresh < seen.window_s + _NEARLY * seen.sd_s:
-        return Figure(refresh, Badge.ASSUMED), max(seen.sd_s, (refresh - seen.window_s) / _NEARLY)  # they do not say otherwise
+        return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(
+            seen.sd_s, _UNSURE * refresh
+        )
+    elif (
+        held
+        and seen.by == "steps"
+        and seen.window_s < refresh < seen.window_s + _NEARLY * seen.sd_s
+    ):
+        return Figure(refresh, Badge.ASSUMED), max(
+            seen.sd_s, (refresh - seen.window_s) / _NEARLY
+        )  # they do not say otherwise
     return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s
 
 
@@ -95,14 +147,16 @@ def _steady(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats
     if len(times) < 3:
         return watts[:0]
     refresh_ns = max(1, round(refresh * NS_PER_S))
-    if len(times) > 4 * smear.MOST * refresh / poll:  # a day of it: what is liveliest tells most
-        step = max(1, round(smear.MOST * refresh / poll))
+    if (
+        len(times) > 4 * averaging_window.MOST * refresh / poll
+    ):  # a day of it: what is liveliest tells most
+        step = max(1, round(averaging_window.MOST * refresh / poll))
         ends = np.arange(0, len(times), step)
         moved = np.add.reduceat(np.abs(np.diff(watts, prepend=watts[0])), ends)
         first = int(ends[moved.argmax()])
         times, watts = times[first : first + step], watts[first : first + step]
     count = int((times[-1] - times[0]) // refresh_ns) + 1
-    if count > 8 * smear.MOST:
+    if count > 8 * averaging_window.MOST:
         return watts[:0]
     if refresh > 1.5 * poll:
         return _published(times, watts, refresh_ns)
@@ -112,7 +166,9 @@ def _steady(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats
 
 
 def _published(times: Int64s, watts: Floats, refresh_ns: int) -> Floats:
-    """One reading for every publication: as many as a value stayed for, those that nobody asked for as NaN."""
+    """One reading for every publication: as many as a value stayed for, those that nobody asked for
+    as NaN.
+    """
     first = np.concatenate(([0], np.flatnonzero(watts[1:] != watts[:-1]) + 1))
     lasted = np.diff(np.append(times[first], times[-1]))
     many = np.maximum(np.round(lasted / refresh_ns).astype(np.int64), 1)
@@ -129,17 +185,22 @@ def _assumed(value: float | None) -> Figure | None:
 
 
 def _poll(series: PowerSeries) -> Figure | None:
-    """The usual distance of two rows, missing readings included as rows; of a counter the usual length of an interval."""
+    """The usual distance of two rows, missing readings included as rows; of a counter the usual
+    length of an interval.
+    """
     apart = np.diff(series.times)
     if series.kind is PowerKind.INTERVAL:
         apart = apart[np.isfinite(series.watts[1:])]
-    badge = series.sensor.poll_s.badge if series.sensor.poll_s else Badge.MEASURED  # a reader that had to assume it said so
+    badge = (
+        series.sensor.poll_s.badge if series.sensor.poll_s else Badge.MEASURED
+    )  # a reader that had to assume it said so
     return Figure(float(np.median(apart)) / NS_PER_S, badge) if len(apart) else None
 
 
 def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None:
-    """The time between publications that the changes of the value tell of; else the median time between changes, over runs that
-    are whole: the first and the last are cut by the log."""
+    """The time between publications that the changes of the value tell of; else the median time
+    between changes, over runs that are whole: the first and the last are cut by the log.
+    """
     if poll is None or len(watts) < 3:
         return None
     rows = np.flatnonzero(watts[1:] != watts[:-1])
@@ -164,11 +225,17 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
         since = (times - times[0]) / NS_PER_S
         if (told := refresh.distance(since[rows], since[rows + 1], poll.value)) is not None:
             return Figure(told, Badge.MEASURED)
-    return Figure(max(usual if len(whole) == len(runs) else float(np.median(whole)), poll.value), Badge.MEASURED)
+    return Figure(
+        max(usual if len(whole) == len(runs) else float(np.median(whole)), poll.value),
+        Badge.MEASURED,
+    )
 
 
 def quantum(watts: Floats) -> float | None:
-    """The step of the readings: the largest number that nearly all differences are multiples of. None when there is no step."""
+    """The step of the readings: the largest number that nearly all differences are multiples of.
+
+    None when there is no step.
+    """
     if len(watts) < 3:
         return None
     moved = np.diff(watts)
@@ -182,7 +249,10 @@ def quantum(watts: Floats) -> float | None:
         scaled = levels * 10**digits
         whole = (np.abs(scaled - np.round(scaled)) < 1e-3) & (scaled > 0.5)
         if counts[whole].sum() >= STEP_SHARE * counts.sum():
-            return float(_common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum())) / 10**digits)
+            return float(
+                _common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum()))
+                / 10**digits
+            )
     return None
 
 
@@ -197,7 +267,9 @@ def _counted(moved: Floats) -> tuple[Floats, Int64s]:
 
 
 def _written_step(watts: Floats) -> float | None:
-    """The step that readings may have which hardly ever change: the largest of a few digits that all of them are multiples of."""
+    """The step that readings may have which hardly ever change: the largest of a few digits that
+    all of them are multiples of.
+    """
     if not len(watts) or np.count_nonzero(np.diff(watts)) >= _STEPS or np.abs(watts).max() > 1e9:
         return None
     for digits in range(4):
@@ -205,7 +277,9 @@ def _written_step(watts: Floats) -> float | None:
         whole = np.round(scaled)
         if (np.abs(scaled - whole) < 1e-3).all():
             shared = functools.reduce(math.gcd, np.unique(whole).astype(np.int64).tolist(), 0)
-            return float(max(n for n in range(1, _DIGITS + 1) if shared % n == 0)) / float(10**digits)
+            return float(max(n for n in range(1, _DIGITS + 1) if shared % n == 0)) / float(
+                10**digits
+            )
     return None
 
 
@@ -213,7 +287,9 @@ def _common(steps: Int64s, counts: Int64s, total: int) -> float:
     """Greatest common divisor that tolerates a few strays."""
     best = functools.reduce(math.gcd, steps[steps > 0].tolist(), 0)
     common = steps[np.argsort(-counts, kind="stable")][:12].tolist()
-    candidates = {math.gcd(a, b) for a, b in itertools.combinations_with_replacement(common, 2)} | {int(steps[steps > 0].min())}
+    candidates = {math.gcd(a, b) for a, b in itertools.combinations_with_replacement(common, 2)} | {
+        int(steps[steps > 0].min())
+    }
     for candidate in candidates:
         if (
             candidate > best
@@ -229,11 +305,18 @@ def _common(steps: Int64s, counts: Int64s, total: int) -> float:
 
 def slow(sensor: Sensor) -> bool:
     """It is polled faster than it refreshes, so that most rows repeat the one before."""
-    return sensor.refresh_s is not None and sensor.poll_s is not None and sensor.refresh_s.value > 1.5 * sensor.poll_s.value
+    return (
+        sensor.refresh_s is not None
+        and sensor.poll_s is not None
+        and sensor.refresh_s.value > 1.5 * sensor.poll_s.value
+    )
 
 
 def samples(series: PowerSeries) -> Bools:
-    """Rows that are really new: changes, and a heartbeat of a held value every three refreshes. All rows of a fast sensor."""
+    """Rows that are really new: changes, and a heartbeat of a held value every three refreshes.
+
+    All rows of a fast sensor.
+    """
     sensor = series.sensor
     valid = np.isfinite(series.watts)
     if series.kind is PowerKind.INTERVAL or not slow(sensor) or len(series) < 2:
@@ -248,18 +331,27 @@ def samples(series: PowerSeries) -> Bools:
 
 
 def holes(
-    times: Int64s, watts: Floats, sensor: Sensor, kind: PowerKind = PowerKind.SAMPLED, *, longest_ns: int | None = None
+    times: Int64s,
+    watts: Floats,
+    sensor: Sensor,
+    kind: PowerKind = PowerKind.SAMPLED,
+    *,
+    longest_ns: int | None = None,
 ) -> Bools:
-    """[i] is True when nothing is known between row i and row i+1: a gap row at either end, or a pause.
+    """[i] is True when nothing is known between row i and row i+1: a gap row at either end, or a
+    pause.
 
-    A row of a counter tells of the whole time since the row before, however long that was. `longest_ns`: how far two rows lie apart
-    at most, where that is known already.
+    A row of a counter tells of the whole time since the row before, however long that was.
+    `longest_ns`: how far two rows lie apart at most, where that is known already.
     """
     if len(times) < 2:
         return np.zeros(0, np.bool_)
     if kind is PowerKind.INTERVAL:
         return np.isnan(watts[1:])
-    usual = max(sensor.poll_s.value if sensor.poll_s else 0.0, sensor.refresh_s.value if sensor.refresh_s else 0.0)
+    usual = max(
+        sensor.poll_s.value if sensor.poll_s else 0.0,
+        sensor.refresh_s.value if sensor.refresh_s else 0.0,
+    )
     missing = np.isnan(watts)
     out = missing[1:] | missing[:-1]
     pause = _HOLE * usual * NS_PER_S
@@ -269,7 +361,9 @@ def holes(
 
 
 def window_is_guess(sensor: Sensor) -> bool:
-    """Nothing is known of the averaging window but that a meter usually tells of the time since it last published."""
+    """Nothing is known of the averaging window but that a meter usually tells of the time since it
+    last published.
+    """
     window, refresh = sensor.window_s, sensor.refresh_s
     if window is None or refresh is None or defaults(sensor).window_s is not None:
         return False
@@ -277,16 +371,24 @@ def window_is_guess(sensor: Sensor) -> bool:
 
 
 def window_is_told_by_readings(sensor: Sensor) -> bool:
-    """Its readings are means over clearly more than a refresh, and nothing but they themselves says so."""
+    """Its readings are means over clearly more than a refresh, and nothing but they themselves says
+    so.
+    """
     refresh = sensor.refresh_s or sensor.poll_s
     if sensor.window_s is None or sensor.window_err_s is None or refresh is None:
         return False
-    return sensor.window_s.badge is Badge.ESTIMATED and sensor.window_s.value > _LONG * refresh.value
+    return (
+        sensor.window_s.badge is Badge.ESTIMATED and sensor.window_s.value > _LONG * refresh.value
+    )
 
 
 def centre_s(sensor: Sensor) -> float:
-    """How long before a row the power lay that it tells of: delay, half the window, and half a poll of a slow sensor."""
-    late = (sensor.delay_s.value if sensor.delay_s else 0.0) + (sensor.window_s.value / 2 if sensor.window_s else 0.0)
+    """How long before a row the power lay that it tells of: delay, half the window, and half a poll
+    of a slow sensor.
+    """
+    late = (sensor.delay_s.value if sensor.delay_s else 0.0) + (
+        sensor.window_s.value / 2 if sensor.window_s else 0.0
+    )
     return late + (sensor.poll_s.value / 2 if slow(sensor) and sensor.poll_s else 0.0)
 
 
@@ -296,19 +398,26 @@ def centre_err_s(sensor: Sensor, kind: PowerKind) -> float:
         return 0.0
     refresh = (sensor.refresh_s or sensor.poll_s or Figure(0.0, Badge.ASSUMED)).value
     delay = 0.0 if sensor.delay_s else _DELAY * refresh
-    return float((((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (_AGE * oldest_s(sensor, kind)) ** 2) ** 0.5)
+    return float(
+        (((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (_AGE * oldest_s(sensor, kind)) ** 2)
+        ** 0.5
+    )
 
 
 def lag_err_s(sensor: Sensor, kind: PowerKind) -> float:
-    """The same of joules by wall clock: readings are laid as if they were new when they were asked for, and any age up to a refresh
-    is as likely. (A place by signal takes what they are older by into its interval, on the one side.)"""
+    """The same of joules by wall clock: readings are laid as if they were new when they were asked
+    for, and any age up to a refresh is as likely. (A place by signal takes what they are older by
+    into its interval, on the one side.)
+    """
     oldest = oldest_s(sensor, kind)
     least = _LAG * oldest if sensor.window_s is None else 0.0
     return max(math.hypot(centre_err_s(sensor, kind), _OLDER * oldest), least)
 
 
 def oldest_s(sensor: Sensor, kind: PowerKind) -> float:
-    """How old a reading may be when it is asked for, beyond what `centre_s` counts: as old as a refresh, as far as nobody tells."""
+    """How old a reading may be when it is asked for, beyond what `centre_s` counts: as old as a
+    refresh, as far as nobody tells.
+    """
     refresh = sensor.refresh_s or sensor.poll_s
     if refresh is None or slow(sensor) or sensor.delay_s or kind is PowerKind.INTERVAL:
         return 0.0
@@ -337,7 +446,11 @@ def sentence(series: PowerSeries) -> str:
     if sensor.refresh_s and not interval:
         word = "" if sensor.refresh_s.badge is Badge.MEASURED else " (assumed)"
         at_every = sensor.poll_s is not None and not slow(sensor) and not word
-        parts.append("changes at every poll" if at_every else f"changes every {seconds(sensor.refresh_s.value)}{word}")
+        parts.append(
+            "changes at every poll"
+            if at_every
+            else f"changes every {seconds(sensor.refresh_s.value)}{word}"
+        )
     elif not interval and len(series) > 1:
         parts.append(
             "never changes in this log"
@@ -347,9 +460,13 @@ def sentence(series: PowerSeries) -> str:
     if sensor.quantum_w:
         word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"
         parts.append(f"in steps of {sensor.quantum_w.value:.4g} W{word}")
-    told = sensor.window_s is not None and (sensor.window_err_s or 0.0) <= 0.25 * sensor.window_s.value
+    told = (
+        sensor.window_s is not None and (sensor.window_err_s or 0.0) <= 0.25 * sensor.window_s.value
+    )
     if sensor.window_s and told and not interval and not window_is_guess(sensor):
-        parts.append(f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})")
+        parts.append(
+            f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})"
+        )
     gaps = int(holes(series.times, series.watts, sensor, series.kind)[1 if interval else 0 :].sum())
     if gaps:
         parts.append(f"{gaps} gap{'s' if gaps > 1 else ''}")

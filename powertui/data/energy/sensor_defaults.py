@@ -1,7 +1,9 @@
-"""What is known of a kind of sensor in general, by the source that read it and the device it sits in.
+"""What is known of a kind of sensor in general, by the source that read it and the device it sits
+in.
 
-A source is asked by its own words, whole and from the first on (`ipmi DCMI`, then `ipmi`); a device by whole words of its name. A
-"GPU 0" that some tool wrote is nobody's in particular: nothing is assumed of it.
+A source is asked by its own words, whole and from the first on (`ipmi DCMI`, then `ipmi`); a device
+by whole words of its name. A "GPU 0" that some tool wrote is nobody's in particular: nothing is
+assumed of it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class Defaults:
 
 
 _UNKNOWN = Defaults()
-# NVML's documentation and "Part-time Power Measurements": a mean over a second, on these devices and as "instant" over 25 ms.
+# NVML's documentation and "Part-time Power Measurements": a mean over a second, on these devices
+# and as "instant" over 25 ms.
 _NVIDIA = Defaults(refresh_s=0.1, window_s=1.0, gain=0.05)
 _NVIDIA_SHORT = Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)
 _SHORT = frozenset({"a100", "h100", "h200", "gh200", "instant"})
@@ -36,16 +39,34 @@ _DCMI = Defaults(refresh_s=1.0, quantum_w=1.0)
 _BMC = Defaults(refresh_s=3.0, quantum_w=7.0)
 
 _SOURCES = {
-    "nvidia smi": _NVIDIA, "nvml": _NVIDIA, "dcgm": _NVIDIA, "nvidia": _NVIDIA,
-    "rapl": _COUNTER, "perf stat": _COUNTER, "turbostat": _COUNTER, "power gadget": _COUNTER, "powercap": _COUNTER,
+    "nvidia smi": _NVIDIA,
+    "nvml": _NVIDIA,
+    "dcgm": _NVIDIA,
+    "nvidia": _NVIDIA,
+    "rapl": _COUNTER,
+    "perf stat": _COUNTER,
+    "turbostat": _COUNTER,
+    "power gadget": _COUNTER,
+    "powercap": _COUNTER,
     "zeus": Defaults(refresh_s=0.1),
     "pm counters": Defaults(refresh_s=0.1, quantum_w=1.0),
-    "occ amester": _OCC, "amester": _OCC, "ibmpowernv": _OCC, "hwmon": _OCC,
-    "ipmi dcmi": _DCMI, "ipmitool dcmi": _DCMI, "dcmi": _DCMI,
-    "powerboard": _BMC, "ipmi": _BMC, "ipmitool": _BMC, "bmc": _BMC, "powergraph": _BMC,
+    "occ amester": _OCC,
+    "amester": _OCC,
+    "ibmpowernv": _OCC,
+    "hwmon": _OCC,
+    "ipmi dcmi": _DCMI,
+    "ipmitool dcmi": _DCMI,
+    "dcmi": _DCMI,
+    "powerboard": _BMC,
+    "ipmi": _BMC,
+    "ipmitool": _BMC,
+    "bmc": _BMC,
+    "powergraph": _BMC,
     "redfish": Defaults(refresh_s=5.0),
-    "wall plug": Defaults(refresh_s=10.0), "pdu": Defaults(refresh_s=10.0), "plug": Defaults(refresh_s=10.0),
-}  # fmt: skip
+    "wall plug": Defaults(refresh_s=10.0),
+    "pdu": Defaults(refresh_s=10.0),
+    "plug": Defaults(refresh_s=10.0),
+}
 # An exporter's metric says which source the exporter asked.
 _EXPORTERS = frozenset({"prometheus", "node"})
 
@@ -56,7 +77,9 @@ def defaults(sensor: Sensor) -> Defaults:
     while source and source[0] in _EXPORTERS:
         source = source[1:]
     found = _of_source(source)
-    if found is None and device and device[0] in ("nvidia", "nvml", "dcgm"):  # a table that names the maker in its columns
+    if (
+        found is None and device and device[0] in ("nvidia", "nvml", "dcgm")
+    ):  # a table that names the maker in its columns
         found = _NVIDIA
     if found is _NVIDIA and _SHORT & {*source, *device} and "average" not in (*source, *device):
         return _NVIDIA_SHORT

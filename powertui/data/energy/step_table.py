@@ -1,7 +1,8 @@
-"""The steps of one host with what a person asks of them: their joules, how far each is from usual, and what its time went to.
+"""The steps of one host with what a person asks of them: their joules, how far each is from usual,
+and what its time went to.
 
-Usual is the median of the steps of the same name, or of all where names do not repeat: the first steps, which trace and compile,
-and the odd stall do not move it.
+Usual is the median of the steps of the same name, or of all where names do not repeat: the first
+steps, which trace and compile, and the odd stall do not move it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,17 @@ from powertui.data.tools.registry import Question
 
 _LEAST_ALIKE = 3  # steps of one name that have a usual length of their own
 _WEIGHTS = {  # of the columns that are those of the plain table
-    "epoch": 8, "number": 9, "step_s": 9, "host_s": 6, "device_s": 6, "start_s": 5, "name": 4, "duration_s": 3, "end_s": 2,
+    "epoch": 8,
+    "number": 9,
+    "step_s": 9,
+    "host_s": 6,
+    "device_s": 6,
+    "start_s": 5,
+    "name": 4,
+    "duration_s": 3,
+    "end_s": 2,
     "start_to_start_s": 2,
-}  # fmt: skip
+}
 _CLEAR = 0.05  # a difference from usual below this share of it has no cause that is worth a word
 _TELLS = 0.3  # a category that explains less of a difference than this does not explain it
 
@@ -37,19 +46,38 @@ def answer(question: Question) -> Result:
     length, usual = lengths(steps), usual_of(steps)
     known = usual[rows] >= 0
     over = np.where(known, length[rows] - usual[rows], 0)
-    energies = account.of(question.profile, question.aligning).step_energies
+    energies = account.energy_account(question.profile, question.aligning).step_energies
     told = _went_to(question, steps, length, usual)
     columns = (
-        Column("over_usual_s", "against usual", "duration", over, present=known, weight=9, signed=True),
-        optional("joules", "energy", "number", [_joules(energies, row) for row in rows.tolist()], unit="J", weight=7),
+        Column(
+            "over_usual_s", "against usual", "duration", over, present=known, weight=9, signed=True
+        ),
+        optional(
+            "joules",
+            "energy",
+            "number",
+            [_joules(energies, row) for row in rows.tolist()],
+            unit="J",
+            weight=7,
+        ),
         text_column("went_to", "spent on", [told[row] for row in rows.tolist()], weight=7),
         Column("usual_s", "usual", "duration", usual[rows], present=known, weight=3),
-        text_column("joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0),
+        text_column(
+            "joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0
+        ),
     )
-    own = tuple(replace(column, weight=_WEIGHTS.get(column.id, column.weight)) for column in plain.tables[0].columns)
+    own = tuple(
+        replace(column, weight=_WEIGHTS.get(column.id, column.weight))
+        for column in plain.tables[0].columns
+    )
     table = replace(plain.tables[0], columns=(*own, *columns))
     facts = [*plain.facts, *_usual_facts(question, usual)]
-    return replace(plain, tables=(table, *plain.tables[1:]), facts=tuple(facts), notes=(*plain.notes, *_no_joules(energies)))
+    return replace(
+        plain,
+        tables=(table, *plain.tables[1:]),
+        facts=tuple(facts),
+        notes=(*plain.notes, *_no_joules(energies)),
+    )
 
 
 def lengths(steps: Steps) -> Int64s:
@@ -63,8 +91,12 @@ def lengths(steps: Steps) -> Int64s:
 def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
     length = lengths(steps)
-    out = np.full(len(steps), int(np.median(length)) if len(steps) >= _LEAST_ALIKE else -1, np.int64)
-    names = [steps.names[row].rstrip("0123456789") for row in range(len(steps))]  # "train 12" is a "train"
+    out = np.full(
+        len(steps), int(np.median(length)) if len(steps) >= _LEAST_ALIKE else -1, np.int64
+    )
+    names = [
+        steps.names[row].rstrip("0123456789") for row in range(len(steps))
+    ]  # "train 12" is a "train"
     many = {name for name, count in Counter(names).items() if count >= _LEAST_ALIKE}
     if len(many) > 1:
         label = np.array(names, dtype=object)
@@ -93,25 +125,41 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
     known = usual[usual >= 0]
     if not len(known):
         return []
-    facts = [Fact("usual", "a usual step takes", int(np.median(known)), "duration", why="the median")]
-    each = account.of(question.profile, question.aligning).per_step(None)
+    facts = [
+        Fact("usual", "a usual step takes", int(np.median(known)), "duration", why="the median")
+    ]
+    each = account.energy_account(question.profile, question.aligning).per_step(None)
     if each is not None and each.resolved:
-        facts.append(Fact("joules_per_step", "and draws", each.joules, "number", "J", each.badge, each.lo, each.hi))
+        facts.append(
+            Fact(
+                "joules_per_step",
+                "and draws",
+                each.joules,
+                "number",
+                "J",
+                each.badge,
+                each.lo,
+                each.hi,
+            )
+        )
     return facts
 
 
 def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) -> list[str]:
-    """For each step its largest category; where it was longer than usual, the category that was longer."""
+    """For each step its largest category; where it was longer than usual, the category that was
+    longer.
+    """
     out = [""] * len(steps)
     if not len(steps):
         return out
-    found = breakdown.of(question.profile, question.compat)
+    found = breakdown.step_breakdown(question.profile, question.compat)
     if not len(found):
         return out
     labels = [label for _, label, _, _ in breakdown.CATEGORIES]
-    parts = np.stack([found.of(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1)
+    parts = np.stack([found.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1)
     median = np.median(parts, axis=0)
-    # Its steps are those of the program as a profiler sees them: each belongs to the step in which its middle lies.
+    # Its steps are those of the program as a profiler sees them: each belongs to the step in which
+    # its middle lies.
     middle = found.start + found.length // 2
     row = np.searchsorted(steps.start, middle, side="right") - 1
     inside = (row >= 0) & (middle < steps.ends()[row])
@@ -121,7 +169,11 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
         if more > _CLEAR * max(1, int(usual[one])):
             largest = int(np.argmax(parts[at] - median))
             excess = int(parts[at][largest] - median[largest])
-            out[one] = f"{labels[largest]} +{units.duration(excess, 3)}" if excess >= _TELLS * more else "no single category"
+            out[one] = (
+                f"{labels[largest]} +{units.duration(excess, 3)}"
+                if excess >= _TELLS * more
+                else "no single category"
+            )
         elif found.length[at] > 0:
             largest = int(np.argmax(parts[at]))
             out[one] = f"{labels[largest]} {parts[at][largest] / found.length[at]:.0%}"

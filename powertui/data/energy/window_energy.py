@@ -22,8 +22,9 @@ class MarkEnergy(NamedTuple):
     energy: Energy | None
 
 
-def of(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
-    """What every window of these channels' logs drew, on the log's own clock: where the log lies on a trace changes nothing.
+def window_energies(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
+    """What every window of these channels' logs drew, on the log's own clock: where the log lies on
+    a trace changes nothing.
 
     Channels of one log that overlap are counted once, as everywhere.
     """
@@ -34,10 +35,20 @@ def of(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
     out: list[MarkEnergy] = []
     for path, channels in logs.items():
         windows = [mark for mark in channels[0].marks if mark.end_ns is not None]
-        known = [mark for mark in windows if placing.fits(mark.start_ns) and placing.fits(mark.end_ns or 0)]
+        known = [
+            mark
+            for mark in windows
+            if placing.fits(mark.start_ns) and placing.fits(mark.end_ns or 0)
+        ]
         lo = np.array([mark.start_ns for mark in known], np.int64) * PS_PER_NS
         hi = np.array([mark.end_ns for mark in known], np.int64) * PS_PER_NS
-        drew = dict(zip(known, _drawn([channels[i] for i in scopes.total(channels).indices], lo, hi), strict=True))
+        drew = dict(
+            zip(
+                known,
+                _drawn([channels[i] for i in scopes.total(channels).indices], lo, hi),
+                strict=True,
+            )
+        )
         out += [MarkEnergy(path, mark, drew.get(mark)) for mark in windows]
     return out
 
@@ -46,5 +57,11 @@ def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Ener
     parts = []
     for one in channels:
         described = one if one.sensor.poll_s is not None else sensors.describe(one)
-        parts.append(list(integrate.energies(placing.on_trace(described, 0, 0, 0, "aligned", "its own clock"), lo, hi)))
+        parts.append(
+            list(
+                integrate.energies(
+                    placing.on_trace(described, 0, 0, 0, "aligned", "its own clock"), lo, hi
+                )
+            )
+        )
     return [combined(rows) for rows in zip(*parts, strict=True)] if parts else [None] * len(lo)

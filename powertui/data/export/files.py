@@ -1,4 +1,6 @@
-"""Files that appear whole or not at all, and never in place of another one unless that was asked for."""
+"""Files that appear whole or not at all, and never in place of another one unless that was asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ STDOUT = "-"
 
 
 def look(path: str) -> tuple[Path, Literal["nothing", "folder", "file"]]:
-    """The path that a person typed, and what is there now. Raises `PowertuiError` for one that no file can have."""
+    """The path that a person typed, and what is there now.
+
+    Raises `PowertuiError` for one that no file can have.
+    """
     try:
         place = Path(path).expanduser()
         kind = stat.S_IFMT(place.stat().st_mode)
@@ -32,9 +37,11 @@ def look(path: str) -> tuple[Path, Literal["nothing", "folder", "file"]]:
 
 @contextlib.contextmanager
 def opened(path: str, *, force: bool = False) -> Iterator[BinaryIO]:
-    """A stream to write to. What was written becomes the file when the block ends; after an error nothing is there.
+    """A stream to write to. What was written becomes the file when the block ends; after an error
+    nothing is there.
 
-    "-" is standard output. Something that is no regular file (a pipe, a terminal) is written to as it is.
+    "-" is standard output. Something that is no regular file (a pipe, a terminal) is written to as
+    it is.
     """
     if path == STDOUT:
         sys.stdout.flush()
@@ -61,7 +68,9 @@ def opened(path: str, *, force: bool = False) -> Iterator[BinaryIO]:
             yield stream
         return
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{place.name[:40]}-", suffix=".part", dir=place.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{place.name[:40]}-", suffix=".part", dir=place.parent
+        )
     except OSError as error:
         raise _cannot(path, error) from None
     try:
@@ -86,8 +95,16 @@ def _settle(part: Path, place: Path, force: bool) -> None:
     except FileExistsError:
         raise _exists(str(place)) from None
     except OSError as error:
-        # File systems without hard links (FAT, some network mounts): the check is as good as it can be there.
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EACCES):
+        # File systems without hard links (FAT, some network mounts): the check is as good as it can
+        # be there.
+        if error.errno not in (
+            errno.EPERM,
+            errno.ENOTSUP,
+            errno.EOPNOTSUPP,
+            errno.EMLINK,
+            errno.ENOSYS,
+            errno.EACCES,
+        ):
             raise
         if place.exists():
             raise _exists(str(place)) from None
@@ -101,10 +118,15 @@ def _umask() -> int:
 
 
 def _exists(path: str) -> UsageError:
-    return UsageError(f"{path} already exists.", hint="Use --force to replace it, or give another name.")
+    return UsageError(
+        f"{path} already exists.", hint="Use --force to replace it, or give another name."
+    )
 
 
 def _cannot(path: str, error: Exception) -> PowertuiError:
     why = getattr(error, "strerror", None) or error.__class__.__name__
     path = path if len(path) <= 200 else path[:200] + "…"
-    return PowertuiError(f"{path}: cannot be written ({why}).", hint="Check the free space and your permissions there.")
+    return PowertuiError(
+        f"{path}: cannot be written ({why}).",
+        hint="Check the free space and your permissions there.",
+    )

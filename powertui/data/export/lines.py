@@ -1,8 +1,9 @@
-"""Rows of times and texts as lines of bytes, whole columns at a time: a Python step per cell costs ten times as much.
+"""Rows of times and texts as lines of bytes, whole columns at a time: a Python step per cell costs
+ten times as much.
 
-A time is an exact decimal: digits come four at a time out of tables, so that each group of them is one 32-bit word of its
-row. Fewer than four are filled up with NULs, which are taken out of the finished lines in one go. So no text may hold a NUL.
-A text that many rows share is made once.
+A time is an exact decimal: digits come four at a time out of tables, so that each group of them is
+one 32-bit word of its row. Fewer than four are filled up with NULs, which are taken out of the
+finished lines in one go. So no text may hold a NUL. A text that many rows share is made once.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import numpy.typing as npt
 
 from powertui.data.model import NS_PER_S, Bools, Int64s, UInt32s
 
-_KEPT_BYTES = 64 << 20  # of texts that were made; beyond it they are made again, so that a million long names fit
+_KEPT_BYTES = (
+    64 << 20
+)  # of texts that were made; beyond it they are made again, so that a million long names fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,10 @@ class Moments:
         """What a line is made of, between quotes where a format wants them."""
         seconds = self.ns // NS_PER_S
         known, codes = np.unique(seconds, return_inverse=True)
-        texts = [quote + text.encode() for text in np.datetime_as_string(known.astype("datetime64[s]")).tolist()]
+        texts = [
+            quote + text.encode()
+            for text in np.datetime_as_string(known.astype("datetime64[s]")).tolist()
+        ]
         return [
             (codes, CodeTexts(len(texts), texts.__getitem__)),
             Ticks(self.ns - seconds * NS_PER_S, 9, whole=False),
@@ -56,7 +62,7 @@ class CodeTexts:
         self._texts = np.empty(count, object)
         self._bytes = 0
 
-    def of(self, codes: npt.NDArray[Any]) -> list[bytes]:
+    def texts_for(self, codes: npt.NDArray[Any]) -> list[bytes]:
         """The text of each row."""
         if self._bytes > _KEPT_BYTES:
             self._made[:], self._texts[:], self._bytes = False, None, 0
@@ -78,7 +84,9 @@ LinePart: TypeAlias = "bytes | Ticks | tuple[npt.NDArray[Any], CodeTexts] | Sequ
 def join(parts: Sequence[LinePart], rows: int) -> bytes:
     """All lines of these rows, one after the other. The last part has to bring the line's end."""
     runs: list[list[bytes]] = []
-    words: list[Any] = []  # of the run of constants and times that is being gathered: each a column of uint32, or one for all
+    words: list[
+        Any
+    ] = []  # of the run of constants and times that is being gathered: each a column of uint32, or one for all
     pending = b""
     for part in parts:
         if isinstance(part, bytes):
@@ -92,7 +100,7 @@ def join(parts: Sequence[LinePart], rows: int) -> bytes:
             if words:
                 runs.append(_rows(words, rows))
                 words = []
-            runs.append(part[1].of(part[0]) if isinstance(part, tuple) else list(part))
+            runs.append(part[1].texts_for(part[0]) if isinstance(part, tuple) else list(part))
     words += _constant(pending)
     if words:
         runs.append(_rows(words, rows))
@@ -141,14 +149,19 @@ def _table(form: str) -> UInt32s:
 
 
 def _time(ticks: Ticks, before: bytes) -> list[Any]:
-    """The words of a column of times behind `before`, rows without a sign where there is none to write."""
+    """The words of a column of times behind `before`, rows without a sign where there is none to
+    write.
+    """
     values = ticks.values
     if not len(values):
         return _constant(before)
     negative = values < 0
     if negative.any():
         cut = len(before) // 4 * 4
-        words: list[Any] = [*_constant(before[:cut]), np.where(negative, _word(before[cut:] + b"-"), _word(before[cut:]))]
+        words: list[Any] = [
+            *_constant(before[:cut]),
+            np.where(negative, _word(before[cut:] + b"-"), _word(before[cut:])),
+        ]
         size = np.abs(values).view(np.uint64)  # of the least int64, too
     else:
         words = _constant(before)

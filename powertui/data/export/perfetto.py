@@ -1,8 +1,10 @@
-"""A window as Chrome's trace-event JSON, which ui.perfetto.dev and chrome://tracing open: events, steps, and power as counters.
+"""A window as Chrome's trace-event JSON, which ui.perfetto.dev and chrome://tracing open: events,
+steps, and power as counters.
 
-A reading of power stands at the moment that it is about, and beside it what the recording named: windows and marks. Times are
-microseconds since the profile's zero, with all six decimals: a picosecond is not lost. Each line becomes a thread; where a file's
-events overlap without nesting, which such viewers cannot draw, the deeper ones get a thread of their own.
+A reading of power stands at the moment that it is about, and beside it what the recording named:
+windows and marks. Times are microseconds since the profile's zero, with all six decimals: a
+picosecond is not lost. Each line becomes a thread; where a file's events overlap without nesting,
+which such viewers cannot draw, the deeper ones get a thread of their own.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -
     for key, value in about:
         facts[key] = f"{facts[key]}; {value}" if key in facts else value
     facts["read_back"] = _read_back(window)
-    yield ('{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n').encode()
+    yield (
+        '{"displayTimeUnit":"ns","otherData":' + json.dumps(facts) + ',"traceEvents":[\n'
+    ).encode()
     cuts = list(window.cuts())
     threads = _threads(cuts)
     for lines, count in _lines(window, cuts, threads):
@@ -54,18 +58,28 @@ def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -
     yield b"\n]}\n"
 
 
-def _lines(window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[tuple[bytes, int]]:
+def _lines(
+    window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]]
+) -> Iterator[tuple[bytes, int]]:
     """Lines that each begin with a comma and a line end, and how many they are."""
     told = chain(_training(window), _power(window), _names(cuts, threads))
     while lines := list(islice(told, _SOME)):
         yield "".join(",\n" + line for line in lines).encode(), len(lines)
     full = window.trace.names.full
     names = CodeTexts(
-        len(window.trace.names), lambda code: b',\n{"ph":"X","name":' + json.dumps(full(code)[:1000]).encode() + b',"cat":'
-    )  # fmt: skip
+        len(window.trace.names),
+        lambda code: b',\n{"ph":"X","name":' + json.dumps(full(code)[:1000]).encode() + b',"cat":',
+    )
     places = CodeTexts(len(cuts), lambda code: _place(cuts[code], threads[code]))
     for start, duration, name, cut in gathered(cuts):
-        parts = ((name, names), (cut, places), Ticks(start, 6), b',"dur":', Ticks(duration, 6), b"}")
+        parts = (
+            (name, names),
+            (cut, places),
+            Ticks(start, 6),
+            b',"dur":',
+            Ticks(duration, 6),
+            b"}",
+        )
         yield export_lines.join(parts, len(start)), len(start)
 
 
@@ -78,7 +92,9 @@ def _threads(cuts: list[Cut]) -> list[tuple[int, int, str]]:
         own = cut.depth > 0 and not _nests(cut)
         tid = cut.number * 1000 + (min(cut.depth, 999) if own else 0) + 1
         name = cut.track.name or str(cut.track.key)
-        found.append((pid, tid, f"{name} (lane {cut.depth})" if own else name if cut.depth == 0 else ""))
+        found.append(
+            (pid, tid, f"{name} (lane {cut.depth})" if own else name if cut.depth == 0 else "")
+        )
     return found
 
 
@@ -87,7 +103,13 @@ def _names(cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[str
     for cut, (pid, tid, name) in zip(cuts, threads, strict=True):
         if pid not in planes:
             planes.add(pid)
-            yield from _named("process", pid, 0, cut.process.name, 2 if cut.process.kind is ProcessKind.DEVICE else 3)
+            yield from _named(
+                "process",
+                pid,
+                0,
+                cut.process.name,
+                2 if cut.process.kind is ProcessKind.DEVICE else 3,
+            )
         if name:
             yield from _named("thread", pid, tid, name, tid)
 
@@ -104,7 +126,9 @@ def _nests(cut: Cut) -> bool:
     for first in range(cut.first, cut.last, _SLICE):
         events = track.events[slice(first, min(first + _SLICE, cut.last))]
         row = np.searchsorted(above.start, events.start, side="right") - 1
-        if (row < 0).any() or (events.start + events.duration > above.start[row] + above.duration[row]).any():
+        if (row < 0).any() or (
+            events.start + events.duration > above.start[row] + above.duration[row]
+        ).any():
             return False
     return True
 
@@ -122,47 +146,77 @@ def _training(window: Window) -> Iterator[str]:
     for index in held:
         epoch, bounds = window.epochs[index], window.epochs.bounds(index, window.steps)
         if bounds is not None:
-            told: dict[str, Any] = {"number": epoch.number, "source": epoch.source, "slack_ps": epoch.slack}
+            told: dict[str, Any] = {
+                "number": epoch.number,
+                "source": epoch.source,
+                "slack_ps": epoch.slack,
+            }
             told |= {name: value for name, value in epoch.scalars if math.isfinite(value)}
             yield _span(f"epoch {epoch.number}", "epoch", 1, bounds, told)
     for phase in phases:
-        told = {"source": phase.source} | ({} if phase.epoch is None else {"epoch": numbers[phase.epoch]})
+        told = {"source": phase.source} | (
+            {} if phase.epoch is None else {"epoch": numbers[phase.epoch]}
+        )
         yield _span(phase.name, "phase", 1, (phase.start, phase.end), told)
     for index in rows.tolist():
         step = window.steps[index]
-        told = {"number": step.number, "epoch": None if step.epoch is None else numbers[step.epoch], "host_ps": step.host,
-                "device_ps": step.device, "step_ps": step.step, "until_ps": step.until}  # fmt: skip
+        told = {
+            "number": step.number,
+            "epoch": None if step.epoch is None else numbers[step.epoch],
+            "host_ps": step.host,
+            "device_ps": step.device,
+            "step_ps": step.step,
+            "until_ps": step.until,
+        }
         told = {name: value for name, value in told.items() if value is not None}
         name = step.name or f"step {step.number}"
         yield _span(name, "step", 2, (step.start, step.start + step.duration), told)
 
 
 def _read_back(window: Window) -> dict[str, Any]:
-    """What powertui needs of its own file beside the events: the exact clock, and how the steps were found."""
+    """What powertui needs of its own file beside the events: the exact clock, and how the steps
+    were found.
+    """
     clock, steps = window.trace.clock, window.steps
     return {
         "host": window.trace.host,
         "clock": [clock.lo_ns, clock.hi_ns, clock.source, clock.detail, clock.utc_offset_s],
-        "steps": {"source": steps.source, "asynchronous": steps.asynchronous, "device_by": steps.device_by,
-                  "inferred": steps.inferred, "confidence": steps.confidence, "notes": list(steps.notes)},
+        "steps": {
+            "source": steps.source,
+            "asynchronous": steps.asynchronous,
+            "device_by": steps.device_by,
+            "inferred": steps.inferred,
+            "confidence": steps.confidence,
+            "notes": list(steps.notes),
+        },
         "epochs": window.epochs.source,
-    }  # fmt: skip
+    }
 
 
 def _power(window: Window) -> Iterator[str]:
-    """Counters: such viewers hold a value until the next one, so a gap looks as the reading before it. Then windows and marks."""
+    """Counters: such viewers hold a value until the next one, so a gap looks as the reading before
+    it. Then windows and marks.
+    """
     power = [p for p in window.power if p.status != "none"]
     if not power:
         return
     yield from _named("process", _POWER, 0, "power", 1)
     for name, one in zip(channel_names(power), power, strict=True):
         moments = readings.about(one)
-        rows = np.flatnonzero((moments >= window.lo) & (moments < window.hi) & np.isfinite(one.watts))
+        rows = np.flatnonzero(
+            (moments >= window.lo) & (moments < window.hi) & np.isfinite(one.watts)
+        )
         label = json.dumps(f"{name} (W)")
         for ps, watts in zip(moments[rows].tolist(), one.watts[rows].tolist(), strict=True):
             yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
     named = marks.on_trace(power)
-    yield from _windows([one for one in named if one.end_ps is not None and one.start_ps < window.hi and one.end_ps > window.lo])
+    yield from _windows(
+        [
+            one
+            for one in named
+            if one.end_ps is not None and one.start_ps < window.hi and one.end_ps > window.lo
+        ]
+    )
     for mark in named:
         if mark.end_ps is None and window.lo <= mark.start_ps < window.hi:
             label = json.dumps(mark.name)
@@ -170,22 +224,35 @@ def _power(window: Window) -> Iterator[str]:
 
 
 def _windows(named: list[MarkOnTrace]) -> Iterator[str]:
-    """Spans; one that overlaps another without lying in it gets a thread of its own, as such viewers cannot draw it there."""
+    """Spans; one that overlaps another without lying in it gets a thread of its own, as such
+    viewers cannot draw it there.
+    """
     threads: list[list[int]] = []  # of each the ends of those that are open
     for one in sorted(named, key=lambda one: (one.start_ps, -(one.end_ps or 0))):
         end = one.end_ps or one.start_ps
         for ends in threads:
             while ends and ends[-1] <= one.start_ps:
                 ends.pop()
-        at = next((at for at, ends in enumerate(threads) if not ends or end <= ends[-1]), len(threads))
+        at = next(
+            (at for at, ends in enumerate(threads) if not ends or end <= ends[-1]), len(threads)
+        )
         if at == len(threads):
             threads.append([])
-            yield from _named("thread", _POWER, at + 1, f"windows {at + 1}" if at else "windows", at + 1)
+            yield from _named(
+                "thread", _POWER, at + 1, f"windows {at + 1}" if at else "windows", at + 1
+            )
         threads[at].append(end)
         yield _span(one.name, "window", at + 1, (one.start_ps, end), {}, _POWER)
 
 
-def _span(name: str, category: str, tid: int, bounds: tuple[int, int], told: dict[str, Any], pid: int = _TRAINING) -> str:
+def _span(
+    name: str,
+    category: str,
+    tid: int,
+    bounds: tuple[int, int],
+    told: dict[str, Any],
+    pid: int = _TRAINING,
+) -> str:
     times = f'"ts":{_us(bounds[0])},"dur":{_us(bounds[1] - bounds[0])}'
     return f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},"args":{json.dumps(told)}}}'
 

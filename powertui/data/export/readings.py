@@ -1,7 +1,7 @@
 """Which readings belong to a window, and what part of its energy each of them tells.
 
-One rule for both, and for the step and the epoch that a row names: a reading belongs to the moment that it is about, which lies
-before the moment of its row by what its own sensor needs.
+One rule for both, and for the step and the epoch that a row names: a reading belongs to the moment
+that it is about, which lies before the moment of its row by what its own sensor needs.
 """
 
 from __future__ import annotations
@@ -38,17 +38,27 @@ class ChannelReadings:
     about: Int64s
     values: Floats
     edges: Int64s  # the window cut into one piece for each row
-    scale: float | None  # joules of the window per joule that its pieces hold; None: it is not resolved
+    scale: (
+        float | None
+    )  # joules of the window per joule that its pieces hold; None: it is not resolved
 
     @classmethod
-    def of(cls, power: PowerOnTrace, lo: int, hi: int) -> ChannelReadings:
+    def in_window(cls, power: PowerOnTrace, lo: int, hi: int) -> ChannelReadings:
         moments = about(power)
         rows = np.flatnonzero((moments >= lo) & (moments < hi))
         inside = moments[rows]
         middles = inside[:-1] + np.diff(inside) // 2
-        edges = np.concatenate([[lo], middles, [hi]]).astype(np.int64) if len(rows) else np.array([lo], np.int64)
+        edges = (
+            np.concatenate([[lo], middles, [hi]]).astype(np.int64)
+            if len(rows)
+            else np.array([lo], np.int64)
+        )
         whole = mixture.energy(power, lo, hi)
-        scale = whole.joules / whole.covered_joules if whole.joules is not None and whole.covered_joules > 0 else None
+        scale = (
+            whole.joules / whole.covered_joules
+            if whole.joules is not None and whole.covered_joules > 0
+            else None
+        )
         return cls(power, power.times[rows], inside, power.watts[rows], edges, scale)
 
     def watts(self, rows: Int64s) -> list[float | None]:
@@ -65,7 +75,10 @@ class ChannelReadings:
         if self.scale is None or not len(there):
             return out
         mine = rows[there]
-        parts = mixture.energies(self.power, self.edges[mine], self.edges[mine + 1]).covered_joules * self.scale
+        parts = (
+            mixture.energies(self.power, self.edges[mine], self.edges[mine + 1]).covered_joules
+            * self.scale
+        )
         for i, value in zip(there.tolist(), parts.tolist(), strict=True):
             out[i] = value
         return out
@@ -83,7 +96,10 @@ def together(channels: Sequence[ChannelReadings]) -> SharedRows:
     """By the moments that they are about."""
     if not channels:
         return SharedRows(np.empty(0, np.int64), np.empty(0, np.int64), ())
-    at, moments = np.concatenate([one.at for one in channels]), np.concatenate([one.about for one in channels])
+    at, moments = (
+        np.concatenate([one.at for one in channels]),
+        np.concatenate([one.about for one in channels]),
+    )
     order = np.lexsort((at, moments))
     new = np.ones(len(order), np.bool_)
     new[1:] = (np.diff(moments[order]) != 0) | (np.diff(at[order]) != 0)

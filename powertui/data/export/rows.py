@@ -1,4 +1,7 @@
-"""The columns of each kind of export: samples, steps, ops, events. Times are exact; what is unknown is None."""
+"""The columns of each kind of export: samples, steps, ops, events.
+
+Times are exact; what is unknown is None.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui import units
-from powertui.data.energy import marks, mixture, predict
+from powertui.data.energy import expected_work, marks, mixture
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
@@ -53,11 +56,15 @@ class Batch(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Columns, each with what it holds in a few words, and the rows when they are asked for, some thousand at a time."""
+    """Columns, each with what it holds in a few words, and the rows when they are asked for, some
+    thousand at a time.
+    """
 
     columns: tuple[tuple[str, str], ...]
     batches: Callable[[], Iterator[Batch]]
-    kinds: tuple[str, ...]  # "time" (exact decimal), "moment", "number", "integer", "text": for formats with types
+    kinds: tuple[
+        str, ...
+    ]  # "time" (exact decimal), "moment", "number", "integer", "text": for formats with types
 
 
 def _seconds(ps: Int64s) -> Ticks:
@@ -110,21 +117,44 @@ def _samples(window: Window) -> Sheet:
     power = [p for p in window.power if p.status != "none"]
     names = channel_names(power)
     columns = [
-        ("unix_s", "Unix time of the reading"), ("time_utc", "the same as date and time"),
+        ("unix_s", "Unix time of the reading"),
+        ("time_utc", "the same as date and time"),
         ("trace_s", "the same on the profile's clock"),
-        ("about_s", "the moment the reading is about: earlier by half the sensor's window and its delay"),
+        (
+            "about_s",
+            "the moment the reading is about: earlier by half the sensor's window and its delay",
+        ),
         *((f"watts: {name}", "W, empty where this channel has no reading") for name in names),
-        *((f"joules: {name}", "its part of the window's energy, which they add up to; empty when not resolved") for name in names),
-        ("epoch", "at about_s"), ("step", "at about_s"), ("op", "what ran at about_s, the deepest of the heaviest kind"),
-    ]  # fmt: skip
-    kinds = ["time", "moment", "time", "time", *("number" for _ in (*power, *power)), "integer", "integer", "text"]
+        *(
+            (
+                f"joules: {name}",
+                "its part of the window's energy, which they add up to; empty when not resolved",
+            )
+            for name in names
+        ),
+        ("epoch", "at about_s"),
+        ("step", "at about_s"),
+        ("op", "what ran at about_s, the deepest of the heaviest kind"),
+    ]
+    kinds = [
+        "time",
+        "moment",
+        "time",
+        "time",
+        *("number" for _ in (*power, *power)),
+        "integer",
+        "integer",
+        "text",
+    ]
     named = [mark for mark in marks.on_trace(power) if mark.end_ps is not None]
     if named:
-        columns.append(("window", "at about_s: the window of the recording, the innermost of several"))
+        columns.append(
+            ("window", "at about_s: the window of the recording, the innermost of several")
+        )
         kinds.append("text")
 
     def batches() -> Iterator[Batch]:
-        channels = [ChannelReadings.of(one, window.lo, window.hi) for one in power]
+        channels = [ChannelReadings.in_window(one, window.lo, window.hi) for one in power]
         rows = together(channels)
         running = _Running(window.trace)
         for start in range(0, len(rows.at), _CHUNK):
@@ -135,9 +165,20 @@ def _samples(window: Window) -> Sheet:
             epochs, steps = _step_at(window, about)
             windows = (_window_at(named, about),) if named else ()
             yield Batch(
-                len(at), (_unix(window.trace, at), _moment(window.trace, at), _seconds(at), _seconds(about), *watts, *joules,
-                          epochs, steps, running.names(about), *windows),
-            )  # fmt: skip
+                len(at),
+                (
+                    _unix(window.trace, at),
+                    _moment(window.trace, at),
+                    _seconds(at),
+                    _seconds(about),
+                    *watts,
+                    *joules,
+                    epochs,
+                    steps,
+                    running.names(about),
+                    *windows,
+                ),
+            )
 
     return Sheet(tuple(columns), batches, tuple(kinds))
 
@@ -146,13 +187,18 @@ def _window_at(named: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
     """The shortest window around each moment."""
     found: list[str | None] = [None] * len(at)
     for mark in sorted(named, key=lambda one: one.start_ps - (one.end_ps or one.start_ps)):
-        for i in np.flatnonzero((at >= mark.start_ps) & (at < (mark.end_ps or mark.start_ps))).tolist():
+        for i in np.flatnonzero(
+            (at >= mark.start_ps) & (at < (mark.end_ps or mark.start_ps))
+        ).tolist():
             found[i] = mark.name
     return found
 
 
 def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | None]]:
-    """(epoch, step) at each moment, by the program's own numbers. Where there is a step, its epoch is meant."""
+    """(epoch, step) at each moment, by the program's own numbers.
+
+    Where there is a step, its epoch is meant.
+    """
     epochs = _epoch_at(window, at)
     steps = window.steps
     if not len(steps):
@@ -185,7 +231,7 @@ class _Running:
     trace: Trace
 
     def __post_init__(self) -> None:
-        self._weight = predict.kinds_of_names(self.trace)
+        self._weight = expected_work.kinds_of_names(self.trace)
 
     def names(self, at: Int64s) -> list[str | None]:
         """The op at each moment; None where nothing ran."""
@@ -214,18 +260,27 @@ def _steps(window: Window) -> Sheet:
     power = [p for p in window.power if p.status != "none"]
     names = channel_names(power)
     columns: list[tuple[str, str]] = [
-        ("epoch", ""), ("step", "the program's own number"), ("name", ""), ("unix_start_s", "Unix time"),
-        ("start_utc", "the same as date and time"), ("start_s", "trace time"),
+        ("epoch", ""),
+        ("step", "the program's own number"),
+        ("name", ""),
+        ("unix_start_s", "Unix time"),
+        ("start_utc", "the same as date and time"),
+        ("start_s", "trace time"),
         ("end_s", "the next step's start, or the end of the last one"),
-        ("host_s", "how long its marker was open"), ("device_s", "its work on devices"),
+        ("host_s", "how long its marker was open"),
+        ("device_s", "its work on devices"),
         ("step_s", "its time by TensorFlow's rule"),
-    ]  # fmt: skip
+    ]
     kinds = ["integer", "integer", "text", "time", "moment", "time", "time", "time", "time", "time"]
     for name in names:
         columns += [
-            (f"joules: {name}", "empty when not resolved"), (f"lo_joules: {name}", "95% interval"), (f"hi_joules: {name}", ""),
-            (f"mean_watts: {name}", ""), (f"badge: {name}", "measured or estimated"), (f"reason: {name}", "why it is not resolved"),
-        ]  # fmt: skip
+            (f"joules: {name}", "empty when not resolved"),
+            (f"lo_joules: {name}", "95% interval"),
+            (f"hi_joules: {name}", ""),
+            (f"mean_watts: {name}", ""),
+            (f"badge: {name}", "measured or estimated"),
+            (f"reason: {name}", "why it is not resolved"),
+        ]
         kinds += ["number", "number", "number", "number", "text", "text"]
 
     def batches() -> Iterator[Batch]:
@@ -234,23 +289,36 @@ def _steps(window: Window) -> Sheet:
         start, end = steps.start[picked], steps.ends()[picked]
         found = [steps[index] for index in picked.tolist()]
         cells: list[ExportColumn] = [
-            [_epoch_number(window, step.epoch) for step in found], [step.number if step.number >= 0 else None for step in found],
-            [step.name for step in found], _unix(window.trace, start), _moment(window.trace, start), _seconds(start), _seconds(end),
-            _known(steps.host[picked]), _known(steps.device[picked]), _known(steps.step[picked]),
-        ]  # fmt: skip
+            [_epoch_number(window, step.epoch) for step in found],
+            [step.number if step.number >= 0 else None for step in found],
+            [step.name for step in found],
+            _unix(window.trace, start),
+            _moment(window.trace, start),
+            _seconds(start),
+            _seconds(end),
+            _known(steps.host[picked]),
+            _known(steps.device[picked]),
+            _known(steps.step[picked]),
+        ]
         for one in power:
             energies = mixture.energies(one, start, end)
             cells += [
-                [e.joules for e in energies], [e.lo for e in energies], [e.hi for e in energies], [e.mean_w for e in energies],
-                [e.badge.value if e.resolved else None for e in energies], [e.reason or None for e in energies],
-            ]  # fmt: skip
+                [e.joules for e in energies],
+                [e.lo for e in energies],
+                [e.hi for e in energies],
+                [e.mean_w for e in energies],
+                [e.badge.value if e.resolved else None for e in energies],
+                [e.reason or None for e in energies],
+            ]
         yield Batch(len(found), cells)
 
     return Sheet(tuple(columns), batches, tuple(kinds))
 
 
 def _epoch_number(window: Window, epoch: int | None) -> int | None:
-    return window.epochs[epoch].number if epoch is not None and epoch < len(window.epochs) else epoch
+    return (
+        window.epochs[epoch].number if epoch is not None and epoch < len(window.epochs) else epoch
+    )
 
 
 # ── ops and events ───────────────────────────────────────────────────────────────────────────────
@@ -258,33 +326,57 @@ def _epoch_number(window: Window, epoch: int | None) -> int | None:
 
 def _ops(window: Window) -> Sheet:
     columns = (
-        ("name", ""), ("type", "the op's own type, or its category"), ("device", ""), ("count", "events that touch the window"),
-        ("total_s", "of the parts inside the window, children included"), ("self_s", "what no child covers"),
-        ("average_s", "total / count"), ("share", "of all self time on this device"),
-    )  # fmt: skip
+        ("name", ""),
+        ("type", "the op's own type, or its category"),
+        ("device", ""),
+        ("count", "events that touch the window"),
+        ("total_s", "of the parts inside the window, children included"),
+        ("self_s", "what no child covers"),
+        ("average_s", "total / count"),
+        ("share", "of all self time on this device"),
+    )
 
     def batches() -> Iterator[Batch]:
-        ops = op_stats.of(window.trace, window.lo, window.hi).ops
+        ops = op_stats.op_stats(window.trace, window.lo, window.hi).ops
         total, own, average = (
             np.array(times, np.int64)
-            for times in ([op.total for op in ops], [op.self_time for op in ops], [round(op.average) for op in ops])
+            for times in (
+                [op.total for op in ops],
+                [op.self_time for op in ops],
+                [round(op.average) for op in ops],
+            )
         )
         yield Batch(
             len(ops),
-            ([op.full for op in ops], [op.type for op in ops], [op.device for op in ops], [op.count for op in ops],
-             _seconds(total), _seconds(own), _seconds(average), [op.share for op in ops]),
-        )  # fmt: skip
+            (
+                [op.full for op in ops],
+                [op.type for op in ops],
+                [op.device for op in ops],
+                [op.count for op in ops],
+                _seconds(total),
+                _seconds(own),
+                _seconds(average),
+                [op.share for op in ops],
+            ),
+        )
 
-    return Sheet(columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number"))
+    return Sheet(
+        columns, batches, ("text", "text", "text", "integer", "time", "time", "time", "number")
+    )
 
 
 def _events(window: Window) -> Sheet:
     columns = (
-        ("unix_start_s", "Unix time"), ("start_utc", "the same as date and time"),
+        ("unix_start_s", "Unix time"),
+        ("start_utc", "the same as date and time"),
         ("start_s", "trace time; may lie before the window"),
-        ("duration_s", "as recorded, not cut off"), ("plane", ""), ("line", ""), ("depth", "nesting"),
-        ("derived", "drawn from other lines by the collector"), ("name", "as recorded"),
-    )  # fmt: skip
+        ("duration_s", "as recorded, not cut off"),
+        ("plane", ""),
+        ("line", ""),
+        ("depth", "nesting"),
+        ("derived", "drawn from other lines by the collector"),
+        ("name", "as recorded"),
+    )
 
     def batches() -> Iterator[Batch]:
         cuts = list(window.cuts())
@@ -292,18 +384,34 @@ def _events(window: Window) -> Sheet:
         names = Vocabulary(len(window.trace.names), lambda code: (full(code),))
         places = Vocabulary(len(cuts), lambda code: _place(cuts[code]), 4)
         for start, duration, name, cut in gathered(cuts):
-            times = (_unix(window.trace, start), _moment(window.trace, start), _seconds(start), _seconds(duration))
+            times = (
+                _unix(window.trace, start),
+                _moment(window.trace, start),
+                _seconds(start),
+                _seconds(duration),
+            )
             yield Batch(len(start), (*times, Shared(cut, places), Shared(name, names)))
 
-    return Sheet(columns, batches, ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"))
+    return Sheet(
+        columns,
+        batches,
+        ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"),
+    )
 
 
 def _place(cut: Cut) -> tuple[Cell, ...]:
-    return cut.process.name, cut.track.name or str(cut.track.key), cut.depth, "yes" if cut.track.derived else "no"
+    return (
+        cut.process.name,
+        cut.track.name or str(cut.track.key),
+        cut.depth,
+        "yes" if cut.track.derived else "no",
+    )
 
 
 def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]]:
-    """(start, duration, name, number of the cut) of the events, some thousand at a time however short the lanes are."""
+    """(start, duration, name, number of the cut) of the events, some thousand at a time however
+    short the lanes are.
+    """
     parts: list[tuple[Int64s, Int64s, npt.NDArray[Any], Int64s]] = []
     rows = 0
     for number, cut in enumerate(cuts):
@@ -311,7 +419,14 @@ def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[
         while first < cut.last:
             last = min(cut.last, first + _CHUNK - rows)
             events = cut.track.events[slice(first, last)]
-            parts.append((events.start, events.duration, events.name, np.full(last - first, number, np.int64)))
+            parts.append(
+                (
+                    events.start,
+                    events.duration,
+                    events.name,
+                    np.full(last - first, number, np.int64),
+                )
+            )
             rows, first = rows + last - first, last
             if rows == _CHUNK:
                 yield _together(parts)
@@ -326,26 +441,41 @@ def _together(
     if len(parts) == 1:
         return parts[0]
     starts, durations, names, cuts = zip(*parts, strict=True)
-    return np.concatenate(starts), np.concatenate(durations), np.concatenate(names), np.concatenate(cuts)
+    return (
+        np.concatenate(starts),
+        np.concatenate(durations),
+        np.concatenate(names),
+        np.concatenate(cuts),
+    )
 
 
-def about(window: Window, run: str, version: str, energies: Sequence[tuple[str, Energy]] = ()) -> list[tuple[str, Any]]:
-    """What a reader of the file must know: run, clock, window with its energy, and how the power got onto this clock."""
+def about(
+    window: Window, run: str, version: str, energies: Sequence[tuple[str, Energy]] = ()
+) -> list[tuple[str, Any]]:
+    """What a reader of the file must know: run, clock, window with its energy, and how the power
+    got onto this clock.
+    """
     trace = window.trace
     clock = trace.clock
     facts: list[tuple[str, Any]] = [
-        ("powertui", version), ("run", run), ("host", trace.host),
+        ("powertui", version),
+        ("run", run),
+        ("host", trace.host),
         ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
-    ]  # fmt: skip
+    ]
     facts += [("energy", f"{name}: {in_words(one)}") for name, one in energies]
     if clock.known:
         zero = units.fixed(clock.mid_ns, NS_PER_S, 9)
         half = units.fixed(clock.half_ns, NS_PER_S, 6)
-        facts.append(("clock", f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})"))
+        facts.append(
+            ("clock", f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})")
+        )
     else:
         facts.append(("clock", "the profile's wall time is not known"))
     for name, one in zip(channel_names(window.power), window.power, strict=True):
-        facts.append(("sensor", f"{name}: {sensors.sentence(one.series)} ({one.series.sensor.source})"))
+        facts.append(
+            ("sensor", f"{name}: {sensors.sentence(one.series)} ({one.series.sensor.source})")
+        )
         if one.status == "none":
             facts.append(("alignment", f"{name}: none, left out"))
             continue

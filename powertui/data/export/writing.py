@@ -1,8 +1,10 @@
-"""A window of a run as a file: CSV, Parquet, JSON, or a trace that Perfetto opens. One content per file.
+"""A window of a run as a file: CSV, Parquet, JSON, or a trace that Perfetto opens. One content per
+file.
 
-CSV is RFC 4180 and nothing else, so that every program reads it as it is: run, clock, alignment, sensors and the window's energy
-stand in a file beside it, or above it in `#` lines when that is asked. Numbers stay numbers; text that a spreadsheet would run as
-a formula is disarmed. A file appears whole or not at all, and never over another one unless asked.
+CSV is RFC 4180 and nothing else, so that every program reads it as it is: run, clock, alignment,
+sensors and the window's energy stand in a file beside it, or above it in `#` lines when that is
+asked. Numbers stay numbers; text that a spreadsheet would run as a formula is disarmed. A file
+appears whole or not at all, and never over another one unless asked.
 """
 
 from __future__ import annotations
@@ -37,17 +39,39 @@ BESIDE = ".about.json"  # what a CSV file stands on, beside it
 
 
 def write(
-    run: Run, index: int, lo_ps: int, hi_ps: int, *, what: str, path: str, format: str | None = None, force: bool = False,
-    power: Sequence[PowerOnTrace] = (), comments: bool = False, edge_ps: float = 0.0, total: Energy | None = None,
-) -> str:  # fmt: skip
-    """Write one window of one trace of a run; the answer is a sentence for a person. "-" is standard output.
+    run: Run,
+    index: int,
+    lo_ps: int,
+    hi_ps: int,
+    *,
+    what: str,
+    path: str,
+    format: str | None = None,
+    force: bool = False,
+    power: Sequence[PowerOnTrace] = (),
+    comments: bool = False,
+    edge_ps: float = 0.0,
+    total: Energy | None = None,
+) -> str:
+    """Write one window of one trace of a run; the answer is a sentence for a person. "-" is
+    standard output.
 
-    `comments`: in CSV, `#` lines above the table instead of a file beside it. `edge_ps`: one sigma of the window's ends, where
-    it is an epoch's. `total`: the window's energy over all channels that count, where somebody knows which do.
+    `comments`: in CSV, `#` lines above the table instead of a file beside it. `edge_ps`: one sigma
+    of the window's ends, where it is an epoch's. `total`: the window's energy over all channels
+    that count, where somebody knows which do.
     """
     if index >= len(run.traces):
-        raise UsageError("There is no profile to export from.", hint="See what is there: powertui doctor PATH")
-    window = windows.of(run.traces[index], lo_ps, hi_ps, steps=run.steps[index], epochs=run.epochs[index], power=power)
+        raise UsageError(
+            "There is no profile to export from.", hint="See what is there: powertui doctor PATH"
+        )
+    window = windows.window_summary(
+        run.traces[index],
+        lo_ps,
+        hi_ps,
+        steps=run.steps[index],
+        epochs=run.epochs[index],
+        power=power,
+    )
     if window.hi <= window.lo:
         raise UsageError("The window is empty.", hint="Its end must be after its start.")
     kind = _format(what, path, format)
@@ -55,7 +79,11 @@ def write(
         _check(window, what)
     energies = export_rows.energies(window, edge_ps=edge_ps)
     if total is not None:
-        energies = [("all counted channels", total), *energies] if len(energies) > 1 else [(name, total) for name, _ in energies]
+        energies = (
+            [("all counted channels", total), *energies]
+            if len(energies) > 1
+            else [(name, total) for name, _ in energies]
+        )
     facts = export_rows.about(window, run.name, __version__, energies)
     counter = _Counter()
     if what == "perfetto":
@@ -90,32 +118,52 @@ def _plain_file(path: str) -> bool:
     return there == "nothing" or place.is_file()
 
 
-def _notes(table: Sheet, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]) -> bytes:
+def _notes(
+    table: Sheet, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]
+) -> bytes:
     """What a CSV file stands on, as JSON."""
-    head = {**_head(facts, energies), "columns": [{"name": name, "holds": meaning} for name, meaning in table.columns]}
+    head = {
+        **_head(facts, energies),
+        "columns": [{"name": name, "holds": meaning} for name, meaning in table.columns],
+    }
     return json.dumps(head, indent=1).encode() + b"\n"
 
 
-def _head(facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]) -> dict[str, Any]:
+def _head(
+    facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]
+) -> dict[str, Any]:
     told = [
-        {"channel": name, "joules": one.joules, "lo": one.lo, "hi": one.hi, "badge": one.badge.value if one.resolved else None,
-         "reason": one.reason or None}
+        {
+            "channel": name,
+            "joules": one.joules,
+            "lo": one.lo,
+            "hi": one.hi,
+            "badge": one.badge.value if one.resolved else None,
+            "reason": one.reason or None,
+        }
         for name, one in energies
-    ]  # fmt: skip
+    ]
     return {"about": [[key, str(value)] for key, value in facts], "energy": told}
 
 
 def _format(what: str, path: str, asked: str | None) -> str:
     """What was asked for, else what the name says, else CSV."""
     if what not in WHAT:
-        raise UsageError(f"`{plain(what, 40)}` cannot be exported.", hint=f"Choose one of: {', '.join(WHAT)}")
+        raise UsageError(
+            f"`{plain(what, 40)}` cannot be exported.", hint=f"Choose one of: {', '.join(WHAT)}"
+        )
     if asked is not None and asked not in FORMATS:
-        raise UsageError(f"`{plain(asked, 40)}` is not a format.", hint=f"Choose one of: {', '.join(FORMATS)}")
+        raise UsageError(
+            f"`{plain(asked, 40)}` is not a format.", hint=f"Choose one of: {', '.join(FORMATS)}"
+        )
     name = path.lower().removesuffix(".gz")
     found = asked or next((f for f in FORMATS if name.endswith(f".{f}")), None)
     if what == "perfetto":
         if found not in (None, "json"):
-            raise UsageError(f"A trace for Perfetto is JSON, not {found}.", hint="Give the file a name like trace.json.")
+            raise UsageError(
+                f"A trace for Perfetto is JSON, not {found}.",
+                hint="Give the file a name like trace.json.",
+            )
         return "json"
     return found or "csv"
 
@@ -123,10 +171,14 @@ def _format(what: str, path: str, asked: str | None) -> str:
 def _check(window: Window, what: str) -> None:
     if what == "samples" and not any(one.status != "none" for one in window.power):
         raise UsageError(
-            "There is no power on this profile's clock, so there are no samples.", hint="Name a log with --power FILE."
+            "There is no power on this profile's clock, so there are no samples.",
+            hint="Name a log with --power FILE.",
         )
     if what == "steps" and not len(window.step_rows()):
-        raise UsageError("There is no step in this window.", hint="Name their marker with --step-marker, or choose another window.")
+        raise UsageError(
+            "There is no step in this window.",
+            hint="Name their marker with --step-marker, or choose another window.",
+        )
 
 
 def _shown(path: str) -> str:
@@ -147,10 +199,25 @@ class _Counter:
 
 
 class _Writer:
-    """Batches as lines: how a cell is written, what stands between two of them and behind the last."""
+    """Batches as lines: how a cell is written, what stands between two of them and behind
+    the last.
+    """
 
-    def __init__(self, cell: Callable[[Cell], bytes], between: bytes, begin: bytes, end: bytes, quote: bytes = b"") -> None:
-        self._cell, self._between, self._begin, self._end, self._quote = cell, between, begin, end, quote
+    def __init__(
+        self,
+        cell: Callable[[Cell], bytes],
+        between: bytes,
+        begin: bytes,
+        end: bytes,
+        quote: bytes = b"",
+    ) -> None:
+        self._cell, self._between, self._begin, self._end, self._quote = (
+            cell,
+            between,
+            begin,
+            end,
+            quote,
+        )
         self._known: dict[Vocabulary, CodeTexts] = {}
 
     def lines(self, batch: Batch) -> bytes:
@@ -171,7 +238,10 @@ class _Writer:
     def _texts(self, words: Vocabulary, behind: bytes) -> CodeTexts:
         found = self._known.get(words)
         if found is None:
-            found = CodeTexts(words.count, lambda code: self._between.join(map(self._cell, words.cells(code))) + behind)
+            found = CodeTexts(
+                words.count,
+                lambda code: self._between.join(map(self._cell, words.cells(code))) + behind,
+            )
             self._known[words] = found
         return found
 
@@ -181,7 +251,11 @@ class _Writer:
 
 def _csv(table: Sheet, facts: Sequence[tuple[str, Any]], counter: _Counter) -> Iterator[bytes]:
     head = [f"# {key}: {plain(str(value))}\r\n" for key, value in facts]
-    head += [f"# column {plain(name)}: {meaning}\r\n" for name, meaning in table.columns if meaning and facts]
+    head += [
+        f"# column {plain(name)}: {meaning}\r\n"
+        for name, meaning in table.columns
+        if meaning and facts
+    ]
     yield "".join(head).encode("utf-8", "backslashreplace")
     yield b",".join(_csv_cell(name) for name, _ in table.columns) + b"\r\n"
     writer = _Writer(_csv_cell, b",", b"", b"\r\n")
@@ -205,7 +279,10 @@ def _csv_cell(value: Cell) -> bytes:
 
 
 def _json(
-    table: Sheet, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]], counter: _Counter
+    table: Sheet,
+    facts: Sequence[tuple[str, Any]],
+    energies: Sequence[tuple[str, Energy]],
+    counter: _Counter,
 ) -> Iterator[bytes]:
     head = {**_head(facts, energies), "columns": [name for name, _ in table.columns]}
     yield (json.dumps(head)[:-1] + ', "rows": [\n').encode()
@@ -219,13 +296,17 @@ def _json(
 
 def _json_cell(value: Cell) -> bytes:
     # JSON has no NaN and no infinity
-    return json.dumps(None if isinstance(value, float) and not math.isfinite(value) else value).encode()
+    return json.dumps(
+        None if isinstance(value, float) and not math.isfinite(value) else value
+    ).encode()
 
 
 # ── Parquet ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any]], counter: _Counter) -> None:
+def _parquet(
+    stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any]], counter: _Counter
+) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -250,7 +331,9 @@ def _parquet(stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any]], c
         for batches in _groups(table.batches()):
             arrays = [
                 pa.concat_arrays(pieces)
-                for pieces in zip(*(_arrays(pa, batch, table.kinds, types) for batch in batches), strict=True)
+                for pieces in zip(
+                    *(_arrays(pa, batch, table.kinds, types) for batch in batches), strict=True
+                )
             ]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             counter.value += sum(batch.rows for batch in batches)
@@ -293,7 +376,9 @@ def _decimals(pa: Any, ticks: Ticks) -> Any:
     """Sixteen bytes each, as Arrow lays decimals out: the number itself and its sign."""
     halves = (ticks.values, ticks.values >> 63)
     wide = np.stack(halves if sys.byteorder == "little" else halves[::-1], axis=1)
-    return pa.Array.from_buffers(pa.decimal128(38, ticks.decimals), len(ticks.values), [None, pa.py_buffer(wide.tobytes())])
+    return pa.Array.from_buffers(
+        pa.decimal128(38, ticks.decimals), len(ticks.values), [None, pa.py_buffer(wide.tobytes())]
+    )
 
 
 def _typed(value: Cell, kind: str) -> object:

@@ -12,5 +12,10 @@ def scan(
     member: WriteableBuffer, id: WriteableBuffer, bind: WriteableBuffer, /
 ) -> tuple[int, int, int]: ...  # fmt: skip
 def values(
-    data: ReadableBuffer, name: ReadableBuffer, starts: ReadableBuffer, lo: WriteableBuffer, hi: WriteableBuffer, /
+    data: ReadableBuffer,
+    name: ReadableBuffer,
+    starts: ReadableBuffer,
+    lo: WriteableBuffer,
+    hi: WriteableBuffer,
+    /,
 ) -> None: ...

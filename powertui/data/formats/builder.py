@@ -1,8 +1,9 @@
 """The one way a reader makes a Trace: validates, sorts, packs lanes, classifies, orders.
 
-A reader knows bytes; this knows what a good Trace is. A line's events come as four columns in any order and are
-kept lane by lane. Nothing is copied that is right already, and what cannot be true (a garbage offset in a
-damaged file) is dropped and counted, so that one bad byte does not stretch the timeline over centuries.
+A reader knows bytes; this knows what a good Trace is. A line's events come as four columns in any
+order and are kept lane by lane. Nothing is copied that is right already, and what cannot be true (a
+garbage offset in a damaged file) is dropped and counted, so that one bad byte does not stretch the
+timeline over centuries.
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ from powertui.data.model import (
     Warn,
 )
 
-# 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot overflow.
+# 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot
+# overflow.
 LIMIT_PS = 1 << 61
 # Events may lie a little outside the session: device clocks drift, threads end late.
 _MARGIN_PS = 60 * PS_PER_S
 MOST_FINDINGS = 1000  # different ones of one file: who reads so many?
-# Each process and line costs some 0.3 ms and 5 KB, in the reader, the search for steps and the screens together. Perfetto traces of
-# whole machines have some thousands of lines. A file of a million processes must not take minutes.
+# Each process and line costs some 0.3 ms and 5 KB, in the reader, the search for steps and the
+# screens together. Perfetto traces of whole machines have some thousands of lines. A file of a
+# million processes must not take minutes.
 MAX_PROCESSES = 10_000
 MAX_LINES = 50_000
 MAX_COUNTERS = 10_000
@@ -55,7 +58,12 @@ SLICE = 1 << 20  # rows looked at together where a whole line's temporaries woul
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
 
-_META_PROCESSES = ("/host:metadata", "Task Environment", "/host:tfstreamz", "/host:__ScopeRangeCallStack__")
+_META_PROCESSES = (
+    "/host:metadata",
+    "Task Environment",
+    "/host:tfstreamz",
+    "/host:__ScopeRangeCallStack__",
+)
 
 _TRACK_KINDS = {
     "Steps": TrackKind.STEPS,
@@ -79,13 +87,25 @@ _TRACK_KINDS = {
     "Tensor Core Sync Flag": TrackKind.OTHER,
     "Sparse Core Syncs": TrackKind.OTHER,
 }
-# Lines that a collector drew from others whatever their id is. On a TPU `XLA Ops` comes from the device itself:
-# it is work; the steps and modules above it are its envelopes, and `Async XLA Ops` says how long a copy or a collective
-# was on its way, while other ops ran: what the core did for it stands in `XLA Ops`.
+# Lines that a collector drew from others whatever their id is. On a TPU `XLA Ops` comes from the
+# device itself: it is work; the steps and modules above it are its envelopes, and `Async XLA Ops`
+# says how long a copy or a collective was on its way, while other ops ran: what the core did for it
+# stands in `XLA Ops`.
 _ALWAYS_DERIVED = frozenset(
-    ("Steps", "Sparse Core Steps", "XLA Modules", "Sparse Core Modules", "Async XLA Ops", "Framework Ops", "TensorFlow Ops",
-     "Framework Name Scope", "TensorFlow Name Scope", "Source code", "Launch Stats")
-)  # fmt: skip
+    (
+        "Steps",
+        "Sparse Core Steps",
+        "XLA Modules",
+        "Sparse Core Modules",
+        "Async XLA Ops",
+        "Framework Ops",
+        "TensorFlow Ops",
+        "Framework Name Scope",
+        "TensorFlow Name Scope",
+        "Source code",
+        "Launch Stats",
+    )
+)
 _DERIVED_BASE, _DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
 _PER_STREAM = re.compile(r" - from #.*$")
 
@@ -93,16 +113,28 @@ _DEVICE = re.compile(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
 _MAIN_THREAD = re.compile(r"(python[\d.]*|main|MainThread)?(/-?\d+)?")
 _DIGITS = re.compile(r"(\d+)")
 _TRACK_ORDER = {
-    TrackKind.STEPS: 0, TrackKind.MODULES: 1, TrackKind.SCOPE: 2, TrackKind.OPS: 3, TrackKind.STREAM: 4,
-    TrackKind.THREAD: 4, TrackKind.COUNTER: 5, TrackKind.OTHER: 6,
-}  # fmt: skip
-_PROCESS_ORDER = {ProcessKind.DEVICE: 0, ProcessKind.HOST: 1, ProcessKind.OTHER: 2, ProcessKind.META: 3}
+    TrackKind.STEPS: 0,
+    TrackKind.MODULES: 1,
+    TrackKind.SCOPE: 2,
+    TrackKind.OPS: 3,
+    TrackKind.STREAM: 4,
+    TrackKind.THREAD: 4,
+    TrackKind.COUNTER: 5,
+    TrackKind.OTHER: 6,
+}
+_PROCESS_ORDER = {
+    ProcessKind.DEVICE: 0,
+    ProcessKind.HOST: 1,
+    ProcessKind.OTHER: 2,
+    ProcessKind.META: 3,
+}
 
 
 def host_of(path: str) -> str:
     """The host that a profile's file name stands for: the name without the longest known suffix.
 
-    Host names hold dots and files of old collectors a port (`34.83.195.179_6003.xplane.pb`): never cut at a dot.
+    Host names hold dots and files of old collectors a port (`34.83.195.179_6003.xplane.pb`): never
+    cut at a dot.
     """
     if path == "-":
         return "stdin"
@@ -131,15 +163,23 @@ def track_kind(name: str, process: ProcessKind) -> TrackKind:
 
 
 def is_derived(key: int, name: str, process: ProcessKind) -> bool:
-    """Whether a line was drawn from other lines: by its reserved id (signed or unsigned), or by its name."""
+    """Whether a line was drawn from other lines: by its reserved id (signed or unsigned), or by its
+    name.
+    """
     if _DERIVED_BASE <= key & 0xFFFFFFFF <= _DERIVED_LAST and -(1 << 31) <= key < 1 << 32:
         return True
-    return process is ProcessKind.DEVICE and (name in _ALWAYS_DERIVED or _PER_STREAM.search(name) is not None)
+    return process is ProcessKind.DEVICE and (
+        name in _ALWAYS_DERIVED or _PER_STREAM.search(name) is not None
+    )
 
 
 def _natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A key that sorts `GPU:2` before `GPU:10`."""
-    return tuple((0, int(p), "") if p.isdigit() and p.isascii() and len(p) < 30 else (1, 0, p) for p in _DIGITS.split(name) if p)
+    return tuple(
+        (0, int(p), "") if p.isdigit() and p.isascii() and len(p) < 30 else (1, 0, p)
+        for p in _DIGITS.split(name)
+        if p
+    )
 
 
 # ── counted warnings ─────────────────────────────────────────────────────────────────────────────
@@ -161,11 +201,16 @@ class FileWarnings:
 
     def all(self) -> tuple[Warn, ...]:
         """What was found so far, in the order of its first appearance."""
-        return tuple(Warn(self.path, where, cause, count) for (where, cause), count in self._found.items())
+        return tuple(
+            Warn(self.path, where, cause, count) for (where, cause), count in self._found.items()
+        )
 
 
 class LineQuota:
-    """Which lines of a file are read: the first ones, as many as powertui draws. What is on the others is counted."""
+    """Which lines of a file are read: the first ones, as many as powertui draws.
+
+    What is on the others is counted.
+    """
 
     def __init__(self) -> None:
         self.left_out = 0  # events on lines that are not read
@@ -174,7 +219,9 @@ class LineQuota:
 
     def admits(self, process: Hashable) -> bool:
         """Whether one more line of this process is read."""
-        if self._lines >= MAX_LINES or (process not in self._processes and len(self._processes) >= MAX_PROCESSES):
+        if self._lines >= MAX_LINES or (
+            process not in self._processes and len(self._processes) >= MAX_PROCESSES
+        ):
             return False
         self._processes.add(process)
         self._lines += 1
@@ -190,7 +237,9 @@ class LineQuota:
 
 
 def is_sorted(start: Int64s, duration: Int64s) -> bool:
-    """Whether events lie by start, of equal starts the longest first: so nearly every collector writes them."""
+    """Whether events lie by start, of equal starts the longest first: so nearly every collector
+    writes them.
+    """
     for lo in range(0, len(start) - 1, SLICE):
         s, d = start[lo : lo + SLICE + 1], duration[lo : lo + SLICE + 1]
         if not np.all((s[1:] > s[:-1]) | ((s[1:] == s[:-1]) & (d[1:] <= d[:-1]))):
@@ -199,7 +248,9 @@ def is_sorted(start: Int64s, duration: Int64s) -> bool:
 
 
 def pack(start: Int64s, duration: Int64s) -> tuple[npt.NDArray[np.intp] | None, Int64s]:
-    """How sorted events move into lanes: the new order (None when it is the old one) and where each lane begins."""
+    """How sorted events move into lanes: the new order (None when it is the old one) and where each
+    lane begins.
+    """
     depth = wire.nest(start, duration)
     counts = np.zeros(wire.MAX_LANES, np.int64)
     for lo in range(0, len(depth), SLICE):  # bincount makes eight bytes of each
@@ -217,15 +268,30 @@ def _last_end(start: Int64s, duration: Int64s) -> int:
 
 
 class LineEvents:
-    """The events of one line on their way into a Track. The columns are given away: they are changed in place.
+    """The events of one line on their way into a Track. The columns are given away: they are
+    changed in place.
 
-    `place` is where each event lies in its source, counted from `origin`; four bytes each are kept where they will do.
+    `place` is where each event lies in its source, counted from `origin`; four bytes each are kept
+    where they will do.
     """
 
-    def __init__(self, start: Int64s, duration: Int64s, name: UInt32s, place: UInt32s | UInt64s, origin: int = 0) -> None:
+    def __init__(
+        self,
+        start: Int64s,
+        duration: Int64s,
+        name: UInt32s,
+        place: UInt32s | UInt64s,
+        origin: int = 0,
+    ) -> None:
         if place.dtype == np.uint64 and len(place) and int(place.max()) < 1 << 32:
             place = place.astype(np.uint32)
-        self.start, self.duration, self.name, self.place, self.origin = start, duration, name, place, origin
+        self.start, self.duration, self.name, self.place, self.origin = (
+            start,
+            duration,
+            name,
+            place,
+            origin,
+        )
 
     def __len__(self) -> int:
         return len(self.start)
@@ -236,24 +302,40 @@ class LineEvents:
         return Events(self.start, self.duration, self.name, self.place, self.origin)
 
     def take(self, rows: npt.NDArray[Any]) -> None:
-        """Keep these rows, in this order. Column by column, so that only one of them is there twice."""
+        """Keep these rows, in this order.
+
+        Column by column, so that only one of them is there twice.
+        """
         self.start = self.start[rows]
         self.duration = self.duration[rows]
         self.name = self.name[rows]
         self.place = self.place[rows]
 
     def validate(self, lo: int, hi: int, findings: FileWarnings, where: str) -> None:
-        """Drop what cannot have happened between `lo` and `hi` (ps), and repair negative durations."""
+        """Drop what cannot have happened between `lo` and `hi` (ps), and repair negative
+        durations.
+        """
         if not len(self):
             return
         if int(self.duration.min()) < 0:
             wrong = self.duration < 0
-            findings.add("events with a negative duration were given a duration of 0", where, int(wrong.sum()))
+            findings.add(
+                "events with a negative duration were given a duration of 0",
+                where,
+                int(wrong.sum()),
+            )
             self.duration[wrong] = 0
-        if int(self.start.min()) < lo or int(self.start.max()) > hi or int(self.duration.max()) > hi - lo:
-            # |start| and duration are compared before they are added: in damaged files the sum may overflow
+        if (
+            int(self.start.min()) < lo
+            or int(self.start.max()) > hi
+            or int(self.duration.max()) > hi - lo
+        ):
+            # |start| and duration are compared before they are added: in damaged files the sum may
+            # overflow
             good = (self.start >= lo) & (self.start <= hi) & (self.duration <= hi - lo)
-            findings.add("events at impossible times were left out", where, int(len(good) - good.sum()))
+            findings.add(
+                "events at impossible times were left out", where, int(len(good) - good.sum())
+            )
             self.take(np.flatnonzero(good))
 
 
@@ -263,7 +345,9 @@ class LineEvents:
 class ProcessBuilder:
     """One plane that grows line by line."""
 
-    def __init__(self, trace: TraceBuilder, name: str, stats: tuple[Stat, ...], source: StatSource) -> None:
+    def __init__(
+        self, trace: TraceBuilder, name: str, stats: tuple[Stat, ...], source: StatSource
+    ) -> None:
         self.name = name
         self.kind = process_kind(name)
         self._trace = trace
@@ -272,10 +356,17 @@ class ProcessBuilder:
         self._tracks: list[Track] = []
         self._known = 0
 
-    def add(self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None) -> Track | None:
+    def add(
+        self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None
+    ) -> Track | None:
         """One line with its events, in any order. A line without any event is no track."""
         trace = self._trace
-        line.validate(trace.earliest, trace.latest, trace.findings, f"{self.name} {self._label(key, name)}".strip())
+        line.validate(
+            trace.earliest,
+            trace.latest,
+            trace.findings,
+            f"{self.name} {self._label(key, name)}".strip(),
+        )
         if not len(line) and not aggregates:
             return None
         if not is_sorted(line.start, line.duration):
@@ -287,9 +378,17 @@ class ProcessBuilder:
         return self.add_packed(key, name, line.events, lanes, span, aggregates)
 
     def add_packed(
-        self, key: int, name: str, events: Events, lanes: Int64s, span: tuple[int, int] | None, aggregates: Aggregates | None = None
+        self,
+        key: int,
+        name: str,
+        events: Events,
+        lanes: Int64s,
+        span: tuple[int, int] | None,
+        aggregates: Aggregates | None = None,
     ) -> Track:
-        """One line whose events are valid and lie lane by lane already; `span` is when the first starts and the last ends."""
+        """One line whose events are valid and lie lane by lane already; `span` is when the first
+        starts and the last ends.
+        """
         if span is not None:
             self._trace.saw(*span)
         kind, label = track_kind(name, self.kind), self._label(key, name)
@@ -316,7 +415,10 @@ class ProcessBuilder:
 
 
 class TraceBuilder:
-    """A trace that grows plane by plane. Any number of Traces can be taken from it; the last one is complete."""
+    """A trace that grows plane by plane.
+
+    Any number of Traces can be taken from it; the last one is complete.
+    """
 
     def __init__(self, path: str, format: str, *, size: int = 0, host: str = "") -> None:
         self.path, self.format, self.size = path, format, size
@@ -347,9 +449,16 @@ class TraceBuilder:
         return process
 
     def counter(self, name: str, unit: str, process: str, times: Int64s, values: Floats) -> None:
-        """A quantity that was recorded beside the events, its readings in any order. What has no time or no number is left out."""
+        """A quantity that was recorded beside the events, its readings in any order.
+
+        What has no time or no number is left out.
+        """
         good = np.isfinite(values) & (times >= self.earliest) & (times <= self.latest)
-        self.findings.add("counter readings without a usable time or number were left out", name, int(len(good) - good.sum()))
+        self.findings.add(
+            "counter readings without a usable time or number were left out",
+            name,
+            int(len(good) - good.sum()),
+        )
         if not good.all():
             times, values = times[good], values[good]
         if not len(times):
@@ -361,16 +470,23 @@ class TraceBuilder:
         self._counters.append(Counter(name, unit, process, times, values))
 
     def draw(self, arrows: Arrows, lines: Sequence[Track | None]) -> None:
-        """Arrows between lines, which they count as they stand here; None is a line without events."""
+        """Arrows between lines, which they count as they stand here; None is a line without
+        events.
+        """
         self._arrows = (arrows, lines) if len(arrows) else None
 
     def saw(self, lo: int, hi: int) -> None:
         """Something happened between these two times."""
-        self._span = (lo, hi) if self._span is None else (min(self._span[0], lo), max(self._span[1], hi))
+        self._span = (
+            (lo, hi) if self._span is None else (min(self._span[0], lo), max(self._span[1], hi))
+        )
 
     def build(self, names: Names, *, complete: bool, warnings: Sequence[Warn] = ()) -> Trace:
         """The trace with what there is so far."""
-        processes = sorted((p.build() for p in self._processes), key=lambda p: (_PROCESS_ORDER[p.kind], _natural(p.name)))
+        processes = sorted(
+            (p.build() for p in self._processes),
+            key=lambda p: (_PROCESS_ORDER[p.kind], _natural(p.name)),
+        )
         return Trace(
             arrows=self._drawn(processes),
             path=self.path,
@@ -387,7 +503,9 @@ class TraceBuilder:
             size=self.size,
             hostnames=self.hostnames,
             machine=self.machine,
-            counters=tuple(sorted(self._counters, key=lambda one: (_natural(one.process), _natural(one.name)))),
+            counters=tuple(
+                sorted(self._counters, key=lambda one: (_natural(one.process), _natural(one.name)))
+            ),
             told=self.told,
         )
 
@@ -395,5 +513,10 @@ class TraceBuilder:
         if self._arrows is None:
             return None
         arrows, lines = self._arrows
-        numbers = {id(track): number for number, track in enumerate(track for process in processes for track in process.tracks)}
+        numbers = {
+            id(track): number
+            for number, track in enumerate(
+                track for process in processes for track in process.tracks
+            )
+        }
         return arrows.on(np.array([numbers.get(id(track), -1) for track in lines], np.int64))

@@ -1,8 +1,9 @@
 """How profilers, trainers and power loggers name their files.
 
-A file of a profile is `<host>.<tool suffix>`, and hosts hold dots (`34.83.195.179_6003`), so a name is cut at the
-longest suffix that a profiler is known to write. What can be read is asked of the readers themselves
-(`registry.suffixes`); the tables here hold what no reader takes. Nothing is opened here.
+A file of a profile is `<host>.<tool suffix>`, and hosts hold dots (`34.83.195.179_6003`), so a name
+is cut at the longest suffix that a profiler is known to write. What can be read is asked of the
+readers themselves (`registry.suffixes`); the tables here hold what no reader takes. Nothing is
+opened here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ RESULTS = {
     "hlo_proto.pb": "HLO module",
 }
 
-# What other profilers write and no reader takes. A reader that names one of these suffixes takes it out of this table.
+# What other profilers write and no reader takes. A reader that names one of these suffixes takes it
+# out of this table.
 _UNREAD = {
     "xplane.riegeli": "XPlane in a riegeli record file",
     "neuron_trace.json": "AWS Neuron trace",
@@ -55,7 +57,8 @@ CACHES = {
     "cached_tools.json": "cache of the browser tool",
 }
 
-# JAX's copy of a capture for Perfetto (`create_perfetto_trace=True`), beside the capture itself and without its host's name.
+# JAX's copy of a capture for Perfetto (`create_perfetto_trace=True`), beside the capture itself and
+# without its host's name.
 SECOND_COPY = "perfetto_trace.json.gz"
 
 # What PyTorch's profiler writes into, and gives its real name when it is whole.
@@ -65,12 +68,29 @@ UNFINISHED = (".json.tmp", ".json.gz.tmp")
 PARTS = frozenset({"train", "training", "validation", "val", "valid", "eval", "test"})
 
 # Folders that hold the logs of a project: power logs lie beside them.
-LOG_FOLDERS = frozenset({"logs", "log", "logdir", "runs", "tensorboard", "tb", "tb_logs", "demo_logs"})
+LOG_FOLDERS = frozenset(
+    {"logs", "log", "logdir", "runs", "tensorboard", "tb", "tb_logs", "demo_logs"}
+)
 
 POWER_ENDINGS = (
-    ".csv", ".tsv", ".db", ".sqlite", ".sqlite3", ".txt", ".log", ".prom", ".jsonl", ".ndjson", ".lp", ".plist", ".xml",
-    ".csv.gz", ".txt.gz", ".log.gz", ".jsonl.gz",
-)  # fmt: skip
+    ".csv",
+    ".tsv",
+    ".db",
+    ".sqlite",
+    ".sqlite3",
+    ".txt",
+    ".log",
+    ".prom",
+    ".jsonl",
+    ".ndjson",
+    ".lp",
+    ".plist",
+    ".xml",
+    ".csv.gz",
+    ".txt.gz",
+    ".log.gz",
+    ".jsonl.gz",
+)
 
 
 def readable(tool: str) -> bool:
@@ -79,12 +99,16 @@ def readable(tool: str) -> bool:
 
 
 def rank(tool: str) -> int:
-    """The place of a readable suffix among all of them: of two files of one capture the one with the lower rank is read."""
+    """The place of a readable suffix among all of them: of two files of one capture the one with
+    the lower rank is read.
+    """
     return registry.suffixes().index(tool)
 
 
 def certain(tool: str) -> bool:
-    """Whether nobody but its profiler names a file so: it counts as a profile wherever it lies, without a look into it."""
+    """Whether nobody but its profiler names a file so: it counts as a profile wherever it lies,
+    without a look into it.
+    """
     return tool in registry.certain_suffixes()
 
 
@@ -100,11 +124,15 @@ def _unread(taken: tuple[str, ...]) -> Mapping[str, str]:
 
 @functools.lru_cache(maxsize=4)
 def _longest_first(taken: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted({*taken, *RESULTS, *_UNREAD, *CACHES}, key=lambda suffix: (-len(suffix), suffix)))
+    return tuple(
+        sorted({*taken, *RESULTS, *_UNREAD, *CACHES}, key=lambda suffix: (-len(suffix), suffix))
+    )
 
 
 def split_tool(name: str) -> tuple[str, str] | None:
-    """(host, tool suffix) of a profiler's file name, cut at the longest known suffix; None for other names."""
+    """(host, tool suffix) of a profiler's file name, cut at the longest known suffix; None for
+    other names.
+    """
     bare = name[1:] if name.startswith(".cached_tools") else name
     suffixes = _longest_first(registry.suffixes())
     if not bare.endswith(suffixes):
@@ -125,26 +153,35 @@ class TraceWriter(NamedTuple):
     timed: bool  # the name ends in a time, as `tensorboard_trace_handler` writes it
 
 
-# <host>_<process id>[.<ns>].pt.trace.json[.gz]. A process id has at most 7 digits (Linux: 4,194,304).
+# <host>_<process id>[.<ns>].pt.trace.json[.gz]. A process id has at most 7 digits (Linux:
+# 4,194,304).
 _WRITER = re.compile(
-    r"(?P<host>.*[^\W_].*)_(?P<pid>\d{1,7})(?P<time>\.\d{10,20})?(?:\.pt\.trace)?\.json(?:\.gz)?", re.IGNORECASE | re.DOTALL
+    r"(?P<host>.*[^\W_].*)_(?P<pid>\d{1,7})(?P<time>\.\d{10,20})?(?:\.pt\.trace)?\.json(?:\.gz)?",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
 def trace_writer(name: str) -> TraceWriter | None:
-    """(host, process id) of `nodeB_1568.1760000000000000000.pt.trace.json.gz`; None for names without a process id.
+    """(host, process id) of `nodeB_1568.1760000000000000000.pt.trace.json.gz`; None for names
+    without a process id.
 
-    A host's own name may end in digits (`node_12.json`): only the process ids inside the trace show which of both it is.
+    A host's own name may end in digits (`node_12.json`): only the process ids inside the trace show
+    which of both it is.
     """
     match = _WRITER.fullmatch(name)
-    return TraceWriter(match["host"], int(match["pid"]), match["time"] is not None) if match is not None else None
+    return (
+        TraceWriter(match["host"], int(match["pid"]), match["time"] is not None)
+        if match is not None
+        else None
+    )
 
 
 _EVENTS = re.compile(r"^(?P<sec>\d+)\.(?P<rest>.*)$", re.DOTALL)
 
 
 def split_events(name: str) -> tuple[int, str, int | None] | None:
-    """(Unix second, host, pid) of `events.out.tfevents.<sec>.<host>.<pid>.<n>.v2`; None for other names.
+    """(Unix second, host, pid) of `events.out.tfevents.<sec>.<host>.<pid>.<n>.v2`; None for other
+    names.
 
     The pid is None where the name has none (`….<host>.profile-empty`, TF 1's `….<host>`).
     """

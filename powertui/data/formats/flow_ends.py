@@ -1,4 +1,6 @@
-"""Ends of flows as a reader meets them, joined to arrows: a start, steps and finishes that share a group and an id."""
+"""Ends of flows as a reader meets them, joined to arrows: a start, steps and finishes that share a
+group and an id.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +54,20 @@ class FlowEnds:
         self._kind.frombytes(kind.astype(np.uint8).tobytes())
 
     def arrows(self, shift_ps: int = 0) -> Arrows:
-        """From each start or step to the steps and finishes that follow it. `shift_ps`: the trace's zero."""
+        """From each start or step to the steps and finishes that follow it.
+
+        `shift_ps`: the trace's zero.
+        """
         group, line = np.array(self._group, np.int32), np.array(self._line, np.int32)
-        id, at, kind = np.array(self._id, np.int64), np.array(self._at, np.int64), np.array(self._kind, np.uint8)
+        id, at, kind = (
+            np.array(self._id, np.int64),
+            np.array(self._at, np.int64),
+            np.array(self._kind, np.uint8),
+        )
         later, kind = kind & NEXT > 0, kind & ~np.uint8(NEXT)
         flow = _numbered(group, id)
-        # Clocks of a host and a device differ a little: the one start of a flow comes first, whatever its time.
+        # Clocks of a host and a device differ a little: the one start of a flow comes first,
+        # whatever its time.
         starts = np.bincount(flow[kind == START], minlength=int(flow.max(initial=-1)) + 1)
         alone = (kind == START) & (starts[flow] == 1)
         order = np.lexsort((kind, at, ~alone, flow))

@@ -1,6 +1,8 @@
-"""Random access to a gzip file: it is inflated once more, with a point to go on from every few MB; what was read last stays.
+"""Random access to a gzip file: it is inflated once more, with a point to go on from every few MB;
+what was read last stays.
 
-A point is a copy of the inflater, 50 KB. So a file that unpacks to a gigabyte costs 13 MB of points and 128 MB of blocks.
+A point is a copy of the inflater, 50 KB. So a file that unpacks to a gigabyte costs 13 MB of points
+and 128 MB of blocks.
 """
 
 from __future__ import annotations

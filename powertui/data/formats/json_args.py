@@ -1,4 +1,6 @@
-"""Arguments of events where they stand in a trace's text: read again, a window at a time, when someone asks for them."""
+"""Arguments of events where they stand in a trace's text: read again, a window at a time, when
+someone asks for them.
+"""
 
 from __future__ import annotations
 
@@ -77,17 +79,27 @@ class ArgText:
             if name:
                 yield int(rows[at]), name, value
                 continue
-            for other, told in self.one(base + int(starts[at])).items():  # longer than what was read
+            for other, told in self.one(
+                base + int(starts[at])
+            ).items():  # longer than what was read
                 if other in names:
                     yield int(rows[at]), other, told
 
     def _in_window(
-        self, data: bytes, base: int, rows: Int64s, starts: Int64s, names: Sequence[str], known: dict[bytes, Any]
+        self,
+        data: bytes,
+        base: int,
+        rows: Int64s,
+        starts: Int64s,
+        names: Sequence[str],
+        known: dict[bytes, Any],
     ) -> Iterator[tuple[int, str, Any]]:
         starts = np.ascontiguousarray(starts)
         lo, hi = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
         for name in names:
-            if json.dumps(name) != f'"{name}"':  # a name that has to be escaped stands in no plain object
+            if (
+                json.dumps(name) != f'"{name}"'
+            ):  # a name that has to be escaped stands in no plain object
                 continue
             json_compiled.arg_values(data, name, starts, lo, hi)
             for at in np.flatnonzero(lo >= 0).tolist():

@@ -1,4 +1,6 @@
-"""Events of a JSON trace, many at a time: what both scanners (json_compiled.py, json_pure.py) give."""
+"""Events of a JSON trace, many at a time: what both scanners (json_compiled.py,
+json_pure.py) give.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 MORE, ODD, END, FULL = range(4)  # why a scan ended: json_scan.c says the same numbers
 NAME, CAT, PID, TID, DEVICE, STREAM, LONG_NAME = range(7)
 MEMBERS = 7
-# Of `bind`: the event has a plain `id` or `bind_id`; its `bp` is "e"; it is a span that a flow leads to, or from.
+# Of `bind`: the event has a plain `id` or `bind_id`; its `bp` is "e"; it is a span that a flow
+# leads to, or from.
 HAS_ID, ENCLOSING, FLOW_IN, FLOW_OUT = 1, 2, 4, 8
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -26,7 +29,9 @@ class EventBatch(NamedTuple):
     length: Int64s  # dur, ps
     lo: Int64s  # the event's text, in `data`
     hi: Int64s
-    args: Int64s  # where its arguments stand in the whole text (the pure scanner: where the event does); 0 without any
+    # where its arguments stand in the whole text (the pure scanner: where the event does); 0
+    # without any
+    args: Int64s
     member: Int32s  # [MEMBERS × events]
     id: Int64s  # `identity` of its id
     bind: UInt8s
@@ -45,9 +50,20 @@ class EventBatch(NamedTuple):
         """The same without its first rows."""
         decoded = self.decoded[rows:] if self.decoded is not None else None
         return EventBatch(
-            self.phase[rows:], self.timed[rows:], self.us[rows:], self.ps[rows:], self.length[rows:], self.lo[rows:],
-            self.hi[rows:], self.args[rows:], self.member[:, rows:], self.id[rows:], self.bind[rows:], self.data, decoded,
-        )  # fmt: skip
+            self.phase[rows:],
+            self.timed[rows:],
+            self.us[rows:],
+            self.ps[rows:],
+            self.length[rows:],
+            self.lo[rows:],
+            self.hi[rows:],
+            self.args[rows:],
+            self.member[:, rows:],
+            self.id[rows:],
+            self.bind[rows:],
+            self.data,
+            decoded,
+        )
 
     def __len__(self) -> int:
         return len(self.phase)
@@ -66,11 +82,16 @@ class Scanner(Protocol):
     @property
     def tokens(self) -> Tokens: ...
     def scan(self, data: bytes, at: int, base: int) -> tuple[EventBatch | None, int, int]:
-        """(events, the byte to go on at, why it ended). `base` is where `data` begins in the whole text."""
+        """(events, the byte to go on at, why it ended).
+
+        `base` is where `data` begins in the whole text.
+        """
 
 
 def identity(told: Any) -> int:
-    """An id as a number that says which are the same: integers as they are, texts by a hash (FNV-1a)."""
+    """An id as a number that says which are the same: integers as they are, texts by a hash
+    (FNV-1a).
+    """
     if isinstance(told, int):
         return (told + (1 << 63)) % (1 << 64) - (1 << 63)
     code = 0xCBF29CE484222325

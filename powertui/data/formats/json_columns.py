@@ -1,5 +1,6 @@
-"""The events of a JSON trace as columns, many at a time, by one of two scanners that give the same: json_compiled.py, where there
-was a compiler at installation, and json_pure.py. An item that is damaged, or not plain enough, is read as json_stream reads all.
+"""The events of a JSON trace as columns, many at a time, by one of two scanners that give the same:
+json_compiled.py, where there was a compiler at installation, and json_pure.py. An item that is
+damaged, or not plain enough, is read as json_stream reads all.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from powertui.data.formats.json_batch import END, FULL, MORE, Scanner
 from powertui.data.formats.json_stream import MAX_ITEM, JsonStream
 
 _PLAIN_AGAIN = 512  # plain events in a row after which odd ones are rare again
-_FEW, _MANY = 1 << 12, 1 << 20  # bytes that Python is given to read an item in: more as long as odd ones follow one another
+_FEW, _MANY = (
+    1 << 12,
+    1 << 20,
+)  # bytes that Python is given to read an item in: more as long as odd ones follow one another
 
 
 class ColumnStream(JsonStream):
-    """As JsonStream, but the items of the list come as batches of plain events, and one by one what is not."""
+    """As JsonStream, but the items of the list come as batches of plain events, and one by one what
+    is not.
+    """
 
     def __init__(self, chunks: Iterable[bytes], items: str, scanner: Scanner) -> None:
         super().__init__(chunks, items)
@@ -31,7 +37,9 @@ class ColumnStream(JsonStream):
             yield chunk
 
     def _list(self) -> Iterator[tuple[str, Any]]:
-        if "\N{REPLACEMENT CHARACTER}" in self._text:  # bytes that are no text, before the events: places cannot be counted
+        if (
+            "\N{REPLACEMENT CHARACTER}" in self._text
+        ):  # bytes that are no text, before the events: places cannot be counted
             yield from super()._list()
             return
         self.listed = True
@@ -55,7 +63,9 @@ class ColumnStream(JsonStream):
                     continue
             odd += 1
             self._push(data[at:], min(_FEW << min(odd, 20), _MANY))
-            for _ in range(odd):  # as many as came in a row: a file of odd items is not taken apart for each
+            for _ in range(
+                odd
+            ):  # as many as came in a row: a file of odd items is not taken apart for each
                 item = self._one()
                 if item is None:
                     return

@@ -1,4 +1,6 @@
-"""Events of JSON traces by `_json_scan` (json_scan.c): straight into columns, and without the interpreter's lock."""
+"""Events of JSON traces by `_json_scan` (json_scan.c): straight into columns, and without the
+interpreter's lock.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,16 @@ _ROOM = 1 << 15  # events of a batch
 
 
 def arg_values(data: bytes, name: str, starts: Int64s, lo: Int64s, hi: Int64s) -> None:
-    """Where the value of one argument stands, for each arguments' object that starts at these places: -1 where there is none, -2
-    where the object is not whole."""
+    """Where the value of one argument stands, for each arguments' object that starts at these
+    places: -1 where there is none, -2 where the object is not whole.
+    """
     _json_scan.values(data, name.encode(), starts.data, lo.data, hi.data)
 
 
 class _TextTokens:
-    """The texts that members have, each once: strings with their quotes, numbers as they are written."""
+    """The texts that members have, each once: strings with their quotes, numbers as they are
+    written.
+    """
 
     def __init__(self) -> None:
         self.table = _json_scan.new_texts()
@@ -40,7 +45,9 @@ class _TextTokens:
 
     def update(self) -> None:
         """Decode those that are new."""
-        self._known += [_value(text) for text in _json_scan.texts_from(self.table, len(self._known))]
+        self._known += [
+            _value(text) for text in _json_scan.texts_from(self.table, len(self._known))
+        ]
 
     def __getitem__(self, number: int) -> Any:
         """The value that a text stands for; None for -1."""
@@ -58,28 +65,55 @@ def _value(text: bytes) -> Any:
 
 
 class CompiledScanner:
-    """Plain events only (json_scan.c says which). It has room for one batch, which it uses again and again."""
+    """Plain events only (json_scan.c says which).
+
+    It has room for one batch, which it uses again and again.
+    """
 
     def __init__(self) -> None:
         self.tokens = _TextTokens()
         self._phase, self._timed, self._bind = (np.empty(_ROOM, np.uint8) for _ in range(3))
-        self._us, self._length, self._lo, self._hi, self._args, self._id = (np.empty(_ROOM, np.int64) for _ in range(6))
+        self._us, self._length, self._lo, self._hi, self._args, self._id = (
+            np.empty(_ROOM, np.int64) for _ in range(6)
+        )
         self._ps = np.empty(_ROOM, np.int32)
         self._member = np.empty((MEMBERS, _ROOM), np.int32)
 
     def scan(self, data: bytes, at: int, base: int) -> tuple[EventBatch | None, int, int]:
         """As in Scanner."""
         rows, after, status = _json_scan.scan(
-            self.tokens.table, data, at, self._phase.data, self._timed.data, self._us.data, self._ps.data, self._length.data,
-            self._lo.data, self._hi.data, self._args.data, self._member.reshape(-1).data, self._id.data, self._bind.data,
-        )  # fmt: skip
+            self.tokens.table,
+            data,
+            at,
+            self._phase.data,
+            self._timed.data,
+            self._us.data,
+            self._ps.data,
+            self._length.data,
+            self._lo.data,
+            self._hi.data,
+            self._args.data,
+            self._member.reshape(-1).data,
+            self._id.data,
+            self._bind.data,
+        )
         if not rows:
             return None, after, status
         self.tokens.update()
         some = slice(rows)
         args = np.where(self._args[some] >= 0, self._args[some] + base, 0)
         batch = EventBatch(
-            self._phase[some], self._timed[some] != 0, self._us[some], self._ps[some], self._length[some], self._lo[some],
-            self._hi[some], args, self._member[:, some], self._id[some], self._bind[some], data,
-        )  # fmt: skip
+            self._phase[some],
+            self._timed[some] != 0,
+            self._us[some],
+            self._ps[some],
+            self._length[some],
+            self._lo[some],
+            self._hi[some],
+            args,
+            self._member[:, some],
+            self._id[some],
+            self._bind[some],
+            data,
+        )
         return batch, after, status

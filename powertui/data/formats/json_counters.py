@@ -27,16 +27,26 @@ class CounterReadings:
     def __init__(self) -> None:
         self.count = 0
         self.left_out = 0  # of series beyond those that are kept
-        self._series: dict[tuple[Any, str, str], tuple[array[float], array[float]]] = {}  # by pid, name and unit
+        self._series: dict[
+            tuple[Any, str, str], tuple[array[float], array[float]]
+        ] = {}  # by pid, name and unit
 
     def add(self, event: dict[str, Any]) -> None:
         """One event with ph C. Raises as `float` does for a ts or a value that is no number."""
         ts, args = float(event["ts"]), event.get("args")
-        name = as_text(event.get("name", "")) + (f" {as_text(event['id'])}" if "id" in event else "")
-        numbers = {key: value for key, value in args.items() if value is not None} if isinstance(args, dict) else {}
+        name = as_text(event.get("name", "")) + (
+            f" {as_text(event['id'])}" if "id" in event else ""
+        )
+        numbers = (
+            {key: value for key, value in args.items() if value is not None}
+            if isinstance(args, dict)
+            else {}
+        )
         for key, value in numbers.items():
             label, unit = split(name)
-            if len(numbers) > 1 or (key not in ("", "value", "name", name, unit) and key.lower() != label.lower()):
+            if len(numbers) > 1 or (
+                key not in ("", "value", "name", name, unit) and key.lower() != label.lower()
+            ):
                 label, unit = split(f"{label} {key}") if not unit else (f"{label} {key}", unit)
             self.put(event.get("pid"), label, unit, ts, float(value))
 
@@ -56,14 +66,24 @@ class CounterReadings:
         """The earliest ts; infinite without any."""
         return min((min(times) for times, _ in self._series.values()), default=math.inf)
 
-    def build(self, builder: TraceBuilder, base_us: float, processes: Mapping[Any, str], digits: int = 6) -> None:
+    def build(
+        self, builder: TraceBuilder, base_us: float, processes: Mapping[Any, str], digits: int = 6
+    ) -> None:
         """Give them to the trace."""
-        builder.findings.add(f"counters beyond {MAX_COUNTERS:,} series were left out", count=self.left_out)
+        builder.findings.add(
+            f"counters beyond {MAX_COUNTERS:,} series were left out", count=self.left_out
+        )
         for (pid, name, unit), (times, values) in self._series.items():
             us, value = np.array(times, np.float64), np.array(values, np.float64)
             good = np.isfinite(us) & (np.abs(us - base_us) < 9e12)
             value[~good] = np.nan
-            builder.counter(name, unit, processes.get(pid, ""), picoseconds(np.where(good, us, base_us), base_us, digits), value)
+            builder.counter(
+                name,
+                unit,
+                processes.get(pid, ""),
+                picoseconds(np.where(good, us, base_us), base_us, digits),
+                value,
+            )
 
 
 def split(name: str) -> tuple[str, str]:

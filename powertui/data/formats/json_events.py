@@ -1,4 +1,6 @@
-"""The events of Chrome-like JSON traces: one stream, read by column where that is possible, given to what knows the dialect."""
+"""The events of Chrome-like JSON traces: one stream, read by column where that is possible, given
+to what knows the dialect.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,27 @@ __all__ = ["EVENT_BYTES", "OBJECT_BYTES", "arg_text", "begin", "read", "spoken"]
 SCANNED = 1 << 21  # a piece for a scanner
 CHUNK = 1 << 18  # a piece of text, where items are read one by one
 SINGLY = False  # read all items one by one: what both scanners are held against
-FIRST_PART = 20_000  # events after which the first partial trace is shown; each next one at twice as many
-EVENT_BYTES = 80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
+FIRST_PART = (
+    20_000  # events after which the first partial trace is shown; each next one at twice as many
+)
+EVENT_BYTES = (
+    80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
+)
 OBJECT_BYTES = 400  # for a name, a thread's number of them
-_OVERSIZED_HINT = "The file is not cut. Find out what its writer put into the events; a profile without that can be read."
-_DAMAGED_HINT = "Copy the original again. If it is the same, the program that wrote it wrote damaged JSON."
+_OVERSIZED_HINT = (
+    "The file is not cut. Find out what its writer put into the events; a "
+    "profile without that can be read."
+)
+_DAMAGED_HINT = (
+    "Copy the original again. If it is the same, the program that wrote it wrote damaged JSON."
+)
 TELL = 2_000  # events between two calls of progress
 
 
 def begin(collector: Collector, batch: EventBatch) -> EventBatch:
-    """One by one what comes first, until it is known from where times count; the rest of the batch."""
+    """One by one what comes first, until it is known from where times count; the rest of
+    the batch.
+    """
     row = 0
     while collector.origin.us is None and row < len(batch):
         collector.add(batch.event(row), batch.text(row))
@@ -66,7 +79,9 @@ class Collector(Protocol):
 
 
 def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) -> Iterator[Trace]:
-    """Every event to a collector, in bounded memory: partial traces as they grow, the whole one last."""
+    """Every event to a collector, in bounded memory: partial traces as they grow, the whole one
+    last.
+    """
     collector = make()
     stream = yield from _fill(source, progress, collector)
     better = collector.origin.better(collector.count)
@@ -77,7 +92,9 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
     findings = collector.builder.findings
     if not stream.count and stream.oversized and not stream.problem:
         cause = next(iter(stream.oversized))
-        raise UnreadableFile(source.path, f"contains no event that can be read: {cause}", hint=_OVERSIZED_HINT)
+        raise UnreadableFile(
+            source.path, f"contains no event that can be read: {cause}", hint=_OVERSIZED_HINT
+        )
     if not stream.count and stream.damaged and not stream.problem:
         raise UnreadableFile(source.path, "contains only damaged events", hint=_DAMAGED_HINT)
     if not collector.count and (stream.problem or not stream.listed):
@@ -94,7 +111,9 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
     yield collector.build(source, complete=True)
 
 
-def _fill(source: OpenedFile, progress: Progress, collector: Collector) -> Generator[Trace, None, JsonStream]:
+def _fill(
+    source: OpenedFile, progress: Progress, collector: Collector
+) -> Generator[Trace, None, JsonStream]:
     """All of the stream to this collector."""
     stream = _opened(source, collector.origin.digits)
     shown, told = FIRST_PART, 0
@@ -111,7 +130,9 @@ def _fill(source: OpenedFile, progress: Progress, collector: Collector) -> Gener
             told = collector.count
             too_much = source.limit.exceeded(collector.memory)
             if too_much:
-                collector.builder.findings.add(f"its events take {too_much}: the rest was left out. {HINT}")
+                collector.builder.findings.add(
+                    f"its events take {too_much}: the rest was left out. {HINT}"
+                )
                 break
             progress(source.done, source.size, told)
             if told >= shown:

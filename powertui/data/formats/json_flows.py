@@ -1,7 +1,9 @@
-"""Flows of JSON traces: `s`, `t` and `f`, which share category, name and id, and spans with a `bind_id`.
+"""Flows of JSON traces: `s`, `t` and `f`, which share category, name and id, and spans with a
+`bind_id`.
 
-{"ph":"s","cat":"ac2g","name":"ac2g","id":12,"pid":77,"tid":77,"ts":1.5}, {"ph":"f","bp":"e",…,"pid":0,"tid":7,"ts":9.25}
-A finish means the span that begins next, or with "bp":"e" the one around it.
+{"ph":"s","cat":"ac2g","name":"ac2g","id":12,"pid":77,"tid":77,"ts":1.5},
+{"ph":"f","bp":"e",…,"pid":0,"tid":7,"ts":9.25} A finish means the span that begins next, or with
+"bp":"e" the one around it.
 """
 
 from __future__ import annotations
@@ -11,14 +13,27 @@ from typing import Any
 import numpy as np
 
 from powertui.data.formats.flow_ends import FINISH, NEXT, START, STEP, FlowEnds
-from powertui.data.formats.json_batch import CAT, ENCLOSING, FLOW_IN, FLOW_OUT, HAS_ID, NAME, PID, TID, EventBatch, Tokens
+from powertui.data.formats.json_batch import (
+    CAT,
+    ENCLOSING,
+    FLOW_IN,
+    FLOW_OUT,
+    HAS_ID,
+    NAME,
+    PID,
+    TID,
+    EventBatch,
+    Tokens,
+)
 from powertui.data.formats.json_pure import bound
 from powertui.data.formats.json_threads import coded
 from powertui.data.model import Bools, Int64s
 
 PHASES = {"s": START, "t": STEP, "f": FINISH}
 _LETTERS = np.array([ord(phase) for phase in PHASES], np.uint8)
-_OF_ANY_NAME = frozenset(("cpu_to_cuda",))  # PyTorch up to 1.8 calls the ends of a flow by the events that they lie on
+_OF_ANY_NAME = frozenset(
+    ("cpu_to_cuda",)
+)  # PyTorch up to 1.8 calls the ends of a flow by the events that they lie on
 _SPANS = "spans"  # the group of all that have a `bind_id`
 
 
@@ -30,7 +45,12 @@ def plain(batch: EventBatch) -> Bools:
 
 def tied(batch: EventBatch) -> Bools:
     """Which spans a flow leads to or from."""
-    some: Bools = (batch.bind & HAS_ID > 0) & (batch.bind & (FLOW_IN | FLOW_OUT) > 0) & (batch.phase == ord("X")) & batch.timed
+    some: Bools = (
+        (batch.bind & HAS_ID > 0)
+        & (batch.bind & (FLOW_IN | FLOW_OUT) > 0)
+        & (batch.phase == ord("X"))
+        & batch.timed
+    )
     return some
 
 
@@ -49,7 +69,10 @@ class JsonFlows(FlowEnds):
         kind[(kind == FINISH) & ~spans & (bind & ENCLOSING == 0)] |= NEXT
         places, which = coded(batch.member[PID][rows], batch.member[TID][rows])
         lines = np.array([self._place(tokens[pid], tokens[tid]) for pid, tid in places], np.int32)
-        member = np.where(spans, -1, batch.member[CAT][rows]), np.where(spans, -1, batch.member[NAME][rows])
+        member = (
+            np.where(spans, -1, batch.member[CAT][rows]),
+            np.where(spans, -1, batch.member[NAME][rows]),
+        )
         called, group = coded(*member)
         groups = np.array([self._of(tokens[cat], tokens[name]) for cat, name in called], np.int32)
         groups = np.where(spans, self.group(_SPANS), groups[group]).astype(np.int32)

@@ -1,5 +1,6 @@
-"""Events of JSON traces by Python alone: the text is cut between two events, the piece is decoded at once, and its events become
-columns. `json` decodes a list of a thousand events in half the time of a thousand events, and little of it is there at any moment.
+"""Events of JSON traces by Python alone: the text is cut between two events, the piece is decoded
+at once, and its events become columns. `json` decodes a list of a thousand events in half the time
+of a thousand events, and little of it is there at any moment.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from powertui.data.formats.json_batch import (
     ODD,
     EventBatch,
     identity,
-)  # fmt: skip
+)
 from powertui.data.model import Bools, Floats, Int32s, Int64s, UInt8s
 
 PIECE = 1 << 18  # bytes that are decoded at once: the interpreter is held for as long as that takes
@@ -69,7 +70,9 @@ class _Numbers(dict[Any, int]):
 
 
 class PureScanner:
-    """Every item that `json` decodes; times, durations and names that are not plainly written are marked as not timed."""
+    """Every item that `json` decodes; times, durations and names that are not plainly written are
+    marked as not timed.
+    """
 
     def __init__(self, digits: int = 6) -> None:
         self.tokens = _ValueTokens()
@@ -93,15 +96,20 @@ class PureScanner:
         with _no_collection():
             return self._piece(data, lo, hi, cuts[-1][1] - 1, base)
 
-    def _piece(self, data: bytes, lo: list[int], hi: list[int], after: int, base: int) -> tuple[EventBatch | None, int, int]:
-        """The events between the first and the last of these places; those before what is damaged, if something is."""
+    def _piece(
+        self, data: bytes, lo: list[int], hi: list[int], after: int, base: int
+    ) -> tuple[EventBatch | None, int, int]:
+        """The events between the first and the last of these places; those before what is damaged,
+        if something is.
+        """
         for _ in range(3):
             piece = data[lo[0] : hi[-1]]
             text = piece.decode("utf-8", "replace")
             try:
                 events = _decoder.decode(f"[{text}]")
             except json.JSONDecodeError as error:
-                # What could be the border of two events may stand inside a text, too: it is not decoded there, and tried again.
+                # What could be the border of two events may stand inside a text, too: it is not
+                # decoded there, and tried again.
                 whole = lo[0] + len(text[: error.pos - 1].encode())
                 kept = min(bisect.bisect_right(hi, whole), len(hi) - 1)
                 if kept <= 0:
@@ -120,8 +128,14 @@ class PureScanner:
 
     # ── columns ──
 
-    def _batch(self, data: bytes, text: str, events: list[Any], lo: list[int], hi: list[int], base: int) -> EventBatch:
-        every = events if set(map(type, events)) <= {dict} else [one if type(one) is dict else _NOTHING for one in events]
+    def _batch(
+        self, data: bytes, text: str, events: list[Any], lo: list[int], hi: list[int], base: int
+    ) -> EventBatch:
+        every = (
+            events
+            if set(map(type, events)) <= {dict}
+            else [one if type(one) is dict else _NOTHING for one in events]
+        )
         good = np.ones(len(events), np.bool_)
         phases = [event.get("ph") for event in every]
         timed, us, ps = self._times([event.get("ts") for event in every], text)
@@ -150,15 +164,31 @@ class PureScanner:
         begin = np.array(lo, np.int64)
         told = np.fromiter(map(len, args), np.int64, len(args)) > 0
         letters, timed = _letters(phases), timed & good
-        ids, bind = _ids(every, np.isin(letters, _FLOWS) if "flow_" not in text and "\\" not in text else letters > 0)
+        ids, bind = _ids(
+            every,
+            np.isin(letters, _FLOWS) if "flow_" not in text and "\\" not in text else letters > 0,
+        )
         spans = timed.all() and (letters == ord("X")).all()  # nobody asks for one of them
         return EventBatch(
-            letters, timed, us, ps, length, begin, np.array(hi, np.int64), np.where(told, begin + base, 0), member, ids, bind,
-            data, None if spans else events,
-        )  # fmt: skip
+            letters,
+            timed,
+            us,
+            ps,
+            length,
+            begin,
+            np.array(hi, np.int64),
+            np.where(told, begin + base, 0),
+            member,
+            ids,
+            bind,
+            data,
+            None if spans else events,
+        )
 
     def _times(self, told: list[Any], text: str) -> tuple[Bools, Int64s, Int32s]:
-        """(whether there is one, whole µs, what is left in ps): as they are written where a double does not hold them."""
+        """(whether there is one, whole µs, what is left in ps): as they are written where a double
+        does not hold them.
+        """
         value, good = _floats(told)
         good &= np.abs(value) < _MOST_US
         value[~good] = 0
@@ -167,7 +197,9 @@ class PureScanner:
         us, ps = whole.astype(np.int64), part.astype(np.int32)
         far = np.abs(value) > self._far
         if far.any() and set(map(type, told)) == {int}:
-            us = np.where(good, np.array([one if abs(one) < _MOST_INT else 0 for one in told], np.int64), us)
+            us = np.where(
+                good, np.array([one if abs(one) < _MOST_INT else 0 for one in told], np.int64), us
+            )
         elif far.any():
             found = _TS.findall(text)
             if len(found) != len(told):
@@ -178,7 +210,9 @@ class PureScanner:
             written = [float(f"{sign}{digits}.{rest}") for sign, digits, rest in found]
             good &= ~far | (np.array(written, np.float64) == value)
             us = np.where(far, np.where(minus, -micro - (pico > 0), micro), us)
-            ps = np.where(far, np.where(minus & (pico > 0), 1_000_000 - pico, pico), ps).astype(np.int32)
+            ps = np.where(far, np.where(minus & (pico > 0), 1_000_000 - pico, pico), ps).astype(
+                np.int32
+            )
         return good, us, ps
 
 
@@ -191,7 +225,9 @@ _FLOWS = np.array([ord(phase) for phase in "stf"], np.uint8)
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """A piece is let go of as soon as it is columns: looking for garbage in between takes a quarter of the time."""
+    """A piece is let go of as soon as it is columns: looking for garbage in between takes a quarter
+    of the time.
+    """
     active = gc.isenabled()
     gc.disable()
     try:
@@ -202,15 +238,18 @@ def _no_collection() -> Iterator[None]:
 
 
 def arg_values(data: bytes, starts: Int64s, names: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
-    """(row, name, value) for each of these arguments of the events that start at these places; (row, "", None) for an event that is
-    not whole."""
+    """(row, name, value) for each of these arguments of the events that start at these places;
+    (row, "", None) for an event that is not whole.
+    """
     text = data.decode() if data.isascii() else ""
     for row, start in enumerate(starts.tolist()):
         try:
             if text:
                 event = _decoder.raw_decode(text, start)[0]
             else:
-                event = _decoder.raw_decode(data[start : start + _NEAR].decode("utf-8", "replace"))[0]
+                event = _decoder.raw_decode(data[start : start + _NEAR].decode("utf-8", "replace"))[
+                    0
+                ]
         except (ValueError, RecursionError):
             yield row, "", None
             continue
@@ -226,7 +265,9 @@ def args_in(event: Any) -> Any:
 
 
 def _borders(text: str, piece: bytes, base: int) -> tuple[list[int], list[int]]:
-    """Where each item of this text begins and ends: what stands between two of them stands within one, too."""
+    """Where each item of this text begins and ends: what stands between two of them stands within
+    one, too.
+    """
     lo, hi, at = [], [], 0
     while at < len(text):
         _, end = _decoder.raw_decode(text, at)
@@ -249,7 +290,9 @@ def _borders(text: str, piece: bytes, base: int) -> tuple[list[int], list[int]]:
 
 
 def _floats(told: list[Any]) -> tuple[Floats, Bools]:
-    """(the numbers, which of these are numbers): texts and truth values are left to who reads items one by one."""
+    """(the numbers, which of these are numbers): texts and truth values are left to who reads items
+    one by one.
+    """
     good = np.ones(len(told), np.bool_)
     if not set(map(type, told)) <= _NUMBERS:
         good = np.array([type(one) in _NUMBERS for one in told], np.bool_)
@@ -272,7 +315,9 @@ def _lengths(told: list[Any], good: Bools) -> Int64s:
     good &= numbers
     value[~numbers] = 0.0
     whole = np.floor(value)
-    length: Int64s = whole.astype(np.int64) * 1_000_000 + np.rint((value - whole) * 1e6).astype(np.int64)
+    length: Int64s = whole.astype(np.int64) * 1_000_000 + np.rint((value - whole) * 1e6).astype(
+        np.int64
+    )
     return length
 
 
@@ -280,7 +325,9 @@ def _letters(phases: list[Any]) -> UInt8s:
     """Each phase as its letter; 0 for what is none."""
     if not set(map(type, phases)) <= {str}:
         phases = [phase if type(phase) is str else "" for phase in phases]
-    codes = {phase: ord(phase) if len(phase) == 1 and phase.isascii() else 0 for phase in set(phases)}
+    codes = {
+        phase: ord(phase) if len(phase) == 1 and phase.isascii() else 0 for phase in set(phases)
+    }
     return np.array([codes[phase] for phase in phases], np.uint8)
 
 
@@ -289,7 +336,9 @@ def bound(event: dict[str, Any]) -> tuple[int, int]:
     told = event.get("id") if "id" in event else event.get("bind_id")
     if told is None and event.get("ph") != "X" and isinstance(apart := event.get("id2"), dict):
         told = json.dumps([event.get("pid") if "local" in apart else None, apart], sort_keys=True)
-    flags = (ENCLOSING if event.get("bp") == "e" else 0) | (FLOW_IN if event.get("flow_in") is True else 0)
+    flags = (ENCLOSING if event.get("bp") == "e" else 0) | (
+        FLOW_IN if event.get("flow_in") is True else 0
+    )
     flags |= FLOW_OUT if event.get("flow_out") is True else 0
     if type(told) is not str and type(told) is not int:
         return 0, flags

@@ -1,6 +1,7 @@
 """Names and args of events in Chrome-like JSON traces.
 
-Args are kept as JSON text in one arena, where an event's position points, and are decoded when someone asks.
+Args are kept as JSON text in one arena, where an event's position points, and are decoded when
+someone asks.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ KEPT = 1 << 62  # positions of args that are kept; those below are places in the
 
 
 class ArgStats:
-    """The `args` of all events (model.StatSource): where they stand in the text, which is read again when someone asks.
+    """The `args` of all events (model.StatSource): where they stand in the text, which is read
+    again when someone asks.
 
-    Those of events that Python read itself are kept as text, one after the other: a position beyond any file.
+    Those of events that Python read itself are kept as text, one after the other: a position beyond
+    any file.
     """
 
     def __init__(self, text: ArgText | None = None) -> None:
@@ -43,7 +46,8 @@ class ArgStats:
     def add(self, args: dict[str, Any], raw: str) -> int:
         """Keep these, which stand somewhere in the event's text `raw`; where they lie now.
 
-        The text is cut out rather than written anew: that is five times as fast. It may have a tail.
+        The text is cut out rather than written anew: that is five times as fast. It may have a
+        tail.
         """
         position = len(self._arena)
         own = '"args"' if '"args"' in raw else '"attr"'
@@ -64,7 +68,7 @@ class ArgStats:
         end = self._arena.find(b"\0", position - KEPT)
         return bytes(self._arena[position - KEPT : end]) if end >= 0 else b"{}"
 
-    def of(self, position: int) -> tuple[Stat, ...]:
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
         if not position:
             return ()
@@ -75,7 +79,10 @@ class ArgStats:
         return tuple(stat(name, value) for name, value in args.items())
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """Each named arg for each of these events. Numbers that were written as text count as numbers."""
+        """Each named arg for each of these events.
+
+        Numbers that were written as text count as numbers.
+        """
         texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
         floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
 
@@ -85,7 +92,9 @@ class ArgStats:
                 floats[name].append((row, value))
 
         kept = np.flatnonzero(positions >= KEPT)
-        marks = {name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names}
+        marks = {
+            name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names
+        }
         for row in kept.tolist():
             line = self._line(int(positions[row]))
             wanted = [name for name, mark in marks.items() if mark in line]
@@ -134,9 +143,11 @@ def as_text(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that can be written anywhere: half a surrogate pair (JSON allows it) shows as ?, a byte that is no UTF-8 as U+FFFD.
+    """Text that can be written anywhere: half a surrogate pair (JSON allows it) shows as ?, a byte
+    that is no UTF-8 as U+FFFD.
 
-    Where text has to become the same bytes again, such bytes are kept as surrogates from DC80 on (`surrogateescape`).
+    Where text has to become the same bytes again, such bytes are kept as surrogates from DC80 on
+    (`surrogateescape`).
     """
     if text.isascii():
         return text
@@ -144,7 +155,9 @@ def clean(text: str) -> str:
 
 
 class PairNames:
-    """Event names with the long name that TensorFlow puts into args beside the short one (model.Names)."""
+    """Event names with the long name that TensorFlow puts into args beside the short one
+    (model.Names).
+    """
 
     def __init__(self) -> None:
         self._index: dict[tuple[str, str], int] = {}
@@ -177,7 +190,11 @@ class PairNames:
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
         """Many full names at once; or the short ones, each empty where it is the full one."""
         pairs = [self._pairs[i] for i in indices.tolist()]
-        return Texts.of([short if short != full else "" for short, full in pairs] if display else [full for _, full in pairs])
+        return Texts.from_strings(
+            [short if short != full else "" for short, full in pairs]
+            if display
+            else [full for _, full in pairs]
+        )
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Chrome traces say nothing of a name."""

@@ -1,7 +1,8 @@
-"""JSON of any size in bounded memory: the items of one top-level list, one by one, and the members beside it.
+"""JSON of any size in bounded memory: the items of one top-level list, one by one, and the members
+beside it.
 
-json.loads would need ten times the file's size and hold the interpreter lock for seconds. Here text comes in
-pieces, each item is decoded by itself, and a damaged item costs that item alone.
+json.loads would need ten times the file's size and hold the interpreter lock for seconds. Here text
+comes in pieces, each item is decoded by itself, and a damaged item costs that item alone.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 
 
 class JsonStream:
-    """Iterates over (key, value): the members of the top-level object, and the items of its list `items`.
+    """Iterates over (key, value): the members of the top-level object, and the items of its list
+    `items`.
 
-    A bare top-level list counts as that list. `listed` says whether there is one, `damaged` counts items that were
-    skipped, `oversized` says what was too large or too deep to be read, and how often, `problem` says why the text ended
-    early ("" when it ended as it should).
+    A bare top-level list counts as that list. `listed` says whether there is one, `damaged` counts
+    items that were skipped, `oversized` says what was too large or too deep to be read, and how
+    often, `problem` says why the text ended early ("" when it ended as it should).
     """
 
     def __init__(self, chunks: Iterable[bytes], items: str) -> None:
@@ -122,7 +124,9 @@ class JsonStream:
             if isinstance(value, _Oversized):
                 skipped = self._skip()
                 if skipped == _ENDED:
-                    self.problem = f"the JSON ends in the middle of member {key[:40]!r}: the file is truncated"
+                    self.problem = (
+                        f"the JSON ends in the middle of member {key[:40]!r}: the file is truncated"
+                    )
                     return
                 if skipped == _MISMATCHED:
                     self.problem = f"the JSON is damaged in member {key[:40]!r}"
@@ -142,13 +146,17 @@ class JsonStream:
                 yield self._items, item[0]
 
     def _one(self) -> tuple[Any, ...] | None:
-        """The next item of the list, alone; nothing where one was damaged; None at the end of the list or of the text."""
+        """The next item of the list, alone; nothing where one was damaged; None at the end of the
+        list or of the text.
+        """
         char = self._peek(_GAP)
         if char == "]":
             self._at += 1
             return None
         if not char:
-            if not self._bare:  # a bare list needs no end: a writer that is stopped cannot write one
+            if (
+                not self._bare
+            ):  # a bare list needs no end: a writer that is stopped cannot write one
                 self.problem = "the list of events ends in the middle: the file is truncated"
             return None
         value = self._value()
@@ -165,29 +173,40 @@ class JsonStream:
         if self._resume():
             return ()
         closed = _CLOSED.search(self._text)
-        if closed is not None and not self._cut:  # the last item was damaged, and the list has its end
+        if (
+            closed is not None and not self._cut
+        ):  # the last item was damaged, and the list has its end
             self.damaged += 1
             self._at = closed.start() + 1
             return None
-        self.problem = self.problem or "the list of events ends in the middle: the file is truncated"
+        self.problem = (
+            self.problem or "the list of events ends in the middle: the file is truncated"
+        )
         return None
 
     def _value(self) -> Any:
-        """The value that starts here, `_BROKEN` when there is none, `_Oversized` when it is too much for Python."""
+        """The value that starts here, `_BROKEN` when there is none, `_Oversized` when it is too
+        much for Python.
+        """
         while True:
             try:
                 value, end = _decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                # Unfinished text fails at its end (a string: where it began). Anything else is damage.
+                # Unfinished text fails at its end (a string: where it began). Anything else is
+                # damage.
                 waiting = len(self._text) - self._at
-                unfinished = error.pos >= len(self._text) - 16 or error.msg.startswith("Unterminated string")
+                unfinished = error.pos >= len(self._text) - 16 or error.msg.startswith(
+                    "Unterminated string"
+                )
                 if not unfinished:
                     return _BROKEN
                 if waiting >= MAX_ITEM:
                     return _TOO_LONG
                 if self._more():
                     continue
-                self._cut = error.pos >= len(self._text) or error.msg.startswith("Unterminated string")
+                self._cut = error.pos >= len(self._text) or error.msg.startswith(
+                    "Unterminated string"
+                )
                 return _BROKEN
             except RecursionError:
                 return _TOO_DEEP
@@ -199,7 +218,9 @@ class JsonStream:
             return value
 
     def _skip(self) -> int:
-        """Go past the value that starts here, whatever its size, without reading it: `_PASSED`, or why that cannot be."""
+        """Go past the value that starts here, whatever its size, without reading it: `_PASSED`, or
+        why that cannot be.
+        """
         first = self._peek(_SPACE)
         if first == '"':
             return _PASSED if self._skip_text() else _ENDED
@@ -236,7 +257,9 @@ class JsonStream:
             elif self._text.startswith('"', self._at):
                 self._at += 1
                 return True
-            elif not self._more():  # the piece ended, maybe between a backslash and what is behind it
+            elif (
+                not self._more()
+            ):  # the piece ended, maybe between a backslash and what is behind it
                 return False
 
     def _skip_number(self) -> bool:
@@ -250,7 +273,10 @@ class JsonStream:
                 return False
 
     def _resume(self) -> bool:
-        """Go to the next object of the list, as far as one can tell. False when the text is over."""
+        """Go to the next object of the list, as far as one can tell.
+
+        False when the text is over.
+        """
         while True:
             match = _NEXT_OBJECT.search(self._text, self._at)
             if match is not None:

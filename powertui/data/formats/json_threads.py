@@ -31,7 +31,11 @@ def number_of(tid: Any) -> int:
     if isinstance(tid, int):
         return tid if -(1 << 63) <= tid < 1 << 63 else stat_columns.wrap(tid)
     text = str(tid)
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 18 else zlib.crc32(text.encode("utf-8", "replace"))
+    return (
+        int(text)
+        if text.isdecimal() and text.isascii() and len(text) < 18
+        else zlib.crc32(text.encode("utf-8", "replace"))
+    )
 
 
 class ThreadEvents:
@@ -40,8 +44,13 @@ class ThreadEvents:
     def __init__(self) -> None:
         self.start, self.duration = array("q"), array("q")
         self.name, self.position = array("I"), array("Q")
-        self.marks, self.ends = array("q"), array("q")  # begins (their rows) and ends (-1) as they came, and when those ended
-        self.stray = self.left = 0  # ends without a begin, begins without an end: known once `line` was asked
+        self.marks, self.ends = (
+            array("q"),
+            array("q"),
+        )  # begins (their rows) and ends (-1) as they came, and when those ended
+        self.stray = self.left = (
+            0  # ends without a begin, begins without an end: known once `line` was asked
+        )
         self.label = ""
 
     def __len__(self) -> int:
@@ -81,23 +90,31 @@ class ThreadEvents:
         duration[rows] = np.maximum(ends[number[found.end[closed]]] - start[rows], 0)
 
     def line(self, shift_ps: int, last_ps: int, *, final: bool) -> LineEvents:
-        """The events as columns. `shift_ps`: the trace's zero; what still waits for its end lasts until `last_ps`.
+        """The events as columns. `shift_ps`: the trace's zero; what still waits for its end lasts
+        until `last_ps`.
 
         `final`: no more of them will come, and the columns are given away.
         """
         arrays = (self.start, self.duration, self.name, self.position)
         kinds = (np.int64, np.int64, np.uint32, np.uint64)
         start, duration, name, position = (
-            np.frombuffer(column, kind) if final else np.array(column, kind) for column, kind in zip(arrays, kinds, strict=True)
+            np.frombuffer(column, kind) if final else np.array(column, kind)
+            for column, kind in zip(arrays, kinds, strict=True)
         )
         if self.marks:
             self._paired(start, duration)
         if final:
-            self.start, self.duration, self.name, self.position = array("q"), array("q"), array("I"), array("Q")
+            self.start, self.duration, self.name, self.position = (
+                array("q"),
+                array("q"),
+                array("I"),
+                array("Q"),
+            )
             self.marks, self.ends = array("q"), array("q")
         waits = np.flatnonzero(duration == OPEN)
         duration[waits] = np.maximum(last_ps - start[waits], 0)
-        # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1 ps.
+        # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1
+        # ps.
         duration[duration == 1] = 0
         if shift_ps:
             start -= shift_ps
@@ -123,11 +140,20 @@ class LeftOut(ThreadEvents):
 
 
 def spread(
-    threads: Sequence[ThreadEvents], which: Int64s, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s,
+    threads: Sequence[ThreadEvents],
+    which: Int64s,
+    start: Int64s,
+    duration: Int64s,
+    name: UInt32s,
+    position: UInt64s,
     marks: UInt8s | None = None,
-) -> None:  # fmt: skip
-    """Give each thread its events of a batch, in their order; `which` counts `threads`, `marks` tells begins and ends (B, E)."""
-    order = np.argsort(which.astype(np.uint16) if len(threads) < 1 << 16 else which, kind="stable")  # of short numbers a radix sort
+) -> None:
+    """Give each thread its events of a batch, in their order; `which` counts `threads`, `marks`
+    tells begins and ends (B, E).
+    """
+    order = np.argsort(
+        which.astype(np.uint16) if len(threads) < 1 << 16 else which, kind="stable"
+    )  # of short numbers a radix sort
     bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
     for thread, lo, hi in zip(threads, bounds.tolist()[:-1], bounds.tolist()[1:], strict=True):
         if isinstance(thread, LeftOut):

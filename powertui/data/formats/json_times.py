@@ -29,9 +29,11 @@ _TS = re.compile(r'"ts"\s*:\s*"?(-?\d{1,17})(?:\.(\d{1,6}))?"?\s*[,}]')
 
 
 def picoseconds(us: Floats, base: float = 0.0, digits: int = 6) -> Int64s:
-    """µs as exact ps: the whole part and the fraction apart, because their product would lose digits after 2**53 ps.
+    """µs as exact ps: the whole part and the fraction apart, because their product would lose
+    digits after 2**53 ps.
 
-    `digits`: decimals that the writer writes. With three (ns) a double of a far clock gives back exactly what was written.
+    `digits`: decimals that the writer writes. With three (ns) a double of a far clock gives back
+    exactly what was written.
     """
     whole = np.floor(us)
     grid = 10**digits
@@ -45,11 +47,15 @@ class Impossible(ValueError):
 
 
 class Origin:
-    """What the times of a trace are counted from while it is read: the whole µs before the first event."""
+    """What the times of a trace are counted from while it is read: the whole µs before the first
+    event.
+    """
 
     def __init__(self, digits: int = 6) -> None:
         self.us: int | None = None
-        self._refused: dict[int, tuple[int, int]] = {}  # times too far from it: how many, and the first, by where they lie
+        self._refused: dict[
+            int, tuple[int, int]
+        ] = {}  # times too far from it: how many, and the first, by where they lie
         self.digits = digits  # decimals that the writer writes
         self._grid, self._unit = 10**digits, 10 ** (6 - digits)
         self._inexact_us = FAR_US * self._unit
@@ -63,7 +69,11 @@ class Origin:
             raise Impossible
         whole = math.floor(ts)
         part = round((ts - whole) * self._grid) * self._unit
-        if abs(ts) > self._inexact_us and raw.count('"ts"') == 1 and (match := _TS.search(raw)) is not None:
+        if (
+            abs(ts) > self._inexact_us
+            and raw.count('"ts"') == 1
+            and (match := _TS.search(raw)) is not None
+        ):
             part = int((match[2] or "").ljust(6, "0"))
             whole = int(match[1])
             if match[1][0] == "-":
@@ -84,7 +94,9 @@ class Origin:
             self._refused[where] = count + 1, min(first, us)
 
     def better(self, kept: int) -> int | None:
-        """An origin from which more events than so many lie within reach; None where there is none."""
+        """An origin from which more events than so many lie within reach; None where there
+        is none.
+        """
         count, first = max(self._refused.values(), default=(0, 0))
         return first if count > kept else None
 
@@ -96,7 +108,9 @@ class Origin:
         return int(whole) * PS_PER_US + int(round((us - whole) * self._grid) * self._unit)
 
 
-def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarnings) -> tuple[Int64s, Int64s]:
+def in_reach(
+    batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarnings
+) -> tuple[Int64s, Int64s]:
     """(those of these rows whose times can be, their starts as ps from the origin)."""
     assert origin.us is not None
     whole = batch.us[rows] - origin.us
@@ -113,10 +127,18 @@ def in_reach(batch: EventBatch, rows: Int64s, origin: Origin, findings: FileWarn
 
 
 def clock_of(base_us: float, origin: TimeOrigin | None) -> Clock:
-    """Where a trace's zero lies in Unix time. `base_us`: the ts that is zero; `origin`: what ts count from, if that is said."""
+    """Where a trace's zero lies in Unix time.
+
+    `base_us`: the ts that is zero; `origin`: what ts count from, if that is said.
+    """
     if origin is not None:
         zero = origin.unix_ns + int(base_us) * 1000
-        return Clock(zero - _ORIGIN_NS, zero + _ORIGIN_NS, "absolute timestamps", f"ts counts from the file's {origin.said}")
+        return Clock(
+            zero - _ORIGIN_NS,
+            zero + _ORIGIN_NS,
+            "absolute timestamps",
+            f"ts counts from the file's {origin.said}",
+        )
     if not UNIX_US[0] < base_us < UNIX_US[1]:
         return Clock()
     zero = int(base_us) * 1000

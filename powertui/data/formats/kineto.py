@@ -1,11 +1,14 @@
-"""PyTorch's traces (Kineto): `*.pt.trace.json[.gz]`, or any name that `export_chrome_trace` was given.
+"""PyTorch's traces (Kineto): `*.pt.trace.json[.gz]`, or any name that `export_chrome_trace` was
+given.
 
-What an event is, its category says and never its pid: Python frames may carry the pid of a GPU. Work on a device becomes streams of
-`/device:GPU:N`, the rest threads of the host; Python's frames get a line of their own, so that operators stand by themselves.
-The copies that annotations have on a device cover its work: they are drawn as a derived line.
+What an event is, its category says and never its pid: Python frames may carry the pid of a GPU.
+Work on a device becomes streams of `/device:GPU:N`, the rest threads of the host; Python's frames
+get a line of their own, so that operators stand by themselves. The copies that annotations have on
+a device cover its work: they are drawn as a derived line.
 
-Times are written in µs with three decimals at most: they come out as the exact nanosecond. Newer files count them from
-`baseTimeNanoseconds`, which may stand behind the events; older ones write Unix time.
+Times are written in µs with three decimals at most: they come out as the exact nanosecond. Newer
+files count them from `baseTimeNanoseconds`, which may stand behind the events; older ones write
+Unix time.
 """
 
 from __future__ import annotations
@@ -24,9 +27,20 @@ CERTAIN = True
 SURE = 80  # what `sniff` says at least of a trace that only PyTorch writes
 
 # What only PyTorch's profiler writes into the beginning of a trace.
-PYTORCH = (b'"deviceProperties"', b'"schemaVersion"', b'"baseTimeNanoseconds"', b'"distributedInfo"', b'"cpu_op"',
-           b'"cuda_runtime"', b'"Operator"', b'"user_annotation"', b'"traceName"')  # fmt: skip
-VIZTRACER = re.compile(rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}')  # it holds one of these words, too
+PYTORCH = (
+    b'"deviceProperties"',
+    b'"schemaVersion"',
+    b'"baseTimeNanoseconds"',
+    b'"distributedInfo"',
+    b'"cpu_op"',
+    b'"cuda_runtime"',
+    b'"Operator"',
+    b'"user_annotation"',
+    b'"traceName"',
+)
+VIZTRACER = re.compile(
+    rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}'
+)  # it holds one of these words, too
 
 
 def sniff(head: bytes, path: str) -> int:
@@ -47,6 +61,8 @@ def sniff(head: bytes, path: str) -> int:
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    from powertui.data.formats import kineto_events  # when a file is such a one, and not to know that it is none
+    from powertui.data.formats import (
+        kineto_events,
+    )  # when a file is such a one, and not to know that it is none
 
     return kineto_events.load(source, progress, NAME)

@@ -1,4 +1,6 @@
-"""What writers of JSON traces say in words of their own: which process is a device, and from when their times count."""
+"""What writers of JSON traces say in words of their own: which process is a device, and from when
+their times count.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ _PLAIN = {"CUDA functions": "/device:GPU:0", "Ascend Hardware": "/device:NPU:0"}
 
 
 def process_name(label: str) -> str:
-    """A process under the name that devices and hosts have everywhere, where its writer calls them otherwise.
+    """A process under the name that devices and hosts have everywhere, where its writer calls them
+    otherwise.
 
-    rocprof: "1 GPU0", "0 CPU HIP API"; PyTorch up to 1.8: "CUDA functions"; unitrace: "RANK 0 DEVICE 1<node>"; nsys: "Device 0";
-    Ascend: "Ascend Hardware".
+    rocprof: "1 GPU0", "0 CPU HIP API"; PyTorch up to 1.8: "CUDA functions"; unitrace: "RANK 0
+    DEVICE 1<node>"; nsys: "Device 0"; Ascend: "Ascend Hardware".
     """
     gpu = _GPU.fullmatch(label)
     if gpu is not None:
@@ -45,8 +48,15 @@ def origin_of(key: str, value: Any) -> TimeOrigin | None:
         told = value if first == key else None
         for name in rest:
             told = told.get(name) if isinstance(told, dict) else None
-        if isinstance(told, (int, str)) and not isinstance(told, bool) and str(told).isdecimal() and len(str(told)) < 20:
+        if (
+            isinstance(told, (int, str))
+            and not isinstance(told, bool)
+            and str(told).isdecimal()
+            and len(str(told)) < 20
+        ):
             unix_ns = int(told) * ns
-            if _UNIX_NS[0] < unix_ns < _UNIX_NS[1] or (key == "baseTimeNanoseconds" and unix_ns < _UNIX_NS[1]):
+            if _UNIX_NS[0] < unix_ns < _UNIX_NS[1] or (
+                key == "baseTimeNanoseconds" and unix_ns < _UNIX_NS[1]
+            ):
                 return TimeOrigin(unix_ns, rest[-1] if rest else first)
     return None

@@ -1,6 +1,8 @@
-"""What `powertui export --what perfetto` wrote, read back: clock, steps and epochs as they were, not found anew.
+"""What `powertui export --what perfetto` wrote, read back: clock, steps and epochs as they were,
+not found anew.
 
-The events lie in the file like those of any Chrome trace; beside them stand a process of steps and epochs, and counters of power.
+The events lie in the file like those of any Chrome trace; beside them stand a process of steps and
+epochs, and counters of power.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from powertui.data.formats.json_stats import as_text, clean
 from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import UNKNOWN, Clock, Epoch, Epochs, Int64s, Phase, Steps
 
-PROCESSES = _TRAINING, _POWER = 1, 2  # that of steps and epochs, and that of counters, windows and marks
+PROCESSES = _TRAINING, _POWER = (
+    1,
+    2,
+)  # that of steps and epochs, and that of counters, windows and marks
 
 
 class OwnExport:
@@ -27,7 +32,7 @@ class OwnExport:
         self._phases: list[tuple[str, float, float, dict[str, Any]]] = []
 
     @classmethod
-    def of(cls, other: Any) -> OwnExport | None:
+    def from_other_data(cls, other: Any) -> OwnExport | None:
         """From the member `otherData`; None when powertui did not write it."""
         head = other.get("read_back") if isinstance(other, dict) and "powertui" in other else None
         return cls(head) if isinstance(head, dict) and isinstance(head.get("steps"), dict) else None
@@ -38,41 +43,72 @@ class OwnExport:
             return event.get("ph") != "C" and event.get("name") != "process_name"
         if event.get("pid") != _TRAINING:
             return False
-        kept = {"step": self._steps, "epoch": self._epochs, "phase": self._phases}.get(str(event.get("cat")))
+        kept = {"step": self._steps, "epoch": self._epochs, "phase": self._phases}.get(
+            str(event.get("cat"))
+        )
         args = event.get("args")
         if event.get("ph") == "X" and kept is not None and isinstance(args, dict):
-            kept.append((clean(as_text(event.get("name", ""))), float(event["ts"]), float(event.get("dur") or 0.0), args))
+            kept.append(
+                (
+                    clean(as_text(event.get("name", ""))),
+                    float(event["ts"]),
+                    float(event.get("dur") or 0.0),
+                    args,
+                )
+            )
         return True
 
     @property
     def clock(self) -> Clock:
         """The clock, with its interval and evidence."""
         told = self._head.get("clock")
-        if not isinstance(told, list) or len(told) != 5 or not all(isinstance(one, int) for one in told[:2]):
+        if (
+            not isinstance(told, list)
+            or len(told) != 5
+            or not all(isinstance(one, int) for one in told[:2])
+        ):
             return Clock()
         offset = told[4] if isinstance(told[4], int) else None
         return Clock(told[0], told[1], clean(as_text(told[2])), clean(as_text(told[3])), offset)
 
     def training(self) -> tuple[Steps, Epochs]:
         """Steps and epochs."""
-        order = sorted(range(len(self._epochs)), key=lambda row: _whole(self._epochs[row][3], "number"))
+        order = sorted(
+            range(len(self._epochs)), key=lambda row: _whole(self._epochs[row][3], "number")
+        )
         rows = [self._epochs[row] for row in order]
         start, duration = _times(rows)
         epochs = tuple(
             Epoch(
-                _whole(args, "number"), lo, lo + length, clean(as_text(args.get("source", ""))), max(0, _whole(args, "slack_ps")),
+                _whole(args, "number"),
+                lo,
+                lo + length,
+                clean(as_text(args.get("source", ""))),
+                max(0, _whole(args, "slack_ps")),
                 tuple((clean(k), float(v)) for k, v in args.items() if isinstance(v, float)),
             )
-            for (_, _, _, args), lo, length in zip(rows, start.tolist(), duration.tolist(), strict=True)
-        )  # fmt: skip
+            for (_, _, _, args), lo, length in zip(
+                rows, start.tolist(), duration.tolist(), strict=True
+            )
+        )
         place = {epoch.number: index for index, epoch in enumerate(epochs)}
-        return self._marked(place), Epochs(epochs, self._told(place), clean(as_text(self._head.get("epochs", ""))))
+        return self._marked(place), Epochs(
+            epochs, self._told(place), clean(as_text(self._head.get("epochs", "")))
+        )
 
     def _told(self, place: dict[int, int]) -> tuple[Phase, ...]:
         start, duration = _times(self._phases)
         return tuple(
-            Phase(name, lo, lo + length, place.get(_whole(args, "epoch")), clean(as_text(args.get("source", ""))))
-            for (name, _, _, args), lo, length in zip(self._phases, start.tolist(), duration.tolist(), strict=True)
+            Phase(
+                name,
+                lo,
+                lo + length,
+                place.get(_whole(args, "epoch")),
+                clean(as_text(args.get("source", ""))),
+            )
+            for (name, _, _, args), lo, length in zip(
+                self._phases, start.tolist(), duration.tolist(), strict=True
+            )
         )
 
     def _marked(self, place: dict[int, int]) -> Steps:
@@ -88,17 +124,35 @@ class OwnExport:
 
         notes = head.get("notes")
         return Steps(
-            column("number"), start, duration, np.array([place.get(_whole(args, "epoch"), -1) for _, _, _, args in rows], np.int32),
-            [name for name, _, _, _ in rows], said("source"), head.get("asynchronous") is True,
-            host=column("host_ps"), device=column("device_ps"), step=np.where(column("step_ps") >= 0, column("step_ps"), duration),
-            until=column("until_ps"), device_by=said("device_by"), inferred=head.get("inferred") is True,
-            confidence=said("confidence"), notes=tuple(clean(as_text(one)) for one in notes) if isinstance(notes, list) else (),
-        )  # fmt: skip
+            column("number"),
+            start,
+            duration,
+            np.array([place.get(_whole(args, "epoch"), -1) for _, _, _, args in rows], np.int32),
+            [name for name, _, _, _ in rows],
+            said("source"),
+            head.get("asynchronous") is True,
+            host=column("host_ps"),
+            device=column("device_ps"),
+            step=np.where(column("step_ps") >= 0, column("step_ps"), duration),
+            until=column("until_ps"),
+            device_by=said("device_by"),
+            inferred=head.get("inferred") is True,
+            confidence=said("confidence"),
+            notes=tuple(clean(as_text(one)) for one in notes) if isinstance(notes, list) else (),
+        )
 
 
 def _times(rows: list[tuple[str, float, float, dict[str, Any]]]) -> tuple[Int64s, Int64s]:
-    ts, dur = np.array([row[1] for row in rows], np.float64), np.array([row[2] for row in rows], np.float64)
-    if not (np.isfinite(ts).all() and np.isfinite(dur).all() and (np.abs(ts) < 9e12).all() and (np.abs(dur) < 9e12).all()):
+    ts, dur = (
+        np.array([row[1] for row in rows], np.float64),
+        np.array([row[2] for row in rows], np.float64),
+    )
+    if not (
+        np.isfinite(ts).all()
+        and np.isfinite(dur).all()
+        and (np.abs(ts) < 9e12).all()
+        and (np.abs(dur) < 9e12).all()
+    ):
         raise ValueError("a time that cannot be")
     return picoseconds(ts), picoseconds(dur)
 

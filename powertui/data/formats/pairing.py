@@ -1,4 +1,6 @@
-"""Begins and ends of one track, told apart, made into stretches: columns, no step of Python for each."""
+"""Begins and ends of one track, told apart, made into stretches: columns, no step of Python for
+each.
+"""
 
 from __future__ import annotations
 

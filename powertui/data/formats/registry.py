@@ -1,4 +1,5 @@
-"""The table of profile formats. The content decides which reader takes a file; its name is only a hint.
+"""The table of profile formats. The content decides which reader takes a file; its name is only a
+hint.
 
 A further format is one file beside this one, with
 
@@ -12,8 +13,8 @@ and one line in `READERS`. It may also say
     CERTAIN = True               # nobody else names files so: they count as profiles wherever they lie, unseen
     CLOCK = ClockRule(…)         # what only this format knows of its zero in Unix time
 
-Steps, epochs and the rest of the clocks are not a reader's business. Other packages bring formats along by the entry point
-`powertui.formats` (plugins.py).
+Steps, epochs and the rest of the clocks are not a reader's business. Other packages bring formats
+along by the entry point `powertui.formats` (plugins.py).
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ __all__ = [
 READERS = (
     "xplane",  # <host>.xplane.pb: TensorFlow, JAX, PyTorch/XLA
     "kineto",  # <worker>.<time>.pt.trace.json.gz: PyTorch
-    "perfetto",  # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
+    # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
+    "perfetto",
     "rocprof",  # <pid>_results.json, <pid>_kernel_trace.csv: rocprofv3
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
     "tf_trace",  # <host>.trace, local.trace: TensorFlow up to 2.1, tf.summary.trace_export
@@ -72,9 +74,12 @@ def _nothing(_trace: Trace) -> Clock | None:
 class ClockRule:
     """What a format adds to the ladder of data/run/clocks.py."""
 
-    zero: Callable[[Trace], Clock | None] = _nothing  # what the file itself records of its zero; nothing is surer
-    # When Keras' record `batch_<N>` is written, in ns after the capture's last event. Keras 3 and TF >= 2.3 write it and then stop
-    # the profiler: in recordings that hold both it came 0.7 and 2.2 ms before that event; serialising a large graph takes longer.
+    zero: Callable[[Trace], Clock | None] = (
+        _nothing  # what the file itself records of its zero; nothing is surer
+    )
+    # When Keras' record `batch_<N>` is written, in ns after the capture's last event. Keras 3 and
+    # TF >= 2.3 write it and then stop the profiler: in recordings that hold both it came 0.7 and
+    # 2.2 ms before that event; serialising a large graph takes longer.
     batch_ns: tuple[int, int] = (-150_000_000, 150_000_000)
 
 
@@ -93,13 +98,21 @@ def silent(done: int, total: int, events: int, /) -> None:
 
 
 def readers() -> tuple[Reader, ...]:
-    """All formats, imported now: `--help` and a recorder never pay for them. Those of other packages come last."""
-    return (*map(_reader, READERS), *(cast(Reader, plugin.found) for plugin in plugins.of(plugins.FORMATS).plugins))
+    """All formats, imported now: `--help` and a recorder never pay for them.
+
+    Those of other packages come last.
+    """
+    return (
+        *map(_reader, READERS),
+        *(cast(Reader, plugin.found) for plugin in plugins.plugin_group(plugins.FORMATS).plugins),
+    )
 
 
 def _reader(name: str) -> Reader:
     path = f"powertui.data.formats.{name}"
-    return cast(Reader, sys.modules.get(path) or importlib.import_module(path))  # asked for every name of a folder
+    return cast(
+        Reader, sys.modules.get(path) or importlib.import_module(path)
+    )  # asked for every name of a folder
 
 
 def suffixes() -> tuple[str, ...]:
@@ -118,14 +131,19 @@ def _suffixes(some: tuple[Reader, ...]) -> tuple[str, ...]:
 
 
 def clock_rule(name: str) -> ClockRule:
-    """The clock rule of the format that a trace was read from; the plain one where it states none."""
+    """The clock rule of the format that a trace was read from; the plain one where it
+    states none.
+    """
     reader = {one.NAME: one for one in readers()}.get(name)
     rule: ClockRule = getattr(reader, "CLOCK", ClockRule())
     return rule
 
 
 def _pick(source: OpenedFile) -> Reader:
-    """The reader that is surest of this content. Raises `UnreadableFile` with what the file looks like."""
+    """The reader that is surest of this content.
+
+    Raises `UnreadableFile` with what the file looks like.
+    """
     refuse_filler(source)
     scores = {id(reader): _sure(reader, source) for reader in readers()}
     ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
@@ -141,15 +159,29 @@ def _sure(reader: Reader, source: OpenedFile) -> int:
     plugin = _plugin(reader)
     if plugin is None:
         return reader.sniff(source.head, source.path)
-    return min(100, int(plugins.guarded(plugin, "sniff", lambda: int(reader.sniff(source.head, source.path)), 0)))
+    return min(
+        100,
+        int(
+            plugins.guarded(plugin, "sniff", lambda: int(reader.sniff(source.head, source.path)), 0)
+        ),
+    )
 
 
 def _plugin(reader: Reader) -> plugins.Plugin | None:
     """The plugin that a reader is; None for our own."""
-    return next((plugin for plugin in plugins.of(plugins.FORMATS).plugins if plugin.found is reader), None)
+    return next(
+        (
+            plugin
+            for plugin in plugins.plugin_group(plugins.FORMATS).plugins
+            if plugin.found is reader
+        ),
+        None,
+    )
 
 
-def load(path: str | os.PathLike[str], progress: Progress = silent, limit: MemoryLimit = MACHINE) -> Iterator[Trace]:
+def load(
+    path: str | os.PathLike[str], progress: Progress = silent, limit: MemoryLimit = MACHINE
+) -> Iterator[Trace]:
     """Read one file: partial traces (`complete` is False) as they grow, the whole one last."""
     source = open_file(path, limit)
     reader = _pick(source)
@@ -162,8 +194,13 @@ def load(path: str | os.PathLike[str], progress: Progress = silent, limit: Memor
         plugin = _plugin(reader)
         if plugin is None:
             raise
-        problem = f"the plugin {plugin.name!r} of {plugin.package} failed on it ({type(error).__name__}: {error})"
-        raise UnreadableFile(source.path, problem, hint="Report it to its authors, or uninstall it.") from None
+        problem = (
+            f"the plugin {plugin.name!r} of {plugin.package} failed on it "
+            f"({type(error).__name__}: {error})"
+        )
+        raise UnreadableFile(
+            source.path, problem, hint="Report it to its authors, or uninstall it."
+        ) from None
 
 
 def read(path: str | os.PathLike[str], progress: Progress = silent) -> Trace:

@@ -1,8 +1,8 @@
 """An opened file: plain, inflated or piped, and what it looks like when no reader can use it.
 
-A plain file stays where it is and is read in pieces, never mapped (see `wire.stored`). A gzip file is recognised by its
-magic, whatever its name is, and inflated in memory. A pipe ("-", a FIFO) is read whole, because readers need to look
-twice. Nothing is written anywhere.
+A plain file stays where it is and is read in pieces, never mapped (see `wire.stored`). A gzip file
+is recognised by its magic, whatever its name is, and inflated in memory. A pipe ("-", a FIFO) is
+read whole, because readers need to look twice. Nothing is written anywhere.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _PIPE_HINT = "Pipe a profile in: cat vm.xplane.pb | powertui report -"
 
 
 class OpenedFile:
-    """One opened file. `stored()` gives access to all its bytes, `chunks()` streams them; `head` is for sniffing."""
+    """One opened file.
+
+    `stored()` gives access to all its bytes, `chunks()` streams them; `head` is for sniffing.
+    """
 
     def __init__(self, path: str, content: Stored, limit: MemoryLimit) -> None:
         self.path = path
@@ -62,7 +65,10 @@ class OpenedFile:
                 raise UnreadableFile(path, problem, hint=hint)
 
     def stored(self) -> Stored:
-        """All bytes, inflated when they must be. Those of a plain file stay on the disk until they are asked for."""
+        """All bytes, inflated when they must be.
+
+        Those of a plain file stay on the disk until they are asked for.
+        """
         if not self.compressed:
             return self.content
         if self._inflated is None:
@@ -78,7 +84,10 @@ class OpenedFile:
         return self._inflated
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
-        """The bytes in order, a bounded piece at a time. They end where the file was cut meanwhile."""
+        """The bytes in order, a bounded piece at a time.
+
+        They end where the file was cut meanwhile.
+        """
         given = 0
         try:
             for piece in self._pieces(size):
@@ -109,7 +118,10 @@ class OpenedFile:
 
 
 def open_file(path: str | os.PathLike[str], limit: MemoryLimit = MACHINE) -> OpenedFile:
-    """Open a file, a FIFO or standard input ("-"). Raises `UnreadableFile` with what is wrong and what to do."""
+    """Open a file, a FIFO or standard input ("-").
+
+    Raises `UnreadableFile` with what is wrong and what to do.
+    """
     name = os.fspath(path)
     try:
         if name == "-":
@@ -155,23 +167,36 @@ def _empty_hint(path: str) -> str:
 
 def _refused(path: str, error: OSError) -> UnreadableFile:
     if isinstance(error, IsADirectoryError):
-        return UnreadableFile(path, "is a folder, not a profile", hint=f"See what is in it: powertui doctor {path}")
+        return UnreadableFile(
+            path, "is a folder, not a profile", hint=f"See what is in it: powertui doctor {path}"
+        )
     if isinstance(error, FileNotFoundError):
         return UnreadableFile(path, "no such file", hint="Check the name. It may also be a logdir.")
     if isinstance(error, PermissionError):
-        return UnreadableFile(path, "cannot be opened: permission denied", hint=f"See who may read it: ls -l {path}")
+        return UnreadableFile(
+            path, "cannot be opened: permission denied", hint=f"See who may read it: ls -l {path}"
+        )
     if error.errno == errno.EAGAIN:
-        return UnreadableFile(path, "is no file that ends: it waits for more", hint="Name a profile, a run folder or a logdir.")
+        return UnreadableFile(
+            path,
+            "is no file that ends: it waits for more",
+            hint="Name a profile, a run folder or a logdir.",
+        )
     if error.errno == errno.ETIMEDOUT:
         hint = "Check the program that writes to it, or the server that it is stored on."
         return UnreadableFile(path, f"cannot be read: {error.strerror}", hint=hint)
-    return UnreadableFile(path, f"cannot be read: {error.strerror or error}", hint="Copy it to a local disk and try again.")
+    return UnreadableFile(
+        path,
+        f"cannot be read: {error.strerror or error}",
+        hint="Copy it to a local disk and try again.",
+    )
 
 
 class _Inflater:
     """Inflates gzip, member after member, in pieces of at most `size` bytes.
 
-    A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before is good.
+    A broken or torn stream ends the iteration and leaves its reason in `problem`. What came before
+    is good.
     """
 
     def __init__(self, content: Stored, size: int, limit: MemoryLimit) -> None:
@@ -196,7 +221,10 @@ class _Inflater:
             try:
                 piece = packed.unpack(self._size)
             except zlib.error:
-                self.problem = f"the gzip stream is damaged near byte {packed.fetched:,}; what came before it was read"
+                self.problem = (
+                    f"the gzip stream is damaged near byte {packed.fetched:,}; what "
+                    "came before it was read"
+                )
                 return
             self.done = packed.done
             out += len(piece)
@@ -207,7 +235,10 @@ class _Inflater:
                 return
         if packed.cut:
             size = f"{self._content.size:,} bytes"
-            self.problem = f"the gzip stream ends in the middle ({size}): the file is truncated; what is there was read"
+            self.problem = (
+                f"the gzip stream ends in the middle ({size}): the file is "
+                "truncated; what is there was read"
+            )
 
     def _read(self, lo: int, hi: int) -> bytes:
         return self._content.read(lo, hi).tobytes()
@@ -216,16 +247,30 @@ class _Inflater:
 def _why_unpacked_empty(problem: str) -> tuple[str, str]:
     """Why a gzip file unpacks to nothing, and what to do."""
     if problem == TOO_MANY_EMPTY:
-        return f"is empty as far as it was read: its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing", _NOTHING_WRITTEN
+        return (
+            (
+                f"is empty as far as it was read: its first {MAX_EMPTY_MEMBERS:,} gzip members "
+                "contain nothing"
+            ),
+            _NOTHING_WRITTEN,
+        )
     if problem:
-        return problem.removesuffix("; what came before it was read").removesuffix("; what is there was read"), "Copy it again."
+        return problem.removesuffix("; what came before it was read").removesuffix(
+            "; what is there was read"
+        ), "Copy it again."
     return "is empty: it unpacks to 0 bytes", _NOTHING_WRITTEN
 
 
 def refuse_filler(source: OpenedFile) -> None:
-    """Raise `UnreadableFile` for a file that begins with 64 KiB of blanks or zero bytes, or contains nothing else."""
-    filler, what = (_BLANKS, "blanks") if source.head[:1].strip(_BLANKS) == b"" else (b"\0", "zero bytes")
-    if source.head.strip(filler) or source.head == b"\n":  # which is also how a profile begins that was cut after a byte
+    """Raise `UnreadableFile` for a file that begins with 64 KiB of blanks or zero bytes, or
+    contains nothing else.
+    """
+    filler, what = (
+        (_BLANKS, "blanks") if source.head[:1].strip(_BLANKS) == b"" else (b"\0", "zero bytes")
+    )
+    if (
+        source.head.strip(filler) or source.head == b"\n"
+    ):  # which is also how a profile begins that was cut after a byte
         return
     reach = 0
     for piece in source.chunks():
@@ -235,17 +280,27 @@ def refuse_filler(source: OpenedFile) -> None:
             raise UnreadableFile(
                 source.path,
                 f"begins with {reach:,} {what}, as no recording does",
-                hint="Copy the original again. If it begins like this, too, the program that wrote it went wrong.",
+                hint=(
+                    "Copy the original again. If it begins like this, too, the program that "
+                    "wrote it went wrong."
+                ),
             )
     if source.warnings:  # it could not be read to its end
-        raise UnreadableFile(source.path, f"begins with {reach:,} {what}; {source.warnings[0].cause}", hint="Copy it again.")
+        raise UnreadableFile(
+            source.path,
+            f"begins with {reach:,} {what}; {source.warnings[0].cause}",
+            hint="Copy it again.",
+        )
     if filler == _BLANKS:
-        raise UnreadableFile(source.path, "is empty: it contains only blanks", hint=_NOTHING_WRITTEN)
+        raise UnreadableFile(
+            source.path, "is empty: it contains only blanks", hint=_NOTHING_WRITTEN
+        )
     raise UnreadableFile(source.path, _ONLY_ZEROS, hint="Copy it again.")
 
 
 def looks_mangled(head: bytes) -> bool:
-    """True for binary data that some tool decoded and encoded as UTF-8: every odd byte became U+FFFD.
+    """True for binary data that some tool decoded and encoded as UTF-8: every odd byte became
+    U+FFFD.
 
     Such bytes are valid text throughout, which protobuf with a few numbers above 127 never is.
     """
@@ -257,7 +312,9 @@ def looks_mangled(head: bytes) -> bool:
 
 
 MANGLED = "was decoded as text in transit (bytes became U+FFFD, EF BF BD), so its numbers are lost"
-MANGLED_HINT = "Copy the original again as binary: scp, rsync, or git with '*.pb binary' in .gitattributes."
+MANGLED_HINT = (
+    "Copy the original again as binary: scp, rsync, or git with '*.pb binary' in .gitattributes."
+)
 
 
 def describe(head: bytes, path: str) -> tuple[str, str]:
@@ -276,9 +333,15 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
     if text[:1] in (b"{", b"["):
         return _describe_json(head)
     if len(head) > 12 and head[8:12] and _is_tfevents(head):
-        return "is a tfevents file: scalars, no timeline", "Give the folder that holds it: powertui report DIR"
+        return (
+            "is a tfevents file: scalars, no timeline",
+            "Give the folder that holds it: powertui report DIR",
+        )
     if _is_text(head):
-        return "is text, but no format that powertui reads", "If it is a power log, give it with --power."
+        return (
+            "is text, but no format that powertui reads",
+            "If it is a power log, give it with --power.",
+        )
     folder = Path(path).parent if path != "-" else "DIR"
     return (
         f"is not a profile that powertui reads (it begins {head[:8].hex(' ')})",
@@ -287,10 +350,22 @@ def describe(head: bytes, path: str) -> tuple[str, str]:
 
 
 def _describe_json(head: bytes) -> tuple[str, str]:
-    if any(key in head for key in (b'"deviceProperties"', b'"schemaVersion"', b'"cpu_op"', b'"Operator"', b'"torch')):
+    if any(
+        key in head
+        for key in (
+            b'"deviceProperties"',
+            b'"schemaVersion"',
+            b'"cpu_op"',
+            b'"Operator"',
+            b'"torch',
+        )
+    ):
         return (
             "is a PyTorch trace without any events",
-            "Profile between prof.start() and prof.stop(), with at least one step, and copy the file again.",
+            (
+                "Profile between prof.start() and prof.stop(), with at least one step, and copy "
+                "the file again."
+            ),
         )
     if b'"memoryProfilePerAllocator"' in head:
         return (

@@ -1,4 +1,7 @@
-"""Stat columns from texts: what JSON and `ref` stats hold. Numbers written as text come out as numbers too."""
+"""Stat columns from texts: what JSON and `ref` stats hold.
+
+Numbers written as text come out as numbers too.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,11 @@ class Filler:
 
     def put(self, rows: slice | Int64s, part: StatColumn) -> None:
         """These rows are known now."""
-        self._present[rows], self._ints[rows], self._floats[rows] = part.present, part.ints, part.floats
+        self._present[rows], self._ints[rows], self._floats[rows] = (
+            part.present,
+            part.ints,
+            part.floats,
+        )
         if part.texts is not None:
             if self._texts is None:
                 self._texts = np.full(len(self._present), None, object)
@@ -64,7 +71,12 @@ class Filler:
 
     def column(self) -> StatColumn:
         """The whole column."""
-        return StatColumn(self._present, self._ints, self._floats, None if self._texts is None else self._texts.tolist())
+        return StatColumn(
+            self._present,
+            self._ints,
+            self._floats,
+            None if self._texts is None else self._texts.tolist(),
+        )
 
 
 def from_texts(texts: Sequence[str | None]) -> StatColumn:

@@ -1,10 +1,12 @@
-"""`local.trace`, `<host>.trace`: the protobuf of TensorFlow up to 2.1, of `tf.summary.trace_export`, and of TPU tools of TF 1.
+"""`local.trace`, `<host>.trace`: the protobuf of TensorFlow up to 2.1, of
+`tf.summary.trace_export`, and of TPU tools of TF 1.
 
     Trace       1 devices {id: Device}   4 trace_events
     Device      1 name   3 resources {id: Resource(1 name)}
     TraceEvent  1 device_id  2 resource_id  3 name  9 timestamp_ps  10 duration_ps  11 args {text: text}
 
-Devices are processes, resources their lines. Times are picoseconds since tracing started. No version of it says when that was.
+Devices are processes, resources their lines. Times are picoseconds since tracing started. No
+version of it says when that was.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import MAX_PROCESSES, FileWarnings, LineEvents, LineQuota, TraceBuilder
+from powertui.data.formats.builder import (
+    MAX_PROCESSES,
+    FileWarnings,
+    LineEvents,
+    LineQuota,
+    TraceBuilder,
+)
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe
@@ -32,7 +40,9 @@ SUFFIXES = ("trace",)
 _DEVICES, _EVENTS = 1, 4
 _EVENT = 120  # bytes of memory for each while it is read
 SLICE = 1 << 18  # events looked at together
-_FAR_PS = 3600 * PS_PER_S  # a first event later than this counts from something else than the session's start
+_FAR_PS = (
+    3600 * PS_PER_S
+)  # a first event later than this counts from something else than the session's start
 _FIELDS = tuple(wire.tag(number, VARINT) for number in (1, 2, 9, 10))
 _TITLE = wire.tag(3, LEN)
 _ARGS = wire.tag(11, LEN)
@@ -42,7 +52,9 @@ _MOST = 1 << _LENGTH
 
 
 def sniff(head: bytes, path: str) -> int:
-    """No magic: devices that are a number and a name with resources, events with the fields that these have and no others."""
+    """No magic: devices that are a number and a name with resources, events with the fields that
+    these have and no others.
+    """
     if not head or head[0] not in (wire.tag(_DEVICES, LEN), wire.tag(_EVENTS, LEN)):
         return 0
     data = np.frombuffer(head, np.uint8)
@@ -52,25 +64,51 @@ def sniff(head: bytes, path: str) -> int:
     ):
         return 0
     sure = 0
-    for number, lo, hi in list(zip(outline.number.tolist(), outline.lo.tolist(), outline.hi.tolist(), strict=True))[:20]:
+    for number, lo, hi in list(
+        zip(outline.number.tolist(), outline.lo.tolist(), outline.hi.tolist(), strict=True)
+    )[:20]:
         inner = wire.hop(data, lo, min(hi, len(data)))
         kinds = set(zip(inner.number.tolist(), inner.wire.tolist(), strict=True))
         if number == _EVENTS:
-            if not kinds or not kinds <= {(1, VARINT), (2, VARINT), (3, LEN), (9, VARINT), (10, VARINT), (11, LEN)}:
+            if not kinds or not kinds <= {
+                (1, VARINT),
+                (2, VARINT),
+                (3, LEN),
+                (9, VARINT),
+                (10, VARINT),
+                (11, LEN),
+            }:
                 return 0
             sure += (3, LEN) in kinds
         else:
             if not kinds <= {(1, VARINT), (2, LEN)}:
                 return 0
-            value = [lo for number, lo in zip(inner.number.tolist(), inner.lo.tolist(), strict=True) if number == 2]
-            if value and head[value[0] : value[0] + 1] not in (b"\n", b"\x10", b"\x1a"):  # a device, not a plane's name
+            value = [
+                lo
+                for number, lo in zip(inner.number.tolist(), inner.lo.tolist(), strict=True)
+                if number == 2
+            ]
+            if value and head[value[0] : value[0] + 1] not in (
+                b"\n",
+                b"\x10",
+                b"\x1a",
+            ):  # a device, not a plane's name
                 return 0
             sure += bool(value)
-    return min(95, 60 + 10 * sure) if sure else 30 if path.endswith(".trace") and len(outline.number) else 0
+    return (
+        min(95, 60 + 10 * sure)
+        if sure
+        else 30
+        if path.endswith(".trace") and len(outline.number)
+        else 0
+    )
 
 
 class _Args:
-    """The args of all events (model.StatSource). A position is where an event lies: its first byte, its length above bit 40."""
+    """The args of all events (model.StatSource).
+
+    A position is where an event lies: its first byte, its length above bit 40.
+    """
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
@@ -85,7 +123,7 @@ class _Args:
             return []
         return [(clean(one.key), one.value) for one in event.args]
 
-    def of(self, position: int) -> tuple[Stat, ...]:
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
         return tuple(Stat(name, clean(value), "str") for name, value in self._all(position))
 
@@ -107,7 +145,10 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     outline = windows.hop(stored, 0, stored.size).hop
     lo, hi = outline.ranges(_EVENTS)
     if outline.bad >= 0:
-        builder.findings.add("the trace ends in the middle or is damaged; what came before was read", f"byte {outline.bad:,}")
+        builder.findings.add(
+            "the trace ends in the middle or is damaged; what came before was read",
+            f"byte {outline.bad:,}",
+        )
         if len(hi) and outline.bad < int(hi[-1]):
             lo, hi = lo[:-1], hi[:-1]  # the last event was cut
     devices = _devices(stored, *outline.ranges(_DEVICES), builder.findings)
@@ -121,19 +162,31 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         rows = slice(first, first + SLICE)
         parts.append(_events(stored, lo[rows], hi[rows], names))
         progress(int(hi[rows][-1]), source.size, first + len(lo[rows]))
-    _lines(builder, devices, args, [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [])
+    _lines(
+        builder,
+        devices,
+        args,
+        [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [],
+    )
     yield builder.build(names, complete=True, warnings=source.warnings)
 
 
-def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, UInt64s]:
+def _events(
+    stored: Stored, lo: Int64s, hi: Int64s, names: PairNames
+) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, UInt64s]:
     """(device, resource, start, duration, name, position) of some events."""
     found = windows.pick(stored, lo, hi, (*_FIELDS, _TITLE, _ARGS))
-    device, resource, start, length = (np.where(found.present[i], found.value[i], 0) for i in range(4))
+    device, resource, start, length = (
+        np.where(found.present[i], found.value[i], 0) for i in range(4)
+    )
     base = int(lo[0])
     data = stored.read(base, int(hi[-1])).tobytes()
     codes: dict[bytes, int] = {}
     name = np.zeros(len(lo), np.int64)
-    begins, ends = np.where(found.present[4], found.value[4], 0), np.where(found.present[4], found.end[4], 0)
+    begins, ends = (
+        np.where(found.present[4], found.value[4], 0),
+        np.where(found.present[4], found.end[4], 0),
+    )
     for row, (first, last) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
         key = data[first - base : last - base] if last else b""
         code = codes.get(key)
@@ -146,7 +199,12 @@ def _events(stored: Stored, lo: Int64s, hi: Int64s, names: PairNames) -> tuple[I
     return device, resource, start, length, name, position
 
 
-def _lines(builder: TraceBuilder, devices: dict[int, tuple[str, dict[int, str]]], args: _Args, columns: list[Any]) -> None:
+def _lines(
+    builder: TraceBuilder,
+    devices: dict[int, tuple[str, dict[int, str]]],
+    args: _Args,
+    columns: list[Any],
+) -> None:
     """Each device's process with its lines, of which the first ones are read."""
     lines: dict[int, list[Int64s]] = {}  # of a device
     if columns:
@@ -163,13 +221,18 @@ def _lines(builder: TraceBuilder, devices: dict[int, tuple[str, dict[int, str]]]
         quota.say(builder.findings)
     idle = [number for number in devices if number not in lines]
     room = max(0, MAX_PROCESSES - len(lines))
-    builder.findings.add(f"there are more than {MAX_PROCESSES:,} devices; others were left out", count=len(idle) - room)
+    builder.findings.add(
+        f"there are more than {MAX_PROCESSES:,} devices; others were left out",
+        count=len(idle) - room,
+    )
     for number in [*lines, *idle[:room]]:
         label, resources = devices.get(number, ("", {}))
         process = builder.process(_JOB.sub("", label) or f"device {number}", (), args)
         for rows in lines.get(number, ()):
             line = int(resource[rows[0]])
-            events = LineEvents(start[rows], length[rows], name[rows].astype(np.uint32), position[rows])
+            events = LineEvents(
+                start[rows], length[rows], name[rows].astype(np.uint32), position[rows]
+            )
             process.add(line, resources.get(line, ""), events)
 
 
@@ -177,13 +240,17 @@ def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
     """The rows of each line, the lines as they begin in the file."""
     if not len(device):
         return []
-    order = np.lexsort((resource, device))  # stable: the first row of a line is its first event in the file
+    order = np.lexsort(
+        (resource, device)
+    )  # stable: the first row of a line is its first event in the file
     changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
     groups = np.split(order, changes)
     return [groups[number] for number in np.argsort(order[np.append(0, changes)]).tolist()]
 
 
-def _devices(stored: Stored, lo: Int64s, hi: Int64s, findings: FileWarnings) -> dict[int, tuple[str, dict[int, str]]]:
+def _devices(
+    stored: Stored, lo: Int64s, hi: Int64s, findings: FileWarnings
+) -> dict[int, tuple[str, dict[int, str]]]:
     """(name, names of resources) of each device."""
     out: dict[int, tuple[str, dict[int, str]]] = {}
     for first, last in zip(lo.tolist(), hi.tolist(), strict=True):

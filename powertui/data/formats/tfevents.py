@@ -1,11 +1,12 @@
 """tfevents: what a training run wrote for TensorBoard beside its profiles.
 
-A file is a list of TFRecords (length u64, masked CRC32C of the length, payload, masked CRC32C of the payload),
-each an `Event` with a float wall time. Wanted here are scalars in both encodings (TF 1's `simple_value`, TF 2's
-one-element tensors, which Keras 3 writes for plugin "scalars"), when training began (the record with Keras' graph), when the
-profiler stopped (tags `batch_<N>`), and PowerBoard's markers. Both checksums of every record are checked: a damaged
-payload is skipped and counted, a damaged length ends the file, because nothing after it can be found. The last
-record of a live file may be unfinished; that is no damage.
+A file is a list of TFRecords (length u64, masked CRC32C of the length, payload, masked CRC32C of
+the payload), each an `Event` with a float wall time. Wanted here are scalars in both encodings (TF
+1's `simple_value`, TF 2's one-element tensors, which Keras 3 writes for plugin "scalars"), when
+training began (the record with Keras' graph), when the profiler stopped (tags `batch_<N>`), and
+PowerBoard's markers. Both checksums of every record are checked: a damaged payload is skipped and
+counted, a damaged length ends the file, because nothing after it can be found. The last record of a
+live file may be unfinished; that is no damage.
 
 `Tail` reads what was appended since it last looked: the live screen follows a run with it.
 """
@@ -67,12 +68,20 @@ class EventLog:
     path: str
     group: str  # "train", "validation", or ""
     scalars: tuple[ScalarSeries, ...] = ()
-    first_ns: int | None = None  # first record that is not the file's header (that one is rounded to seconds)
+    first_ns: int | None = (
+        None  # first record that is not the file's header (that one is rounded to seconds)
+    )
     last_ns: int | None = None
     header_ns: int | None = None  # the file_version record
-    keras_graph_ns: int | None = None  # record with the Keras model's graph: just before the first step
-    batches: tuple[tuple[int, int], ...] = ()  # (batch number, wall ns) of the tags batch_<N>: about the profiler's stop
-    markers: tuple[tuple[str, str, int], ...] = ()  # (tag, text, wall ns) of PowerBoard's marker records
+    keras_graph_ns: int | None = (
+        None  # record with the Keras model's graph: just before the first step
+    )
+    batches: tuple[
+        tuple[int, int], ...
+    ] = ()  # (batch number, wall ns) of the tags batch_<N>: about the profiler's stop
+    markers: tuple[
+        tuple[str, str, int], ...
+    ] = ()  # (tag, text, wall ns) of PowerBoard's marker records
     pid: int | None = None  # from the file's name
     host: str = ""
     records: int = 0
@@ -83,8 +92,14 @@ class EventLog:
         return next((series for series in self.scalars if series.tag == tag), None)
 
 
-def read(path: str, group: str = "", limit: MemoryLimit = MACHINE, tails: list[Tail] | None = None) -> EventLog:
-    """Read one file. Raises `UnreadableFile` only when nothing of it can be read. `tails`: takes what reads on from there."""
+def read(
+    path: str, group: str = "", limit: MemoryLimit = MACHINE, tails: list[Tail] | None = None
+) -> EventLog:
+    """Read one file.
+
+    Raises `UnreadableFile` only when nothing of it can be read. `tails`: takes what reads on from
+    there.
+    """
     tail = Tail(path, group, limit)
     tail.read()
     if tails is not None:
@@ -92,7 +107,11 @@ def read(path: str, group: str = "", limit: MemoryLimit = MACHINE, tails: list[T
     log = tail.log()
     if log.records == 0:
         problem = log.warnings[0].cause if log.warnings else "has no complete record yet"
-        hint = "Unpack it with gunzip." if problem == _PACKED else "Scalars come from files named events.out.tfevents.…"
+        hint = (
+            "Unpack it with gunzip."
+            if problem == _PACKED
+            else "Scalars come from files named events.out.tfevents.…"
+        )
         raise UnreadableFile(path, problem, hint=hint)
     return log
 
@@ -120,7 +139,11 @@ class _Points:
 
     def __init__(self) -> None:
         self._window: list[tuple[Int64s, Int64s, Int64s, Floats]] = []
-        self._steps, self._walls, self._values = GrowingColumn(np.int64), GrowingColumn(np.int64), GrowingColumn(np.float64)
+        self._steps, self._walls, self._values = (
+            GrowingColumn(np.int64),
+            GrowingColumn(np.int64),
+            GrowingColumn(np.float64),
+        )
 
     def add(self, row: Int64s, step: Int64s, wall: Int64s, value: Floats) -> None:
         """Rows of the window that is read; they may come in several groups."""
@@ -147,7 +170,10 @@ class _Points:
 
 @dataclass
 class Tail:
-    """Follows one growing tfevents file. Each `poll` reads what came since the last; `log` tells everything so far."""
+    """Follows one growing tfevents file.
+
+    Each `poll` reads what came since the last; `log` tells everything so far.
+    """
 
     path: str
     group: str = ""
@@ -184,7 +210,10 @@ class Tail:
                 while not self._dead:
                     before = self._offset
                     if too_much := self.limit.exceeded(self._points * _POINT):
-                        self._damage[f"its scalars take {too_much}: the rest was left out. {HINT}", f"byte {before}"] = 1
+                        self._damage[
+                            f"its scalars take {too_much}: the rest was left out. {HINT}",
+                            f"byte {before}",
+                        ] = 1
                         self._dead = True
                         break
                     whole = self._window(stream, status.st_size, new)
@@ -196,18 +225,30 @@ class Tail:
     def log(self) -> EventLog:
         """Everything that was read so far."""
         split = split_events(Path(self.path).name)
-        warnings = [Warn(self.path, where, cause, count) for (cause, where), count in self._damage.items()]
+        warnings = [
+            Warn(self.path, where, cause, count) for (cause, where), count in self._damage.items()
+        ]
         if self._offset < self._size and not self._dead:
-            cause = f"the last record is unfinished ({self._size - self._offset} bytes): it is still being written, or was cut off"
+            cause = (
+                f"the last record is unfinished ({self._size - self._offset} bytes): it is "
+                "still being written, or was cut off"
+            )
             warnings.append(Warn(self.path, f"byte {self._offset}", cause))
         return EventLog(
-            path=self.path, group=self.group, scalars=tuple(self._series()),
-            first_ns=self._walls.get("first"), last_ns=self._walls.get("last"),
-            header_ns=self._walls.get("header"), keras_graph_ns=self._walls.get("keras"),
-            batches=tuple(self._batches), markers=tuple(self._markers),
-            pid=split[2] if split else None, host=split[1] if split else "",
-            records=self.records, warnings=tuple(warnings),
-        )  # fmt: skip
+            path=self.path,
+            group=self.group,
+            scalars=tuple(self._series()),
+            first_ns=self._walls.get("first"),
+            last_ns=self._walls.get("last"),
+            header_ns=self._walls.get("header"),
+            keras_graph_ns=self._walls.get("keras"),
+            batches=tuple(self._batches),
+            markers=tuple(self._markers),
+            pid=split[2] if split else None,
+            host=split[1] if split else "",
+            records=self.records,
+            warnings=tuple(warnings),
+        )
 
     def _series(self) -> Iterator[ScalarSeries]:
         for tag, points in self._scalars.items():
@@ -217,14 +258,20 @@ class Tail:
     # ── framing ──
 
     def _window(self, stream: BinaryIO, size: int, new: list[Scalar] | None) -> bool:
-        """Take the whole, undamaged records of one window, in order. Moves the offset behind them. False where the file ends."""
+        """Take the whole, undamaged records of one window, in order.
+
+        Moves the offset behind them. False where the file ends.
+        """
         stream.seek(self._offset)
         window = stream.read(_WINDOW)
         if len(window) >= 8:
             need = struct.unpack_from("<Q", window)[0] + _FRAME
             if len(window) < need <= size - self._offset:
                 if too_much := self.limit.exceeded(2 * need):
-                    self._damage[f"a record takes {too_much}: nothing from here on was read. {HINT}", f"byte {self._offset}"] = 1
+                    self._damage[
+                        f"a record takes {too_much}: nothing from here on was read. {HINT}",
+                        f"byte {self._offset}",
+                    ] = 1
                     self._dead = True
                     return False
                 window += stream.read(need - len(window))
@@ -233,23 +280,31 @@ class Tail:
         self._offset += found.next
         if found.damaged:
             self._dead = True
-            cause = "a record's length is damaged (its checksum is wrong): nothing after it can be read"
+            cause = (
+                "a record's length is damaged (its checksum is wrong): nothing after it can be read"
+            )
             if not self._offset and window.startswith(GZIP):
                 cause = _why_packed(self.path, self.limit)
             self._damage[cause, f"byte {self._offset}"] = 1
         for row in np.flatnonzero(~found.good).tolist():
-            self._count("a record's checksum is wrong: skipped", f"byte {base + int(found.begin[row]) - 12}")
+            self._count(
+                "a record's checksum is wrong: skipped", f"byte {base + int(found.begin[row]) - 12}"
+            )
         if len(found.begin):
             self._take_all(window, found.begin[found.good], found.end[found.good], new)
         return len(window) >= _WINDOW
 
-    def _take_all(self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None) -> None:
+    def _take_all(
+        self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None
+    ) -> None:
         """Scalars as columns, everything else one by one; what each tag has stays in its order."""
         view = memoryview(window)
         found = tfevents_columns.scan(np.frombuffer(window, np.uint8), begins, ends)
         before = self.records
         singles: list[tuple[int, Scalar]] = []
-        early = min(((int(part.row[0]), int(part.wall_ns[0])) for part in found.scalars), default=None)
+        early = min(
+            ((int(part.row[0]), int(part.wall_ns[0])) for part in found.scalars), default=None
+        )
         for row in found.rest.tolist():
             if early is not None and row > early[0]:
                 self._saw(early[1])
@@ -261,24 +316,37 @@ class Tail:
         parts = [one for part in found.scalars if len((one := self._own(part)).row)]
         for part in parts:
             self._walls["last"] = max(int(part.wall_ns.max()), self._walls.get("last", 0))
-            self._scalars.setdefault(part.tag, _Points()).add(part.row, part.step, part.wall_ns, part.value)
+            self._scalars.setdefault(part.tag, _Points()).add(
+                part.row, part.step, part.wall_ns, part.value
+            )
             self._points += len(part.row)
         by_tag: dict[str, list[tuple[int, Scalar]]] = {}
         for row, single in singles:
             by_tag.setdefault(single.tag, []).append((row, single))
         for tag, some in by_tag.items():
             rows, steps, walls = (
-                np.array(column, np.int64) for column in zip(*((r, s.step, s.wall_ns) for r, s in some), strict=True)
+                np.array(column, np.int64)
+                for column in zip(*((r, s.step, s.wall_ns) for r, s in some), strict=True)
             )
-            self._scalars.setdefault(tag, _Points()).add(rows, steps, walls, np.array([s.value for _, s in some], np.float64))
+            self._scalars.setdefault(tag, _Points()).add(
+                rows, steps, walls, np.array([s.value for _, s in some], np.float64)
+            )
             self._points += len(some)
         for points in self._scalars.values():
             points.settle()
         if new is not None:
             every = [(row, one) for row, one in singles]
             for part in parts:
-                columns = zip(part.row.tolist(), part.step.tolist(), part.wall_ns.tolist(), part.value.tolist(), strict=True)
-                every += [(row, Scalar(part.tag, step, wall, value)) for row, step, wall, value in columns]
+                columns = zip(
+                    part.row.tolist(),
+                    part.step.tolist(),
+                    part.wall_ns.tolist(),
+                    part.value.tolist(),
+                    strict=True,
+                )
+                every += [
+                    (row, Scalar(part.tag, step, wall, value)) for row, step, wall, value in columns
+                ]
             new += [one for _, one in sorted(every, key=lambda pair: pair[0])]
 
     def _count(self, cause: str, where: str) -> None:
@@ -291,7 +359,9 @@ class Tail:
     # ── records ──
 
     def _own(self, part: tfevents_columns.ScalarColumns) -> tfevents_columns.ScalarColumns:
-        """Those that are scalars: a record that names no plugin is what the first of its tag said."""
+        """Those that are scalars: a record that names no plugin is what the first of its
+        tag said.
+        """
         plugin = self._plugins.get(part.tag, "")
         if not part.bare.all():
             self._plugins.setdefault(part.tag, "scalars")
@@ -299,7 +369,11 @@ class Tail:
             return part
         kept = ~part.bare
         return part._replace(
-            row=part.row[kept], step=part.step[kept], wall_ns=part.wall_ns[kept], value=part.value[kept], bare=part.bare[kept]
+            row=part.row[kept],
+            step=part.step[kept],
+            wall_ns=part.wall_ns[kept],
+            value=part.value[kept],
+            bare=part.bare[kept],
         )
 
     def _take(self, record: memoryview, row: int, new: list[tuple[int, Scalar]]) -> None:
@@ -311,7 +385,7 @@ class Tail:
         if _is_graph(record):
             self._saw(wall)
             return
-        aside = tfevents_aside.of(record, _MARKER_PLUGINS)
+        aside = tfevents_aside.record_aside(record, _MARKER_PLUGINS)
         if aside is not None:
             if aside.is_header:
                 self._walls.setdefault("header", wall)
@@ -340,7 +414,10 @@ class Tail:
         self._walls["last"] = max(wall, self._walls.get("last", wall))
 
     def _graph(self, tag: str, plugin: str, wall: int) -> bool:
-        """Keras' graph, and what the profiler leaves when it stops: their times tell something. Whether it is one of these."""
+        """Keras' graph, and what the profiler leaves when it stops: their times tell something.
+
+        Whether it is one of these.
+        """
         if plugin == "graph_keras_model":
             self._walls.setdefault("keras", wall)
             return True
@@ -349,7 +426,9 @@ class Tail:
             return True
         return False
 
-    def _value(self, value: Any, step: int, wall: int, row: int, new: list[tuple[int, Scalar]]) -> None:
+    def _value(
+        self, value: Any, step: int, wall: int, row: int, new: list[tuple[int, Scalar]]
+    ) -> None:
         tag = str(value.tag)
         kind = value.WhichOneof("value")
         plugin = str(value.metadata.plugin_data.plugin_name)
@@ -372,13 +451,19 @@ class Tail:
 
 
 def run_of(path: str) -> tuple[str, int | None]:
-    """What the files of one process have in common: (host, pid). Several runs can share one folder."""
+    """What the files of one process have in common: (host, pid).
+
+    Several runs can share one folder.
+    """
     split = split_events(Path(path).name)
     return (split[1], split[2]) if split else ("", None)
 
 
 def wall_of(record: memoryview) -> int | None:
-    """The wall time, which every writer puts first. Anything before 1980 or after 2200 is no time of a run."""
+    """The wall time, which every writer puts first.
+
+    Anything before 1980 or after 2200 is no time of a run.
+    """
     if len(record) < 9 or record[0] != 0x09:
         return None
     seconds: float = struct.unpack_from("<d", record, 1)[0]
@@ -389,7 +474,10 @@ def wall_of(record: memoryview) -> int | None:
 
 
 def _is_graph(record: memoryview) -> bool:
-    """Whether the record holds a graph. Only the keys before it are looked at: graphs can be hundreds of megabytes."""
+    """Whether the record holds a graph.
+
+    Only the keys before it are looked at: graphs can be hundreds of megabytes.
+    """
     at = 9
     if at < len(record) and record[at] == 0x10:  # step: a varint
         at += 1
@@ -411,12 +499,24 @@ def _one_number(tensor: Any) -> float | None:
         if form is None or len(content) != np.dtype(form).itemsize:
             return None
         return float(np.frombuffer(content, form)[0])
-    for name in ("float_val", "double_val", "int_val", "int64_val", "uint32_val", "uint64_val", "bool_val"):
+    for name in (
+        "float_val",
+        "double_val",
+        "int_val",
+        "int64_val",
+        "uint32_val",
+        "uint64_val",
+        "bool_val",
+    ):
         values = getattr(tensor, name)
         if len(values) == 1:
             return float(values[0])
     if len(tensor.half_val) == 1 and tensor.dtype in (19, _BFLOAT16):
         bits = struct.pack("<H", tensor.half_val[0] & 0xFFFF)
-        return float(np.frombuffer(bits, "<f2")[0]) if tensor.dtype == 19 else float(struct.unpack("<f", b"\0\0" + bits)[0])
+        return (
+            float(np.frombuffer(bits, "<f2")[0])
+            if tensor.dtype == 19
+            else float(struct.unpack("<f", b"\0\0" + bits)[0])
+        )
     # A zero is often left out altogether: proto3 has no way to say "present".
     return 0.0 if tensor.dtype in _DTYPES and not tensor.string_val else None

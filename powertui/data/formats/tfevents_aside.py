@@ -1,6 +1,8 @@
-"""Records of tfevents that hold neither numbers nor texts that are wanted: headers, graphs, histograms. Their fields tell them.
+"""Records of tfevents that hold neither numbers nor texts that are wanted: headers, graphs,
+histograms. Their fields tell them.
 
-Nearly every file begins with some. Without this protobuf would be needed for each file, whose import takes 15 ms and more.
+Nearly every file begins with some. Without this protobuf would be needed for each file, whose
+import takes 15 ms and more.
 """
 
 from __future__ import annotations
@@ -18,11 +20,16 @@ class RecordAside(NamedTuple):
     """A record that holds neither numbers nor texts that are wanted here."""
 
     is_header: bool = False
-    values: tuple[tuple[str, str], ...] = ()  # (tag, plugin) of its tensors: graphs, histograms, pictures
+    values: tuple[
+        tuple[str, str], ...
+    ] = ()  # (tag, plugin) of its tensors: graphs, histograms, pictures
 
 
-def of(record: memoryview, told: Collection[str]) -> RecordAside | None:
-    """Such a record; None for any other, and for whatever is not plainly one. `told`: plugins whose texts are wanted."""
+def record_aside(record: memoryview, told: Collection[str]) -> RecordAside | None:
+    """Such a record; None for any other, and for whatever is not plainly one.
+
+    `told`: plugins whose texts are wanted.
+    """
     data = np.frombuffer(record, np.uint8)
     event = _payloads(data, 0, len(data), {3, 5}, {4, 6, 7, 8, 9})
     if event is None or len(event) != 1:
@@ -37,8 +44,12 @@ def of(record: memoryview, told: Collection[str]) -> RecordAside | None:
             parts = _last(_payloads(data, first, end, {1, 8, 9}, {2, 4, 5, 6}))
             if not {1, 8, 9} <= parts.keys() or wire.hop(data, *parts[8]).bad >= 0:
                 return None
-            named = _last(_payloads(data, *_last(_payloads(data, *parts[9], {1})).get(1, (0, 0)), {1}))
-            tag, plugin = (bytes(record[lo:hi]).decode() for lo, hi in (parts[1], named.get(1, (0, 0))))
+            named = _last(
+                _payloads(data, *_last(_payloads(data, *parts[9], {1})).get(1, (0, 0)), {1})
+            )
+            tag, plugin = (
+                bytes(record[lo:hi]).decode() for lo, hi in (parts[1], named.get(1, (0, 0)))
+            )
             if plugin in ("", "scalars") or plugin in told:
                 return None
             values.append((tag, plugin))
@@ -50,11 +61,16 @@ def of(record: memoryview, told: Collection[str]) -> RecordAside | None:
 def _payloads(
     data: wire.types.Bytes, lo: int, hi: int, wanted: set[int], others: Collection[int] = ()
 ) -> list[tuple[int, int, int]] | None:
-    """(number, first byte, end) of the payloads with these numbers; None where the message is damaged or has one of `others`."""
+    """(number, first byte, end) of the payloads with these numbers; None where the message is
+    damaged or has one of `others`.
+    """
     found = wire.hop(data, lo, hi)
     if found.bad >= 0 or not set(others).isdisjoint(found.number.tolist()):
         return None
-    every = zip(*(column[found.wire == LEN].tolist() for column in (found.number, found.lo, found.hi)), strict=True)
+    every = zip(
+        *(column[found.wire == LEN].tolist() for column in (found.number, found.lo, found.hi)),
+        strict=True,
+    )
     return [one for one in every if one[0] in wanted]
 
 

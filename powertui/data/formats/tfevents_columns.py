@@ -1,6 +1,8 @@
-"""Records that hold one scalar each, which is nearly all of a long training's: whole windows of them at once, as columns.
+"""Records that hold one scalar each, which is nearly all of a long training's: whole windows of
+them at once, as columns.
 
-What is anything else (graphs, several values, tensors of another form, what is malformed) is told by its row, for protobuf to read.
+What is anything else (graphs, several values, tensors of another form, what is malformed) is told
+by its row, for protobuf to read.
 """
 
 from __future__ import annotations
@@ -44,8 +46,16 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     rows = np.arange(len(lo))
     event = wire.pick(data, lo, hi, [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)])
     wall = event.value[0].view(np.float64)
-    good = event.present[0] & event.present[2] & np.isfinite(wall) & (wall > _WALL[0]) & (wall < _WALL[1])
-    good &= event.end[2] == hi  # the summary stands last, and it stands in for all else that an event may hold
+    good = (
+        event.present[0]
+        & event.present[2]
+        & np.isfinite(wall)
+        & (wall > _WALL[0])
+        & (wall < _WALL[1])
+    )
+    good &= (
+        event.end[2] == hi
+    )  # the summary stands last, and it stands in for all else that an event may hold
     good &= data[lo] == 0x09
     step = np.where(event.present[1], event.value[1], 0)
     behind = lo + 9 + np.where(event.present[1], 1 + _varint_length(event.value[1]), 0)
@@ -56,30 +66,62 @@ def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
     if not len(rows):
         return WindowRecords([], np.flatnonzero(~good))
     inner = wire.pick(data, start, stop, [wire.tag(1, LEN)])
-    one = inner.present[0] & (inner.end[0] == stop) & (start + 1 + _varint_length(inner.end[0] - inner.value[0]) == inner.value[0])
+    one = (
+        inner.present[0]
+        & (inner.end[0] == stop)
+        & (start + 1 + _varint_length(inner.end[0] - inner.value[0]) == inner.value[0])
+    )
     rows, start, stop = rows[one], inner.value[0][one], inner.end[0][one]
     value, known, tag_lo, tag_hi, bare = _values(data, start, stop)
-    rows, value, tag_lo, tag_hi, bare = rows[known], value[known], tag_lo[known], tag_hi[known], bare[known]
+    rows, value, tag_lo, tag_hi, bare = (
+        rows[known],
+        value[known],
+        tag_lo[known],
+        tag_hi[known],
+        bare[known],
+    )
     found: list[ScalarColumns] = []
     taken = np.zeros(len(lo), np.bool_)
     seconds = np.floor(wall)
     for tag, mine in _by_tag(data, tag_lo, tag_hi):
         at = rows[mine]
         taken[at] = True
-        whole = seconds[at].astype(np.int64) * _S + np.rint((wall[at] - seconds[at]) * _S).astype(np.int64)
-        found.append(ScalarColumns(tag, at, step[at].astype(np.int64), whole, value[mine], bare[mine]))
+        whole = seconds[at].astype(np.int64) * _S + np.rint((wall[at] - seconds[at]) * _S).astype(
+            np.int64
+        )
+        found.append(
+            ScalarColumns(tag, at, step[at].astype(np.int64), whole, value[mine], bare[mine])
+        )
     return WindowRecords(found, np.flatnonzero(~taken))
 
 
-def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bools, Int64s, Int64s, Bools]:
-    """(the number of each summary value, whether it is a plain one, where its tag lies, whether it names no plugin)."""
-    tags = [wire.tag(1, LEN), wire.tag(2, FIXED32), wire.tag(8, LEN), wire.tag(9, LEN),
-            wire.tag(4, LEN), wire.tag(5, LEN), wire.tag(6, LEN)]  # fmt: skip
+def _values(
+    data: wire.types.Bytes, lo: Int64s, hi: Int64s
+) -> tuple[Floats, Bools, Int64s, Int64s, Bools]:
+    """(the number of each summary value, whether it is a plain one, where its tag lies, whether it
+    names no plugin).
+    """
+    tags = [
+        wire.tag(1, LEN),
+        wire.tag(2, FIXED32),
+        wire.tag(8, LEN),
+        wire.tag(9, LEN),
+        wire.tag(4, LEN),
+        wire.tag(5, LEN),
+        wire.tag(6, LEN),
+    ]
     found = wire.pick(data, lo, hi, tags)
     name, simple, tensor, metadata = found.present[:4]
-    known = name & ~found.present[4:].any(axis=0) & (simple ^ tensor) & (found.end[0] - found.value[0] <= _LONGEST)
+    known = (
+        name
+        & ~found.present[4:].any(axis=0)
+        & (simple ^ tensor)
+        & (found.end[0] - found.value[0] <= _LONGEST)
+    )
     value = np.full(len(lo), np.nan)
-    value[simple] = found.value[1][simple].astype(np.uint32).view(np.float32) if simple.any() else value[simple]
+    value[simple] = (
+        found.value[1][simple].astype(np.uint32).view(np.float32) if simple.any() else value[simple]
+    )
     bare = ~metadata
     if metadata.any():
         rows = np.flatnonzero(metadata)
@@ -105,13 +147,31 @@ def _is_scalars(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Bools:
 
 def _tensors(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bools]:
     """The number of each tensor that is a scalar of 32 or 64 bits, and whether it is one."""
-    tags = [wire.tag(1, VARINT), wire.tag(2, LEN), wire.tag(4, LEN), wire.tag(5, LEN), wire.tag(6, LEN), wire.tag(5, FIXED32)]
+    tags = [
+        wire.tag(1, VARINT),
+        wire.tag(2, LEN),
+        wire.tag(4, LEN),
+        wire.tag(5, LEN),
+        wire.tag(6, LEN),
+        wire.tag(5, FIXED32),
+    ]
     found = wire.pick(data, lo, hi, tags)
     plain = ~found.present[1] | (found.end[1] == found.value[1])  # a shape without dimensions
     out = np.full(len(lo), np.nan)
     good = np.zeros(len(lo), np.bool_)
-    for row, kind, width in ((2, 1, 4), (2, 2, 8), (3, 1, 4), (4, 2, 8)):  # content or values; float or double
-        mine = found.present[row] & plain & (found.value[0] == kind) & (found.end[row] - found.value[row] == width) & ~good
+    for row, kind, width in (
+        (2, 1, 4),
+        (2, 2, 8),
+        (3, 1, 4),
+        (4, 2, 8),
+    ):  # content or values; float or double
+        mine = (
+            found.present[row]
+            & plain
+            & (found.value[0] == kind)
+            & (found.end[row] - found.value[row] == width)
+            & ~good
+        )
         if mine.any():
             at = found.value[row][mine][:, None] + np.arange(width)
             out[mine] = data[at].copy().view("<f4" if width == 4 else "<f8").ravel()
@@ -151,10 +211,14 @@ def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, I
         for number, row in enumerate(first.tolist()):
             text = letters[row].tobytes().decode(errors="replace")
             found.setdefault(text, []).append(rows[order[bounds[number] : bounds[number + 1]]])
-    return [(tag, np.concatenate(parts) if len(parts) > 1 else parts[0]) for tag, parts in found.items()]
+    return [
+        (tag, np.concatenate(parts) if len(parts) > 1 else parts[0]) for tag, parts in found.items()
+    ]
 
 
-def _by_tag_of_few(data: wire.types.Bytes, lo: Sequence[int], hi: Sequence[int]) -> list[tuple[str, Int64s]]:
+def _by_tag_of_few(
+    data: wire.types.Bytes, lo: Sequence[int], hi: Sequence[int]
+) -> list[tuple[str, Int64s]]:
     """The same, row by row: what is made ready for many takes longer than to look at a few."""
     rows: dict[bytes, list[int]] = {}
     for row, (first, end) in enumerate(zip(lo, hi, strict=True)):
@@ -169,6 +233,8 @@ def _same(letters: wire.types.Bytes) -> tuple[Int64s, Int64s]:
     """(a row of each text, which of them every row is)."""
     keys = letters.view([("", f"V{letters.shape[1]}")]).ravel()
     _, first, inverse = np.unique(
-        keys.view(f"S{letters.shape[1]}") if 0 not in letters else keys, return_index=True, return_inverse=True
+        keys.view(f"S{letters.shape[1]}") if 0 not in letters else keys,
+        return_index=True,
+        return_inverse=True,
     )
     return first.astype(np.int64), inverse.ravel().astype(np.int64)

@@ -1,4 +1,6 @@
-"""The first and the last record of a tfevents file, without those between: when a program began, and was last heard of."""
+"""The first and the last record of a tfevents file, without those between: when a program began,
+and was last heard of.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,20 @@ from powertui.data.model import Int64s
 from powertui.data.wire.crc32c import crc32c, masked
 from powertui.opening import open_regular
 
-_HEAD = 1 << 14  # bytes at the beginning: the header and the first records; a graph behind them is not read
-_TAIL = 1 << 16  # bytes at the end: a record longer than this hides the last one, and then nothing is reported about it
+_HEAD = (
+    1 << 14
+)  # bytes at the beginning: the header and the first records; a graph behind them is not read
+_TAIL = (
+    1 << 16
+)  # bytes at the end: a record longer than this hides the last one, and then nothing is reported about it
 _FRAME = 16
 _LOOKED = 32  # records at the end
 
 
 class FileEnds(NamedTuple):
-    """Wall times (Unix ns) and steps of the first and the last record that is no header; None where they are not found."""
+    """Wall times (Unix ns) and steps of the first and the last record that is no header; None where
+    they are not found.
+    """
 
     first_ns: int | None
     last_ns: int | None
@@ -40,7 +48,12 @@ def ends(path: str) -> FileEnds:
         return FileEnds(None, None, None, None)
     if elsewhere.away(path):  # only its name is here
         named = split_events(Path(path).name)
-        return FileEnds(named[0] * 1_000_000_000 if named is not None and status.st_size else None, None, None, None)
+        return FileEnds(
+            named[0] * 1_000_000_000 if named is not None and status.st_size else None,
+            None,
+            None,
+            None,
+        )
     return _ends(path, status.st_size, status.st_mtime_ns)
 
 
@@ -56,7 +69,13 @@ def _ends(path: str, size: int, _: int) -> FileEnds:
     first = _first(head)
     last = _last(tail, complete=size <= _TAIL)
     named = split_events(Path(path).name)
-    begins = first[0] if first is not None else named[0] * 1_000_000_000 if named is not None and size else None
+    begins = (
+        first[0]
+        if first is not None
+        else named[0] * 1_000_000_000
+        if named is not None and size
+        else None
+    )
     return FileEnds(
         begins,
         last[0] if last is not None else None,
@@ -78,12 +97,19 @@ def _first(head: bytes) -> tuple[int, int | None] | None:
 
 
 def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
-    """The wall time of the record that ends where the file does (or, of a file that is being written, of the latest that is whole),
-    and the highest step among the last records: some of them may count epochs."""
+    """The wall time of the record that ends where the file does (or, of a file that is being
+    written, of the latest that is whole), and the highest step among the last records: some of them
+    may count epochs.
+    """
     count = len(tail) - _FRAME
     if count < 0:
         return None
-    lengths = np.lib.stride_tricks.sliding_window_view(np.frombuffer(tail, np.uint8), 8)[: count + 1].copy().view("<u8").ravel()
+    lengths = (
+        np.lib.stride_tricks.sliding_window_view(np.frombuffer(tail, np.uint8), 8)[: count + 1]
+        .copy()
+        .view("<u8")
+        .ravel()
+    )
     fits = np.flatnonzero(lengths <= np.uint64(len(tail)))
     behind = fits + lengths[fits].astype(np.int64) + _FRAME
     end: int | None = None

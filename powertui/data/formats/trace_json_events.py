@@ -1,4 +1,6 @@
-"""The events of `trace_json`: complete ones, begins and ends, async spans, counters and flows, sorted to their threads."""
+"""The events of `trace_json`: complete ones, begins and ends, async spans, counters and flows,
+sorted to their threads.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,34 @@ from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
 from powertui.data.formats.json_counters import BYTES, CounterReadings
-from powertui.data.formats.json_events import EVENT_BYTES, OBJECT_BYTES, arg_text, begin, read, spoken
+from powertui.data.formats.json_events import (
+    EVENT_BYTES,
+    OBJECT_BYTES,
+    arg_text,
+    begin,
+    read,
+    spoken,
+)
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
-from powertui.data.formats.json_threads import BEGINS, ENDS, OPEN, LeftOut, ThreadEvents, coded, number_of, spread
-from powertui.data.formats.json_times import IMPOSSIBLE, UNIX_US, Impossible, Origin, clock_of, in_reach
+from powertui.data.formats.json_threads import (
+    BEGINS,
+    ENDS,
+    OPEN,
+    LeftOut,
+    ThreadEvents,
+    coded,
+    number_of,
+    spread,
+)
+from powertui.data.formats.json_times import (
+    IMPOSSIBLE,
+    UNIX_US,
+    Impossible,
+    Origin,
+    clock_of,
+    in_reach,
+)
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import Progress
@@ -27,17 +52,29 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, PS_PER_US, Int64s, Trace, Track
 
 WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
-_FAR_US = 3.6e9  # a first ts beyond this (an hour) counts from something else than a session's start: from the machine's boot, say
+# a first ts beyond this (an hour) counts from something else than a session's start: from the
+# machine's boot, say
+_FAR_US = 3.6e9
 
-# Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to write them.
+# Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to
+# write them.
 _ASYNCHRONOUS = {"b": "begin", "e": "end", "n": "instant", "S": "begin", "F": "end"}
-# Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots, samples.
+# Phases that are no stretch of time on a thread: counters, flows, async spans, object snapshots,
+# samples.
 _NOT_DRAWN = {
-    "T": "steps of async spans", "p": "steps of async spans",
+    "T": "steps of async spans",
+    "p": "steps of async spans",
     "N": "object snapshots",
-    "O": "object snapshots", "D": "object snapshots", "P": "samples", "v": "memory dumps", "V": "memory dumps",
-    "R": "marks", "c": "clock marks", "(": "contexts", ")": "contexts",
-}  # fmt: skip
+    "O": "object snapshots",
+    "D": "object snapshots",
+    "P": "samples",
+    "v": "memory dumps",
+    "V": "memory dumps",
+    "R": "marks",
+    "c": "clock marks",
+    "(": "contexts",
+    ")": "contexts",
+}
 _NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NOT_DRAWN.items()}
 _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
 _DRAWN = np.array([ord(phase) for phase in "XBEiI"], np.uint8)
@@ -56,14 +93,18 @@ class _Collector:
         self._beyond = LeftOut(self.quota)  # every thread that is not read
         self._labels: dict[tuple[Any, Any], str] = {}  # of threads, by what the file says of them
         self.processes: dict[Any, str] = {}
-        self.origin = Origin()  # the ts that is the trace's zero: 0 where times count from the session's start
+        self.origin = (
+            Origin()
+        )  # the ts that is the trace's zero: 0 where times count from the session's start
         self.counts_from: TimeOrigin | None = None
         self.count = 0
         self.last = 0  # ps
         self.readings = CounterReadings()
         self.flows = JsonFlows()
         self._names_of: dict[tuple[int, ...], int] = {}
-        self._begun: dict[tuple[Any, str, str], list[int]] = {}  # rows of async begins that wait, by pid, line and id
+        self._begun: dict[
+            tuple[Any, str, str], list[int]
+        ] = {}  # rows of async begins that wait, by pid, line and id
         self.own: OwnExport | None = None  # where powertui itself wrote the file
 
     @property
@@ -74,7 +115,8 @@ class _Collector:
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
             + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES * (len(self.names) + 4 * len(self.threads) + len(self.processes) + len(self._labels))
+            + OBJECT_BYTES
+            * (len(self.names) + 4 * len(self.threads) + len(self.processes) + len(self._labels))
         )
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
@@ -84,7 +126,9 @@ class _Collector:
             return
         spans = np.isin(batch.phase, _DRAWN) & batch.timed
         if self.own is not None:
-            spans &= np.array([tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_)
+            spans &= np.array(
+                [tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_
+            )
         ends = json_flows.plain(batch)
         told = np.isin(batch.phase, _COUNTED)
         for letter in batch.phase[told].tolist() if told.any() else ():
@@ -92,7 +136,11 @@ class _Collector:
         rows = np.flatnonzero(spans)
         if len(rows):
             self._spans(batch, rows, tokens)
-        self.flows.take(batch, *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings), tokens)
+        self.flows.take(
+            batch,
+            *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings),
+            tokens,
+        )
         for event, text in spoken(batch, np.flatnonzero(~spans & ~told & ~ends)):
             self.add(event, text)
 
@@ -127,12 +175,16 @@ class _Collector:
         self.count += int((good & ~ends).sum())
 
     def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
-        """The name of a (name, long name), both by their tokens, which mean the same in every batch."""
+        """The name of a (name, long name), both by their tokens, which mean the same in every
+        batch.
+        """
         found = self._names_of.get(pair)
         if found is None:
             name, full = (tokens[number] for number in pair)
             name = name if isinstance(name, str) else ""
-            found = self._names_of[pair] = self.names.index(name, full if isinstance(full, str) and full else name)
+            found = self._names_of[pair] = self.names.index(
+                name, full if isinstance(full, str) and full else name
+            )
         return found
 
     def add(self, event: Any, raw: str) -> None:
@@ -188,7 +240,9 @@ class _Collector:
             self._begins(ts)
         return self.origin.ps(ts, raw)
 
-    def _span(self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None) -> ThreadEvents:
+    def _span(
+        self, event: dict[str, Any], length: int, raw: str, thread: ThreadEvents | None = None
+    ) -> ThreadEvents:
         start = self._ps(event, raw)
         if isinstance(event["ts"], str):
             start, length = self._exactly(event, start, length)
@@ -202,7 +256,12 @@ class _Collector:
         if args and isinstance(args, dict):
             position = self.stats.add(args, raw)
             full = args.get("long_name") or ""
-        thread.add(start, length, self.names.index(name, full if isinstance(full, str) and full else name), position)
+        thread.add(
+            start,
+            length,
+            self.names.index(name, full if isinstance(full, str) and full else name),
+            position,
+        )
         self.last = max(self.last, start if length == OPEN else start + length)
         self.count += 1
         return thread
@@ -210,8 +269,15 @@ class _Collector:
     def _exactly(self, event: dict[str, Any], start: int, length: int) -> tuple[int, int]:
         """The same where rocprof writes whole µs and beside them the ns."""
         args = event.get("args")
-        begin, end = (args.get("BeginNs"), args.get("EndNs")) if isinstance(args, dict) and "BeginNs" in args else (None, None)
-        if not all(isinstance(one, (str, int)) and str(one).isdecimal() and len(str(one)) < 19 for one in (begin, end)):
+        begin, end = (
+            (args.get("BeginNs"), args.get("EndNs"))
+            if isinstance(args, dict) and "BeginNs" in args
+            else (None, None)
+        )
+        if not all(
+            isinstance(one, (str, int)) and str(one).isdecimal() and len(str(one)) < 19
+            for one in (begin, end)
+        ):
             return start, length
         assert self.origin.us is not None
         exact = int(str(begin)) * PS_PER_NS - self.origin.us * PS_PER_US
@@ -261,12 +327,14 @@ class _Collector:
         """Something that stands beside the events."""
         self.counts_from = origin_of(key, value) or self.counts_from
         if key == "otherData":
-            self.own = OwnExport.of(value)
+            self.own = OwnExport.from_other_data(value)
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         # Each part is built from its own columns: a Trace that was handed out never changes.
-        builder = TraceBuilder(source.path, self.builder.format, size=source.size, host=self.builder.host)
+        builder = TraceBuilder(
+            source.path, self.builder.format, size=source.size, host=self.builder.host
+        )
         builder.findings = self.builder.findings if complete else builder.findings
         base = self._base()
         builder.clock = clock_of(base, self.counts_from)
@@ -275,17 +343,24 @@ class _Collector:
             try:
                 builder.told = self.own.training()
             except (ValueError, OverflowError):
-                builder.findings.add("the steps that powertui wrote into this file are damaged: they were worked out again")
+                builder.findings.add(
+                    "the steps that powertui wrote into this file are damaged: they were "
+                    "worked out again"
+                )
         waiting: dict[tuple[Any, Any], int] = {}
         for (owner, label, _), rows in self._begun.items():
             waiting[owner, label] = waiting.get((owner, label), 0) + len(rows)
         # Processes that are named and have no events are shown as idle.
-        of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {pid: [] for pid in islice(self.processes, MAX_PROCESSES)}
+        of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {
+            pid: [] for pid in islice(self.processes, MAX_PROCESSES)
+        }
         for (pid, tid), thread in self.threads.items():
             of_process.setdefault(pid, []).append((tid, thread))
         lines: dict[Any, Track | None] = {}
         for pid, threads in of_process.items():
-            process = builder.process(process_name(self.processes.get(pid) or _called(pid, "process")), (), self.stats)
+            process = builder.process(
+                process_name(self.processes.get(pid) or _called(pid, "process")), (), self.stats
+            )
             for tid, thread in threads:
                 if not len(thread):
                     builder.findings.add(_STRAY, count=len(thread.ends))
@@ -297,13 +372,18 @@ class _Collector:
                 )
                 builder.findings.add(_STRAY, count=thread.stray)
                 left = thread.left + waiting.get((pid, tid), 0)
-                builder.findings.add("begins (ph B) without an end were extended to the end of the trace", count=left)
+                builder.findings.add(
+                    "begins (ph B) without an end were extended to the end of the trace", count=left
+                )
         builder.draw(self.flows.arrows(), [lines.get(place) for place in self.flows.lines])
         self.readings.build(builder, base, self.processes)
         if complete:
             self.quota.say(builder.findings)
         if complete and self.count == WRITERS_LIMIT:
-            builder.findings.add("has exactly the million events that TensorFlow's writer keeps: the rest may be missing")
+            builder.findings.add(
+                "has exactly the million events that TensorFlow's writer keeps: the rest may "
+                "be missing"
+            )
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _base(self) -> float:
@@ -314,7 +394,9 @@ class _Collector:
 
 
 def _called(number: Any, what: str = "") -> str:
-    """What a process or thread without a name is called: by its text; a number leaves the name to others."""
+    """What a process or thread without a name is called: by its text; a number leaves the name to
+    others.
+    """
     if isinstance(number, str) and not number.isdecimal():
         return clean(number)
     return (what or "events") if number is None else f"{what} {number}" if what else ""
@@ -327,4 +409,8 @@ def _identity(event: dict[str, Any]) -> str:
 
 def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last. `name`: the format's."""
-    return read(source, progress, lambda: _Collector(TraceBuilder(source.path, name, size=source.size), arg_text(source)))
+    return read(
+        source,
+        progress,
+        lambda: _Collector(TraceBuilder(source.path, name, size=source.size), arg_text(source)),
+    )

@@ -1,12 +1,13 @@
-"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record, straight from its bytes.
+"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record, straight from its
+bytes.
 
     XSpace   1 planes  2 errors  3 warnings  4 hostnames
     XPlane   1 id  2 name  3 lines  4 event_metadata  5 stat_metadata (maps)  6 stats
     XLine    1 id  10 display_id  2 name  11 display_name  3 timestamp_ns  4 events
 
-The file is walked by hopping from record to record; only events are decoded, into columns, a window at a time.
-Names are kept; stats stay in the file and are read when someone asks. Times in files are relative to the
-session's start, except in lines that a collector forgot to shift: see `_zero`.
+The file is walked by hopping from record to record; only events are decoded, into columns, a window
+at a time. Names are kept; stats stay in the file and are read when someone asks. Times in files are
+relative to the session's start, except in lines that a collector forgot to shift: see `_zero`.
 """
 
 from __future__ import annotations
@@ -32,9 +33,13 @@ NAME = "xplane"
 SUFFIXES = ("xplane.pb", "xplane.pb.gz")
 CERTAIN = True
 
-SLICE = 1 << (18 if wire.COMPILED else 16)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
+SLICE = 1 << (
+    18 if wire.COMPILED else 16
+)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
 _EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
-FIRST_PART = 1 << 16  # events after which the first partial trace is shown; each next one at twice as many
+FIRST_PART = (
+    1 << 16
+)  # events after which the first partial trace is shown; each next one at twice as many
 # More than any profile has. A file of empty planes, lines or texts must not take minutes.
 _PLANES, _LINES, _SAID = 10_000, 100_000, 1000
 LONG_LINE = 1 << 18  # events of a line that is worth showing the others before it
@@ -68,7 +73,9 @@ class _Plane(NamedTuple):
 
 
 def sniff(head: bytes, path: str) -> int:
-    """XSpace has no magic: a first plane with a known field order and a printable name is as good as one."""
+    """XSpace has no magic: a first plane with a known field order and a printable name is as good
+    as one.
+    """
     named = ".xplane.pb" in path.rpartition("/")[2]
     if not head:
         return 0
@@ -94,7 +101,9 @@ def _sniff_plane(head: bytes, at: int, end: int, named: bool) -> int:
             continue
         if tag == 0x12:
             name = head[after : after + value]
-            if name.startswith((b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")):
+            if name.startswith(
+                (b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")
+            ):
                 return 95
             printable = name.isascii() and name.decode("latin-1").isprintable()
             return (80 if named else 40) if printable and value < 4096 else 0
@@ -122,13 +131,24 @@ _START_NS = 1_000_000
 
 
 def _recorded_start(trace: Trace) -> Clock | None:
-    """The session's start in Unix ns, which recent TensorFlow and JAX write into a plane of its own."""
+    """The session's start in Unix ns, which recent TensorFlow and JAX write into a plane of its
+    own.
+    """
     for process in trace.processes:
         if process.name == "Task Environment":
             for stat in process.stats:
-                if stat.name == "profile_start_time" and isinstance(stat.value, int) and stat.value > 10**18:
+                if (
+                    stat.name == "profile_start_time"
+                    and isinstance(stat.value, int)
+                    and stat.value > 10**18
+                ):
                     lo, hi = stat.value - _START_NS, stat.value + _START_NS
-                    return Clock(lo, hi, "task environment", "start of the session as recorded in the profile")
+                    return Clock(
+                        lo,
+                        hi,
+                        "task environment",
+                        "start of the session as recorded in the profile",
+                    )
     return None
 
 
@@ -165,13 +185,18 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         builder.stop_ns = session[1]
     zero_ns = _zero(planes, session, builder)
 
-    # Short lines first: a part with all of them is there at once, and only the long ones are waited for.
-    processes = [(builder.process(plane.name, plane.stats, plane.source), plane) for plane in planes]
+    # Short lines first: a part with all of them is there at once, and only the long ones are waited
+    # for.
+    processes = [
+        (builder.process(plane.name, plane.stats, plane.source), plane) for plane in planes
+    ]
     lines = [(process, plane.source, line) for process, plane in processes for line in plane.lines]
     lines.sort(key=lambda item: item[2].events)
     events = sum(line.events for _, _, line in lines)
     unpacked = stored.size if source.compressed else 0
-    source.limit.check(source.path, events * _EVENT + unpacked, f"holds {events:,} events, which take")
+    source.limit.check(
+        source.path, events * _EVENT + unpacked, f"holds {events:,} events, which take"
+    )
     reader = _LineReader(stored, names, builder, progress, source.size, events)
     shown = FIRST_PART
     for process, stats, line in lines:
@@ -189,7 +214,10 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     if space.bad >= 0 and not builder.events:
         raise UnreadableFile(
             source.path,
-            f"is truncated or damaged: after byte {space.bad:,} of {stored.size:,} nothing can be read, and no event comes before",
+            (
+                f"is truncated or damaged: after byte {space.bad:,} of {stored.size:,} nothing can "
+                "be read, and no event comes before"
+            ),
             hint="Copy it again and compare the sizes; if they agree, profile again.",
         )
     yield builder.build(names, complete=True, warnings=source.warnings)
@@ -199,7 +227,10 @@ def _first(
     ranges: tuple[wire.types.Int64s, wire.types.Int64s], most: int, what: str, builder: TraceBuilder
 ) -> list[tuple[int, int]]:
     """As many as there can be in a profile; the rest is damage, and counted."""
-    builder.findings.add(f"there are more {what} than any profile has; the others were left out", count=len(ranges[0]) - most)
+    builder.findings.add(
+        f"there are more {what} than any profile has; the others were left out",
+        count=len(ranges[0]) - most,
+    )
     return list(zip(ranges[0][:most].tolist(), ranges[1][:most].tolist(), strict=True))
 
 
@@ -213,22 +244,28 @@ def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
         for lo, hi in _first(space.ranges(number), _SAID, f"{prefix.strip(': ')}s", builder):
             builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
     builder.hostnames = tuple(
-        _text(stored, lo, min(hi, lo + 255)) for lo, hi in _first(space.ranges(4), _SAID, "host names", builder)
+        _text(stored, lo, min(hi, lo + 255))
+        for lo, hi in _first(space.ranges(4), _SAID, "host names", builder)
     )
     if space.bad >= 0:
         builder.findings.add(
-            "the file is truncated or damaged from here on; what is whole was read", f"byte {space.bad:,} of {stored.size:,}"
+            "the file is truncated or damaged from here on; what is whole was read",
+            f"byte {space.bad:,} of {stored.size:,}",
         )
 
 
-def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int) -> _Plane:
+def _outline(
+    stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int
+) -> _Plane:
     """Everything of a plane but its events: they cost most and are read later."""
     plane = windows.hop(stored, lo, hi, empty=False).hop
     name = _text(stored, *plane.payload(2))
     stat_names = TextTable.of_map(stored, *plane.ranges(5))
     source = PlaneStats(stored, stat_names)
     names.extend(plane.ranges(4), source)
-    lo_hi = np.array(_first(plane.ranges(6), _SAID, "stats of a plane", builder), np.int64).reshape(-1, 2)
+    lo_hi = np.array(_first(plane.ranges(6), _SAID, "stats of a plane", builder), np.int64).reshape(
+        -1, 2
+    )
     stats = xplane_tables.decode(windows.each_stat(stored, (lo_hi[:, 0], lo_hi[:, 1])), stat_names)
     lines = []
     for at, end in _first(plane.ranges(3), most_lines, "lines", builder):
@@ -237,7 +274,10 @@ def _outline(stored: Stored, lo: int, hi: int, names: EventNames, builder: Trace
         key = line.integer(10) or line.integer(1)
         lines.append(_LineHead(key, label, line.integer(3), line.skipped, stretches, line.bad))
     if plane.bad >= 0:
-        builder.findings.add("the plane is cut or damaged here; what is whole was read", f"plane {name}, byte {plane.bad:,}")
+        builder.findings.add(
+            "the plane is cut or damaged here; what is whole was read",
+            f"plane {name}, byte {plane.bad:,}",
+        )
     return _Plane(name, lines, stats, source)
 
 
@@ -247,13 +287,20 @@ def _session(planes: list[_Plane]) -> tuple[int, int] | None:
         if plane.name == "Task Environment":
             found = {stat.name: stat.value for stat in plane.stats}
             start, stop = found.get("profile_start_time"), found.get("profile_stop_time")
-            if isinstance(start, int) and isinstance(stop, int) and 0 < start <= stop and (stop - start) * PS_PER_NS < LIMIT_PS:
+            if (
+                isinstance(start, int)
+                and isinstance(stop, int)
+                and 0 < start <= stop
+                and (stop - start) * PS_PER_NS < LIMIT_PS
+            ):
                 return start, stop
     return None
 
 
 def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceBuilder) -> int:
-    """What to subtract from lines in Unix time: collectors shift lines, but not those of planes they do not know."""
+    """What to subtract from lines in Unix time: collectors shift lines, but not those of planes
+    they do not know.
+    """
     absolute = [
         line.timestamp_ns
         for plane in planes
@@ -265,32 +312,53 @@ def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceB
     if session is not None:
         return session[0]
     zero = min(absolute)
-    builder.clock = Clock(zero, zero, "absolute timestamps", "lines of the profile are in Unix time")
+    builder.clock = Clock(
+        zero, zero, "absolute timestamps", "lines of the profile are in Unix time"
+    )
     return zero
 
 
 class _LineReader:
     """Decodes one line after the other, slice by slice, and tells how far it is."""
 
-    def __init__(self, stored: Stored, names: EventNames, builder: TraceBuilder, progress: Progress, size: int, total: int) -> None:
+    def __init__(
+        self,
+        stored: Stored,
+        names: EventNames,
+        builder: TraceBuilder,
+        progress: Progress,
+        size: int,
+        total: int,
+    ) -> None:
         self.stored, self.names, self.builder = stored, names, builder
         self.progress, self.size, self.total = progress, size, max(total, 1)
         self.done = 0
         self.aside = wire.Aside() if wire.COMPILED else None
         self.buffer = np.empty(min(windows.WINDOW, stored.size), np.uint8)
 
-    def read(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int) -> None:
-        """One line. When the file changes meanwhile, what was read of the line is kept, and `FileChanged` goes on."""
+    def read(
+        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int
+    ) -> None:
+        """One line.
+
+        When the file changes meanwhile, what was read of the line is kept, and `FileChanged` goes
+        on.
+        """
         findings = self.builder.findings
         where = f"{process.name} {head.name}".strip()
         shift = zero_ns if _UNIX_NS[0] <= head.timestamp_ns < _UNIX_NS[1] else 0
         base = (head.timestamp_ns - shift) * PS_PER_NS
         if abs(base) > LIMIT_PS:
-            findings.add("the line's own time is impossible; its events were left out", where, head.events)
+            findings.add(
+                "the line's own time is impossible; its events were left out", where, head.events
+            )
             self.done += head.events
             return
         if head.bad >= 0:
-            findings.add("the line is cut or damaged here; what is whole was read", f"{where}, byte {head.bad:,}")
+            findings.add(
+                "the line is cut or damaged here; what is whole was read",
+                f"{where}, byte {head.bad:,}",
+            )
         if not head.stretches:
             return
         before = self.done
@@ -301,10 +369,16 @@ class _LineReader:
 
     def _tell(self, events: int) -> None:
         done = self.done + events
-        self.progress(int(self.size * min(done / self.total, 1)), self.size, self.builder.events + events)
+        self.progress(
+            int(self.size * min(done / self.total, 1)), self.size, self.builder.events + events
+        )
 
-    def _straight(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int) -> bool:
-        """A line that is as it should be, as nearly all are: from the bytes to its place in one of the lanes."""
+    def _straight(
+        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int
+    ) -> bool:
+        """A line that is as it should be, as nearly all are: from the bytes to its place in one of
+        the lanes.
+        """
         table = self.names.table(source)
         if self.aside is None or table is None or head.bad >= 0:
             return False
@@ -323,17 +397,27 @@ class _LineReader:
         made = scan.finish()
         if made is not None:
             events = Events(made.start, made.duration, made.name, made.place, origin)
-            process.add_packed(head.key, head.name, events, made.lanes, (int(made.start[0]), made.end))
+            process.add_packed(
+                head.key, head.name, events, made.lanes, (int(made.start[0]), made.end)
+            )
         if changed is not None:
             raise changed
         return made is not None
 
-    def _carefully(self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str) -> None:
-        """A line of whatever there may be: columns in the order of the file, which the builder looks through."""
-        start, duration, name = (wire.empty(head.events, kind) for kind in (np.int64, np.int64, np.uint32))
+    def _carefully(
+        self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str
+    ) -> None:
+        """A line of whatever there may be: columns in the order of the file, which the builder
+        looks through.
+        """
+        start, duration, name = (
+            wire.empty(head.events, kind) for kind in (np.int64, np.int64, np.uint32)
+        )
         origin = head.stretches[0].lo
         places = wire.places(head.events, head.stretches[-1].hi - origin)
-        far = np.empty(min(SLICE, head.events), np.uint64)  # where the events of one slice lie, in their window
+        far = np.empty(
+            min(SLICE, head.events), np.uint64
+        )  # where the events of one slice lie, in their window
         at = 0
         counted: list[int] = []
         changed: FileChanged | None = None
@@ -343,7 +427,9 @@ class _LineReader:
                 place = 0
                 while place < len(data) and at < head.events:
                     rows = slice(at, at + SLICE)
-                    columns = wire.EventColumns(name[rows], start[rows], duration[rows], far[: min(SLICE, head.events - at)])
+                    columns = wire.EventColumns(
+                        name[rows], start[rows], duration[rows], far[: min(SLICE, head.events - at)]
+                    )
                     scan = wire.scan_events(data, place, len(data), base, columns, 0)
                     self.names.translate(columns.id[: scan.rows], source, scan.wide, scan.wide_ids)
                     places[at : at + scan.rows] = far[: scan.rows] + np.uint64(lo - origin)
@@ -351,7 +437,9 @@ class _LineReader:
                         counted += (scan.counted + at).tolist()
                     if scan.dropped:
                         self.builder.findings.add(
-                            "malformed events were left out", f"{where}, from byte {lo + scan.bad:,}", scan.dropped
+                            "malformed events were left out",
+                            f"{where}, from byte {lo + scan.bad:,}",
+                            scan.dropped,
                         )
                     if scan.rows == 0 and scan.next <= place:
                         break  # never trust a file to make progress
@@ -370,7 +458,9 @@ def _aggregates(line: LineEvents, counted: list[int]) -> Aggregates | None:
     if not counted:
         return None
     rows = np.array(counted, np.int64)
-    out = Aggregates(line.name[rows], line.start[rows], line.duration[rows], line.events.positions(rows))
+    out = Aggregates(
+        line.name[rows], line.start[rows], line.duration[rows], line.events.positions(rows)
+    )
     keep = np.ones(len(line), np.bool_)
     keep[rows] = False
     line.take(np.flatnonzero(keep))

@@ -1,4 +1,6 @@
-"""When a session of an XPlane file began and ended, read from its small planes alone: the large ones are stepped over."""
+"""When a session of an XPlane file began and ended, read from its small planes alone: the large
+ones are stepped over.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _ENVIRONMENT = b"Task Environment"
 _STARTS = (10**18, 4 * 10**18)  # Unix ns of this century
 
 
-def of(path: str) -> tuple[int, int] | None:
+def session_span(path: str) -> tuple[int, int] | None:
     """(start, end) in Unix ns; None where the file does not say, or cannot be read."""
     try:
         status = Path(path).stat()
@@ -42,7 +44,11 @@ def _of(path: str, size: int, _: int) -> tuple[int, int] | None:
                 length, first_of = _varint(head, first)
                 if not first_of or tag & 7 != 2:
                     return None
-                if tag == 0x0A and length <= _SMALL and _ENVIRONMENT in head[first_of : first_of + 256]:
+                if (
+                    tag == 0x0A
+                    and length <= _SMALL
+                    and _ENVIRONMENT in head[first_of : first_of + 256]
+                ):
                     return _times(stream, at + first_of, length)
                 at += first_of + length
     except OSError:
@@ -57,7 +63,9 @@ def _times(stream: BinaryIO, at: int, length: int) -> tuple[int, int] | None:
     except schemas.Undecodable:
         return None
     names = {meta.id or key: meta.name for key, meta in plane.stat_metadata.items()}
-    found = {names.get(stat.metadata_id): stat.uint64_value or stat.int64_value for stat in plane.stats}
+    found = {
+        names.get(stat.metadata_id): stat.uint64_value or stat.int64_value for stat in plane.stats
+    }
     start, stop = found.get("profile_start_time"), found.get("profile_stop_time")
     if start is None or not _STARTS[0] < start < _STARTS[1]:
         return None

@@ -1,8 +1,9 @@
-"""Names and stats of an XPlane file. Names are kept, and become text when someone asks; stats stay in the file.
+"""Names and stats of an XPlane file. Names are kept, and become text when someone asks; stats stay
+in the file.
 
-Names are numbered per plane in the file and stand behind the events that use them. Here every plane gets a
-stretch of one global numbering, `PlaneStats.names`, which also says which names (the HLO modules of
-`/host:metadata`, say) belong to which plane.
+Names are numbered per plane in the file and stand behind the events that use them. Here every plane
+gets a stretch of one global numbering, `PlaneStats.names`, which also says which names (the HLO
+modules of `/host:metadata`, say) belong to which plane.
 """
 
 from __future__ import annotations
@@ -21,8 +22,13 @@ from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import Bytes, RawStat
 
 _KINDS: dict[int, StatKind] = {
-    wire.DOUBLE: "double", wire.UINT64: "uint64", wire.INT64: "int64", wire.STR: "str", wire.BYTES: "bytes", wire.REF: "ref",
-}  # fmt: skip
+    wire.DOUBLE: "double",
+    wire.UINT64: "uint64",
+    wire.INT64: "int64",
+    wire.STR: "str",
+    wire.BYTES: "bytes",
+    wire.REF: "ref",
+}
 
 _LOST = (1 << 32) - 1
 
@@ -52,7 +58,9 @@ class TextTable:
         if found is None:
             if not -(1 << 63) <= key < 1 << 63:
                 return None
-            row = int(np.searchsorted(self._keys, key, side="right")) - 1  # of repeated keys the last counts
+            row = (
+                int(np.searchsorted(self._keys, key, side="right")) - 1
+            )  # of repeated keys the last counts
             if row < 0 or int(self._keys[row]) != key:
                 return None
             found = wire.text(self._data, int(self._lo[row]), int(self._hi[row]))
@@ -63,7 +71,9 @@ class TextTable:
         """All keys with this text."""
         if self._ids is None:
             self._ids = {}
-            for key, lo, hi in zip(self._keys.tolist(), self._lo.tolist(), self._hi.tolist(), strict=True):
+            for key, lo, hi in zip(
+                self._keys.tolist(), self._lo.tolist(), self._hi.tolist(), strict=True
+            ):
                 self._ids.setdefault(wire.text(self._data, lo, hi), []).append(key)
         return self._ids.get(text, ())
 
@@ -92,17 +102,24 @@ class PlaneStats:
         self.stat_names = stat_names
         self.names = range(0)  # this plane's stretch of Trace.names
 
-    def of(self, position: int) -> tuple[Stat, ...]:
-        """All stats of the event at this position, in file order. Raises `FileChanged` when they cannot be read any more."""
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
+        """All stats of the event at this position, in file order.
+
+        Raises `FileChanged` when they cannot be read any more.
+        """
         self._stored.check()
         return decode(windows.event_stats(self._stored, position), self.stat_names)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """The first value of each named stat for each of these events, in one pass over the bytes."""
+        """The first value of each named stat for each of these events, in one pass over the
+        bytes.
+        """
         rows = len(positions)
         wanted = {name: self.stat_names.keys(name) for name in dict.fromkeys(names)}
         keys = [key for found in wanted.values() for key in found]
-        told = dict.fromkeys(wanted, stat_columns.absent(rows))  # one for all that the plane does not name, which are most
+        told = dict.fromkeys(
+            wanted, stat_columns.absent(rows)
+        )  # one for all that the plane does not name, which are most
         if not keys or not rows:
             return told
         self._stored.check()
@@ -124,7 +141,9 @@ class PlaneStats:
         self._stored.check()
         return told | {name: filler.column() for name, filler in out.items()}
 
-    def _column(self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s) -> StatColumn:
+    def _column(
+        self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s
+    ) -> StatColumn:
         present = kind != wire.NO_VALUE
         ints, floats = stat_columns.empty(len(kind))
         whole = (kind == wire.INT64) | (kind == wire.UINT64)
@@ -142,9 +161,18 @@ class PlaneStats:
         return StatColumn(present, ints, floats, texts)
 
     def _texts(
-        self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s, ints: Int64s, floats: Floats
+        self,
+        data: Bytes,
+        kind: wire.types.UInt8s,
+        bits: Int64s,
+        end: Int64s,
+        ints: Int64s,
+        floats: Floats,
     ) -> list[str | None] | None:
-        """Texts of the rows that hold some, and the numbers that those texts stand for. No step per event for refs."""
+        """Texts of the rows that hold some, and the numbers that those texts stand for.
+
+        No step per event for refs.
+        """
         textual = np.flatnonzero((kind == wire.REF) | (kind == wire.STR) | (kind == wire.BYTES))
         if not len(textual):
             return None
@@ -167,12 +195,18 @@ class PlaneStats:
         return out
 
 
-def _first_of(scan: wire.StatScan, first: int, count: int) -> tuple[wire.types.UInt8s, Int64s, Int64s]:
+def _first_of(
+    scan: wire.StatScan, first: int, count: int
+) -> tuple[wire.types.UInt8s, Int64s, Int64s]:
     """One name under several numbers: what is found under the first of them."""
     kind, bits, end = scan.kind[first], scan.bits[first], scan.end[first]
     for k in range(first + 1, first + count):
         other = (kind == wire.NO_VALUE) & (scan.kind[k] != wire.NO_VALUE)
-        kind[other], bits[other], end[other] = scan.kind[k][other], scan.bits[k][other], scan.end[k][other]
+        kind[other], bits[other], end[other] = (
+            scan.kind[k][other],
+            scan.bits[k][other],
+            scan.end[k][other],
+        )
     return kind, bits, end
 
 
@@ -219,11 +253,16 @@ class EventNames:
         ids[:] = rows + source.names.start
 
     def table(self, source: PlaneStats) -> UInt32s | None:
-        """What turns a plane's metadata ids into indices: all ones where nothing explains an id. None for ids too far apart."""
+        """What turns a plane's metadata ids into indices: all ones where nothing explains an id.
+
+        None for ids too far apart.
+        """
         return self._by_plane[id(source)].indices(source.names.start)
 
     def _nameless(self, first: int, key: int) -> int:
-        """An index for an id that no metadata explains: a truncated file has events without names."""
+        """An index for an id that no metadata explains: a truncated file has events without
+        names.
+        """
         index = self._unknown.get((first, key))
         if index is None:
             index = self._count + len(self._unknown_ids)
@@ -239,7 +278,9 @@ class EventNames:
             raise IndexError(f"no event name {index}; there are {len(self)}")
         if index >= self._count:
             return None
-        part = bisect_right(self._firsts, index) - 1  # searchsorted would turn the list into an array first, for every name
+        part = (
+            bisect_right(self._firsts, index) - 1
+        )  # searchsorted would turn the list into an array first, for every name
         return self._parts[part], index - self._firsts[part]
 
     def full(self, index: int) -> str:
@@ -247,7 +288,11 @@ class EventNames:
         text = self._full.get(index)
         if text is None:
             found = self._find(index)
-            text = f"event {self._unknown_ids[index - self._count]}" if found is None else found[0].full(found[1])
+            text = (
+                f"event {self._unknown_ids[index - self._count]}"
+                if found is None
+                else found[0].full(found[1])
+            )
             self._full[index] = text
         return text
 
@@ -263,7 +308,9 @@ class EventNames:
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
         """Many full names at once; or the short ones, each empty where there is none."""
         if len(indices) and int(indices.max()) >= self._count:  # a damaged file
-            return Texts.of([self.display(i) if display else self.full(i) for i in indices.tolist()])
+            return Texts.from_strings(
+                [self.display(i) if display else self.full(i) for i in indices.tolist()]
+            )
         pieces, places = [], []
         for first, part in zip(self._firsts, self._parts, strict=True):
             rows = np.flatnonzero((indices >= first) & (indices < first + len(part)))
@@ -272,7 +319,9 @@ class EventNames:
                 places.append(rows)
         if len(pieces) == 1:
             return pieces[0]
-        return Texts.joined(pieces).take(np.argsort(np.concatenate([np.empty(0, np.int64), *places]), kind="stable"))
+        return Texts.joined(pieces).take(
+            np.argsort(np.concatenate([np.empty(0, np.int64), *places]), kind="stable")
+        )
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Stats that hold for every event of this name."""
@@ -325,7 +374,10 @@ class _PlaneNames:
         return self._indices
 
     def quick(self, ids: UInt32s, first: int) -> bool:
-        """Translate in one gather when all ids are dense and explained, as in every whole file. Else do nothing."""
+        """Translate in one gather when all ids are dense and explained, as in every whole file.
+
+        Else do nothing.
+        """
         indices = self.indices(first)
         if indices is None or not len(ids) or int(ids.max()) >= len(indices):
             return False
@@ -342,7 +394,9 @@ class _PlaneNames:
         return wire.text(self._texts, int(self._text_lo[1, row]), int(self._text_hi[1, row]))
 
     def texts(self, rows: Int64s, display: bool) -> Texts:
-        return Texts.gathered(self._texts, self._text_lo[int(display), rows], self._text_hi[int(display), rows])
+        return Texts.gathered(
+            self._texts, self._text_lo[int(display), rows], self._text_hi[int(display), rows]
+        )
 
     def stats(self, row: int) -> tuple[Stat, ...]:
         self._stored.check()

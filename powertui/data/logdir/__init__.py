@@ -1,4 +1,6 @@
-"""What lies in a folder, by names, sizes and heads alone: runs, hosts, profiles, scalars, power logs; what is missing and why."""
+"""What lies in a folder, by names, sizes and heads alone: runs, hosts, profiles, scalars, power
+logs; what is missing and why.
+"""
 
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, ProfileFile, RunEntry
 from powertui.data.logdir.folder import Logdir

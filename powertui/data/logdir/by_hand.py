@@ -1,7 +1,9 @@
-"""Trainings that a person put together otherwise: what was moved out of one and into another, laid over what was found.
+"""Trainings that a person put together otherwise: what was moved out of one and into another, laid
+over what was found.
 
-A `Move` names files and folders by their real paths, so that it holds from wherever the logs are looked at. What is no longer
-there is passed over. Moves are laid on in the order in which they were made; the last one is taken back by leaving it out.
+A `Move` names files and folders by their real paths, so that it holds from wherever the logs are
+looked at. What is no longer there is passed over. Moves are laid on in the order in which they were
+made; the last one is taken back by leaving it out.
 """
 
 from __future__ import annotations
@@ -40,11 +42,23 @@ def parts(entry: TrainingEntry) -> tuple[Part, ...]:
         host, pid = run_of(file.path)
         place = Path(file.path).parent
         base = place.parent if place.name in filenames.PARTS else place
-        programs.setdefault((str(base), f"process {pid} of {host}" if pid is not None else host), []).append(file)
+        programs.setdefault(
+            (str(base), f"process {pid} of {host}" if pid is not None else host), []
+        ).append(file)
     for (folder, program), files in programs.items():
         folders = dict.fromkeys(Path(file.path).parent.name for file in files)
-        told = ", ".join(part for part in (*(name for name in folders if name in filenames.PARTS), program) if part)
-        out.append(Part("scalars", f"{Path(folder).name}{f' ({told})' if told else ''}", tuple(_real(file.path) for file in files)))
+        told = ", ".join(
+            part
+            for part in (*(name for name in folders if name in filenames.PARTS), program)
+            if part
+        )
+        out.append(
+            Part(
+                "scalars",
+                f"{Path(folder).name}{f' ({told})' if told else ''}",
+                tuple(_real(file.path) for file in files),
+            )
+        )
     out += [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
     return tuple(out)
 
@@ -53,13 +67,17 @@ def move(chosen: Iterable[Part], out_of: Iterable[TrainingEntry], to: TrainingEn
     """These parts of some trainings belong to another one; None: to none."""
     members = tuple(path for one in out_of for path in _members(one))
     return Move(
-        tuple(path for part in chosen for path in part.paths), members[:_MOST_NAMED],
+        tuple(path for part in chosen for path in part.paths),
+        members[:_MOST_NAMED],
         _members(to)[:_MOST_NAMED] if to is not None else (),
-    )  # fmt: skip
+    )
 
 
 def corrected(found: Logdir, moves: Sequence[Move]) -> Logdir:
-    """The same folder with its trainings as a person put them together. What was corrected before is worked out anew."""
+    """The same folder with its trainings as a person put them together.
+
+    What was corrected before is worked out anew.
+    """
     found = _as_found(found)
     if not found.complete or not (own := [one for one in moves if _concerns(found, one)]):
         return found
@@ -99,11 +117,13 @@ class _Whole:
     power: dict[str, PowerFile] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entry: TrainingEntry) -> _Whole:
+    def from_entry(cls, entry: TrainingEntry) -> _Whole:
         return cls(
-            entry, {key_of(run): run for run in entry.sessions}, {_real(file.path): file for file in _scalars(entry)},
+            entry,
+            {key_of(run): run for run in entry.sessions},
+            {_real(file.path): file for file in _scalars(entry)},
             {_real(log.path): log for log in entry.power},
-        )  # fmt: skip
+        )
 
     @property
     def empty(self) -> bool:
@@ -117,7 +137,11 @@ class _Whole:
     def without(self, other: _Whole) -> list[str]:
         """What it holds and the other does not, as a person calls it."""
         names = [run.name for path, run in self.sessions.items() if path not in other.sessions]
-        names += [f"the scalars in {Path(path).parent.name}" for path in self.scalars if path not in other.scalars]
+        names += [
+            f"the scalars in {Path(path).parent.name}"
+            for path in self.scalars
+            if path not in other.scalars
+        ]
         names += [Path(path).name for path in self.power if path not in other.power]
         return list(dict.fromkeys(names))
 
@@ -127,14 +151,18 @@ class _Changing:
 
     def __init__(self, found: Logdir) -> None:
         self.roots = tuple(_roots(found))
-        self.read_as: dict[int, RunEntry] = {}  # by the id of a session as found: what is read in its place
-        self.whole = [_Whole.of(one) for one in found.trainings]
+        self.read_as: dict[
+            int, RunEntry
+        ] = {}  # by the id of a session as found: what is read in its place
+        self.whole = [_Whole.from_entry(one) for one in found.trainings]
 
     def take(self, one: Move) -> bool:
         """Lay a move on; False where nothing of it is there any more."""
         sources = [two for two in self.whole if two.known_by(one.out_of)]
         best = max(self.whole, key=lambda two: two.known_by(one.to), default=None)
-        target = best if best is not None and best.known_by(one.to) else _Whole(TrainingEntry("", ""))
+        target = (
+            best if best is not None and best.known_by(one.to) else _Whole(TrainingEntry("", ""))
+        )
         took = False
         for path in one.parts:
             for two in self.whole:
@@ -151,7 +179,11 @@ class _Changing:
                 took = True
         self.whole = [two for two in self.whole if not two.empty]
         if target not in self.whole:  # what others still have is no training of its own
-            target.power = {path: log for path, log in target.power.items() if not any(path in two.power for two in self.whole)}
+            target.power = {
+                path: log
+                for path, log in target.power.items()
+                if not any(path in two.power for two in self.whole)
+            }
             self.whole += [] if target.empty else [target]
         return took
 
@@ -168,7 +200,7 @@ class _Changing:
         return tuple(sorted(out, key=lambda one: one.name))
 
     def _entry(self, one: _Whole) -> TrainingEntry:
-        was, before = one.entry, _Whole.of(one.entry)
+        was, before = one.entry, _Whole.from_entry(one.entry)
         gone, come = before.without(one), one.without(before)
         if not gone and not come:
             return was
@@ -179,37 +211,60 @@ class _Changing:
             if key in before.sessions:
                 own = {_real(file.path): file for file in run.tfevents if _is_scalars(file)}
                 scalars = _changed(own, before.scalars, one.scalars)
-                power = _changed({_real(log.path): log for log in run.power}, before.power, one.power)
+                power = _changed(
+                    {_real(log.path): log for log in run.power}, before.power, one.power
+                )
             else:
                 scalars, power = one.scalars, one.power
-            now = self.read_as[id(run)] = replace(run, tfevents=(*scalars.values(), *others), power=tuple(power.values()))
+            now = self.read_as[id(run)] = replace(
+                run, tfevents=(*scalars.values(), *others), power=tuple(power.values())
+            )
             sessions.append(now)
         beside = {file.path: file for file in was.tfevents if not _is_scalars(file)}
         for run in sessions:
             beside |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
-        same = {*one.scalars} == {*before.scalars} and (one.scalars or {*one.power} == {*before.power})
+        same = {*one.scalars} == {*before.scalars} and (
+            one.scalars or {*one.power} == {*before.power}
+        )
         span = (was.first_ns, was.last_ns) if same else _span(one.scalars.values())
-        said = [f"{what} by hand: {', '.join(some)}" for what, some in (("taken out", gone), ("put in", come)) if some]
+        said = [
+            f"{what} by hand: {', '.join(some)}"
+            for what, some in (("taken out", gone), ("put in", come))
+            if some
+        ]
         return replace(
-            was, name=name, path=path, sessions=tuple(sessions), tfevents=(*one.scalars.values(), *beside.values()),
-            power=tuple(one.power.values()), above=was.above or (sessions[0].above if sessions else ()),
-            first_ns=span[0], last_ns=span[1], by_hand=True,
+            was,
+            name=name,
+            path=path,
+            sessions=tuple(sessions),
+            tfevents=(*one.scalars.values(), *beside.values()),
+            power=tuple(one.power.values()),
+            above=was.above or (sessions[0].above if sessions else ()),
+            first_ns=span[0],
+            last_ns=span[1],
+            by_hand=True,
             reasons=(*was.reasons, *said) if was.path else ("set apart by hand",),
-        )  # fmt: skip
+        )
 
     def _place(self, one: _Whole) -> tuple[str, str]:
         """Path and name of a training that was none before."""
         if one.sessions:
             first = min(one.sessions.values(), key=lambda run: run.name)
             return first.path, first.name
-        files = [file.path for file in one.scalars.values()] or [log.path for log in one.power.values()]
+        files = [file.path for file in one.scalars.values()] or [
+            log.path for log in one.power.values()
+        ]
         folder = os.path.commonpath([str(Path(path).parent) for path in files])
         named = Path(folder if one.scalars else files[0])
-        below = next((named.relative_to(root) for root in self.roots if named.is_relative_to(root)), None)
+        below = next(
+            (named.relative_to(root) for root in self.roots if named.is_relative_to(root)), None
+        )
         return folder, below.as_posix() if below is not None and below.parts else named.name
 
 
-def _changed(own: dict[str, _File], before: dict[str, _File], now: dict[str, _File]) -> dict[str, _File]:
+def _changed(
+    own: dict[str, _File], before: dict[str, _File], now: dict[str, _File]
+) -> dict[str, _File]:
     """What a session reads of its own, less what left its training, and what came into that."""
     kept = {path: file for path, file in own.items() if path in now or path not in before}
     return kept | {path: file for path, file in now.items() if path not in before}
@@ -225,7 +280,10 @@ def _scalars(entry: TrainingEntry) -> Iterator[EventFile]:
 
 def _members(entry: TrainingEntry) -> tuple[str, ...]:
     """By what a training is known again: what it shares with no other."""
-    own = (*(key_of(run) for run in entry.sessions), *(_real(file.path) for file in _scalars(entry)))
+    own = (
+        *(key_of(run) for run in entry.sessions),
+        *(_real(file.path) for file in _scalars(entry)),
+    )
     return own or tuple(_real(log.path) for log in entry.power)
 
 
@@ -236,13 +294,17 @@ def _span(files: Iterable[EventFile]) -> tuple[int | None, int | None]:
 
 
 def _roots(found: Logdir) -> Iterator[Path]:
-    """The folders that were looked through, here: of another machine's those that stand for them."""
+    """The folders that were looked through, here: of another machine's those that stand for
+    them.
+    """
     for one in found.parts or (found,):
         yield Path(one.folders[0] if one.folders else one.path).absolute()
 
 
 def _concerns(found: Logdir, one: Move) -> bool:
-    """Whether a move is of something below what was looked through: of the others nothing is asked."""
+    """Whether a move is of something below what was looked through: of the others nothing
+    is asked.
+    """
     if not all(part.folders for part in found.parts or (found,)):
         return True  # one file, with what lies around it
     roots = tuple(_real(str(root)).rstrip(os.sep) + os.sep for root in _roots(found))

@@ -1,4 +1,6 @@
-"""When a session was taken, by names and small parts of files alone: good enough to sort sessions and draw where they lie."""
+"""When a session was taken, by names and small parts of files alone: good enough to sort sessions
+and draw where they lie.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _ZONES_NS = (-12 * 3600 * _S, 14 * 3600 * _S)
 
 
 class Captured(NamedTuple):
-    """Between which moments (Unix ns) a session lies, as far as that can be told without reading it."""
+    """Between which moments (Unix ns) a session lies, as far as that can be told without reading
+    it.
+    """
 
     lo_ns: int
     hi_ns: int
@@ -28,12 +32,16 @@ class Captured(NamedTuple):
 
 
 def when(run: RunEntry, index: int | None = None) -> Captured | None:
-    """The surest that is cheap: the start and end that the profile records, the second of its export, its folder's local time,
-    the time of its file. None when it is not known. `index`: of this host."""
+    """The surest that is cheap: the start and end that the profile records, the second of its
+    export, its folder's local time, the time of its file. None when it is not known. `index`: of
+    this host.
+    """
     for file in run.profiles if index is None else run.profiles[index : index + 1]:
-        found = xplane_session.of(file.path) if file.tool == "xplane.pb" else None
+        found = xplane_session.session_span(file.path) if file.tool == "xplane.pb" else None
         if found is not None:
-            return Captured(*found, "start and end of the session as recorded in the profile", exact=True)
+            return Captured(
+                *found, "start and end of the session as recorded in the profile", exact=True
+            )
     return _by_names(run) or _by_file(run)
 
 
@@ -42,23 +50,35 @@ def _by_names(run: RunEntry) -> Captured | None:
     if match is None:
         return None
     try:
-        local = round(datetime(*(int(part) for part in match.groups()), tzinfo=timezone.utc).timestamp()) * _S  # type: ignore[misc,arg-type]
+        year, month, day, hour, minute, second = (int(part) for part in match.groups())
+        written_at = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError:
         return None
+    local = round(written_at.timestamp()) * _S
     quarter = 900 * _S
     for event in run.tfevents:
         split = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
         if split is not None:
             off = (split[0] * _S - local + quarter // 2) % quarter - quarter // 2
             if abs(off) <= _NEAR_NS and _ZONES_NS[0] <= local - split[0] * _S <= _ZONES_NS[1]:
-                return Captured(split[0] * _S - _EXPORT_NS, split[0] * _S + _S, f"exported at Unix second {split[0]}")
+                return Captured(
+                    split[0] * _S - _EXPORT_NS,
+                    split[0] * _S + _S,
+                    f"exported at Unix second {split[0]}",
+                )
     written = _written(run)
     if written is not None:
         off = (written - local + quarter // 2) % quarter - quarter // 2
         if abs(off) <= 20 * _S and _ZONES_NS[0] <= local - written <= _ZONES_NS[1]:
-            return Captured(written - _EXPORT_NS, written + _S, "the folder's local time, and when its file was written")
+            return Captured(
+                written - _EXPORT_NS,
+                written + _S,
+                "the folder's local time, and when its file was written",
+            )
     return Captured(
-        local - _ZONES_NS[1] - _EXPORT_NS, local - _ZONES_NS[0] + _S, "the folder's local time, in a zone that is not known"
+        local - _ZONES_NS[1] - _EXPORT_NS,
+        local - _ZONES_NS[0] + _S,
+        "the folder's local time, in a zone that is not known",
     )
 
 

@@ -1,6 +1,8 @@
-"""Which JSON files of a folder are traces in Chrome's form, whatever their names: each is a run of its own.
+"""Which JSON files of a folder are traces in Chrome's form, whatever their names: each is a run of
+its own.
 
-PyTorch's are told apart before (pytorch.py). What powertui itself exported is a trace, too, but nobody's run: it opens when named.
+PyTorch's are told apart before (pytorch.py). What powertui itself exported is a trace, too, but
+nobody's run: it opens when named.
 """
 
 from __future__ import annotations
@@ -23,13 +25,19 @@ def traces(files: Iterable[FoundFile]) -> list[FoundFile]:
 
     out = []
     for file in files:
-        if not _ENDING.search(file.name) or file.size < 32 or filenames.split_tool(file.name) is not None:
+        if (
+            not _ENDING.search(file.name)
+            or file.size < 32
+            or filenames.split_tool(file.name) is not None
+        ):
             continue
         head = head_of(file.path, _HEAD)
         bare = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and b'"ts"' in head
         if not _EVENT.search(head) or b'"powertui":' in head:
             continue
-        if trace_json.sniff(head, file.path) >= _SURE or (bare and trace_json.sniff(head, file.path)):
+        if trace_json.sniff(head, file.path) >= _SURE or (
+            bare and trace_json.sniff(head, file.path)
+        ):
             out.append(file)
     return out
 

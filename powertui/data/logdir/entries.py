@@ -9,7 +9,10 @@ from powertui.data.model import Warn
 
 
 class ProfileFile(NamedTuple):
-    """A file that a reader takes. `tool` is the name's suffix ("xplane.pb"); the content decides the format."""
+    """A file that a reader takes.
+
+    `tool` is the name's suffix ("xplane.pb"); the content decides the format.
+    """
 
     path: str
     host: str
@@ -21,13 +24,17 @@ class EventFile(NamedTuple):
     """A tfevents file. `kind`: "scalars", "profile-empty" (only says when a capture ended)."""
 
     path: str
-    group: str  # "train", "validation", …: its folder's name where that names a part of a run; else ""
+    group: (
+        str  # "train", "validation", …: its folder's name where that names a part of a run; else ""
+    )
     kind: str
     size: int
 
 
 class PowerFile(NamedTuple):
-    """A power log that lies in or beside the logdir; `dialect` is the reader that recognised its head."""
+    """A power log that lies in or beside the logdir; `dialect` is the reader that recognised its
+    head.
+    """
 
     path: str
     dialect: str
@@ -49,13 +56,20 @@ class RunEntry:
     """One run of the profiler, as found: nothing of it has been read yet."""
 
     name: str  # as TensorBoard names it: folder above plugins/ + "/" + folder below profile/
-    path: str  # the run's folder, or the file itself when a bare file was given; "-" for standard input
+    # the run's folder, or the file itself when a bare file was given; "-" for standard input
+    path: str
     profiles: tuple[ProfileFile, ...] = ()  # one per host: the best of what lies there
-    alternates: tuple[ProfileFile, ...] = ()  # the same capture in a second form: read when the first fails
+    alternates: tuple[
+        ProfileFile, ...
+    ] = ()  # the same capture in a second form: read when the first fails
     tfevents: tuple[EventFile, ...] = ()
     power: tuple[PowerFile, ...] = ()
-    above: tuple[PowerFile, ...] = ()  # logs in the folders above what was asked for: told of, and read when they are named
-    results: tuple[OtherFile, ...] = ()  # finished results of the profiler's tools: they hold no timeline
+    above: tuple[
+        PowerFile, ...
+    ] = ()  # logs in the folders above what was asked for: told of, and read when they are named
+    results: tuple[
+        OtherFile, ...
+    ] = ()  # finished results of the profiler's tools: they hold no timeline
     unread: tuple[OtherFile, ...] = ()  # known by name, no reader yet
     ignored: tuple[OtherFile, ...] = ()  # caches that other viewers left behind
     problems: tuple[Warn, ...] = ()
@@ -63,7 +77,11 @@ class RunEntry:
     @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts, by name; those that left only result files too."""
-        return tuple(sorted({f.host for f in self.profiles} | {f.host for f in (*self.results, *self.unread)}))
+        return tuple(
+            sorted(
+                {f.host for f in self.profiles} | {f.host for f in (*self.results, *self.unread)}
+            )
+        )
 
     @property
     def size(self) -> int:

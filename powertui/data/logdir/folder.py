@@ -27,14 +27,22 @@ class Logdir:
     problems: tuple[Warn, ...] = ()
     entries: int = 0  # how many names were looked at
     truncated: bool = False  # the tree is larger than a scan goes through
-    complete: bool = True  # False while folders are still looked through: power logs are given to runs last
+    complete: bool = (
+        True  # False while folders are still looked through: power logs are given to runs last
+    )
     folders: tuple[str, ...] = ()  # all that were listed
     began_ns: int = field(default=0, compare=False)  # when (Unix time)
     several: tuple[str, ...] = ()  # the paths, where there are several
-    parts: tuple[Logdir, ...] = field(default=(), compare=False, repr=False)  # and what was found under each of them
-    by_hand: tuple[TrainingEntry, ...] | None = None  # its trainings, where a person put them together otherwise
+    parts: tuple[Logdir, ...] = field(
+        default=(), compare=False, repr=False
+    )  # and what was found under each of them
+    by_hand: tuple[TrainingEntry, ...] | None = (
+        None  # its trainings, where a person put them together otherwise
+    )
     moves: tuple[Move, ...] = ()  # what that person moved, the last move last
-    as_found: Logdir | None = field(default=None, compare=False, repr=False)  # and the folder without that
+    as_found: Logdir | None = field(
+        default=None, compare=False, repr=False
+    )  # and the folder without that
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -46,7 +54,9 @@ class Logdir:
         if not self.several:
             return self.path
         whole = Path(entry.path).absolute()
-        return next((path for path in self.paths if whole.is_relative_to(Path(path).absolute())), entry.path)
+        return next(
+            (path for path in self.paths if whole.is_relative_to(Path(path).absolute())), entry.path
+        )
 
     @functools.cached_property
     def trainings(self) -> tuple[TrainingEntry, ...]:
@@ -56,7 +66,8 @@ class Logdir:
         return trainings.group(self.path, self.runs, self.tfevents, self.power)
 
     def chosen(self, name: str | None) -> tuple[RunEntry, ...]:
-        """The runs that a name means: all for None, else one. Its whole name, its last parts, or a part that fits no other.
+        """The runs that a name means: all for None, else one. Its whole name, its last parts, or a
+        part that fits no other.
 
         Raises `UsageError` with the names that there are when none or several fit.
         """
@@ -71,4 +82,7 @@ class Logdir:
                 break
         names = ", ".join(plain(run.name, 80) for run in (found or self.runs)[:8])
         what = "More than one run is" if found else "No run is"
-        raise UsageError(f"{what} named {plain(name, 80)!r}.", hint=f"There are: {names}" if names else "There are no runs here.")
+        raise UsageError(
+            f"{what} named {plain(name, 80)!r}.",
+            hint=f"There are: {names}" if names else "There are no runs here.",
+        )

@@ -1,12 +1,14 @@
 """Which power logs without a profile or scalars are one measurement.
 
-Logs in one folder may come from many machines and years. Some of them are one measurement only where
+Logs in one folder may come from many machines and years. Some of them are one measurement only
+where
 
     a host     they name the same host, and at least half of the shorter log was written at the time of the other
     a file     they are parts of one rotated log: power.csv, power.csv.1
     a folder   it holds nothing else, and logs of different sensors were begun and ended together, which name no two hosts
 
-Times that count from a log's own start say nothing about other logs. Small logs are read whole, of large ones both ends.
+Times that count from a log's own start say nothing about other logs. Small logs are read whole, of
+large ones both ends.
 """
 
 from __future__ import annotations
@@ -23,15 +25,29 @@ from powertui.data.model import PowerSeries
 from powertui.errors import PowertuiError
 from powertui.opening import open_regular
 
-_WHOLE_BYTES = 4 << 20  # reading so much of CSV takes 0.1 s; of what is larger, lines at both ends are read
+_WHOLE_BYTES = (
+    4 << 20
+)  # reading so much of CSV takes 0.1 s; of what is larger, lines at both ends are read
 _HEAD_BYTES = 256 << 10
 _TAIL_BYTES = 64 << 10
-_MOST_LOGS = 500  # of one folder: the others stay alone, because looking into thousands of logs takes minutes
+# of one folder: the others stay alone, because looking into thousands of logs takes minutes
+_MOST_LOGS = 500
 _LEAST_OVERLAP = 0.5  # of the shorter log; less may be chance where many machines are logged
-_ROOM = 0.1  # of the longer log between the beginnings, or the ends, of logs that were begun together …
+_ROOM = (
+    0.1  # of the longer log between the beginnings, or the ends, of logs that were begun together …
+)
 _LEAST_ROOM_NS = 5_000_000_000  # … or the seconds that a person takes to start one after the other
 _SHOWN = 3  # hosts in a sentence
-_LINES = (".csv", ".tsv", ".txt", ".log", ".prom", ".jsonl", ".ndjson", ".lp")  # files whose ends can be read alone
+_LINES = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".log",
+    ".prom",
+    ".jsonl",
+    ".ndjson",
+    ".lp",
+)  # files whose ends can be read alone
 _ROTATED = re.compile(r"(?:\.\d{1,3}|-\d{8})(?=(?:\.gz)?$)")
 
 
@@ -64,7 +80,12 @@ class _Summary:
 
     def overlaps(self, other: _Summary) -> bool:
         """Whether both were written at one time."""
-        if self.first_ns is None or self.last_ns is None or other.first_ns is None or other.last_ns is None:
+        if (
+            self.first_ns is None
+            or self.last_ns is None
+            or other.first_ns is None
+            or other.last_ns is None
+        ):
             return False
         if self.is_local is not other.is_local:
             return False
@@ -74,23 +95,41 @@ class _Summary:
 
     def began_with(self, other: _Summary) -> bool:
         """Whether both were begun and ended together, as one person begins and ends them."""
-        if self.first_ns is None or self.last_ns is None or other.first_ns is None or other.last_ns is None:
+        if (
+            self.first_ns is None
+            or self.last_ns is None
+            or other.first_ns is None
+            or other.last_ns is None
+        ):
             return False
         length = max(self.last_ns - self.first_ns, other.last_ns - other.first_ns)
         room = max(_LEAST_ROOM_NS, round(_ROOM * length))
-        together = abs(self.first_ns - other.first_ns) <= room and abs(self.last_ns - other.last_ns) <= room
+        together = (
+            abs(self.first_ns - other.first_ns) <= room
+            and abs(self.last_ns - other.last_ns) <= room
+        )
         return together and self.overlaps(other)
 
     def continues(self, other: _Summary) -> bool:
         """Whether both are parts of one rotated log."""
-        timed = self.first_ns is not None and other.first_ns is not None and self.is_local is other.is_local
-        same = self.log.dialect == other.log.dialect and self.hosts == other.hosts and bool(self.sensors & other.sensors)
+        timed = (
+            self.first_ns is not None
+            and other.first_ns is not None
+            and self.is_local is other.is_local
+        )
+        same = (
+            self.log.dialect == other.log.dialect
+            and self.hosts == other.hosts
+            and bool(self.sensors & other.sensors)
+        )
         return timed and same and self.rotated == other.rotated
 
 
 def groups(logs: Sequence[PowerFile]) -> list[LogGroup]:
     """The measurements that these logs of one folder are."""
-    summaries = [_summary(log) for log in logs[:_MOST_LOGS]] + [_Summary(log) for log in logs[_MOST_LOGS:]]
+    summaries = [_summary(log) for log in logs[:_MOST_LOGS]] + [
+        _Summary(log) for log in logs[_MOST_LOGS:]
+    ]
     if _is_one_measurement(summaries):
         return [_group(summaries)]
     parent = list(range(len(summaries)))
@@ -113,10 +152,13 @@ def groups(logs: Sequence[PowerFile]) -> list[LogGroup]:
 
 
 def _is_one_measurement(summaries: Sequence[_Summary]) -> bool:
-    """Whether a folder holds the logs of different sensors alone, which were written together and name no two hosts."""
+    """Whether a folder holds the logs of different sensors alone, which were written together and
+    name no two hosts.
+    """
     hosts = {host for one in summaries for host in one.hosts}
     return len(hosts) < 2 and all(
-        one.began_with(other) and not one.sensors & other.sensors for one, other in itertools.combinations(summaries, 2)
+        one.began_with(other) and not one.sensors & other.sensors
+        for one, other in itertools.combinations(summaries, 2)
     )
 
 
@@ -131,7 +173,9 @@ def _group(mine: Sequence[_Summary]) -> LogGroup:
         return LogGroup(logs, first, last, is_local, "parts of one rotated power log")
     named = sorted({host for one in mine for host in one.hosts})
     hosts = f" of {', '.join(named[:_SHOWN])}" if named else ""
-    return LogGroup(logs, first, last, is_local, f"{len(mine)} power logs{hosts}, written at the same time")
+    return LogGroup(
+        logs, first, last, is_local, f"{len(mine)} power logs{hosts}, written at the same time"
+    )
 
 
 # ── one log ──────────────────────────────────────────────────────────────────────────────────────
@@ -153,7 +197,9 @@ def _summary(log: PowerFile) -> _Summary:
         return _Summary(log, hosts, sensors)
     first = min(one.clock.mid_ns + int(one.times[0]) for one in timed)
     last = max(one.clock.mid_ns + int(one.times[-1]) for one in timed)
-    return _Summary(log, hosts, sensors, first, last, any(times.is_local(one.clock) for one in timed))
+    return _Summary(
+        log, hosts, sensors, first, last, any(times.is_local(one.clock) for one in timed)
+    )
 
 
 def _short(host: str) -> str:

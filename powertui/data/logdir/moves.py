@@ -1,6 +1,8 @@
-"""What a person moved from one training to another, kept for the next start: one small file in powertui's own state folder.
+"""What a person moved from one training to another, kept for the next start: one small file in
+powertui's own state folder.
 
-Nothing is ever written beside the logs. What cannot be read there costs a sentence and the corrections, nothing else.
+Nothing is ever written beside the logs. What cannot be read there costs a sentence and the
+corrections, nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Move:
 
     parts: tuple[str, ...]  # real paths of what was moved
     out_of: tuple[str, ...]  # of members of the trainings that they were in
-    to: tuple[str, ...] = ()  # of members of the one that they belong to; none: it is one of its own
+    to: tuple[
+        str, ...
+    ] = ()  # of members of the one that they belong to; none: it is one of its own
 
 
 def place() -> Path:
@@ -49,7 +53,11 @@ def load() -> tuple[tuple[Move, ...], tuple[Warn, ...]]:
         return (), (Warn(str(path), "", f"cannot be read ({error.strerror}): {_LOST}"),)
     except (ValueError, RecursionError):
         return (), (Warn(str(path), "", NOT_OURS),)
-    if not isinstance(found, dict) or found.get("what") != _WHAT or not isinstance(found.get("moves"), list):
+    if (
+        not isinstance(found, dict)
+        or found.get("what") != _WHAT
+        or not isinstance(found.get("moves"), list)
+    ):
         return (), (Warn(str(path), "", NOT_OURS),)
     moves = [_move(one) for one in found["moves"]]
     known = tuple(one for one in moves if one is not None)
@@ -62,7 +70,10 @@ def add(one: Move) -> bool:
 
 
 def take_back(one: Move) -> bool:
-    """Forget a move: the last of those that are like it. False when the state folder cannot be written."""
+    """Forget a move: the last of those that are like it.
+
+    False when the state folder cannot be written.
+    """
     known = list(load()[0])
     for at in reversed(range(len(known))):
         if known[at] == one:
@@ -76,7 +87,11 @@ def _move(found: Any) -> Move | None:
     if not isinstance(found, dict) or set(found) != {"parts", "out_of", "to"}:
         return None
     lists = [found["parts"], found["out_of"], found["to"]]
-    if not all(isinstance(one, list) and all(isinstance(path, str) and path.startswith(os.sep) for path in one) for one in lists):
+    if not all(
+        isinstance(one, list)
+        and all(isinstance(path, str) and path.startswith(os.sep) for path in one)
+        for one in lists
+    ):
         return None
     return Move(*(tuple(one) for one in lists)) if lists[0] else None
 
@@ -88,4 +103,6 @@ def _write(moves: Sequence[Move]) -> bool:
             path.replace(path.with_name(path.name + ".not-read"))
     except OSError:
         return False
-    return config.write_state(path, {"what": _WHAT, "moves": [asdict(one) for one in moves[-KEPT:]]})
+    return config.write_state(
+        path, {"what": _WHAT, "moves": [asdict(one) for one in moves[-KEPT:]]}
+    )

@@ -13,7 +13,8 @@ from powertui.data.logdir.tree import FoundFile, Tree, may_be_power
 
 
 def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[FoundFile]:
-    """Candidates outside of what was asked for: in the folder above, or in the one that holds `logs`; and in its data/.
+    """Candidates outside of what was asked for: in the folder above, or in the one that holds
+    `logs`; and in its data/.
 
     Another training's log may lie there as well: nobody's power is taken unasked.
     """
@@ -48,7 +49,9 @@ def named(file: FoundFile) -> tuple[PowerFile, ...]:
 
 
 def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
-    """Each power log goes to the runs below its own folder, else to those of the project that the folder lies in."""
+    """Each power log goes to the runs below its own folder, else to those of the project that the
+    folder lies in.
+    """
     theirs: dict[int, list[PowerFile]] = {}
     below = _runs_below(runs) if logs else {}
     for log in logs:
@@ -57,7 +60,8 @@ def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iter
             base = base.parent
         mine = below.get(str(base), _Below())
         if not mine.runs and base != root and base.parent != base:
-            # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a collection.
+            # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a
+            # collection.
             above = below.get(str(base.parent), _Below())
             mine = above if len(above.tops) == 1 else mine
         for index in mine.runs:
@@ -68,7 +72,9 @@ def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iter
 
 @dataclass
 class _Below:
-    """What lies below one folder: runs by their number, and the names of the next folders on the way to them."""
+    """What lies below one folder: runs by their number, and the names of the next folders on the
+    way to them.
+    """
 
     runs: list[int] = field(default_factory=list)
     tops: set[str] = field(default_factory=set)
@@ -91,7 +97,9 @@ def _runs_below(runs: list[RunEntry]) -> dict[str, _Below]:
 
 
 def _dialect(file: FoundFile) -> tuple[str, int]:
-    """The reader of power logs that recognises this file's head, and how sure it is; "" when none does."""
+    """The reader of power logs that recognises this file's head, and how sure it is; "" when none
+    does.
+    """
     from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
 
     return registry.sniff(file.path)

@@ -1,9 +1,10 @@
 """Which files of a folder are PyTorch traces, and which of those are one run.
 
-`tensorboard_trace_handler` writes `<worker>.<time>.pt.trace.json[.gz]` straight into its folder, a file for every rank and cycle of
-the schedule; `export_chrome_trace` writes under any name. Ranks of one cycle are the hosts of one run: files with a time in their
-names, or names that differ in numbers alone. Every other file is a run of its own. The rank stands in the file's head, else in
-its name.
+`tensorboard_trace_handler` writes `<worker>.<time>.pt.trace.json[.gz]` straight into its folder, a
+file for every rank and cycle of the schedule; `export_chrome_trace` writes under any name. Ranks of
+one cycle are the hosts of one run: files with a time in their names, or names that differ in
+numbers alone. Every other file is a run of its own. The rank stands in the file's head, else in its
+name.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ __all__ = ["TraceFile", "cycles", "hosts", "process", "traces"]
 _ENDING = re.compile(r"(?:\.pt\.trace)?\.json(?:\.gz)?$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _TIME = re.compile(r"\.(\d{10,20})$")
-_HANDLERS = re.compile(r"(.+_\d+)\.\d{10,20}\.pt\.trace\.json", re.IGNORECASE)  # <host>_<process id>.<time>
+_HANDLERS = re.compile(
+    r"(.+_\d+)\.\d{10,20}\.pt\.trace\.json", re.IGNORECASE
+)  # <host>_<process id>.<time>
 _RANK_IN_NAME = re.compile(r"rank[-_]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _RANK = re.compile(rb'"distributedInfo"\s*:\s*\{[^}]*?"rank"\s*:\s*(\d{1,6})')
 _HEAD = 65_536
@@ -46,7 +49,10 @@ class TraceFile:
 
 
 def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
-    """Those of these files that are PyTorch traces. Only files that could be are opened, and only their heads are read."""
+    """Those of these files that are PyTorch traces.
+
+    Only files that could be are opened, and only their heads are read.
+    """
     from powertui.data.formats import kineto
 
     out = []
@@ -61,12 +67,16 @@ def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
         rank = _RANK.search(head)
         named = _RANK_IN_NAME.search(stem)
         number = int(rank[1]) if rank is not None else int(named[1]) if named is not None else None
-        out.append(TraceFile(file, _TIME.sub("", stem), int(time[1]) if time is not None else 0, number))
+        out.append(
+            TraceFile(file, _TIME.sub("", stem), int(time[1]) if time is not None else 0, number)
+        )
     return out
 
 
 def cycles(found: Sequence[TraceFile]) -> list[list[TraceFile]]:
-    """The runs: the first file of each rank together, the second of each, and so on; files without a rank each alone."""
+    """The runs: the first file of each rank together, the second of each, and so on; files without
+    a rank each alone.
+    """
     ordered = sorted(found, key=lambda one: (one.time, one.file.name))
     alike: dict[str, list[TraceFile]] = {}
     for one in ordered:
@@ -75,13 +85,21 @@ def cycles(found: Sequence[TraceFile]) -> list[list[TraceFile]]:
 
 
 def hosts(cycle: Sequence[TraceFile]) -> list[str]:
-    """What the ranks of a cycle are called: the same in every cycle, for a process is one in all of its cycles."""
+    """What the ranks of a cycle are called: the same in every cycle, for a process is one in all of
+    its cycles.
+    """
     workers = [one.worker for one in cycle]
-    return workers if all(workers) and len(set(workers)) == len(workers) else [one.stem for one in cycle]
+    return (
+        workers
+        if all(workers) and len(set(workers)) == len(workers)
+        else [one.stem for one in cycle]
+    )
 
 
 def process(name: str) -> str | None:
-    """The process (`vm_4711`) whose trace this is, by a file's name as the handler makes it without being told another."""
+    """The process (`vm_4711`) whose trace this is, by a file's name as the handler makes it without
+    being told another.
+    """
     match = _HANDLERS.match(name)
     return match[1] if match is not None else None
 

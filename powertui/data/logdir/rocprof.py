@@ -18,7 +18,9 @@ TOOL = "rocprofv3"
 
 @dataclass
 class Capture:
-    """What one process left: the file that stands for it, the same in another form, and all that belongs to it."""
+    """What one process left: the file that stands for it, the same in another form, and all that
+    belongs to it.
+    """
 
     prefix: str
     whole: FoundFile | None = None  # the JSON
@@ -33,11 +35,18 @@ class Capture:
     @property
     def size(self) -> int:
         """Bytes that are read of the better one."""
-        return self.whole.size if self.whole is not None else sum(file.size for file in self.tables.values())
+        return (
+            self.whole.size
+            if self.whole is not None
+            else sum(file.size for file in self.tables.values())
+        )
 
 
 def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
-    """(the captures, the paths that are theirs). Only the heads of files that could be are looked at."""
+    """(the captures, the paths that are theirs).
+
+    Only the heads of files that could be are looked at.
+    """
     found: dict[str, Capture] = {}
     agents: list[tuple[str, FoundFile]] = []
     taken: set[str] = set()
@@ -48,7 +57,11 @@ def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
         elif named is not None and file.size and rocprof.sniff(head_of(file.path), file.path):
             found.setdefault(named[0], Capture(named[0])).tables[named[1]] = file
             taken.add(file.path)
-        elif file.name.endswith(rocprof.RESULTS) and file.size and rocprof.sniff(head_of(file.path), file.path):
+        elif (
+            file.name.endswith(rocprof.RESULTS)
+            and file.size
+            and rocprof.sniff(head_of(file.path), file.path)
+        ):
             prefix = file.name.removesuffix(rocprof.RESULTS).rstrip("_")
             found.setdefault(prefix, Capture(prefix)).whole = file
             taken.add(file.path)

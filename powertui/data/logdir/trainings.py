@@ -1,4 +1,5 @@
-"""Trainings: which sessions, scalars and power logs are what one program did, by folder, process and time; and why.
+"""Trainings: which sessions, scalars and power logs are what one program did, by folder, process
+and time; and why.
 
     a folder        `logs/run1`, with `train/`, `validation/` and `plugins/profile/` below it, is one training
     a process       tfevents of one host and process id are one program's, wherever below the logdir they lie; so are PyTorch's
@@ -6,7 +7,8 @@
     hosts           folders named like workers or like their own host, side by side and at the same time, are one training
     time            a folder that two programs used in turn holds two trainings, unless the later went on where the earlier stopped
 
-Two programs that merely lie side by side stay apart. Only names, sizes and the first and last records are looked at.
+Two programs that merely lie side by side stay apart. Only names, sizes and the first and last
+records are looked at.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _PAUSE_NS = (
 )  # a program that went on later than this after another is another training, unless its steps go on
 _DAY_NS = 86_400 * 1_000_000_000
 _CONTAINED = 100  # in containers every program has one of the first few process ids
-_WORKER = re.compile(r"^(?:worker|rank|host|node|chief|ps|proc|process|replica|task)s?[-_.]?\d*$", re.IGNORECASE)
+_WORKER = re.compile(
+    r"^(?:worker|rank|host|node|chief|ps|proc|process|replica|task)s?[-_.]?\d*$", re.IGNORECASE
+)
 _SHOWN = 3
 
 
@@ -42,9 +46,13 @@ class TrainingEntry:
     sessions: tuple[RunEntry, ...] = ()  # by name
     tfevents: tuple[EventFile, ...] = ()  # its scalars, and PowerBoard's marker
     power: tuple[PowerFile, ...] = ()
-    above: tuple[PowerFile, ...] = ()  # logs above what was asked for: told of, read when they are named
+    above: tuple[
+        PowerFile, ...
+    ] = ()  # logs above what was asked for: told of, read when they are named
     results: tuple[OtherFile, ...] = ()
-    first_ns: int | None = None  # of its scalars, else of its power where that is all: first and last record (Unix)
+    first_ns: int | None = (
+        None  # of its scalars, else of its power where that is all: first and last record (Unix)
+    )
     last_ns: int | None = None
     is_local: bool = False  # the two are local times of a zone that is not known
     reasons: tuple[str, ...] = ()  # why these belong together, a clause each
@@ -55,7 +63,14 @@ class TrainingEntry:
         """All hosts of its sessions, else those that wrote scalars."""
         found = {host for run in self.sessions for host in run.hosts}
         return tuple(
-            sorted(found or {host for file in self.tfevents if (host := run_of(file.path)[0]) and file.group != "demo_logs"})
+            sorted(
+                found
+                or {
+                    host
+                    for file in self.tfevents
+                    if (host := run_of(file.path)[0]) and file.group != "demo_logs"
+                }
+            )
         )
 
 
@@ -79,7 +94,13 @@ def group(
 
 
 class _Grouping:
-    def __init__(self, path: str, runs: Sequence[RunEntry], tfevents: Sequence[EventFile], power: Sequence[PowerFile]) -> None:
+    def __init__(
+        self,
+        path: str,
+        runs: Sequence[RunEntry],
+        tfevents: Sequence[EventFile],
+        power: Sequence[PowerFile],
+    ) -> None:
         self.runs, self.tfevents, self.power = runs, tfevents, power
         place = Path(path)
         self.is_remote = elsewhere.is_address(path)
@@ -113,14 +134,20 @@ class _Grouping:
         out: list[TrainingEntry] = []
         for members, reasons in groups:
             mine = [run for base in members for run in bases.get(base, ())]
-            theirs = sorted((one for base in members for one in programs.get(base, ())), key=lambda one: place[id(one)])
+            theirs = sorted(
+                (one for base in members for one in programs.get(base, ())),
+                key=lambda one: place[id(one)],
+            )
             out += self._in_turn(members, mine, theirs, reasons)
         return self._with_power(out)
 
     # ── folders ──────────────────────────────────────────────────────────────────────────────────
 
     def _joined(
-        self, bases: Sequence[str], found: Sequence[_Program], programs: Mapping[str, Sequence[_Program]]
+        self,
+        bases: Sequence[str],
+        found: Sequence[_Program],
+        programs: Mapping[str, Sequence[_Program]],
     ) -> list[tuple[tuple[str, ...], list[str]]]:
         """Folders that are one training, each with the reasons."""
         parent = {base: base for base in bases}
@@ -147,14 +174,21 @@ class _Grouping:
                 for before, after in _at_once(same):
                     join(before.base, after.base, f"{words}: {_names(before.base, after.base)}")
             for before, after in _related(same):
-                if abs(after.first_ns - before.last_ns) < _DAY_NS or after.first_ns <= before.last_ns:  # process ids are used again
+                if (
+                    abs(after.first_ns - before.last_ns) < _DAY_NS
+                    or after.first_ns <= before.last_ns
+                ):  # process ids are used again
                     join(before.base, after.base, f"{words}: {_names(before.base, after.base)}")
         beside: dict[str, list[str]] = {}
         for base in bases:
             beside.setdefault(str(Path(base).parent), []).append(base)
         spans = {base: _span(programs.get(base, ())) for base in bases}
         for siblings in beside.values():
-            workers = [base for base in siblings if _WORKER.match(Path(base).name) or _is_host(base, programs.get(base, ()))]
+            workers = [
+                base
+                for base in siblings
+                if _WORKER.match(Path(base).name) or _is_host(base, programs.get(base, ()))
+            ]
             for base, other in itertools.pairwise(workers):
                 a, b = spans[base], spans[other]
                 if a is None or b is None or (a[0] <= b[1] and b[0] <= a[1]):
@@ -170,7 +204,11 @@ class _Grouping:
     # ── time ─────────────────────────────────────────────────────────────────────────────────────
 
     def _in_turn(
-        self, members: Sequence[str], runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: list[str]
+        self,
+        members: Sequence[str],
+        runs: Sequence[RunEntry],
+        programs: Sequence[_Program],
+        reasons: list[str],
     ) -> list[TrainingEntry]:
         """The trainings that used these folders, one after the other."""
         turns: list[list[_Program]] = []
@@ -189,24 +227,40 @@ class _Grouping:
         out = []
         for number, (turn, mine) in enumerate(zip(turns, given, strict=True), 1):
             also = f"{len(turns)} programs wrote into this folder in turn; this is number {number}"
-            out.append(self._entry(f"{name} ({number})", path, mine, turn, [*self._why(mine, turn, reasons), also]))
+            out.append(
+                self._entry(
+                    f"{name} ({number})", path, mine, turn, [*self._why(mine, turn, reasons), also]
+                )
+            )
         return out
 
-    def _why(self, runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: Iterable[str]) -> list[str]:
+    def _why(
+        self, runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: Iterable[str]
+    ) -> list[str]:
         said = []
         if len(runs) > 1:
             said.append(f"{len(runs)} sessions lie in one logdir")
-            if (process := _writer(runs[0])) != runs[0].path and all(_writer(run) == process for run in runs):
+            if (process := _writer(runs[0])) != runs[0].path and all(
+                _writer(run) == process for run in runs
+            ):
                 said[-1] = f"process {Path(process).name} wrote all of its sessions"
         processes = {one.process for one in programs}
         if len(processes) > 1:
-            said.append(f"the scalars of {len(processes)} processes overlap or go on where the one before stopped")
+            said.append(
+                f"the scalars of {len(processes)} processes overlap or go on where the one "
+                "before stopped"
+            )
         elif programs and runs:
             said.append("sessions and scalars lie in one folder")
         return [*said, *reasons]
 
     def _entry(
-        self, name: str, path: str, runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: Sequence[str]
+        self,
+        name: str,
+        path: str,
+        runs: Sequence[RunEntry],
+        programs: Sequence[_Program],
+        reasons: Sequence[str],
     ) -> TrainingEntry:
         files = {file.path: file for one in programs for file in one.files}
         # Beside the scalars of its own programs: the ends of its captures, and PowerBoard's marker.
@@ -221,9 +275,15 @@ class _Grouping:
                 files.setdefault(file.path, file)
         span = _span(programs)
         return TrainingEntry(
-            name, path, tuple(runs), tuple(files.values()), above=runs[0].above if runs else (),
-            first_ns=span[0] if span else None, last_ns=span[1] if span else None, reasons=tuple(reasons),
-        )  # fmt: skip
+            name,
+            path,
+            tuple(runs),
+            tuple(files.values()),
+            above=runs[0].above if runs else (),
+            first_ns=span[0] if span else None,
+            last_ns=span[1] if span else None,
+            reasons=tuple(reasons),
+        )
 
     def _name(self, path: str) -> str:
         if self.is_remote:  # its files are in a copy here; they are named by where they are there
@@ -237,7 +297,9 @@ class _Grouping:
     # ── power ────────────────────────────────────────────────────────────────────────────────────
 
     def _with_power(self, trainings: list[TrainingEntry]) -> list[TrainingEntry]:
-        """Logs go to the trainings below their folder; those that no training has are measurements of their own."""
+        """Logs go to the trainings below their folder; those that no training has are measurements
+        of their own.
+        """
         left = {log.path: log for log in self.power}
         out = []
         for one in trainings:
@@ -246,8 +308,21 @@ class _Grouping:
                 mine = {log.path: log for log in self.power if _below(one.path, log.path)}
             for path in mine:
                 left.pop(path, None)
-            said = f"{len(mine)} power log{'s lie' if len(mine) > 1 else ' lies'} in or above its folder" if mine else ""
-            out.append(replace(one, power=tuple(mine.values()), reasons=(*one.reasons, *([said] if said else ()))))
+            said = (
+                (
+                    f"{len(mine)} power log{'s lie' if len(mine) > 1 else ' lies'} in or above its "
+                    "folder"
+                )
+                if mine
+                else ""
+            )
+            out.append(
+                replace(
+                    one,
+                    power=tuple(mine.values()),
+                    reasons=(*one.reasons, *([said] if said else ())),
+                )
+            )
         folders: dict[str, list[PowerFile]] = {}
         for log in left.values():
             folders.setdefault(str(Path(log.path).parent), []).append(log)
@@ -255,13 +330,26 @@ class _Grouping:
             measured = log_groups.groups(logs)
             for group in measured:
                 first = group.logs[0].path
-                named = self._name(first) if len(measured) > 1 or len(logs) == 1 else self._name(folder)
-                named += f" and {len(group.logs) - 1} more" if len(group.logs) > 1 and len(measured) > 1 else ""
+                named = (
+                    self._name(first) if len(measured) > 1 or len(logs) == 1 else self._name(folder)
+                )
+                named += (
+                    f" and {len(group.logs) - 1} more"
+                    if len(group.logs) > 1 and len(measured) > 1
+                    else ""
+                )
                 path = first if len(measured) > 1 else folder
-                out.append(TrainingEntry(
-                    named, path, power=group.logs, first_ns=group.first_ns, last_ns=group.last_ns,
-                    is_local=group.is_local, reasons=(group.reason,),
-                ))  # fmt: skip
+                out.append(
+                    TrainingEntry(
+                        named,
+                        path,
+                        power=group.logs,
+                        first_ns=group.first_ns,
+                        last_ns=group.last_ns,
+                        is_local=group.is_local,
+                        reasons=(group.reason,),
+                    )
+                )
         return out
 
 
@@ -270,7 +358,9 @@ class _Grouping:
 
 def _own_events(runs: Sequence[RunEntry], tfevents: Sequence[EventFile]) -> list[EventFile]:
     """All files with scalars; PowerBoard's markers are none."""
-    every = {file.path: file for file in (*tfevents, *(file for run in runs for file in run.tfevents))}
+    every = {
+        file.path: file for file in (*tfevents, *(file for run in runs for file in run.tfevents))
+    }
     return [file for file in every.values() if file.kind == "scalars" and file.group != "demo_logs"]
 
 
@@ -296,7 +386,9 @@ def _at_once(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
 
 
 def _related(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
-    """Each with the folder that it lies in, or is named after: `run` and `run_loss_aux`, as PyTorch's writer makes them."""
+    """Each with the folder that it lies in, or is named after: `run` and `run_loss_aux`, as
+    PyTorch's writer makes them.
+    """
     above: list[_Program] = []
     for one in sorted(same, key=lambda one: one.base):
         while above and not one.base.startswith(above[-1].base):
@@ -313,10 +405,16 @@ def _is_host(base: str, programs: Sequence[_Program]) -> bool:
 
 
 def _writer(run: RunEntry) -> str:
-    """What all sessions of its program share: the processes that PyTorch's handler names, else nothing but its own path."""
+    """What all sessions of its program share: the processes that PyTorch's handler names, else
+    nothing but its own path.
+    """
     wrote = [pytorch.process(Path(profile.path).name) for profile in run.profiles]
     told = sorted(one for one in wrote if one is not None)
-    return str(Path(run.profiles[0].path).parent / " ".join(told)) if told and len(told) == len(wrote) else run.path
+    return (
+        str(Path(run.profiles[0].path).parent / " ".join(told))
+        if told and len(told) == len(wrote)
+        else run.path
+    )
 
 
 def _in_plugins(run: RunEntry) -> bool:
@@ -343,19 +441,35 @@ def _programs(events: Sequence[EventFile]) -> list[_Program]:
         steps = [one.first_step for one in known if one.first_step is not None]
         ends_at = [one.last_step for one in known if one.last_step is not None]
         out.append(
-            _Program(base, process, tuple(files), first, max(first, last), min(steps, default=None), max(ends_at, default=None))
+            _Program(
+                base,
+                process,
+                tuple(files),
+                first,
+                max(first, last),
+                min(steps, default=None),
+                max(ends_at, default=None),
+            )
         )
     return out
 
 
 def _span(programs: Sequence[_Program]) -> tuple[int, int] | None:
-    return (min(one.first_ns for one in programs), max(one.last_ns for one in programs)) if programs else None
+    return (
+        (min(one.first_ns for one in programs), max(one.last_ns for one in programs))
+        if programs
+        else None
+    )
 
 
 def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
-    """Whether a program belongs to the training that these are: at their time, of their process, or on from where they stopped."""
+    """Whether a program belongs to the training that these are: at their time, of their process, or
+    on from where they stopped.
+    """
     last = max(one.last_ns for one in turn)
-    if later.first_ns <= last or any(one.process == later.process and one.process[1] is not None for one in turn):
+    if later.first_ns <= last or any(
+        one.process == later.process and one.process[1] is not None for one in turn
+    ):
         return True
     steps = [one.last_step for one in turn if one.last_step is not None]
     if later.first_step is None or max(steps, default=0) <= 0 or later.first_step <= 1:
@@ -365,7 +479,9 @@ def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
 
 
 def _nearest(run: RunEntry, turns: Sequence[Sequence[_Program]]) -> int:
-    """The training that a session was taken in: by when it was exported, else by when its files were written."""
+    """The training that a session was taken in: by when it was exported, else by when its files
+    were written.
+    """
     at = captured.when(run)
     if at is None:
         return len(turns) - 1
@@ -379,7 +495,9 @@ def _nearest(run: RunEntry, turns: Sequence[Sequence[_Program]]) -> int:
 
 
 def _below(base: str, log: str) -> bool:
-    """Whether a training lies below the folder of a log (its `data/` folder left aside), or the log in the training."""
+    """Whether a training lies below the folder of a log (its `data/` folder left aside), or the log
+    in the training.
+    """
     folder = Path(log).parent
     folder = folder.parent if folder.name == "data" else folder
     place = Path(base)

@@ -1,7 +1,8 @@
-"""A walk through a folder tree that ends: bounded, each folder once, and nothing opened that is no plain file.
+"""A walk through a folder tree that ends: bounded, each folder once, and nothing opened that is no
+plain file.
 
-Links are followed, loops are not. What cannot be listed or looked at is a problem with its name and cause, never an
-exception. Names are kept as the system gives them, odd ones too.
+Links are followed, loops are not. What cannot be listed or looked at is a problem with its name and
+cause, never an exception. Names are kept as the system gives them, odd ones too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from powertui.opening import open_for_reading
 # How much of a tree is looked at. A home folder given by mistake must not take minutes.
 MAX_ENTRIES = 200_000
 MAX_DEPTH = 40
-# Runs are linked one by one or by the folder that they lie in. What holds more names is a disk, not a logdir.
+# Runs are linked one by one or by the folder that they lie in. What holds more names is a disk, not
+# a logdir.
 MAX_LINKED_ENTRIES = 20_000
 
 _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, and some never end
@@ -33,7 +35,19 @@ _SYSTEM_FOLDERS = ("/proc", "/sys", "/dev")  # their files are not on a disk, an
 _ROTATED = re.compile(r"\.\d{1,3}(?=(?:\.gz)?$)")  # what logrotate puts behind a log's name
 
 # Trees that hold no logs and are large.
-_SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", "site-packages", "dist-packages", ".venv", ".cache"})
+_SKIPPED = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        "__pycache__",
+        "node_modules",
+        "site-packages",
+        "dist-packages",
+        ".venv",
+        ".cache",
+    }
+)
 
 
 class FoundFile(NamedTuple):
@@ -53,7 +67,9 @@ class _Step(NamedTuple):
 
 
 class _Links:
-    """Which folders behind links a walk goes into: none that the tree itself is in, none of the system's, and not too many."""
+    """Which folders behind links a walk goes into: none that the tree itself is in, none of the
+    system's, and not too many.
+    """
 
     def __init__(self, root: str) -> None:
         self.entries = 0  # names in folders that links lead to
@@ -86,9 +102,16 @@ class _Links:
         kinds = (
             (self._above, "leads to a folder above the logdir and was not followed"),
             (self._system, "is a folder of the system (/proc, /sys or /dev) and was not searched"),
-            (self._unsearched, f"was not searched: the links here lead to more than {MAX_LINKED_ENTRIES:,} names"),
+            (
+                self._unsearched,
+                f"was not searched: the links here lead to more than {MAX_LINKED_ENTRIES:,} names",
+            ),
         )
-        return [Warn(folders[0], "", cause + _and_more(len(folders) - 1)) for folders, cause in kinds if folders]
+        return [
+            Warn(folders[0], "", cause + _and_more(len(folders) - 1))
+            for folders, cause in kinds
+            if folders
+        ]
 
 
 def _and_more(count: int) -> str:
@@ -119,7 +142,10 @@ class Tree:
         self._within = str(self.root).rstrip(os.sep) + os.sep
 
     def walk(self) -> Iterator[str]:
-        """All folders below the root, each once, in a stable order. Links are followed, but not to where the tree itself lies."""
+        """All folders below the root, each once, in a stable order.
+
+        Links are followed, but not to where the tree itself lies.
+        """
         links = _Links(str(self.root))
         seen: set[tuple[int, int]] = set()
         stack: list[_Step] = [_Step(str(self.root), 0, linked=False)]
@@ -151,8 +177,14 @@ class Tree:
         """Say once that the walk does not go on here."""
         if unsearched and not self.truncated:
             self.truncated = True
-            more = f"{unsearched:,} more {'folder was' if unsearched == 1 else 'folders were'} not searched"
-            cause = f"the tree is too large to scan: stopped after {reach}, … and {more}. Name a folder further down"
+            more = (
+                f"{unsearched:,} more {'folder was' if unsearched == 1 else 'folders were'} "
+                "not searched"
+            )
+            cause = (
+                f"the tree is too large to scan: stopped after {reach}, … and {more}. Name "
+                "a folder further down"
+            )
             self.problems.append(Warn(str(self.root), "", cause))
 
     def listing(self, folder: str) -> tuple[list[FoundFile], list[str]]:
@@ -167,7 +199,9 @@ class Tree:
         except OSError as error:
             self.problems.append(Warn(folder, "", f"cannot be listed: {reason(error)}"))
             found = []
-        if folder.startswith(self._within) or folder == str(self.root):  # what is asked for beside the tree is not the tree
+        if folder.startswith(self._within) or folder == str(
+            self.root
+        ):  # what is asked for beside the tree is not the tree
             self.entries += len(found)
         for entry in found:
             try:
@@ -179,14 +213,19 @@ class Tree:
                     if stat.S_ISREG(status.st_mode):
                         files.append(FoundFile(entry.path, entry.name, status.st_size))
                     else:
-                        self.problems.append(Warn(entry.path, "", "is not a plain file, so it was not opened"))
+                        self.problems.append(
+                            Warn(entry.path, "", "is not a plain file, so it was not opened")
+                        )
             except OSError as error:
                 self.problems.append(Warn(entry.path, "", f"cannot be examined: {reason(error)}"))
         self.listed[folder] = (files, below)
         return self.listed[folder]
 
     def exists(self, folder: str) -> bool:
-        """Whether this is a folder; one that may not be looked at is not. Thousands of runs ask for the same few."""
+        """Whether this is a folder; one that may not be looked at is not.
+
+        Thousands of runs ask for the same few.
+        """
         known = self._exists.get(folder)
         if known is None:
             known = self._exists[folder] = folder in self.listed or os.path.isdir(folder)  # noqa: PTH112
@@ -219,7 +258,10 @@ def head_of(path: str, count: int = 4096) -> bytes:
             if not head.startswith(GZIP):
                 return head
             file = stream.fileno()
-            return _first(GzipStream(os.fstat(file).st_size, lambda lo, hi: os.pread(file, hi - lo, lo)), count)
+            return _first(
+                GzipStream(os.fstat(file).st_size, lambda lo, hi: os.pread(file, hi - lo, lo)),
+                count,
+            )
     except OSError:
         return b""
 

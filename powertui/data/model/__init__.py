@@ -1,9 +1,10 @@
 """The ground that everything stands on: frozen columns for traces, steps and power.
 
-Time inside a profile is int64 **picoseconds since that profile's own zero** (106 days fit). Wall time is
-never mixed in: a `Clock` says where the zero lies, as an interval in Unix nanoseconds, and on what
-evidence. A power log is int64 **nanoseconds since its own zero** (a year of a rack's log must fit, and no
-sensor resolves less), with a `Clock` of the same kind. `PowerOnTrace` is the one place where both meet.
+Time inside a profile is int64 **picoseconds since that profile's own zero** (106 days fit). Wall
+time is never mixed in: a `Clock` says where the zero lies, as an interval in Unix nanoseconds, and
+on what evidence. A power log is int64 **nanoseconds since its own zero** (a year of a rack's log
+must fit, and no sensor resolves less), with a `Clock` of the same kind. `PowerOnTrace` is the one
+place where both meet.
 
 Nothing here reads a file, draws, or computes an answer.
 """
@@ -28,7 +29,17 @@ from powertui.data.model.ground import (
     UInt64s,
     Warn,
 )
-from powertui.data.model.power import Device, LogPlace, Mark, PowerCap, PowerKind, PowerOnTrace, PowerSeries, Scope, Sensor
+from powertui.data.model.power import (
+    Device,
+    LogPlace,
+    Mark,
+    PowerCap,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
 from powertui.data.model.run import Run, ScalarSeries
 from powertui.data.model.steps import UNKNOWN, Epoch, Epochs, Marker, Phase, Step, Steps, StepsOn
 from powertui.data.model.trace import (

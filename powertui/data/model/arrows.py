@@ -1,4 +1,6 @@
-"""Arrows that a trace draws from one event to another: what was submitted here began there, what this call began ended there."""
+"""Arrows that a trace draws from one event to another: what was submitted here began there, what
+this call began ended there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from powertui.data.model.ground import Bools, Int32s, Int64s
 class Arrows:
     """Each from a moment of one line to a moment of another (lines count as in Trace.tracks()).
 
-    The event that it means is the innermost one there, or where `next` says so the first that begins at or after that moment.
+    The event that it means is the innermost one there, or where `next` says so the first that
+    begins at or after that moment.
     """
 
     line: Int32s
@@ -30,5 +33,9 @@ class Arrows:
         line, to_line = lines[self.line], lines[self.to_line]
         good = (line >= 0) & (to_line >= 0)
         return Arrows(
-            line[good].astype(np.int32), self.at[good], to_line[good].astype(np.int32), self.to_at[good], self.next[good]
-        )  # fmt: skip
+            line[good].astype(np.int32),
+            self.at[good],
+            to_line[good].astype(np.int32),
+            self.to_at[good],
+            self.next[good],
+        )

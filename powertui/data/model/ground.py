@@ -1,4 +1,6 @@
-"""Units, how far a number can be trusted, what could not be read, and where a zero lies in Unix time."""
+"""Units, how far a number can be trusted, what could not be read, and where a zero lies in Unix
+time.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +61,9 @@ class Warn:
 class Clock:
     """Where a zero lies in Unix time: an interval in ns, and the evidence for it.
 
-    `source` names the evidence: for a profile a rung of the ladder in `data/run/clocks.py` ("task environment" …
-    "file time"), for a power log how its times were read, and "none". Without evidence both ends are None:
-    relative time only.
+    `source` names the evidence: for a profile a rung of the ladder in `data/run/clocks.py` ("task
+    environment" … "file time"), for a power log how its times were read, and "none". Without
+    evidence both ends are None: relative time only.
     """
 
     lo_ns: int | None = None
@@ -69,7 +71,8 @@ class Clock:
     source: str = "none"
     detail: str = ""  # one clause for a person: which file, which rule
     utc_offset_s: int | None = None  # of the profiled machine, when the evidence tells
-    assumed: str = ""  # what of it the file does not say itself ("date 2026-11-21 assumed from the file's name")
+    # what of it the file does not say itself ("date 2026-11-21 assumed from the file's name")
+    assumed: str = ""
     of_day_ns: int | None = None  # the zero's time of day, in a file that tells no date
 
     @property

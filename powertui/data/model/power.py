@@ -25,7 +25,10 @@ class Scope(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Device:
-    """Which device of its host a channel is about, as the log names it. What the log does not tell is None or empty."""
+    """Which device of its host a channel is about, as the log names it.
+
+    What the log does not tell is None or empty.
+    """
 
     index: int | None = None  # as its driver counts (0, 1 …): CUDA_VISIBLE_DEVICES may reorder it
     uuid: str = ""  # "GPU-8f6e2a54-…"
@@ -47,30 +50,47 @@ class Sensor:
     window_s: Figure | None = None  # what one reading averages over
     delay_s: Figure | None = None  # from the end of that window to publication
     gain: Figure | None = None  # systematic error, as a fraction
-    window_err_s: float | None = None  # one sigma of `window_s`, where nobody but the readings tells it
+    window_err_s: float | None = (
+        None  # one sigma of `window_s`, where nobody but the readings tells it
+    )
     device: Device | None = None  # the accelerator, where the log names it
-    asked_at: str = ""  # the address of the BMC that a recording of ours asked: `host` may be a name of the config file
+    # the address of the BMC that a recording of ours asked: `host` may be a name of the config file
+    asked_at: str = ""
     logged_on: str = ""  # the machine that wrote the log, where it says so
-    # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No figure made of them says more.
+    # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No
+    # figure made of them says more.
     scale: Badge = Badge.MEASURED
 
     @property
     def label(self) -> str:
         """Host and sensor, so that two hosts' channels are never called the same."""
         name = self.name or self.source or "power"
-        return name if not self.host or name.casefold().startswith(self.host.casefold()) else f"{self.host} {name}"
+        return (
+            name
+            if not self.host or name.casefold().startswith(self.host.casefold())
+            else f"{self.host} {name}"
+        )
 
     @property
     def channel(self) -> str:
-        """The sensor without its host, where its name begins with that (a recording's "bmc-17 DCMI power")."""
+        """The sensor without its host, where its name begins with that (a recording's "bmc-17 DCMI
+        power").
+        """
         name = self.name or self.source or "power"
-        own = name[len(self.host) :].strip(" :") if self.host and name.casefold().startswith(self.host.casefold()) else ""
+        own = (
+            name[len(self.host) :].strip(" :")
+            if self.host and name.casefold().startswith(self.host.casefold())
+            else ""
+        )
         return own or name
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What a recording names: a stretch of time, or (without an end) a moment. Times count as those of its series."""
+    """What a recording names: a stretch of time, or (without an end) a moment.
+
+    Times count as those of its series.
+    """
 
     name: str
     start_ns: int
@@ -107,8 +127,11 @@ class PowerSeries:
     warnings: tuple[Warn, ...] = ()
     marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
     limits: tuple[PowerCap, ...] = ()  # what it was held to, by time
-    parted_s: float = 0.0  # by so much some of its rows may lie later than others, for its clock may have been set
-    clocks_ns: tuple[int, ...] = ()  # its clock was set: the zeros of the clocks before and after it, from that of most rows on
+    # by so much some of its rows may lie later than others, for its clock may have been set
+    parted_s: float = 0.0
+    clocks_ns: tuple[
+        int, ...
+    ] = ()  # its clock was set: the zeros of the clocks before and after it, from that of most rows on
 
     def __len__(self) -> int:
         return len(self.times)
@@ -127,8 +150,8 @@ class LogPlace(NamedTuple):
 class PowerOnTrace:
     """A power series placed on a trace's clock: what the timeline draws and the integrals take.
 
-    `times` and `offset_ps` are those of the likeliest place. Where several come into question, what is computed has to hold over
-    all of `places` (`energy.mixture`), never at the likeliest alone.
+    `times` and `offset_ps` are those of the likeliest place. Where several come into question, what
+    is computed has to hold over all of `places` (`energy.mixture`), never at the likeliest alone.
     """
 
     series: PowerSeries
@@ -139,7 +162,9 @@ class PowerOnTrace:
     offset_hi_ps: int
     status: Literal["aligned", "ambiguous", "none"]
     source: str  # "wall clocks of both", "by signal", "pinned by hand" …
-    places: tuple[LogPlace, ...] = ()  # the likeliest first; one of weight 1 when it is sure, which is made where none is given
+    places: tuple[
+        LogPlace, ...
+    ] = ()  # the likeliest first; one of weight 1 when it is sure, which is made where none is given
     device: str = ""  # the device of the trace whose power it is, as far as that is known
 
     def __post_init__(self) -> None:

@@ -36,7 +36,9 @@ class Run:
     scalars: tuple[ScalarSeries, ...] = ()
     power: tuple[PowerSeries, ...] = ()
     warnings: tuple[Warn, ...] = ()
-    power_hosts: tuple[tuple[str, str], ...] = ()  # (a name in the power logs, the host it was said to be)
+    power_hosts: tuple[
+        tuple[str, str], ...
+    ] = ()  # (a name in the power logs, the host it was said to be)
 
     @property
     def event_count(self) -> int:

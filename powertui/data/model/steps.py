@@ -19,14 +19,19 @@ def _unknown() -> Int64s:
 
 @dataclass(frozen=True)
 class Step:
-    """One step, for a person. `number` is the program's own; -1 where it has none. A time that is not known is None."""
+    """One step, for a person.
+
+    `number` is the program's own; -1 where it has none. A time that is not known is None.
+    """
 
     index: int
     number: int
     name: str
     start: int
     duration: int  # of the stretch that it is drawn as
-    start_to_start: int | None  # to the next step of the same epoch; None for the last, and before a hole
+    start_to_start: (
+        int | None
+    )  # to the next step of the same epoch; None for the last, and before a hole
     epoch: int | None  # index into Epochs
     host: int | None = None  # how long its marker was open: the dispatch
     device: int | None = None  # device work that belongs to it, each moment once
@@ -42,7 +47,9 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class StepsOn:
-    """The steps of one device, or of one of several replicas on a host: which of the run's steps each is, and where it lies."""
+    """The steps of one device, or of one of several replicas on a host: which of the run's steps
+    each is, and where it lies.
+    """
 
     name: str  # "/device:GPU:4", "python/4711"
     kind: Literal["device", "replica"]
@@ -70,10 +77,11 @@ class Marker:
 class Steps:
     """The steps of one trace as columns, by start, and what marked them.
 
-    A step has three times. `host` is how long the program's marker was open (the dispatch); `device` the device work that belongs
-    to it, each moment once, gaps between devices left out; `step` what TensorFlow's profiler calls its time: the longest step line
-    of a device, unless the host's marker holds that. `start` and `duration` are the stretch that it lies in: where several devices
-    overlap, from the first to the last of them.
+    A step has three times. `host` is how long the program's marker was open (the dispatch);
+    `device` the device work that belongs to it, each moment once, gaps between devices left out;
+    `step` what TensorFlow's profiler calls its time: the longest step line of a device, unless the
+    host's marker holds that. `start` and `duration` are the stretch that it lies in: where several
+    devices overlap, from the first to the last of them.
     """
 
     number: Int64s
@@ -82,22 +90,37 @@ class Steps:
     epoch: Int32s  # index into the run's epochs, -1 for none
     names: Sequence[str]
     source: str  # for a person: "events named `Profiled batch` with a step_num"
-    asynchronous: bool = False  # the marker ends before the work does: judge by device time and start to start
+    asynchronous: bool = (
+        False  # the marker ends before the work does: judge by device time and start to start
+    )
     host: Int64s = field(default_factory=_unknown)  # ps, UNKNOWN where no marker of a host tells
     device: Int64s = field(default_factory=_unknown)  # ps, UNKNOWN where no device tells
     step: Int64s = field(default_factory=_unknown)  # ps; left out: the duration
-    hole: Bools = field(default_factory=lambda: np.empty(0, np.bool_))  # the next step does not follow at once: numbers are missing
-    until: Int64s = field(default_factory=_unknown)  # where other work begins before the next step: a validation; UNKNOWN for none
-    device_by: str = ""  # how work was given to steps: "launch", "run id", "group id", "device step line", "time"; "" without any
+    hole: Bools = field(
+        default_factory=lambda: np.empty(0, np.bool_)
+    )  # the next step does not follow at once: numbers are missing
+    until: Int64s = field(
+        default_factory=_unknown
+    )  # where other work begins before the next step: a validation; UNKNOWN for none
+    # how work was given to steps: "launch", "run id", "group id", "device step line", "time"; ""
+    # without any
+    device_by: str = ""
     inferred: bool = False  # nothing marks these steps: they are launches that repeat
     confidence: str = ""  # in words: how far to trust them, and what would tell more
-    on: tuple[StepsOn, ...] = ()  # the steps of each device, and of each replica where several run side by side
+    on: tuple[
+        StepsOn, ...
+    ] = ()  # the steps of each device, and of each replica where several run side by side
     markers: tuple[Marker, ...] = ()  # what was judged: the chosen one first
     notes: tuple[str, ...] = ()  # what a person should know of them, a sentence each
 
     def __post_init__(self) -> None:
         count = len(self.start)
-        for name, left_out in (("host", UNKNOWN), ("device", UNKNOWN), ("hole", False), ("until", UNKNOWN)):
+        for name, left_out in (
+            ("host", UNKNOWN),
+            ("device", UNKNOWN),
+            ("hole", False),
+            ("until", UNKNOWN),
+        ):
             column = getattr(self, name)
             if len(column) != count:
                 object.__setattr__(self, name, np.full(count, left_out, column.dtype))
@@ -108,19 +131,24 @@ class Steps:
         return len(self.start)
 
     def start_to_start(self) -> Int64s:
-        """Distance to the next step's start; -1 for the last of an epoch, and before missing numbers or other work."""
+        """Distance to the next step's start; -1 for the last of an epoch, and before missing
+        numbers or other work.
+        """
         out = np.full(len(self.start), -1, np.int64)
         if len(out) > 1:
-            follows = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1] & (self.until[:-1] == UNKNOWN)
+            follows = (
+                (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1] & (self.until[:-1] == UNKNOWN)
+            )
             out[:-1] = np.where(follows, np.diff(self.start), -1)
         return out
 
     def ends(self) -> Int64s:
-        """Where each step ends: where the next one of its epoch starts, or a validation begins; where its own stretch ends before
-        missing numbers and at the end of an epoch.
+        """Where each step ends: where the next one of its epoch starts, or a validation begins;
+        where its own stretch ends before missing numbers and at the end of an epoch.
 
-        The one rule for everything that counts by steps: energies, windows, exports, the lane of steps. A marker may end before the
-        work does (asynchronous dispatch), and what runs between two markers belongs to the first.
+        The one rule for everything that counts by steps: energies, windows, exports, the lane of
+        steps. A marker may end before the work does (asynchronous dispatch), and what runs between
+        two markers belongs to the first.
         """
         gaps = self.start_to_start()
         ends = self.start + np.where(gaps > 0, gaps, self.duration)
@@ -133,16 +161,28 @@ class Steps:
         index = range(len(self))[index]
         gap: int | None = None
         until = None
-        if index + 1 < len(self) and self.epoch[index + 1] == self.epoch[index] and not self.hole[index]:
+        if (
+            index + 1 < len(self)
+            and self.epoch[index + 1] == self.epoch[index]
+            and not self.hole[index]
+        ):
             until = _known(self.until[index])
             if until is None:
                 gap = int(self.start[index + 1] - self.start[index])
         epoch = int(self.epoch[index])
         return Step(
-            index, int(self.number[index]), self.names[index], int(self.start[index]),
-            int(self.duration[index]), gap, epoch if epoch >= 0 else None,
-            _known(self.host[index]), _known(self.device[index]), _known(self.step[index]), until,
-        )  # fmt: skip
+            index,
+            int(self.number[index]),
+            self.names[index],
+            int(self.start[index]),
+            int(self.duration[index]),
+            gap,
+            epoch if epoch >= 0 else None,
+            _known(self.host[index]),
+            _known(self.device[index]),
+            _known(self.step[index]),
+            until,
+        )
 
     def __iter__(self) -> Iterator[Step]:
         return (self[i] for i in range(len(self)))
@@ -195,8 +235,11 @@ class Epochs:
     def __len__(self) -> int:
         return len(self.epochs)
 
-    def bounds(self, index: int, steps: Steps, mine: Int64s | None = None) -> tuple[int, int] | None:
-        """Where an epoch lies: what it says itself, else from its first step to the end of its last. None when neither tells.
+    def bounds(
+        self, index: int, steps: Steps, mine: Int64s | None = None
+    ) -> tuple[int, int] | None:
+        """Where an epoch lies: what it says itself, else from its first step to the end of its
+        last. None when neither tells.
 
         `mine` are the rows of its steps, where the caller has those of all epochs at hand.
         """

@@ -1,4 +1,6 @@
-"""One profile as read: planes, their lines, lanes of events, and what the profile says of each event."""
+"""One profile as read: planes, their lines, lanes of events, and what the profile says of each
+event.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ StatKind = Literal["double", "uint64", "int64", "str", "bytes", "ref"]
 
 
 class Stat(NamedTuple):
-    """One name-value pair. Names may repeat within one event: keep the order, do not make a dict."""
+    """One name-value pair.
+
+    Names may repeat within one event: keep the order, do not make a dict.
+    """
 
     name: str
     value: int | float | str | bytes
@@ -34,8 +39,8 @@ class Stat(NamedTuple):
 class StatColumn:
     """One named stat for many events. Row i of the request has it iff `present[i]`.
 
-    The type is unstable within one file (int64 turns into uint64, double into int64 when it is zero),
-    so each row keeps the kind that was found: ask for the view that is needed.
+    The type is unstable within one file (int64 turns into uint64, double into int64 when it is
+    zero), so each row keeps the kind that was found: ask for the view that is needed.
     """
 
     present: Bools
@@ -57,21 +62,27 @@ class StatColumn:
 
 
 class StatSource(Protocol):
-    """Decodes stats when someone asks. Each process (plane) has its own: names are numbered per plane."""
+    """Decodes stats when someone asks.
 
-    def of(self, position: int) -> tuple[Stat, ...]:
+    Each process (plane) has its own: names are numbered per plane.
+    """
+
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All stats of the event at this position, in file order."""
         ...
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """The first value of each named stat for each of these events, in one pass over the bytes."""
+        """The first value of each named stat for each of these events, in one pass over the
+        bytes.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Events as four parallel columns: 24 bytes each (28 where `place` has to be wide), and not one byte copied that can be
-    pointed at."""
+    """Events as four parallel columns: 24 bytes each (28 where `place` has to be wide), and not one
+    byte copied that can be pointed at.
+    """
 
     start: Int64s  # ps since the profile's zero
     duration: Int64s  # ps; zero-duration events are events
@@ -84,7 +95,10 @@ class Events:
 
     @property
     def position(self) -> UInt64s:
-        """Where each event lies in its source; hand it to Process.source. A new array: of some rows ask `positions`."""
+        """Where each event lies in its source; hand it to Process.source.
+
+        A new array: of some rows ask `positions`.
+        """
         return self.positions(slice(None))
 
     def positions(self, rows: slice | npt.NDArray[Any]) -> UInt64s:
@@ -102,12 +116,16 @@ class Events:
         return self.start + self.duration
 
     def __getitem__(self, rows: slice | npt.NDArray[Any]) -> Events:
-        return Events(self.start[rows], self.duration[rows], self.name[rows], self.place[rows], self.origin)
+        return Events(
+            self.start[rows], self.duration[rows], self.name[rows], self.place[rows], self.origin
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregates:
-    """Events that say only how often something ran (num_occurrences): in tables, never in the timeline."""
+    """Events that say only how often something ran (num_occurrences): in tables, never in the
+    timeline.
+    """
 
     name: UInt32s
     occurrences: Int64s
@@ -135,8 +153,9 @@ class TrackKind(str, enum.Enum):
 class Track:
     """One line of the profile. Its events are kept lane by lane: lane 0 first, each lane by start.
 
-    Within a lane nothing overlaps (zero-duration events may coincide), so a lane can be searched and
-    summed; an event of lane d+1 lies inside an event of lane d wherever the file nests properly.
+    Within a lane nothing overlaps (zero-duration events may coincide), so a lane can be searched
+    and summed; an event of lane d+1 lies inside an event of lane d wherever the file nests
+    properly.
     """
 
     key: int  # the line's id as found: not unique, not ordered, sometimes negative
@@ -200,13 +219,17 @@ class Names(Protocol):
         ...
 
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
-        """Many full names at once; or the short ones, each empty where viewers show the full one."""
+        """Many full names at once; or the short ones, each empty where viewers show the
+        full one.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Counter:
-    """A quantity that a trace recorded beside its events: memory in use, a clock rate, the energy of a supply rail."""
+    """A quantity that a trace recorded beside its events: memory in use, a clock rate, the energy
+    of a supply rail.
+    """
 
     name: str
     unit: str  # "bytes", "W", "J"; "" where the trace does not tell
@@ -235,11 +258,17 @@ class Trace:
     stop_ns: int | None = None  # Unix ns of the profile's end, when the file says so
     size: int = 0  # bytes of the file
     stamp: FileState | None = None  # the state of the file that was read; None for a pipe
-    hostnames: tuple[str, ...] = ()  # as the file itself says: copies and containers make them wrong
-    machine: str = ""  # the host on which the profiled process says it ran; "" where its profiler does not write that down
+    hostnames: tuple[
+        str, ...
+    ] = ()  # as the file itself says: copies and containers make them wrong
+    # the host on which the profiled process says it ran; "" where its profiler does not write that
+    # down
+    machine: str = ""
     counters: tuple[Counter, ...] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
-    told: tuple[Steps, Epochs] | None = None  # as an earlier reading had them: in a trace that powertui itself exported
+    told: tuple[Steps, Epochs] | None = (
+        None  # as an earlier reading had them: in a trace that powertui itself exported
+    )
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

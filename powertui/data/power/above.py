@@ -1,7 +1,8 @@
-"""What the lines above a table say of it: the unit of its readings and of its times, a scale, a date, a zone.
+"""What the lines above a table say of it: the unit of its readings and of its times, a scale, a
+date, a zone.
 
-They are prose, so a number before a unit is a value ("1100 W supply") and no unit, and what they say of a scale is asked about
-and never applied.
+They are prose, so a number before a unit is a value ("1100 W supply") and no unit, and what they
+say of a scale is asked about and never applied.
 """
 
 from __future__ import annotations
@@ -20,16 +21,18 @@ _MOST = 400  # characters of a line that are looked at
 _MARKS = "#;/%!*-\"' \t"
 _WORD = re.compile(r"(?<![\w.])(?:(\d[\d.,]*)\s*)?([A-Za-zµμ]{1,14})(?!\w)")
 _RATED = re.compile(
-    r"limit|\bcap(?:ped)?\b|\bmax|\btdp\b|\brated|nominal|budget|psu|supply|range|resolution|accuracy", re.IGNORECASE
+    r"limit|\bcap(?:ped)?\b|\bmax|\btdp\b|\brated|nominal|budget|psu|supply|range|resolution|accuracy",
+    re.IGNORECASE,
 )
 _OF_UNIT = re.compile(r"\bunits?\b", re.IGNORECASE)
 _SCALE = re.compile(
-    r"(?<!power )\b(?:scale|scaling|scaled|factor|multiplier|multiply|multiplied|divide|divided|divisor)\b"
+    r"(?<!power "
+    r")\b(?:scale|scaling|scaled|factor|multiplier|multiply|multiplied|divide|divided|divisor)\b"
     r"\D{0,20}?(\d[\d.]*(?:e-?\d+)?)"
     r"|[x×*]\s?(\d[\d.]*)\b|\b(tenths?|hundredths?|thousandths?|centi)(?=\b|watts?)"
     r"|\bunits?\b\D{0,10}?(\d[\d.]*)\s*[kmµu]?[WJ]\b",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _TIME_UNIT = re.compile(
     r"\b(?:time|timestamp|elapsed|t)s?\b(?:\s+(?:is|are|given|column))*\s*(?:in|[:=(\[,])?\s*[(\[]?"
     r"(ms|msec|milliseconds?|us|µs|usec|microseconds?|ns|nsec|nanoseconds?|s|sec|secs|seconds?|min|minutes?|h|hours?)\b",
@@ -56,12 +59,21 @@ class Told:
     lines: tuple[str, ...] = ()
 
     def unit_of(self, name: str, quantity: units.Quantity) -> Unit | None:
-        """The unit of a column that names none: the only one of its kind, or the one beside the column's name."""
+        """The unit of a column that names none: the only one of its kind, or the one beside the
+        column's name.
+        """
         named = self.power if quantity == "power" else self.energy
         if len(named) == 1:
             return named[0]
-        beside = re.compile(rf"(?<!\w){re.escape(name.strip())}\W{{1,3}}(?:(?:is|are|in)\W)*\W*([A-Za-zµμ]+)", re.IGNORECASE)
-        found = {unit for line in self.lines if (m := beside.search(line)) and (unit := units.written(m[1])) in named}
+        beside = re.compile(
+            rf"(?<!\w){re.escape(name.strip())}\W{{1,3}}(?:(?:is|are|in)\W)*\W*([A-Za-zµμ]+)",
+            re.IGNORECASE,
+        )
+        found = {
+            unit
+            for line in self.lines
+            if (m := beside.search(line)) and (unit := units.written(m[1])) in named
+        }
         return found.pop() if len(found) == 1 else None
 
 
@@ -77,7 +89,8 @@ def told(lines: Sequence[str]) -> Told:
             continue
         for number, word in _WORD.findall(line):
             unit = None if number else units.written(word)
-            # "j", "w": a letter alone is a unit as units are written, and behind something that asks for one
+            # "j", "w": a letter alone is a unit as units are written, and behind something that
+            # asks for one
             if unit is not None and (len(word) > 1 or (word.isupper() and _announced(line, word))):
                 found[unit] = None
     return Told(
@@ -115,17 +128,26 @@ def date_in(text: str) -> tuple[int, int, int] | None:
 
 
 def dated(column: times.TimeColumn, path: str, said: Told) -> times.TimeColumn:
-    """Times of day on the date that a line above the table tells, else the file's name; others stay what they are."""
+    """Times of day on the date that a line above the table tells, else the file's name; others stay
+    what they are.
+    """
     if column.kind != "time of day":
         return column
-    for date, place in ((said.date, "a line above the table"), (date_in(Path(path).name), "the file's name")):
+    for date, place in (
+        (said.date, "a line above the table"),
+        (date_in(Path(path).name), "the file's name"),
+    ):
         if date is not None:
             return times.with_date(column, *date, place)
     return column
 
 
-def in_zone(column: times.TimeColumn, tz: str | None, said: Told, names: Sequence[str]) -> times.TimeColumn:
-    """Local times in the zone that a person names, else the log: in the column's own name (`Time (UTC)`), or above the table."""
+def in_zone(
+    column: times.TimeColumn, tz: str | None, said: Told, names: Sequence[str]
+) -> times.TimeColumn:
+    """Local times in the zone that a person names, else the log: in the column's own name (`Time
+    (UTC)`), or above the table.
+    """
     if tz is not None or column.kind != "local":
         return times.in_zone(column, tz)
     if any({"utc", "gmt"} & set(units.tokens(name)) for name in names):

@@ -1,4 +1,5 @@
-"""IBM Spyre's aiu-smi: columns under `#ID`, a line of units below it, date and time of each line, as text or with commas.
+"""IBM Spyre's aiu-smi: columns under `#ID`, a line of units below it, date and time of each line,
+as text or with commas.
 
 The list of metric files above the table tells the PCI address of each card.
 """
@@ -42,14 +43,19 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if header := _header(line):
             # with commas each title may hold its unit: "pwr W"
             names = (
-                [title.split()[0].lower() for title in line.strip().lstrip("#").split(",") if title.split()]
+                [
+                    title.split()[0].lower()
+                    for title in line.strip().lstrip("#").split(",")
+                    if title.split()
+                ]
                 if "," in line
                 else header
             )
             continue
         if line.lstrip().startswith("#"):
             if match := re.match(
-                r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$", line.strip()
+                r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$",
+                line.strip(),
             ):
                 addresses[int(match[1])] = devices.pci(match[2])
             words = line.replace("#", " ").split()
@@ -59,10 +65,15 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         cells = [cell.strip() for cell in line.split(",")] if "," in line else line.split()
         if not names or not line.strip():
             continue
-        if len(cells) != len(names) or (number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])):
+        if len(cells) != len(names) or (
+            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
+        ):
             short = len(cells) != len(names)
             notes.drop(
-                number, f"has {len(cells)} fields where the header names {len(names)}" if short else "the last line may be cut"
+                number,
+                f"has {len(cells)} fields where the header names {len(names)}"
+                if short
+                else "the last line may be cut",
             )
             continue
         row = dict(zip(names, cells, strict=True))
@@ -73,5 +84,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         day = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3", row.get("date", ""))
         when = f"{day} {row.get('time', '')}".strip()
         device = Device(card, "", addresses.get(card, ""), "IBM Spyre")
-        found.add(Sensor(f"AIU {card}", NAME, Scope.GPU, device=device), when, row["pwr"], number, unit=unit)
+        found.add(
+            Sensor(f"AIU {card}", NAME, Scope.GPU, device=device),
+            when,
+            row["pwr"],
+            number,
+            unit=unit,
+        )
     return found.log(NAME, options, "aiu-smi: pwr in W", period_s=1.0)

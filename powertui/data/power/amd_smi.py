@@ -1,4 +1,7 @@
-"""amd-smi: `metric --json` and `--csv`, `monitor` as a table, CSV or JSON. Values stand with their unit; -w writes Unix seconds."""
+"""amd-smi: `metric --json` and `--csv`, `monitor` as a table, CSV or JSON.
+
+Values stand with their unit; -w writes Unix seconds.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,27 @@ from powertui.data.power.source import LogFile
 
 NAME = "amd-smi"
 UNITS_WRITTEN = True
-_POWERS = {"socket_power": "", "current_socket_power": "instant", "average_socket_power": "average", "power_usage": "",
-           "power": "", "apu_average_socket_power": "average"}  # fmt: skip
-_HINT = "Write the time before each answer (date +%s >> FILE), or record with: amd-smi monitor -p -w 1 --csv --file FILE"
+_POWERS = {
+    "socket_power": "",
+    "current_socket_power": "instant",
+    "average_socket_power": "average",
+    "power_usage": "",
+    "power": "",
+    "apu_average_socket_power": "average",
+}
+_HINT = (
+    "Write the time before each answer (date +%s >> FILE), or record with: amd-smi monitor "
+    "-p -w 1 --csv --file FILE"
+)
 
 
 def _header(line: str) -> list[str]:
     """The columns of `amd-smi monitor` or of its CSV."""
     if "," not in line and line != line.upper():
         return []
-    cells = [cell.strip().lower() for cell in line.split(",")] if "," in line else line.lower().split()
+    cells = (
+        [cell.strip().lower() for cell in line.split(",")] if "," in line else line.lower().split()
+    )
     return cells if "gpu" in cells and any(cell in _POWERS for cell in cells) else []
 
 
@@ -32,14 +46,17 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By its members, or the columns of a monitor."""
     if isinstance(head, bytes):
         return 0
-    if re.search(r'"gpu"\s*:\s*\d', head) and re.search(r'"(?:\w*socket_power|power_usage)"\s*:', head):
+    if re.search(r'"gpu"\s*:\s*\d', head) and re.search(
+        r'"(?:\w*socket_power|power_usage)"\s*:', head
+    ):
         return 97
     if re.search(r"(?m)^GPU: \d{1,3}\s*$", head) and "SOCKET_POWER:" in head:
         return 96
     for line in head.split("\n")[:30]:
         cells = _header(stamps.split(line)[1])
         if cells and (
-            set(cells) & (set(_POWERS) - {"power"}) or ("power" in cells and "," not in line and cells[0] in ("gpu", "timestamp"))
+            set(cells) & (set(_POWERS) - {"power"})
+            or ("power" in cells and "," not in line and cells[0] in ("gpu", "timestamp"))
         ):
             return 96
     return 0
@@ -60,7 +77,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 
 def _sensor(gpu: int, kind: str) -> Sensor:
-    return Sensor(f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}", NAME, Scope.GPU, device=Device(gpu))
+    return Sensor(
+        f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}", NAME, Scope.GPU, device=Device(gpu)
+    )
 
 
 def _walk(value: Any, when: str, line: int, found: Collected) -> None:
@@ -83,7 +102,13 @@ def _walk(value: Any, when: str, line: int, found: Collected) -> None:
         if isinstance(cell, dict):
             unit, cell = str(cell.get("unit", "W")), cell.get("value")
         if cell is not None and not isinstance(cell, (dict, list)):
-            found.add(_sensor(gpu, kind), when, str(cell), line, unit=units.written(unit) or units.UNITS["W"])
+            found.add(
+                _sensor(gpu, kind),
+                when,
+                str(cell),
+                line,
+                unit=units.written(unit) or units.UNITS["W"],
+            )
 
 
 def _text(text: str, found: Collected) -> None:
@@ -95,9 +120,17 @@ def _text(text: str, found: Collected) -> None:
         if match := re.fullmatch(r"GPU: (\d{1,3})\s*", line):
             gpu = int(match[1])
         elif gpu is not None and (
-            match := re.fullmatch(r"\s+((?:CURRENT_|AVERAGE_)?SOCKET_POWER): (\S{1,20})(?: (m?W))?\s*", line)
+            match := re.fullmatch(
+                r"\s+((?:CURRENT_|AVERAGE_)?SOCKET_POWER): (\S{1,20})(?: (m?W))?\s*", line
+            )
         ):
-            found.add(_sensor(gpu, _POWERS[match[1].lower()]), when, match[2], number, unit=units.UNITS[match[3] or "W"])
+            found.add(
+                _sensor(gpu, _POWERS[match[1].lower()]),
+                when,
+                match[2],
+                number,
+                unit=units.UNITS[match[3] or "W"],
+            )
 
 
 def _table(text: str, notes: Notes, found: Collected) -> None:
@@ -125,7 +158,10 @@ def _table(text: str, notes: Notes, found: Collected) -> None:
         cut = number == len(lines) and line and table.was_cut(cells[-1] if cells else "", ["0.1"])
         if len(cells) < len(names) or cut:
             notes.drop(
-                number, "the last line may be cut" if cut else f"has {len(cells)} fields where the header names {len(names)}"
+                number,
+                "the last line may be cut"
+                if cut
+                else f"has {len(cells)} fields where the header names {len(names)}",
             )
             continue
         row = dict(zip(names, cells, strict=False))
@@ -134,4 +170,9 @@ def _table(text: str, notes: Notes, found: Collected) -> None:
             continue
         for name, kind in _POWERS.items():
             if name in row and (name != "power" or row[name]):
-                found.add(_sensor(int(row["gpu"]), kind), row.get("timestamp", "") or when or above, row[name], number)
+                found.add(
+                    _sensor(int(row["gpu"]), kind),
+                    row.get("timestamp", "") or when or above,
+                    row[name],
+                    number,
+                )

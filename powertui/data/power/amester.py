@@ -1,4 +1,6 @@
-"""IBM Amester's traces of the on-chip controller: `#` comments, then `PWR…` columns over a counter of milliseconds."""
+"""IBM Amester's traces of the on-chip controller: `#` comments, then `PWR…` columns over a counter
+of milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,14 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By a header with the counter of its samples."""
     if isinstance(head, bytes):
         return 0
-    first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
-    return 97 if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first) else 0
+    first = next(
+        (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
+    )
+    return (
+        97
+        if _TICKS.search(first.split(",")[0]) or ("oca_counter" in first and "PWR" in first)
+        else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -37,7 +45,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows):
-        raise UnreadableFile(source.path, f"has Amester's header, but no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(
+            source.path,
+            f"has Amester's header, but no row that fits it ({notes.first_reason() or 'no row'})",
+        )
     tick = next((i for i, name in enumerate(rows.names) if _TICKS.fullmatch(name.strip())), None)
     if tick is None:
         raise UnreadableFile(
@@ -63,11 +74,22 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if good.any():
             sensor = Sensor(short, "occ amester", _scope(short), options.host)
             clock = Clock(detail="the controller's milliseconds")
-            series.append(make(sensor, ns[good], watts[~bad][good], clock=clock, path=source.path, notes=notes))
+            series.append(
+                make(
+                    sensor, ns[good], watts[~bad][good], clock=clock, path=source.path, notes=notes
+                )
+            )
     if not series:
-        raise UnreadableFile(source.path, f"comes from Amester, but holds no power ({notes.first_reason() or 'no PWR column'})")
+        raise UnreadableFile(
+            source.path,
+            f"comes from Amester, but holds no power ({notes.first_reason() or 'no PWR column'})",
+        )
     return PowerLog(
-        source.path, NAME, tuple(series), notes.warnings(), f"Amester: `{rows.names[tick]}` in ms, {len(series)} power sensors in W"
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        f"Amester: `{rows.names[tick]}` in ms, {len(series)} power sensors in W",
     )
 
 

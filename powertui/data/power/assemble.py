@@ -1,4 +1,7 @@
-"""From columns to a `PowerSeries`: sorted, without doubles, zeroed, with its clock. Every reader ends here."""
+"""From columns to a `PowerSeries`: sorted, without doubles, zeroed, with its clock.
+
+Every reader ends here.
+"""
 
 from __future__ import annotations
 
@@ -30,21 +33,26 @@ def make(
 ) -> PowerSeries:
     """One channel. `ns` counts from the zero that `clock` describes; NaN watts stay as gaps.
 
-    Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with one time
-    (a log with whole seconds polled faster) become their mean, because nobody knows their order. A clock that was set while
-    the log was written is told by its rows, unless another clock says that pauses are pauses (`paused`); `joined` is what they
-    tell, where it was asked of these times before.
+    Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with
+    one time (a log with whole seconds polled faster) become their mean, because nobody knows their
+    order. A clock that was set while the log was written is told by its rows, unless another clock
+    says that pauses are pauses (`paused`); `joined` is what they tell, where it was asked of these
+    times before.
     """
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
     with np.errstate(invalid="ignore"):
         absurd = np.abs(watts) > _HIGHEST_W
     if absurd.any():
-        notes.say(f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped")
+        notes.say(
+            f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped"
+        )
         ns, watts = ns[~absurd], watts[~absurd]
         joules, joined = None if joules is None else joules[~absurd], None
     if joined is None:
-        joined = steps_of_clock.join_rows(ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None)
+        joined = steps_of_clock.join_rows(
+            ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None
+        )
     clocks: tuple[int, ...] = ()
     if joined.steps_ns:
         watts = _lasted(watts, joules, ns, joined.ns)
@@ -54,12 +62,25 @@ def make(
         notes.say(_set(joined))
     if joined.least_ns < 0:
         order = np.argsort(ns, kind="stable")
-        notes.say(f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; sorted by time")
+        notes.say(
+            f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; "
+            "sorted by time"
+        )
         ns, watts = ns[order], watts[order]
         joules = None if joules is None else joules[order]
     if joined.least_ns <= 0 and (np.diff(ns) == 0).any():
         ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
-    return PowerSeries(sensor, ns, watts, kind, clock, path, joules, parted_s=joined.paused_ns / times.S, clocks_ns=clocks)
+    return PowerSeries(
+        sensor,
+        ns,
+        watts,
+        kind,
+        clock,
+        path,
+        joules,
+        parted_s=joined.paused_ns / times.S,
+        clocks_ns=clocks,
+    )
 
 
 def _lasted(watts: Floats, joules: Floats | None, ns: Int64s, joined: Int64s) -> Floats:
@@ -77,14 +98,26 @@ def _set(joined: Joined) -> str:
     steps_ns = joined.steps_ns
     words = steps_of_clock.in_words(steps_ns)
     if joined.paused_ns:
-        return f"the clock of the log was set while it ran, or the log paused ({words}); its place holds both"
+        return (
+            f"the clock of the log was set while it ran, or the log paused ({words}); its "
+            "place holds both"
+        )
     if any(step == -steps_of_clock.HOUR for step in steps_ns):
-        return f"the log's times repeat an hour ({words}), as local time in autumn does; its rows follow one another"
-    return f"the clock of the log was set while it ran ({words}); its rows follow one another, and its place holds both clocks"
+        return (
+            f"the log's times repeat an hour ({words}), as local time in autumn does; its "
+            "rows follow one another"
+        )
+    return (
+        f"the clock of the log was set while it ran ({words}); its rows follow one another, "
+        "and its place holds both clocks"
+    )
 
 
 def _is_set(clock: Clock) -> bool:
-    """Whether a step in its times moves what it tells of. An hour that local time repeats is the zone's business."""
+    """Whether a step in its times moves what it tells of.
+
+    An hour that local time repeats is the zone's business.
+    """
     return clock.known and clock.source != times.LOCAL
 
 
@@ -104,7 +137,9 @@ def _one_per_time(
     total = np.add.reduceat(np.where(valid, watts, 0.0), starts)
     low = np.minimum.reduceat(np.where(valid, watts, np.inf), starts)
     high = np.maximum.reduceat(np.where(valid, watts, -np.inf), starts)
-    mean = np.where(low == high, low, total / np.maximum(count, 1))  # a double is the same number, not nearly the same
+    mean = np.where(
+        low == high, low, total / np.maximum(count, 1)
+    )  # a double is the same number, not nearly the same
     mean[count == 0] = np.nan
     sizes = np.diff(np.r_[starts, len(ns)])
     same = (low == high) | (count == 0)
@@ -118,19 +153,28 @@ def _one_per_time(
     return ns[starts], mean, summed
 
 
-def zeroed(column: times.TimeColumn, rows: Bools, *, keep_zero: bool = False) -> tuple[Int64s, Clock]:
-    """Times of the good rows from their first on, and the clock of that zero. Elapsed times keep the log's own zero."""
+def zeroed(
+    column: times.TimeColumn, rows: Bools, *, keep_zero: bool = False
+) -> tuple[Int64s, Clock]:
+    """Times of the good rows from their first on, and the clock of that zero.
+
+    Elapsed times keep the log's own zero.
+    """
     ns = column.ns[rows]
     if not len(ns):
         return ns, Clock()
-    if keep_zero or (column.kind == "elapsed" and abs(int(ns.min())) < 400 * times.DAY and _starts_near_zero(ns)):
+    if keep_zero or (
+        column.kind == "elapsed" and abs(int(ns.min())) < 400 * times.DAY and _starts_near_zero(ns)
+    ):
         return ns, times.clock(column, 0)
     zero = int(ns.min())
     return ns - zero, times.clock(column, zero)
 
 
 def _starts_near_zero(ns: Int64s) -> bool:
-    """Elapsed since the log's own start, and not an uptime: the first row comes within the log's own length (or ten seconds)."""
+    """Elapsed since the log's own start, and not an uptime: the first row comes within the log's
+    own length (or ten seconds).
+    """
     first, last = int(ns.min()), int(ns.max())
     return 0 <= first <= max(10 * times.S, last - first)
 

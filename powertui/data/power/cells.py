@@ -1,4 +1,6 @@
-"""The cells of a table of text: rows of equal length by column, and what a cell says as a number."""
+"""The cells of a table of text: rows of equal length by column, and what a cell says as a
+number.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ _COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
 
 
 def number(text: str) -> float:
-    """A reading as a number, its unit dropped: "100.00 W", " 35". NaN when it is none ("[N/A]", "na", "ERR!")."""
+    """A reading as a number, its unit dropped: "100.00 W", " 35".
+
+    NaN when it is none ("[N/A]", "na", "ERR!").
+    """
     try:
         value = float(text)
     except ValueError:
@@ -53,8 +58,12 @@ class FileCells:
 
     names: tuple[str, ...]
     lines: Int64s  # the line of the file (from 1) of each row
-    columns: Sequence[Any] = field(repr=False)  # per name: a list of texts, or a packed column (or an array) of floats
-    either: frozenset[int] = frozenset()  # columns in which 2.000 may be two as well as two thousand
+    columns: Sequence[Any] = field(
+        repr=False
+    )  # per name: a list of texts, or a packed column (or an array) of floats
+    either: frozenset[int] = (
+        frozenset()
+    )  # columns in which 2.000 may be two as well as two thousand
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -85,12 +94,17 @@ class FileCells:
         return list(cells)
 
     def floats(self, column: int) -> tuple[Floats, Bools]:
-        """The cells as numbers, and which of them hold something that is no number. Empty cells are NaN and not bad."""
+        """The cells as numbers, and which of them hold something that is no number.
+
+        Empty cells are NaN and not bad.
+        """
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MOST
             return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
-        if any("," in cell and _THOUSANDS.match(cell) for cell in cells):  # 1,234.5: a comma parts no decimals here
+        if any(
+            "," in cell and _THOUSANDS.match(cell) for cell in cells
+        ):  # 1,234.5: a comma parts no decimals here
             cells = [cell.replace(",", "") for cell in cells]
         values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
         bad = np.isnan(values)
@@ -103,7 +117,9 @@ class FileCells:
         """Some of the rows."""
         picked = np.arange(len(self))[rows]
         every = (self._cells(column) for column in range(len(self.columns)))
-        columns = [c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in every]
+        columns = [
+            c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in every
+        ]
         return FileCells(self.names, self.lines[picked], columns, self.either)
 
 

@@ -1,7 +1,8 @@
-"""CodeCarbon's emissions.csv: one row per run (or per flush of a run), written at its end, in kWh and local time.
+"""CodeCarbon's emissions.csv: one row per run (or per flush of a run), written at its end, in kWh
+and local time.
 
-The energies are what counts; the power columns are one moment's. Rows of one run that flush a growing total become the
-intervals between the flushes.
+The energies are what counts; the power columns are one moment's. Rows of one run that flush a
+growing total become the intervals between the flushes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "codecarbon"
-_PARTS = (("cpu_energy", "CPU", Scope.PACKAGE), ("gpu_energy", "GPU", Scope.GPU), ("ram_energy", "RAM", Scope.DRAM))
+_PARTS = (
+    ("cpu_energy", "CPU", Scope.PACKAGE),
+    ("gpu_energy", "GPU", Scope.GPU),
+    ("ram_energy", "RAM", Scope.DRAM),
+)
 _JOULES = 3.6e6
 _SAME = 3.0  # s by which a flush's time and duration may disagree (stamps have whole seconds)
 
@@ -38,7 +43,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     needed = ("timestamp", "duration")
     if rows is None or not len(rows) or any(rows.find(name) is None for name in needed):
-        raise UnreadableFile(source.path, f"has CodeCarbon's header, but no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(
+            source.path,
+            (
+                "has CodeCarbon's header, but no row that fits it "
+                f"({notes.first_reason() or 'no row'})"
+            ),
+        )
     stamp, duration, run = rows.find("timestamp"), rows.find("duration"), rows.find("run_id")
     assert stamp is not None
     assert duration is not None
@@ -50,7 +61,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     good = column.ok & lasting
     runs = rows.texts(run) if run is not None else [""] * len(rows)
     if not good.any():
-        raise UnreadableFile(source.path, f"has no row with a time and a duration ({notes.first_reason()})")
+        raise UnreadableFile(
+            source.path, f"has no row with a time and a duration ({notes.first_reason()})"
+        )
     zero = int((column.ns[good] - length[good]).min())
     clock = times.clock(column, zero)
     series: list[PowerSeries] = []
@@ -65,10 +78,23 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not len(usable) or not (kwh[usable] > 0).any():
             continue
         starts, joules = _flushes(column.ns, seconds, kwh * _JOULES, runs, usable)
-        ns, watts, energy = windows.rows(starts - zero, column.ns[usable] - zero, joules, rows.lines[usable], notes)
+        ns, watts, energy = windows.rows(
+            starts - zero, column.ns[usable] - zero, joules, rows.lines[usable], notes
+        )
         scale = Badge.MEASURED if scope is Scope.GPU else Badge.ESTIMATED
         sensor = Sensor(label, NAME, scope, options.host, scale=scale)
-        series.append(make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy))
+        series.append(
+            make(
+                sensor,
+                ns,
+                watts,
+                clock=clock,
+                path=source.path,
+                notes=notes,
+                kind=PowerKind.INTERVAL,
+                joules=energy,
+            )
+        )
     if not series:
         raise UnreadableFile(source.path, "has CodeCarbon's columns, but no energy in any row")
     notes.say("CodeCarbon's memory (and processors without a counter) are estimates of a model")
@@ -84,7 +110,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 def _flushes(
     ns: np.ndarray, seconds: np.ndarray, joules: np.ndarray, runs: list[str], usable: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(start, joules) of every usable row: since the run's last flush where there was one, else since its start."""
+    """(start, joules) of every usable row: since the run's last flush where there was one, else
+    since its start.
+    """
     starts, energy = np.zeros(len(usable), np.int64), np.zeros(len(usable))
     last: dict[str, int] = {}
     for k, row in enumerate(usable.tolist()):

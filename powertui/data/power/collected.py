@@ -1,7 +1,9 @@
-"""Readings in the order in which a file tells them, made into channels: what readers of text and JSON have in common.
+"""Readings in the order in which a file tells them, made into channels: what readers of text and
+JSON have in common.
 
-All channels of a log share one zero. Where the time is not known, a round begins when a channel comes again; a log of one
-round is a snapshot, and one of several needs a period that the tool is known to have, or is refused.
+All channels of a log share one zero. Where the time is not known, a round begins when a channel
+comes again; a log of one round is a snapshot, and one of several needs a period that the tool is
+known to have, or is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +13,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Figure, PowerKind, PowerSeries, Sensor
+from powertui.data.model import (
+    NS_PER_S,
+    Badge,
+    Bools,
+    Clock,
+    Figure,
+    PowerKind,
+    PowerSeries,
+    Sensor,
+)
 from powertui.data.power import assemble, counters, generic_csv, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -44,8 +55,20 @@ class Collected:
     def __len__(self) -> int:
         return len(self._stamps)
 
-    def add(self, sensor: Sensor, when: str, value: float | str, line: int, *, unit: units.Unit = _W, mean: bool = False) -> None:
-        """One reading; `mean`: of the time since the one before. What is no number is left out, counted and named."""
+    def add(
+        self,
+        sensor: Sensor,
+        when: str,
+        value: float | str,
+        line: int,
+        *,
+        unit: units.Unit = _W,
+        mean: bool = False,
+    ) -> None:
+        """One reading; `mean`: of the time since the one before.
+
+        What is no number is left out, counted and named.
+        """
         number = table.number(value) if isinstance(value, str) else float(value)
         if not np.isfinite(number) or abs(number) > table.MOST:
             self.notes.drop(line, f"{str(value)[:20]!r} instead of a reading")
@@ -55,7 +78,9 @@ class Collected:
             self._round += 1
         self._spoke.add(sensor)
         counter = unit.quantity == "energy"
-        channel = self._channels.setdefault(sensor, _Channel(PowerKind.INTERVAL if mean or counter else PowerKind.SAMPLED, counter))
+        channel = self._channels.setdefault(
+            sensor, _Channel(PowerKind.INTERVAL if mean or counter else PowerKind.SAMPLED, counter)
+        )
         channel.rows.append(len(self._stamps))
         channel.values.append(number * unit.factor)
         self._stamps.append(when)
@@ -63,12 +88,21 @@ class Collected:
         self._rounds.append(self._round)
 
     def log(
-        self, dialect: str, options: LogColumns, guess: str, *, period_s: float | None = None, hint: str = "", bmc: bool = False
-    ) -> PowerLog:  # fmt: skip
+        self,
+        dialect: str,
+        options: LogColumns,
+        guess: str,
+        *,
+        period_s: float | None = None,
+        hint: str = "",
+        bmc: bool = False,
+    ) -> PowerLog:
         """The channels. `period_s`: of rounds without a time, where the tool has one by default."""
         if not self._stamps:
             why = self.notes.first_reason() or "no line that fits"
-            raise UnreadableFile(self.path, f"looks like {dialect}, but holds no reading of power ({why})", hint=hint)
+            raise UnreadableFile(
+                self.path, f"looks like {dialect}, but holds no reading of power ({why})", hint=hint
+            )
         column, clock, poll = self._times(dialect, options, period_s, hint)
         if bmc:
             clock = times.bmc(clock)
@@ -84,9 +118,20 @@ class Collected:
                 series.append(made)
         if not series:
             raise UnreadableFile(
-                self.path, f"comes from {dialect}, but has fewer than two readings of each counter, so no power is known", hint=hint
+                self.path,
+                (
+                    f"comes from {dialect}, but has fewer than two readings of each counter, so no "
+                    "power is known"
+                ),
+                hint=hint,
             )
-        return PowerLog(self.path, dialect, tuple(series), self.notes.warnings(), f"{guess}; time: {column.words}")
+        return PowerLog(
+            self.path,
+            dialect,
+            tuple(series),
+            self.notes.warnings(),
+            f"{guess}; time: {column.words}",
+        )
 
     def _times(
         self, dialect: str, options: LogColumns, period_s: float | None, hint: str
@@ -96,29 +141,51 @@ class Collected:
             column = times.in_zone(times.from_texts(self._stamps, day_first=day_first), options.tz)
             if column.ok.any():
                 return column, assemble.zeroed(column, column.ok)[1], None
-            raise UnreadableFile(self.path, f"comes from {dialect}, but no time in it can be read", hint=hint)
+            raise UnreadableFile(
+                self.path, f"comes from {dialect}, but no time in it can be read", hint=hint
+            )
         rounds = np.array(self._rounds, np.int64)
         everything = np.ones(len(rounds), np.bool_)
         if rounds[-1] == 0:
             words = "a snapshot without a time"
-            return times.TimeColumn(rounds, everything, "elapsed", words), Clock(detail=words), Figure(0.0, Badge.ASSUMED)
+            return (
+                times.TimeColumn(rounds, everything, "elapsed", words),
+                Clock(detail=words),
+                Figure(0.0, Badge.ASSUMED),
+            )
         if period_s is None:
-            raise UnreadableFile(self.path, f"holds {rounds[-1] + 1} answers of {dialect} and no time", hint=hint or _HINT)
-        self.notes.say(f"no time in the log: one round every {period_s:g} s is assumed, the default of {dialect}")
+            raise UnreadableFile(
+                self.path,
+                f"holds {rounds[-1] + 1} answers of {dialect} and no time",
+                hint=hint or _HINT,
+            )
+        self.notes.say(
+            f"no time in the log: one round every {period_s:g} s is assumed, the default of "
+            f"{dialect}"
+        )
         words = f"one round every {period_s:g} s, assumed"
         column = times.TimeColumn(rounds * round(period_s * NS_PER_S), everything, "elapsed", words)
         return column, times.clock(column, 0), Figure(period_s, Badge.ASSUMED)
 
     def _series(
-        self, sensor: Sensor, channel: _Channel, ns: np.ndarray, ok: Bools, clock: Clock, poll: Figure | None, options: LogColumns,
-    ) -> PowerSeries | None:  # fmt: skip
+        self,
+        sensor: Sensor,
+        channel: _Channel,
+        ns: np.ndarray,
+        ok: Bools,
+        clock: Clock,
+        poll: Figure | None,
+        options: LogColumns,
+    ) -> PowerSeries | None:
         rows = np.array(channel.rows)
         good = ok[rows]
         own, values = ns[rows[good]], np.array(channel.values)[good]
         if not len(own):
             return None
         sensor = replace(
-            sensor, host=sensor.host or options.host, poll_s=poll if poll is not None and poll.value else sensor.poll_s
+            sensor,
+            host=sensor.host or options.host,
+            poll_s=poll if poll is not None and poll.value else sensor.poll_s,
         )
         joules = None
         if channel.counter:
@@ -131,7 +198,16 @@ class Collected:
             order = np.argsort(own, kind="stable")
             own, values = own[order], values[order]
             joules = np.r_[np.nan, values[1:] * np.diff(own) / NS_PER_S]
-        return assemble.make(sensor, own, values, clock=clock, path=self.path, notes=self.notes, kind=channel.kind, joules=joules)
+        return assemble.make(
+            sensor,
+            own,
+            values,
+            clock=clock,
+            path=self.path,
+            notes=self.notes,
+            kind=channel.kind,
+            joules=joules,
+        )
 
 
 _HINT = "Write the time before each: date +%s >> FILE; COMMAND >> FILE"

@@ -7,19 +7,30 @@ import numpy as np
 from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.power.notes import Notes
 
-# ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and 15.259 µJ (sysfs says
-# max_energy_range_uj: 262143328850, 65532610987, 262143999938 …) and of 1 µJ or 1 mJ
-_RANGES = (262_143.328850, 65_532.610987, 262_143.999938, 65_712.999613, 4_294.967296, 4_294_967.296, 16_777.216)
+# ranges at which known counters start again, in joules: RAPL's 32 bits in units of 61.035 µJ and
+# 15.259 µJ (sysfs says max_energy_range_uj: 262143328850, 65532610987, 262143999938 …) and of 1 µJ
+# or 1 mJ
+_RANGES = (
+    262_143.328850,
+    65_532.610987,
+    262_143.999938,
+    65_712.999613,
+    4_294.967296,
+    4_294_967.296,
+    16_777.216,
+)
 _GROWS = 0.95  # of the rows of a counter that is read less often than it counts
 
 
 def intervals(
     ns: Int64s, joules: Floats, notes: Notes, name: str = "the counter", wrap_j: float | None = None
 ) -> tuple[Floats, Floats]:
-    """(joules since the previous row, mean watts since then) of a counter's readings; the first one and every reset are NaN.
+    """(joules since the previous row, mean watts since then) of a counter's readings; the first one
+    and every reset are NaN.
 
-    A fall is a wrap when the counter stood near the end of its range (or of a known one) and the power that a wrap
-    implies is like the power around it; else it was reset, and nobody knows what ran meanwhile.
+    A fall is a wrap when the counter stood near the end of its range (or of a known one) and the
+    power that a wrap implies is like the power around it; else it was reset, and nobody knows what
+    ran meanwhile.
     """
     delta, seconds = np.full(len(joules), np.nan), np.full(len(joules), np.nan)
     delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / NS_PER_S
@@ -45,7 +56,9 @@ def intervals(
     return delta, watts
 
 
-def _wrapped(delta: float, before: float, seconds: float, usual: float, wrap_j: float | None) -> float | None:
+def _wrapped(
+    delta: float, before: float, seconds: float, usual: float, wrap_j: float | None
+) -> float | None:
     for span in (wrap_j,) if wrap_j else _RANGES:
         if not before <= span * (1 + 1e-9):
             continue
@@ -57,24 +70,35 @@ def _wrapped(delta: float, before: float, seconds: float, usual: float, wrap_j: 
 
 
 def _starts_again(values: Floats, rises: Floats) -> bool:
-    """A counter that is set to zero now and then: it always grows, and where it falls, it falls to what it counts between rows.
+    """A counter that is set to zero now and then: it always grows, and where it falls, it falls to
+    what it counts between rows.
 
-    Joules per interval rest at times where the load does, fall as often as they rise, and to no less than an idle machine's.
+    Joules per interval rest at times where the load does, fall as often as they rise, and to no
+    less than an idle machine's.
     """
     falls = np.flatnonzero(rises < 0)
     grown = rises[rises >= 0]
     if not len(falls) or 3 * len(falls) > len(rises) or not (grown > 0).mean() >= _GROWS:
         return False
     step = float(np.percentile(grown, 90))
-    return bool((values[falls + 1] <= 2 * step).all() and (values[falls] >= 2 * float(np.median(grown))).all())
+    return bool(
+        (values[falls + 1] <= 2 * step).all()
+        and (values[falls] >= 2 * float(np.median(grown))).all()
+    )
 
 
 def looks_like_counter(values: Floats) -> bool:
-    """Joules that only grow (save for wraps and new starts) are a counter; joules that go up and down are per interval."""
+    """Joules that only grow (save for wraps and new starts) are a counter; joules that go up and
+    down are per interval.
+    """
     valid = values[np.isfinite(values)]
     if len(valid) < 3:
         return len(valid) == 2 and valid[1] >= valid[0] > 0 and valid[1] > 1.5 * valid[0]
     rises = np.diff(valid)
     if _starts_again(valid, rises):
         return True
-    return bool((rises >= 0).mean() >= 0.97 and (rises > 0).any() and abs(valid[-1]) + valid.max() > 3 * np.median(np.abs(rises)))
+    return bool(
+        (rises >= 0).mean() >= 0.97
+        and (rises > 0).any()
+        and abs(valid[-1]) + valid.max() > 3 * np.median(np.abs(rises))
+    )

@@ -1,7 +1,8 @@
-"""`dcgmi dmon`: columns under `#Entity`, a line of units below, entities of two words (`GPU 0`), no time of its own.
+"""`dcgmi dmon`: columns under `#Entity`, a line of units below, entities of two words (`GPU 0`), no
+time of its own.
 
-A time before each line (`ts`, a wrapper) or before each round is taken. Values that mean "not there" (N/A, huge blanks) are
-none.
+A time before each line (`ts`, a wrapper) or before each round is taken. Values that mean "not
+there" (N/A, huge blanks) are none.
 """
 
 from __future__ import annotations
@@ -18,8 +19,15 @@ from powertui.data.power.source import LogFile
 
 NAME = "dcgmi dmon"
 PERIOD_S = 1.0  # dcgmi's own default
-_COLUMNS = {"POWER": ("", "W"), "PWR": ("", "W"), "POWER_USAGE": ("", "W"), "POWINST": ("instant", "W"),
-            "POWERINST": ("instant", "W"), "PWRINST": ("instant", "W"), "TOTEC": ("energy", "mJ")}  # fmt: skip
+_COLUMNS = {
+    "POWER": ("", "W"),
+    "PWR": ("", "W"),
+    "POWER_USAGE": ("", "W"),
+    "POWINST": ("instant", "W"),
+    "POWERINST": ("instant", "W"),
+    "PWRINST": ("instant", "W"),
+    "TOTEC": ("energy", "mJ"),
+}
 _BLANK = 1e13  # DCGM writes 0x7ffffff0 and up to 2^63 for values that it does not have
 _BLANKS = frozenset({2147483632.0, 2147483633.0, 2147483634.0, 2147483635.0})
 
@@ -63,16 +71,24 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not cells or cells[0].startswith("#"):
             continue
         if cells[0].upper() == "ID":
-            written = dict(zip(names, cells[1:], strict=False)) if len(cells) == len(names) + 1 else {}
+            written = (
+                dict(zip(names, cells[1:], strict=False)) if len(cells) == len(names) + 1 else {}
+            )
             continue
         match = re.match(r"(GPU)\s+(\d{1,3})\s", rest.strip() + " ")
         if match is None:
             if re.match(r"(GPU-I|GPU-CI|CPU|CORE|Switch|Link|NIC)\b", rest.strip()) is None:
                 notes.drop(number, "is not a row of the table")
             continue
-        if len(cells) != len(names) + 2 or (number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])):
+        if len(cells) != len(names) + 2 or (
+            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
+        ):
             short = len(cells) != len(names) + 2
-            why = f"has {len(cells) - 2} values where the header names {len(names)}" if short else "the last line may be cut"
+            why = (
+                f"has {len(cells) - 2} values where the header names {len(names)}"
+                if short
+                else "the last line may be cut"
+            )
             notes.drop(number, why)
             continue
         for name, cell in zip(names, cells[2:], strict=True):
@@ -83,6 +99,17 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             if abs(value) > _BLANK or (unit == "W" and value in _BLANKS):
                 cell = "blank"
             gpu = int(match[2])
-            sensor = Sensor(f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}", f"dcgm {kind}".strip(), Scope.GPU, device=Device(gpu))
-            found.add(sensor, when or above, cell, number, unit=units.written(written.get(name, unit)) or units.UNITS[unit])
+            sensor = Sensor(
+                f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}",
+                f"dcgm {kind}".strip(),
+                Scope.GPU,
+                device=Device(gpu),
+            )
+            found.add(
+                sensor,
+                when or above,
+                cell,
+                number,
+                unit=units.written(written.get(name, unit)) or units.UNITS[unit],
+            )
     return found.log(NAME, options, "dcgmi dmon: POWER in W, TOTEC in mJ", period_s=PERIOD_S)

@@ -1,4 +1,7 @@
-"""Which device a written name refers to: an index, a UUID, a PCI address. Every reader that has one asks here."""
+"""Which device a written name refers to: an index, a UUID, a PCI address.
+
+Every reader that has one asks here.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,15 @@ import re
 
 from powertui.data.model import Device
 
-_UUID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F][0-9a-fA-F-]{6,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_PCI = re.compile(r"(?:0x)?(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
-_NUMBERED = re.compile(r"(?:gpu|card|device|dev|nvidia|cuda|accel|aiu|npu)?[\s:#_/-]*(\d{1,4})(?:\.0)?", re.IGNORECASE)
+_UUID = re.compile(
+    r"(?:GPU|MIG)-[0-9a-fA-F][0-9a-fA-F-]{6,40}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+)
+_PCI = re.compile(
+    r"(?:0x)?(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])"
+)
+_NUMBERED = re.compile(
+    r"(?:gpu|card|device|dev|nvidia|cuda|accel|aiu|npu)?[\s:#_/-]*(\d{1,4})(?:\.0)?", re.IGNORECASE
+)
 
 
 def pci(text: str) -> str:
@@ -33,4 +42,6 @@ def joined(first: Device | None, second: Device | None) -> Device | None:
     if first is None or second is None:
         return first or second
     index = first.index if first.index is not None else second.index
-    return Device(index, first.uuid or second.uuid, first.pci or second.pci, first.model or second.model)
+    return Device(
+        index, first.uuid or second.uuid, first.pci or second.pci, first.model or second.model
+    )

@@ -1,7 +1,8 @@
-"""Any table with a time and a power or energy column. What it guesses is said; what it cannot guess is asked for.
+"""Any table with a time and a power or energy column. What it guesses is said; what it cannot guess
+is asked for.
 
-Wide tables (one column per channel) and long ones (a column that names the channel) both work, with or without a
-header. A column of joules is a counter when it only grows, else joules per interval.
+Wide tables (one column per channel) and long ones (a column that names the channel) both work, with
+or without a header. A column of joules is a counter when it only grows, else joules per interval.
 """
 
 from __future__ import annotations
@@ -13,8 +14,28 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Badge, Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import above, assemble, counters, groups, steps_of_clock, table, times, units
+from powertui.data.model import (
+    NS_PER_S,
+    Badge,
+    Bools,
+    Clock,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
+from powertui.data.power import (
+    above,
+    assemble,
+    counters,
+    groups,
+    steps_of_clock,
+    table,
+    times,
+    units,
+)
 from powertui.data.power.cells import number
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
@@ -26,20 +47,52 @@ from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 
 NAME = "csv"
-_TIME_WORDS = {"time", "timestamp", "timestamps", "datetime", "date", "epoch", "unix", "elapsed", "ts", "clock", "t", "uhrzeit",
-               "datum", "zeit", "seconds", "secs", "walltime", "utc", "unixtime", "timesec", "systemtime", "lastchanged",
-               "lastupdated", "recordedat", "createdat", "sampledat", "collectedat"}  # fmt: skip
+_TIME_WORDS = {
+    "time",
+    "timestamp",
+    "timestamps",
+    "datetime",
+    "date",
+    "epoch",
+    "unix",
+    "elapsed",
+    "ts",
+    "clock",
+    "t",
+    "uhrzeit",
+    "datum",
+    "zeit",
+    "seconds",
+    "secs",
+    "walltime",
+    "utc",
+    "unixtime",
+    "timesec",
+    "systemtime",
+    "lastchanged",
+    "lastupdated",
+    "recordedat",
+    "createdat",
+    "sampledat",
+    "collectedat",
+}
 _BARE = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
 _MILLI = 5000.0  # a column of bare numbers beyond this is in mW
 _RAIL_MW = 100.0  # a rail of a small board beyond this is
 _CERTAIN_PART_W = 3.0  # of one GPU or processor: as kW it would be more than any draws
-_CERTAIN_W, _DOUBTFUL_W = 10.0, 1000.0  # bare numbers between these are watts: as mW or kW no machine that trains would draw them
+_CERTAIN_W, _DOUBTFUL_W = (
+    10.0,
+    1000.0,
+)  # bare numbers between these are watts: as mW or kW no machine that trains would draw them
 _MOST_W = 20_000.0  # a machine with 16 accelerators draws no more
 MAX_CHANNELS = groups.MAX_CHANNELS
 
 
 def sniff(head: str | bytes, _path: str) -> int:
-    """Low on purpose: anything that knows the dialect comes first. 55 when time and power are both found by name."""
+    """Low on purpose: anything that knows the dialect comes first.
+
+    55 when time and power are both found by name.
+    """
     if isinstance(head, bytes) or not head.strip():
         return 0
     layout = table.shape(head)
@@ -57,21 +110,32 @@ def sniff(head: str | bytes, _path: str) -> int:
 
 
 def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
-    """Some row below the header is as long as it and has a number (or nothing) where the power stands: prose has not."""
+    """Some row below the header is as long as it and has a number (or nothing) where the power
+    stands: prose has not.
+    """
     for line in head.split("\n")[layout.first : layout.first + 20]:
         cells = table.fields(line, layout.delimiter)
-        if len(cells) == len(layout.names) and (not cells[column] or np.isfinite(table.number(cells[column]))):
+        if len(cells) == len(layout.names) and (
+            not cells[column] or np.isfinite(table.number(cells[column]))
+        ):
             return True
     return False
 
 
 def _long_head(head: str, layout: table.Shape) -> bool:
     """The first rows name power among what they tell of."""
-    cells = [table.fields(line, layout.delimiter) for line in head.split("\n")[layout.first : layout.first + 200]]
+    cells = [
+        table.fields(line, layout.delimiter)
+        for line in head.split("\n")[layout.first : layout.first + 200]
+    ]
     regular = [row for row in cells if len(row) == len(layout.names)]
     if not regular:
         return False
-    rows = table.FileCells(layout.names, np.arange(len(regular)), [list(column) for column in zip(*regular, strict=True)])
+    rows = table.FileCells(
+        layout.names,
+        np.arange(len(regular)),
+        [list(column) for column in zip(*regular, strict=True)],
+    )
     return groups.long_form(rows, []) is not None
 
 
@@ -81,10 +145,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     if layout is None:
         raise UnreadableFile(
-            source.path, "is not a table of columns", hint="powertui reads CSV, and the formats listed in docs/power-logs.md."
+            source.path,
+            "is not a table of columns",
+            hint="powertui reads CSV, and the formats listed in docs/power-logs.md.",
         )
     rows = table.read(source, layout, notes)
-    return from_table(source.path, rows, options, notes, named=layout.named, said=above.told(layout.above))
+    return from_table(
+        source.path, rows, options, notes, named=layout.named, said=above.told(layout.above)
+    )
 
 
 def from_table(
@@ -100,16 +168,27 @@ def from_table(
     day_first_default: bool = False,
     said: above.Told = above.NOTHING,
 ) -> PowerLog:
-    """The same, of a table that a dialect has already cut into columns. `said`: what the lines above it say."""
+    """The same, of a table that a dialect has already cut into columns.
+
+    `said`: what the lines above it say.
+    """
     if not len(rows):
-        raise UnreadableFile(path, f"has no complete row ({notes.first_reason() or 'only a header'})")
+        raise UnreadableFile(
+            path, f"has no complete row ({notes.first_reason() or 'only a header'})"
+        )
     picked, quantity = _pick_power(path, rows, options, said)
-    clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default, said)
+    clock_columns, column = _pick_time(
+        path, rows, options, {item.column for item in picked}, day_first_default, said
+    )
     if _falls(column):
         rows = rows.take(slice(None, None, -1))
         picked, quantity = _pick_power(path, rows, options, said)
-        clock_columns, column = _pick_time(path, rows, options, {item.column for item in picked}, day_first_default, said)
-    column = above.in_zone(above.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns])
+        clock_columns, column = _pick_time(
+            path, rows, options, {item.column for item in picked}, day_first_default, said
+        )
+    column = above.in_zone(
+        above.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns]
+    )
     if not options.unit:
         picked = questioned(picked, said, notes)
     if not options.watts_col:
@@ -131,7 +210,11 @@ def from_table(
     shared = _Shared(spread)
     for item in picked if named or options.unit else [replace(item, sure=False) for item in picked]:
         values, bad = rows.floats(item.column)
-        if not options.unit and not rows.is_numeric(item.column) and (told := units.of_cells(rows.texts(item.column))) is not None:
+        if (
+            not options.unit
+            and not rows.is_numeric(item.column)
+            and (told := units.of_cells(rows.texts(item.column))) is not None
+        ):
             item, values = replace(item, unit=told[0], sure=True), values * np.array(told[1])
         if item.column in rows.either and _may_be_thousands(values * item.unit.factor):
             shown = next(cell for cell in rows.texts(item.column) if cell)
@@ -141,7 +224,9 @@ def from_table(
         notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
         if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
             host = parts[0][0].host
-            parts = [(replace(group, host=host), mask) for group, mask in _by_turn(column, values, notes)]
+            parts = [
+                (replace(group, host=host), mask) for group, mask in _by_turn(column, values, notes)
+            ]
             item = replace(item, sure=item.sure and len(parts) == 1)  # which is whose is a guess
         for group, mask in parts:
             keep = mask & column.ok & ~bad
@@ -149,34 +234,61 @@ def from_table(
                 keep &= item.where & np.isfinite(values)
             if not keep.any():
                 continue
-            times_of, watts_of = shared.of(keep), values if keep.all() else values[keep]
+            times_of, watts_of = shared.times_for(keep), values if keep.all() else values[keep]
             at = (times_of, shared.joined)
-            made, kind = _series(path, item, group, at, watts_of, clock, options, notes, label, len(picked), counter, wrap_j)
+            made, kind = _series(
+                path,
+                item,
+                group,
+                at,
+                watts_of,
+                clock,
+                options,
+                notes,
+                label,
+                len(picked),
+                counter,
+                wrap_j,
+            )
             if made is not None:
                 series.append(made)
                 kinds[item.name, item.unit.name] = kind
     if not series:
-        raise UnreadableFile(path, f"holds no reading ({notes.first_reason() or 'every cell is empty'})")
+        raise UnreadableFile(
+            path, f"holds no reading ({notes.first_reason() or 'every cell is empty'})"
+        )
     time_name = " + ".join(f"`{rows.names[i]}`" for i in clock_columns)
-    guess = assemble.join_guess((
-        f"time: column {time_name}, {column.words}",
-        "power: " + ", ".join(f"`{one.name}` in {one.unit.name}{kinds.get((one.name, one.unit.name), '')}" for one in picked[:4])
-        + (f" and {len(picked) - 4} more" if len(picked) > 4 else "")
-        + ("" if all(item.sure for item in picked) else " (unit guessed)"),
-        f"{len(series)} channel{'s' if len(series) > 1 else ''}, separated by {parts[0][0].by}" if len(parts) > 1 else "",
-        "" if named else "no header; columns by position",
-    ))  # fmt: skip
+    guess = assemble.join_guess(
+        (
+            f"time: column {time_name}, {column.words}",
+            "power: "
+            + ", ".join(
+                f"`{one.name}` in {one.unit.name}{kinds.get((one.name, one.unit.name), '')}"
+                for one in picked[:4]
+            )
+            + (f" and {len(picked) - 4} more" if len(picked) > 4 else "")
+            + ("" if all(item.sure for item in picked) else " (unit guessed)"),
+            f"{len(series)} channel{'s' if len(series) > 1 else ''}, separated by {parts[0][0].by}"
+            if len(parts) > 1
+            else "",
+            "" if named else "no header; columns by position",
+        )
+    )
     return PowerLog(path, label, tuple(series), notes.warnings(), guess)
 
 
 def _may_be_thousands(watts: Floats) -> bool:
-    """Less than any machine that trains draws, and a thousand times as much is not too much for one."""
+    """Less than any machine that trains draws, and a thousand times as much is not too much for
+    one.
+    """
     middle = float(np.nanmedian(np.abs(watts))) if np.isfinite(watts).any() else 0.0
     return middle < _CERTAIN_W and 1000 * middle < _MOST_W
 
 
 class _Shared:
-    """Times of some rows; those of the rows that were asked for last are kept: a hundred channels share them."""
+    """Times of some rows; those of the rows that were asked for last are kept: a hundred channels
+    share them.
+    """
 
     def __init__(self, every: Int64s) -> None:
         self._every = every
@@ -184,7 +296,7 @@ class _Shared:
         self._times: Int64s = every[:0]
         self._joined: Joined | None = None
 
-    def of(self, rows: Bools) -> Int64s:
+    def times_for(self, rows: Bools) -> Int64s:
         """The times of these rows."""
         if not np.array_equal(rows, self._rows):
             self._rows, self._times, self._joined = rows, self._every[rows], None
@@ -207,7 +319,11 @@ def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     power = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "power"]
     if power:
         return list(power)
-    words = [(i, None) for i, name in enumerate(names) if units.means_power(name) and not units.means_energy(name)]
+    words = [
+        (i, None)
+        for i, name in enumerate(names)
+        if units.means_power(name) and not units.means_energy(name)
+    ]
     energy = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "energy"]
     if energy:
         first = energy[0][1]
@@ -220,36 +336,61 @@ def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
 
 def _energy_columns(names: Sequence[str], unit: Unit | None) -> list[tuple[int, Unit | None]]:
     """Columns whose names mean energy and give no unit."""
-    return [(i, unit) for i, name in enumerate(names) if units.means_energy(name) and not _time_score(name)]
+    return [
+        (i, unit)
+        for i, name in enumerate(names)
+        if units.means_energy(name) and not _time_score(name)
+    ]
 
 
 def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
-    """Of two columns the one that is not the time. Taken for watts only when a person named the file, and said so."""
+    """Of two columns the one that is not the time.
+
+    Taken for watts only when a person named the file, and said so.
+    """
     if tuple(names) == table.DATE_TIME_READING:
         return [(2, None)]
-    if len(names) != 2 or units.no_power(names[1]) or units.means_energy(names[1]) or _time_score(names[1]):
+    if (
+        len(names) != 2
+        or units.no_power(names[1])
+        or units.means_energy(names[1])
+        or _time_score(names[1])
+    ):
         return []
     return [(1, None)] if names[0] == "column 1" or _time_score(names[0]) else []
 
 
-def _pick_power(path: str, rows: table.FileCells, options: LogColumns, said: above.Told) -> tuple[list[PickedColumn], int | None]:
+def _pick_power(
+    path: str, rows: table.FileCells, options: LogColumns, said: above.Told
+) -> tuple[list[PickedColumn], int | None]:
     """The columns of readings; and in a long table the column that names what was read."""
     given = units.UNITS.get(options.unit or "")
     if options.unit and given is None:
-        raise UsageError(f"--unit {options.unit}: unknown unit", hint=f"Known units: {', '.join(units.UNITS)}.")
+        raise UsageError(
+            f"--unit {options.unit}: unknown unit", hint=f"Known units: {', '.join(units.UNITS)}."
+        )
     found: list[tuple[int, Unit | None]]
     if options.watts_col:
         found = []
-        for name in options.watts_col.split(",") if rows.find(options.watts_col) is None else [options.watts_col]:
+        for name in (
+            options.watts_col.split(",")
+            if rows.find(options.watts_col) is None
+            else [options.watts_col]
+        ):
             column = rows.find(name)
             if column is None:
-                raise UsageError(f"{path}: there is no column {name!r}", hint=f"Its columns are: {_listed(rows.names)}.")
+                raise UsageError(
+                    f"{path}: there is no column {name!r}",
+                    hint=f"Its columns are: {_listed(rows.names)}.",
+                )
             found.append((column, units.of_name(rows.names[column])))
     else:
         found = _power_columns(rows.names)
         long = groups.long_form(rows, [column for column, _ in found])
         if long is not None:
-            return [_long(rows, long, unit, where, given) for unit, where in long.kinds], long.quantity
+            return [
+                _long(rows, long, unit, where, given) for unit, where in long.kinds
+            ], long.quantity
         if not found and (energies := _energy_columns(rows.names, given)):
             found = _in_joules(path, rows, energies, given, said)
         if not found:
@@ -271,44 +412,76 @@ def _pick_power(path: str, rows: table.FileCells, options: LogColumns, said: abo
         raise UnreadableFile(
             path,
             "has no column that is named like power or energy",
-            hint=f"Its columns are: {_listed(rows.names)}. Name one with --watts-col NAME --unit W.",
+            hint=(
+                f"Its columns are: {_listed(rows.names)}. Name one with --watts-col NAME --unit W."
+            ),
         )
     return picked, None
 
 
 def _in_joules(
-    path: str, rows: table.FileCells, found: Sequence[tuple[int, Unit | None]], given: Unit | None, said: above.Told
+    path: str,
+    rows: table.FileCells,
+    found: Sequence[tuple[int, Unit | None]],
+    given: Unit | None,
+    said: above.Told,
 ) -> list[tuple[int, Unit | None]]:
-    """Columns of energy, in the unit that was given or stands above the table. There is no guessing it: J and Wh look alike."""
-    known = [(i, unit) for i, _ in found if (unit := given or said.unit_of(rows.names[i], "energy")) is not None]
+    """Columns of energy, in the unit that was given or stands above the table.
+
+    There is no guessing it: J and Wh look alike.
+    """
+    known = [
+        (i, unit)
+        for i, _ in found
+        if (unit := given or said.unit_of(rows.names[i], "energy")) is not None
+    ]
     if not known:
         name = rows.names[found[0][0]]
-        raise UnreadableFile(path, f"has no unit for `{name}`", hint="Name it: --unit J (or mJ, kJ, Wh, kWh).")
+        raise UnreadableFile(
+            path, f"has no unit for `{name}`", hint="Name it: --unit J (or mJ, kJ, Wh, kWh)."
+        )
     return list(known)
 
 
-def _long(rows: table.FileCells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None) -> PickedColumn:
+def _long(
+    rows: table.FileCells, long: groups.Long, unit: Unit | None, where: Bools, given: Unit | None
+) -> PickedColumn:
     known = given or unit
-    meant, sure = (known, True) if known else _size(rows.names[long.value], rows.floats(long.value)[0][where])
-    return PickedColumn(long.value, rows.names[long.value], meant, sure, unit is not None, where=where)
+    meant, sure = (
+        (known, True) if known else _size(rows.names[long.value], rows.floats(long.value)[0][where])
+    )
+    return PickedColumn(
+        long.value, rows.names[long.value], meant, sure, unit is not None, where=where
+    )
 
 
 def _size(name: str, values: Floats) -> tuple[Unit, bool]:
-    """A unit by the size of the readings, for columns that name none; and whether no other unit can be meant."""
+    """A unit by the size of the readings, for columns that name none; and whether no other unit can
+    be meant.
+    """
     middle = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 0.0
     scope = units.scope_of(name)
     milli = _RAIL_MW if units.BOARD_RAIL.search(name) else _MILLI
-    unit = units.UNITS["uW" if middle > 5e6 else "mW" if middle > milli and scope is not Scope.PLUG else "W"]
+    unit = units.UNITS[
+        "uW" if middle > 5e6 else "mW" if middle > milli and scope is not Scope.PLUG else "W"
+    ]
     least = _CERTAIN_PART_W if scope in (Scope.GPU, Scope.PACKAGE) else _CERTAIN_W
     return unit, unit.name == "W" and least <= middle < _DOUBTFUL_W
 
 
-def _by_turn(column: times.TimeColumn, values: Floats, notes: Notes) -> list[tuple[ChannelRows, Bools]]:
-    """Rows of one nameless column: those of several channels that take turns, where times and readings say so."""
+def _by_turn(
+    column: times.TimeColumn, values: Floats, notes: Notes
+) -> list[tuple[ChannelRows, Bools]]:
+    """Rows of one nameless column: those of several channels that take turns, where times and
+    readings say so.
+    """
     good = np.flatnonzero(column.ok & np.isfinite(values))
     found = groups.in_turn(column.ns[good], values[good])
     if len(found) > 1:
-        notes.say(f"no column names the channel: {len(found)} of them take turns, distinguished by their order")
+        notes.say(
+            f"no column names the channel: {len(found)} of them take turns, distinguished by "
+            "their order"
+        )
     spread = []
     for group, mask in found:
         rows = np.zeros(len(values), np.bool_)
@@ -337,16 +510,26 @@ def _time_score(name: str) -> int:
 
 
 def _pick_time(
-    path: str, rows: table.FileCells, options: LogColumns, taken: set[int], default: bool, said: above.Told
+    path: str,
+    rows: table.FileCells,
+    options: LogColumns,
+    taken: set[int],
+    default: bool,
+    said: above.Told,
 ) -> tuple[list[int], times.TimeColumn]:
     if options.time_col:
         given = rows.find(options.time_col)
         if given is None:
-            raise UsageError(f"{path}: there is no column {options.time_col!r}", hint=f"Its columns are: {_listed(rows.names)}.")
+            raise UsageError(
+                f"{path}: there is no column {options.time_col!r}",
+                hint=f"Its columns are: {_listed(rows.names)}.",
+            )
         column = _time_column(rows, given, default, said)
         if not column.ok.any():
             raise UnreadableFile(
-                path, f"column {options.time_col!r} has no time", hint="It must be Unix time, a date with time, or seconds."
+                path,
+                f"column {options.time_col!r} has no time",
+                hint="It must be Unix time, a date with time, or seconds.",
             )
         return [given], column
     named = [i for i, name in enumerate(rows.names) if i not in taken and _time_score(name)]
@@ -369,7 +552,10 @@ def _pick_time(
         raise UnreadableFile(
             path,
             "has no column that can be read as time",
-            hint=f"Its columns are: {_listed(rows.names)}. Name the one with the time: --time-col NAME.",
+            hint=(
+                f"Its columns are: {_listed(rows.names)}. Name the one with the time: "
+                "--time-col NAME."
+            ),
         )
     _, i, column = max(tried, key=lambda item: item[0])
     return [i], column
@@ -380,8 +566,14 @@ def _counts_epochs(name: str) -> bool:
     return set(units.tokens(name)) & _TIME_WORDS == {"epoch"} and not times.unit_in(name)
 
 
-def _time_column(rows: table.FileCells, i: int, default: bool, said: above.Told) -> times.TimeColumn:
-    name = rows.names[i] if times.unit_in(rows.names[i]) or not said.time_unit else f"{rows.names[i]} ({said.time_unit})"
+def _time_column(
+    rows: table.FileCells, i: int, default: bool, said: above.Told
+) -> times.TimeColumn:
+    name = (
+        rows.names[i]
+        if times.unit_in(rows.names[i]) or not said.time_unit
+        else f"{rows.names[i]} ({said.time_unit})"
+    )
     if rows.is_numeric(i):
         return times.from_numbers(rows.floats(i)[0].copy(), name)
     texts = rows.texts(i)
@@ -389,27 +581,47 @@ def _time_column(rows: table.FileCells, i: int, default: bool, said: above.Told)
 
 
 def day_first(texts: Sequence[str], default: bool = False) -> bool:
-    """DD/MM or MM/DD: by a number above 12 somewhere in the column; else by which of the two keeps still for a day."""
-    pairs = [(int(m[1]), int(m[2])) for m in (re.match(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}", text.strip()) for text in texts) if m]
+    """DD/MM or MM/DD: by a number above 12 somewhere in the column; else by which of the two keeps
+    still for a day.
+    """
+    pairs = [
+        (int(m[1]), int(m[2]))
+        for m in (re.match(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}", text.strip()) for text in texts)
+        if m
+    ]
     if any(a > 12 for a, _ in pairs):
         return True
     if any(b > 12 for _, b in pairs):
         return False
     firsts, seconds = len({a for a, _ in pairs}), len({b for _, b in pairs})
-    return firsts > seconds or (firsts == seconds and (default or any("." in text[:3] for text in texts[:1])))
+    return firsts > seconds or (
+        firsts == seconds and (default or any("." in text[:3] for text in texts[:1]))
+    )
 
 
 def _either_order(texts: Sequence[str]) -> str:
-    """A date of the column that may be told day first or month first, where nothing in it says which; "" where something does."""
-    found = [m for m in (re.match(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}", text.strip()) for text in texts) if m]
+    """A date of the column that may be told day first or month first, where nothing in it says
+    which; "" where something does.
+    """
+    found = [
+        m
+        for m in (re.match(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}", text.strip()) for text in texts)
+        if m
+    ]
     dates = {m[0] for m in found}
-    if len(dates) != 1 or found[0][1] == found[0][3] or max(int(found[0][1]), int(found[0][3])) > 12:
+    if (
+        len(dates) != 1
+        or found[0][1] == found[0][3]
+        or max(int(found[0][1]), int(found[0][3])) > 12
+    ):
         return ""
     return found[0][0]
 
 
 def _rises(column: times.TimeColumn) -> bool:
-    """Mostly ascending (a log may repeat a time for each of its channels, or repeat its tail), or the newest row first."""
+    """Mostly ascending (a log may repeat a time for each of its channels, or repeat its tail), or
+    the newest row first.
+    """
     ns = column.ns[column.ok]
     return len(ns) < 2 or bool((np.diff(ns) >= 0).mean() >= 0.6) or _falls(column)
 
@@ -417,20 +629,35 @@ def _rises(column: times.TimeColumn) -> bool:
 def _falls(column: times.TimeColumn) -> bool:
     """Dated rows, the newest first, as dashboards export them."""
     moved = np.diff(column.ns[column.ok])
-    return column.kind in ("local", "absolute") and len(moved) > 1 and bool((moved <= 0).mean() >= 0.9) and bool((moved < 0).any())
+    return (
+        column.kind in ("local", "absolute")
+        and len(moved) > 1
+        and bool((moved <= 0).mean() >= 0.9)
+        and bool((moved < 0).any())
+    )
 
 
-def _date_and_time(rows: table.FileCells, named: Sequence[int], default: bool) -> tuple[list[int], times.TimeColumn] | None:
+def _date_and_time(
+    rows: table.FileCells, named: Sequence[int], default: bool
+) -> tuple[list[int], times.TimeColumn] | None:
     """A date in one column and the time of day in another."""
     dates = [
         i
         for i in named
-        if not rows.is_numeric(i) and re.fullmatch(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}", next(iter(rows.texts(i)), ""))
+        if not rows.is_numeric(i)
+        and re.fullmatch(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}", next(iter(rows.texts(i)), ""))
     ]
-    clocks = [i for i in named if not rows.is_numeric(i) and re.match(r"\d{1,2}:\d\d", next(iter(rows.texts(i)), ""))]
+    clocks = [
+        i
+        for i in named
+        if not rows.is_numeric(i) and re.match(r"\d{1,2}:\d\d", next(iter(rows.texts(i)), ""))
+    ]
     if not dates or not clocks:
         return None
-    texts = [f"{date} {time}" for date, time in zip(rows.texts(dates[0]), rows.texts(clocks[0]), strict=True)]
+    texts = [
+        f"{date} {time}"
+        for date, time in zip(rows.texts(dates[0]), rows.texts(clocks[0]), strict=True)
+    ]
     column = times.from_texts(texts, day_first=day_first(texts, default))
     return ([dates[0], clocks[0]], column) if column.ok.mean() > 0.5 else None
 
@@ -453,20 +680,35 @@ def _series(
     wrap_j: float | None,
 ) -> tuple[PowerSeries | None, str]:
     ns, joined = at
-    own = item.name if (item.where is None and (beside > 1 or not group.name)) or not group.name else ""
+    own = (
+        item.name
+        if (item.where is None and (beside > 1 or not group.name)) or not group.name
+        else ""
+    )
     name = " ".join(dict.fromkeys(part for part in (group.name, own) if part))
     scale = Badge.MEASURED if item.sure else Badge.ASSUMED
     scope = groups.scope(group, name, item.name)
     device = group.device or (groups.of_column(item.name) if item.where is None else None)
     sensor = Sensor(
-        _tidy(name), label, scope, group.host or options.host, device=device if scope is Scope.GPU else None, scale=scale
+        _tidy(name),
+        label,
+        scope,
+        group.host or options.host,
+        device=device if scope is Scope.GPU else None,
+        scale=scale,
     )
-    scaled = values if item.unit.factor == 1 else values * item.unit.factor  # the same column is packed once
+    scaled = (
+        values if item.unit.factor == 1 else values * item.unit.factor
+    )  # the same column is packed once
     if item.unit.quantity == "power":
-        return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes, joined=joined), ""
+        return assemble.make(
+            sensor, ns, scaled, clock=clock, path=path, notes=notes, joined=joined
+        ), ""
     # A clock that was set back leaves rows in the order that counted.
     order = np.arange(len(ns)) if joined.steps_ns else np.argsort(ns, kind="stable")
-    order = order[np.isfinite(scaled[order])]  # the next reading of a counter tells of the time that was missed, too
+    order = order[
+        np.isfinite(scaled[order])
+    ]  # the next reading of a counter tells of the time that was missed, too
     ns, scaled = ns[order], scaled[order]
     if counter or counters.looks_like_counter(scaled):
         joules, watts = counters.intervals(ns, scaled, notes, _tidy(name), wrap_j)
@@ -477,12 +719,26 @@ def _series(
         with np.errstate(divide="ignore", invalid="ignore"):
             watts = np.where(seconds > 0, joules / seconds, np.nan)
         how = " per interval"
-    return assemble.make(sensor, ns, watts, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules), how
+    return assemble.make(
+        sensor,
+        ns,
+        watts,
+        clock=clock,
+        path=path,
+        notes=notes,
+        kind=PowerKind.INTERVAL,
+        joules=joules,
+    ), how
 
 
 def _tidy(name: str) -> str:
     """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
     short = re.sub(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$", "", name)
     short = re.sub(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", "", short, flags=re.IGNORECASE)
-    short = re.sub(r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$", "", short, flags=re.IGNORECASE)
+    short = re.sub(
+        r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$",
+        "",
+        short,
+        flags=re.IGNORECASE,
+    )
     return short.strip() or name

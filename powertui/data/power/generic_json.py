@@ -1,6 +1,8 @@
-"""Any JSON whose objects hold a time and a power by name: a list, one a line, or one after the other; read as a table.
+"""Any JSON whose objects hold a time and a power by name: a list, one a line, or one after the
+other; read as a table.
 
-Power Gadget's rows as JSON end in that reader. What the table reader guesses and asks for holds here, too.
+Power Gadget's rows as JSON end in that reader. What the table reader guesses and asks for holds
+here, too.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _MOST = 1_000_000  # objects of one log
 
 
 def sniff(head: str | bytes, _path: str) -> int:
-    """Low on purpose, as for tables: 55 where some member means power and another is a time, 70 for a Power Gadget's rows."""
+    """Low on purpose, as for tables: 55 where some member means power and another is a time, 70 for
+    a Power Gadget's rows.
+    """
     if isinstance(head, bytes) or head.lstrip()[:1] not in ("{", "["):
         return 0
     if '"traceEvents"' in head or '"schemaVersion"' in head or '"ph"' in head:  # a trace
@@ -33,8 +37,17 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 70
     power = any(units.of_name(key) is not None or units.means_power(key) for key in keys)
     if not power and any(groups.is_value(key) for key in keys):  # what was read is named by a cell
-        power = any(groups.is_power(cell) for cell in dict.fromkeys(re.findall(r':\s*"([^"\\]{3,60})"', head[:16384])))
-    return 55 if power and any(generic_csv.is_time(key) for key in keys) and re.search(r"[:\[]\s*-?\d", head) else 0
+        power = any(
+            groups.is_power(cell)
+            for cell in dict.fromkeys(re.findall(r':\s*"([^"\\]{3,60})"', head[:16384]))
+        )
+    return (
+        55
+        if power
+        and any(generic_csv.is_time(key) for key in keys)
+        and re.search(r"[:\[]\s*-?\d", head)
+        else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -55,9 +68,15 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     names = list(dict.fromkeys(name for row in rows[:1000] for name in row))
     if not names or len(names) > generic_csv.MAX_CHANNELS:
         raise UnreadableFile(
-            source.path, "is JSON without objects of members", hint="powertui reads objects that hold a time and a power."
+            source.path,
+            "is JSON without objects of members",
+            hint="powertui reads objects that hold a time and a power.",
         )
-    cells = table.FileCells(tuple(names), np.array(lines, np.int64), [[_text(row.get(name)) for row in rows] for name in names])
+    cells = table.FileCells(
+        tuple(names),
+        np.array(lines, np.int64),
+        [[_text(row.get(name)) for row in rows] for name in names],
+    )
     if any(power_gadget.is_column(name) for name in names):
         return power_gadget.from_table(source.path, cells, options, notes)
     return generic_csv.from_table(source.path, cells, options, notes, label=NAME)

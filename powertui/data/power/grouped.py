@@ -1,8 +1,9 @@
-"""Points and commas that part thousands: 2.000 is two thousand where 45,3 stands beside it, and two where 45.3 does.
+"""Points and commas that part thousands: 2.000 is two thousand where 45,3 stands beside it, and two
+where 45.3 does.
 
-A column says it itself where it holds 1.234.567, or 950 beside 1.010 (whoever writes three decimals writes 950.000). Else the other
-columns say which sign parts decimals there; in a table of commas nobody writes decimals with them. Where nothing says it, it is
-open.
+A column says it itself where it holds 1.234.567, or 950 beside 1.010 (whoever writes three decimals
+writes 950.000). Else the other columns say which sign parts decimals there; in a table of commas
+nobody writes decimals with them. Where nothing says it, it is open.
 """
 
 from __future__ import annotations
@@ -23,17 +24,28 @@ _COMMA_DECIMALS = re.compile(r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{4,},\d+)"
 
 
 def read(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
-    """The same with signs between thousands taken out; columns of which it is open are named in `either`."""
-    looked = [[] if cells.is_numeric(i) else _unlike(cells.texts(i)) for i in range(len(cells.names))]
-    if not any(len(some) and (_POINTS.fullmatch(some[0]) or _COMMAS.fullmatch(some[0])) for some in looked):
+    """The same with signs between thousands taken out; columns of which it is open are named in
+    `either`.
+    """
+    looked = [
+        [] if cells.is_numeric(i) else _unlike(cells.texts(i)) for i in range(len(cells.names))
+    ]
+    if not any(
+        len(some) and (_POINTS.fullmatch(some[0]) or _COMMAS.fullmatch(some[0])) for some in looked
+    ):
         return cells
     columns, either = list(cells.columns), set()
     for at, some in enumerate(looked):
-        sign = told(some, [cell for i, other in enumerate(looked) if i != at for cell in other], delimiter)
+        sign = told(
+            some, [cell for i, other in enumerate(looked) if i != at for cell in other], delimiter
+        )
         if sign in (".", ","):
             columns[at] = [cell.replace(sign, "") for cell in cells.texts(at)]
             signs = "points" if sign == "." else "commas"
-            notes.say(f"{cells.names[at]}: {signs} separate thousands ({some[0]} is {some[0].replace(sign, '')})")
+            notes.say(
+                f"{cells.names[at]}: {signs} separate thousands ({some[0]} is "
+                f"{some[0].replace(sign, '')})"
+            )
         elif sign == "?":
             either.add(at)
     return replace(cells, columns=columns, either=frozenset(either))
@@ -41,12 +53,16 @@ def read(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
 
 def _unlike(texts: Sequence[str]) -> list[str]:
     """What cells say as numbers, each once, the ones with a group first."""
-    some = sorted({cell for cell in texts[:_LOOKED] if cell[:1].isdigit() or cell[:1] in ("+", "-")})
+    some = sorted(
+        {cell for cell in texts[:_LOOKED] if cell[:1].isdigit() or cell[:1] in ("+", "-")}
+    )
     return sorted(some, key=lambda cell: not (_POINTS.fullmatch(cell) or _COMMAS.fullmatch(cell)))
 
 
 def told(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
-    """The sign that parts thousands in these cells; "?" where it may as well part decimals, "" where none does."""
+    """The sign that parts thousands in these cells; "?" where it may as well part decimals, ""
+    where none does.
+    """
     for sign, groups, decimals, other in (
         (".", _POINTS, _POINT_DECIMALS, _COMMA_DECIMALS),
         (",", _COMMAS, _COMMA_DECIMALS, _POINT_DECIMALS),
@@ -54,7 +70,9 @@ def told(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
         found = [cell for cell in cells if groups.fullmatch(cell)]
         if not found or not all(groups.fullmatch(cell) or _SHORT.fullmatch(cell) for cell in cells):
             continue
-        if len(found) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(cell.count(sign) > 1 for cell in found):
+        if len(found) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(
+            cell.count(sign) > 1 for cell in found
+        ):
             return sign
         others = list(others)
         if any(decimals.fullmatch(cell) for cell in others):

@@ -1,7 +1,7 @@
 """Where a table begins, under titles and with more than one row of headings.
 
-Instruments write what they are above their table, spreadsheets a title, and a second row of the header holds units or
-the names of which the first one names the groups.
+Instruments write what they are above their table, spreadsheets a title, and a second row of the
+header holds units or the names of which the first one names the groups.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ _ROWS = 10  # rows below a header that are looked at
 _DATA = 0.8  # of them are data
 _OTHER_UNIT = re.compile(
     r"[\[(]?(?:-|n/?a|s|sec|secs|seconds?|ms|us|µs|ns|min|h|hh:mm:ss(?:\.\w+)?|yyyy[-/.]?mm[-/.]?dd.*|°?[CFK]|deg\.?\s?[CF]?|%|m?[AV]|k?VA|"
-    r"k?var|volts?|amps?|amperes?|[kMG]?Hz|rpm|[kKMG]i?B(?:/s)?|unix|utc|local|date|time|idx|#|pf|cos ?φ?)[\])]?",
+    r"k?var|volts?|amps?|amperes?|[kMG]?Hz|rpm|[kKMG]i?B(?:/s)?|unix|utc|local|date|time|idx|#|pf|cos "
+    r"?φ?)[\])]?",
     re.IGNORECASE,
-)  # fmt: skip
+)
 
 
 class Heading(NamedTuple):
@@ -29,8 +30,15 @@ class Heading(NamedTuple):
     top: int
 
 
-def find(lines: Sequence[tuple[int, str]], fields: Callable[[str], list[str]], like_data: Callable[[str], bool]) -> Heading | None:
-    """The heading of a table that does not begin at once; None where none of the lines is one. `lines`: with their numbers."""
+def find(
+    lines: Sequence[tuple[int, str]],
+    fields: Callable[[str], list[str]],
+    like_data: Callable[[str], bool],
+) -> Heading | None:
+    """The heading of a table that does not begin at once; None where none of the lines is one.
+
+    `lines`: with their numbers.
+    """
     cells = [fields(line) for _, line in lines]
     widths = [len(row) for row in cells]
     width = max(set(widths), key=widths.count)
@@ -55,14 +63,20 @@ def find(lines: Sequence[tuple[int, str]], fields: Callable[[str], list[str]], l
         while below < len(cells) and below <= k + 2 and is_words(cells[below]):
             below += 1
         rows = cells[below : below + _ROWS]
-        if not rows or not all(map(is_data, rows[:2])) or sum(map(is_data, rows)) < _DATA * len(rows):
+        if (
+            not rows
+            or not all(map(is_data, rows[:2]))
+            or sum(map(is_data, rows)) < _DATA * len(rows)
+        ):
             continue
         return Heading(_names(cells[k:below]), lines[below][0], lines[k][0])
     return None
 
 
 def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """One name a column: of the row of names, with its group where it is not clear alone, and its unit."""
+    """One name a column: of the row of names, with its group where it is not clear alone, and its
+    unit.
+    """
     rows = list(block)
     told: Sequence[str] = ()
     for k, row in enumerate(rows):
@@ -73,14 +87,22 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
     for group in reversed(rows[:-1]):
         clear = len(set(names)) == len(names) and all(names)
         if not clear:
-            names = [" ".join(part for part in pair if part) for pair in zip(_carried(group, names), names, strict=True)]
+            names = [
+                " ".join(part for part in pair if part)
+                for pair in zip(_carried(group, names), names, strict=True)
+            ]
     if told:
-        names = [f"{name} [{cell.strip('[]() ')}]" if cell and name else name for name, cell in zip(names, told, strict=True)]
+        names = [
+            f"{name} [{cell.strip('[]() ')}]" if cell and name else name
+            for name, cell in zip(names, told, strict=True)
+        ]
     return tuple(names)
 
 
 def _carried(group: Sequence[str], names: Sequence[str]) -> list[str]:
-    """A group's name stands over its first column alone; a group over one column without a name is that column."""
+    """A group's name stands over its first column alone; a group over one column without a name is
+    that column.
+    """
     out: list[str] = []
     for cell, name in zip(group, names, strict=True):
         out.append(cell or (out[-1] if out and name else ""))
@@ -89,4 +111,8 @@ def _carried(group: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def _is_units(row: Sequence[str]) -> bool:
     said = [cell for cell in row if cell]
-    return bool(said) and any(map(units.written, said)) and all(units.written(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in said)
+    return (
+        bool(said)
+        and any(map(units.written, said))
+        and all(units.written(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in said)
+    )

@@ -1,11 +1,22 @@
-"""Power that a trace recorded itself, as counters: watts, or the joules that a supply rail's meter has counted.
+"""Power that a trace recorded itself, as counters: watts, or the joules that a supply rail's meter
+has counted.
 
-Its times are those of the events, so that nothing has to be aligned. What neither name nor unit calls watts or joules is no power.
+Its times are those of the events, so that nothing has to be aligned. What neither name nor unit
+calls watts or joules is no power.
 """
 
 from __future__ import annotations
 
-from powertui.data.model import PS_PER_NS, Counter, Floats, PowerKind, PowerSeries, Scope, Sensor, Trace
+from powertui.data.model import (
+    PS_PER_NS,
+    Counter,
+    Floats,
+    PowerKind,
+    PowerSeries,
+    Scope,
+    Sensor,
+    Trace,
+)
 from powertui.data.power import assemble, counters, units
 from powertui.data.power.notes import Notes
 
@@ -33,4 +44,13 @@ def _made(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     if unit.quantity == "energy":
         kind = PowerKind.INTERVAL
         joules, values = counters.intervals(ns, values, notes, counter.name)
-    return assemble.make(sensor, ns, values, clock=trace.clock, path=trace.path, notes=notes, kind=kind, joules=joules)
+    return assemble.make(
+        sensor,
+        ns,
+        values,
+        clock=trace.clock,
+        path=trace.path,
+        notes=notes,
+        kind=kind,
+        joules=joules,
+    )

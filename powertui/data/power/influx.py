@@ -1,4 +1,6 @@
-"""InfluxDB's line protocol, as Telegraf and Slurm write it: measurement, tags, fields, a time in ns (or coarser, by its size)."""
+"""InfluxDB's line protocol, as Telegraf and Slurm write it: measurement, tags, fields, a time in ns
+(or coarser, by its size).
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,14 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By lines whose fields mean power."""
     if isinstance(head, bytes):
         return 0
-    for line in [line for line in head.split("\n") if line.strip() and not line.startswith(("#", "{", "["))][:200]:
+    for line in [
+        line for line in head.split("\n") if line.strip() and not line.startswith(("#", "{", "["))
+    ][:200]:
         if "=" not in line or (match := re.fullmatch(_LINE, line.strip())) is None:
             return 0
-        if match[4] and any(_unit(match[1], key, _tags(match[2])) is not None for key, _ in _fields(match[3])):
+        if match[4] and any(
+            _unit(match[1], key, _tags(match[2])) is not None for key, _ in _fields(match[3])
+        ):
             return 95
     return 0
 
@@ -41,15 +47,23 @@ def _plain(text: str) -> str:
 
 
 def _tags(text: str) -> dict[str, str]:
-    return {_plain(key): _plain(value) for key, value in re.findall(rf",({_KEY})=((?:\\.|[^,= \\])*)", text)}
+    return {
+        _plain(key): _plain(value)
+        for key, value in re.findall(rf",({_KEY})=((?:\\.|[^,= \\])*)", text)
+    }
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
-    return [(_plain(key), value) for key, value in re.findall(rf"({_KEY})=(\"(?:\\.|[^\"\\])*\"|[^, ]+)", text)]
+    return [
+        (_plain(key), value)
+        for key, value in re.findall(rf"({_KEY})=(\"(?:\\.|[^\"\\])*\"|[^, ]+)", text)
+    ]
 
 
 def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None:
-    """What a field counts: by its own name, or as the value of a measurement whose unit a tag or a name tells."""
+    """What a field counts: by its own name, or as the value of a measurement whose unit a tag or a
+    name tells.
+    """
     if (measurement, key) == ("nvidia_smi", "power_draw"):
         return units.UNITS["W"]
     if key in ("value", "gauge", "counter", "reading", "reading_watts"):
@@ -57,8 +71,11 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
             return None if units.no_power(tags.get("name", "")) else own
         if tags.get("unit"):
             return None
-        return (units.METRICS.get(measurement) and units.UNITS[units.METRICS[measurement]]) or units.of_name(measurement) or (
-            units.UNITS["W"] if units.means_power(measurement) else None)  # fmt: skip
+        return (
+            (units.METRICS.get(measurement) and units.UNITS[units.METRICS[measurement]])
+            or units.of_name(measurement)
+            or (units.UNITS["W"] if units.means_power(measurement) else None)
+        )
     if key in units.METRICS:
         return units.UNITS[units.METRICS[key]]
     unit = units.of_name(key)
@@ -76,15 +93,28 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         match = re.fullmatch(_LINE, bare)
         if match is None or (number == len(lines) and line):
-            notes.drop(number, "is not a point of the line protocol" if match is None else "the last line may be cut")
+            notes.drop(
+                number,
+                "is not a point of the line protocol"
+                if match is None
+                else "the last line may be cut",
+            )
             continue
         measurement, tags = _plain(match[1]), _tags(match[2])
         for key, value in _fields(match[3]):
             unit = units.UNITS.get(options.unit or "") or _unit(measurement, key, tags)
             if unit is None or value.startswith('"') or _unit(measurement, key, tags) is None:
                 continue
-            found.add(_sensor(measurement, key, tags), _when(match[4]), value.rstrip("iu"), number, unit=unit)
-    return found.log(NAME, options, "line protocol: unit and channel by measurement, tags and field")
+            found.add(
+                _sensor(measurement, key, tags),
+                _when(match[4]),
+                value.rstrip("iu"),
+                number,
+                unit=unit,
+            )
+    return found.log(
+        NAME, options, "line protocol: unit and channel by measurement, tags and field"
+    )
 
 
 def _when(text: str | None) -> str:
@@ -100,11 +130,20 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     device: Device | None = None
     for name in _DEVICES:
         if tags.get(name):
-            device = devices.joined(device, devices.named(tags[name], tags.get("name", "") if measurement in _MODELS else ""))
+            device = devices.joined(
+                device,
+                devices.named(tags[name], tags.get("name", "") if measurement in _MODELS else ""),
+            )
     own = tags.get("name", "") if measurement not in _MODELS else ""
     scope = units.scope_of(f"{own} {key} {measurement.replace('_', ' ')}")
-    if device is not None and device.index is not None and (measurement in _MODELS[:2] or scope is Scope.GPU):
-        return Sensor(f"GPU {device.index}", f"{NAME} {measurement}", Scope.GPU, host, device=device)
+    if (
+        device is not None
+        and device.index is not None
+        and (measurement in _MODELS[:2] or scope is Scope.GPU)
+    ):
+        return Sensor(
+            f"GPU {device.index}", f"{NAME} {measurement}", Scope.GPU, host, device=device
+        )
     rest = [
         value
         for name, value in tags.items()
@@ -112,4 +151,6 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     ]
     word = "" if key in ("value", "gauge", "counter", "reading") else key
     label = " ".join(dict.fromkeys(part for part in (own or measurement, *rest, word) if part))
-    return Sensor(label, f"{NAME} {measurement}", scope, host, device=device if scope is Scope.GPU else None)
+    return Sensor(
+        label, f"{NAME} {measurement}", scope, host, device=device if scope is Scope.GPU else None
+    )

@@ -1,8 +1,9 @@
 """Texts of ipmitool (and FreeIPMI's ipmi-dcmi), one call after the other in one file.
 
-`dcmi power reading` in its three ways of writing the BMC's time (two fields may share a line), `sensor`, `sensor get`,
-`sdr` and `sdr type` rows. A line with nothing but a time (from `date`) or a time before a row stamps what follows, and is
-better than the BMC's own clock. Zero watts of a BMC that calls itself deactivated is no reading.
+`dcmi power reading` in its three ways of writing the BMC's time (two fields may share a line),
+`sensor`, `sensor get`, `sdr` and `sdr type` rows. A line with nothing but a time (from `date`) or a
+time before a row stamps what follows, and is better than the BMC's own clock. Zero watts of a BMC
+that calls itself deactivated is no reading.
 """
 
 from __future__ import annotations
@@ -25,14 +26,19 @@ NAME = "ipmitool"
 _DCMI = "DCMI power"
 _EARLIEST = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
-_INSTANT = re.compile(r"(?:Instantaneous power reading|Current Power)\s*:\s*(\S+)\s*(?:Watts?)?", re.IGNORECASE)
-_TIME = re.compile(r"(?:IPMI timestamp|Time Stamp)\s*:\s*(.*?)\s*(?:Sampling period\s*:.*)?$", re.IGNORECASE)
+_INSTANT = re.compile(
+    r"(?:Instantaneous power reading|Current Power)\s*:\s*(\S+)\s*(?:Watts?)?", re.IGNORECASE
+)
+_TIME = re.compile(
+    r"(?:IPMI timestamp|Time Stamp)\s*:\s*(.*?)\s*(?:Sampling period\s*:.*)?$", re.IGNORECASE
+)
 _STATE = re.compile(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
 _GET_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
 _GET_VALUE = re.compile(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
 _EPOCH_FIRST = re.compile(r"\s*\[?(\d{9,10}(?:\.\d+)?)\]?[\s,;:|]+(?=\S)(.*)$")
 _ISO_FIRST = re.compile(
-    r"\s*\[?(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)\]?[\s,;:|]+(?=\S)(.*)$"
+    r"\s*\[?(\d{4}[-/]\d\d[-/]\d\d[T "
+    r"]\d\d:\d\d:\d\d(?:[.,]\d+)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)\]?[\s,;:|]+(?=\S)(.*)$"
 )
 _EMPTY = ("na", "n/a", "ns", "no", "disabled", "unknown", "")
 
@@ -53,9 +59,14 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     if _INSTANT.search(head):
         return 97
-    if re.search(r"^.*\|\s*(?:-?[\d.]+\s*\|\s*Watts\b|[\d.]+ Watts\b)", head, re.MULTILINE) and "|" in head:
+    if (
+        re.search(r"^.*\|\s*(?:-?[\d.]+\s*\|\s*Watts\b|[\d.]+ Watts\b)", head, re.MULTILINE)
+        and "|" in head
+    ):
         return 95
-    if re.search(r"^[ \t]{0,40}Sensor ID\s*:", head, re.MULTILINE) and re.search(r"Sensor Reading\s*:.*Watts", head):
+    if re.search(r"^[ \t]{0,40}Sensor ID\s*:", head, re.MULTILINE) and re.search(
+        r"Sensor Reading\s*:.*Watts", head
+    ):
         return 95
     return 0
 
@@ -72,25 +83,48 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     for name, found in list(by_name.items()):
         if all(value == 0 for _, value in found) and _scope(name) is Scope.NODE:
             notes.drop_all(
-                (reading.line for reading, _ in found), f"{name} is 0 W in every reading, so this BMC does not measure it"
+                (reading.line for reading, _ in found),
+                f"{name} is 0 W in every reading, so this BMC does not measure it",
             )
             del by_name[name]
     if not by_name:
         why = notes.first_reason()
-        raise UnreadableFile(source.path, f"comes from ipmitool, but holds no power ({why or 'no sensor in watts'})",
-                             hint="Try: ipmitool dcmi power reading; or ipmitool sensor get 'Total Power'.")  # fmt: skip
+        raise UnreadableFile(
+            source.path,
+            f"comes from ipmitool, but holds no power ({why or 'no sensor in watts'})",
+            hint="Try: ipmitool dcmi power reading; or ipmitool sensor get 'Total Power'.",
+        )
     series: list[PowerSeries] = []
     words: set[str] = set()
     for name, found in by_name.items():
         column, by_bmc = _times(source.path, name, found)
         column = times.in_zone(column, options.tz)
-        notes.drop_all((found[i][0].line for i in np.flatnonzero(~column.ok)), "has no time that can be read")
+        notes.drop_all(
+            (found[i][0].line for i in np.flatnonzero(~column.ok)), "has no time that can be read"
+        )
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
-        sensor = Sensor(name, "ipmi DCMI" if name == _DCMI else "ipmi sensor", _scope(name), options.host)
+        sensor = Sensor(
+            name, "ipmi DCMI" if name == _DCMI else "ipmi sensor", _scope(name), options.host
+        )
         watts = np.array([value for _, value in found])[column.ok]
-        series.append(assemble.make(sensor, ns, watts, clock=times.bmc(clock) if by_bmc else clock, path=source.path, notes=notes))
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"ipmitool: watts; time: {'; '.join(sorted(words))}")
+        series.append(
+            assemble.make(
+                sensor,
+                ns,
+                watts,
+                clock=times.bmc(clock) if by_bmc else clock,
+                path=source.path,
+                notes=notes,
+            )
+        )
+    return PowerLog(
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        f"ipmitool: watts; time: {'; '.join(sorted(words))}",
+    )
 
 
 def _scope(name: str) -> Scope:
@@ -112,7 +146,9 @@ def _readings(text: str, notes: Notes) -> list[_Reading]:
         bare = line.strip()
         if not bare:
             continue
-        stamp = re.fullmatch(r"\d{9,10}(?:\.\d+)?", bare) or (times.parse(bare) if len(bare) < 60 else None)
+        stamp = re.fullmatch(r"\d{9,10}(?:\.\d+)?", bare) or (
+            times.parse(bare) if len(bare) < 60 else None
+        )
         if stamp:
             now, block = bare, None
             continue
@@ -130,7 +166,9 @@ def _readings(text: str, notes: Notes) -> list[_Reading]:
         if match := _GET_ID.search(rest):
             sensor_name = match[1]
         elif match := _GET_VALUE.search(rest):
-            if match[2].lower().startswith("watt") or (not match[2] and re.search(r"power|pwr", sensor_name, re.IGNORECASE)):
+            if match[2].lower().startswith("watt") or (
+                not match[2] and re.search(r"power|pwr", sensor_name, re.IGNORECASE)
+            ):
                 out.append(_Reading(sensor_name, number, match[1], now))
         elif "|" in rest:
             found = _row([cell.strip() for cell in rest.split("|")])
@@ -140,7 +178,9 @@ def _readings(text: str, notes: Notes) -> list[_Reading]:
 
 
 def _row(cells: list[str]) -> tuple[str, str] | None:
-    """(name, reading) of a `sensor`, `sdr` or `sdr type` row that is in watts; None for all the others."""
+    """(name, reading) of a `sensor`, `sdr` or `sdr type` row that is in watts; None for all the
+    others.
+    """
     if len(cells) >= 4 and cells[2].lower() == "watts":
         return cells[0], cells[1]
     for cell in cells[1:]:
@@ -161,7 +201,10 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
     value = table.number(reading.text)
     if not np.isfinite(value):
         known = reading.text.lower() in _EMPTY
-        notes.drop(reading.line, f"{reading.text!r} instead of a reading" if known else "the reading is not a number")
+        notes.drop(
+            reading.line,
+            f"{reading.text!r} instead of a reading" if known else "the reading is not a number",
+        )
         return None
     if value == 0 and reading.state == "deactivated":
         notes.drop(reading.line, "0 W from a BMC that reports its power reading as deactivated")
@@ -169,18 +212,35 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
     return value
 
 
-def _times(path: str, name: str, found: list[tuple[_Reading, float]]) -> tuple[times.TimeColumn, bool]:
+def _times(
+    path: str, name: str, found: list[tuple[_Reading, float]]
+) -> tuple[times.TimeColumn, bool]:
     """Times of one sensor's readings, and whether they are the BMC's own."""
     if any(reading.host_time for reading, _ in found):
         return times.from_texts([reading.host_time for reading, _ in found]), False
     if any(reading.bmc_time for reading, _ in found):
         column = times.from_texts([reading.bmc_time for reading, _ in found])
-        useful = column.ok & (column.ns > _EARLIEST) if column.kind != "time of day" else np.zeros(len(found), np.bool_)
+        useful = (
+            column.ok & (column.ns > _EARLIEST)
+            if column.kind != "time of day"
+            else np.zeros(len(found), np.bool_)
+        )
         if useful.any():
-            return times.TimeColumn(column.ns, useful, column.kind, column.words, column.offset_s), True
+            return times.TimeColumn(
+                column.ns, useful, column.kind, column.words, column.offset_s
+            ), True
     if len(found) == 1:
-        return times.TimeColumn(np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a single reading without a time"), False
+        return times.TimeColumn(
+            np.zeros(1, np.int64),
+            np.ones(1, np.bool_),
+            "elapsed",
+            "a single reading without a time",
+        ), False
     raise UnreadableFile(
-        path, f"holds {len(found)} readings of {name} and no usable time",
-        hint="Put the time before each: while sleep 1; do date +%s.%N; ipmitool dcmi power reading; done >> power.txt",
-    )  # fmt: skip
+        path,
+        f"holds {len(found)} readings of {name} and no usable time",
+        hint=(
+            "Put the time before each: while sleep 1; do date +%s.%N; ipmitool dcmi power "
+            "reading; done >> power.txt"
+        ),
+    )

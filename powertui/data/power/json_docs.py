@@ -1,5 +1,5 @@
-"""JSON as loggers leave it: one document, one a line, one after the other, in a list that never ends, with a banner, a topic or a
-time before each. What is whole is read; what was cut is counted.
+"""JSON as loggers leave it: one document, one a line, one after the other, in a list that never
+ends, with a banner, a topic or a time before each. What is whole is read; what was cut is counted.
 """
 
 from __future__ import annotations
@@ -12,10 +12,26 @@ from typing import Any, NamedTuple
 from powertui.data.power import stamps
 from powertui.data.power.notes import Notes
 
-_FAILURES = 200  # documents that may be broken before reading ends: each costs a look at what follows
+_FAILURES = (
+    200  # documents that may be broken before reading ends: each costs a look at what follows
+)
 _START = re.compile(r"[{\[]")
-_TIMES = ("timestamp", "time", "ts", "datetime", "date", "@timestamp", "sample_time", "timestamp_s", "timestamp_ms", "unixtime",
-          "collected_at", "epoch", "unix", "_timestamp")  # fmt: skip
+_TIMES = (
+    "timestamp",
+    "time",
+    "ts",
+    "datetime",
+    "date",
+    "@timestamp",
+    "sample_time",
+    "timestamp_s",
+    "timestamp_ms",
+    "unixtime",
+    "collected_at",
+    "epoch",
+    "unix",
+    "_timestamp",
+)
 
 
 class Doc(NamedTuple):
@@ -58,7 +74,9 @@ def documents(text: str, notes: Notes) -> Iterator[Doc]:
 
 
 def _before(text: str) -> str:
-    """The time in what stands before a document: a line of its own, or the beginning of the document's line."""
+    """The time in what stands before a document: a line of its own, or the beginning of the
+    document's line.
+    """
     for line in reversed(text.strip().split("\n")[-3:]):
         if found := stamps.alone(line) or stamps.split(line + " {")[0]:
             return found
@@ -69,7 +87,11 @@ def when_in(value: Any, default: str = "") -> str:
     """The time that an object names among its own members."""
     if isinstance(value, dict):
         for key, own in value.items():
-            if key.lower() in _TIMES and isinstance(own, (str, int, float)) and not isinstance(own, bool):
+            if (
+                key.lower() in _TIMES
+                and isinstance(own, (str, int, float))
+                and not isinstance(own, bool)
+            ):
                 return str(own)
     return default
 
@@ -84,17 +106,27 @@ def records(value: Any) -> list[dict[str, Any]]:
     if len(columns) > 1 and len(columns) == len(value):
         lengths = {len(own) for own in columns.values()}
         cells = [list(own.values()) if isinstance(own, dict) else own for own in columns.values()]
-        if len(lengths) == 1 and not any(isinstance(cell, (list, dict)) for own in cells for cell in own):
+        if len(lengths) == 1 and not any(
+            isinstance(cell, (list, dict)) for own in cells for cell in own
+        ):
             return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
-    lists = [own for own in value.values() if isinstance(own, list) and own and all(isinstance(one, dict) for one in own)]
+    lists = [
+        own
+        for own in value.values()
+        if isinstance(own, list) and own and all(isinstance(one, dict) for one in own)
+    ]
     if len(lists) != 1:
         return [value]
-    around = {key: own for key, own in value.items() if not isinstance(own, (list, dict))}  # the time and the host of them all
+    around = {
+        key: own for key, own in value.items() if not isinstance(own, (list, dict))
+    }  # the time and the host of them all
     return [{**around, **one} for one in lists[0]]
 
 
 def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Members of members under joined names: {"gpu": {"power": 3}} as {"gpu.power": 3}; `value` and `unit` join."""
+    """Members of members under joined names: {"gpu": {"power": 3}} as {"gpu.power": 3}; `value` and
+    `unit` join.
+    """
     out: dict[str, Any] = {}
     for key, own in value.items():
         name = f"{prefix}.{key}" if prefix else str(key)

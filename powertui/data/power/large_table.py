@@ -16,9 +16,12 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
 PIECE = 1 << 20
-# Of many columns: pandas takes as long to begin each of them as for hundreds of its cells, but holds ten bytes for each of a piece.
+# Of many columns: pandas takes as long to begin each of them as for hundreds of its cells, but
+# holds ten bytes for each of a piece.
 _WIDE, _WIDE_PIECE = 32, 2 << 20
-_REST = 32  # pieces after which what parsing took is handed back: little columns that stay lie among it
+_REST = (
+    32  # pieces after which what parsing took is handed back: little columns that stay lie among it
+)
 _STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
 
 
@@ -31,10 +34,14 @@ class _Lines(NamedTuple):
     dropped: Sequence[tuple[int, str]]
 
 
-def read(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str) -> FileCells | None:
+def read(
+    source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str
+) -> FileCells | None:
     """The regular lines. None when quotes make lines and rows different things."""
     texts: set[int] = set()
-    while True:  # twice where a column has numbers first and words later: then it is all as it was written
+    while (
+        True
+    ):  # twice where a column has numbers first and words later: then it is all as it was written
         table = _Columns(len(names), texts)
         for number, lines in enumerate(_lines(source, layout, len(names), end), 1):
             if lines is None or not table.take(lines, layout.delimiter):
@@ -47,7 +54,9 @@ def read(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, e
     for line, why in table.dropped:
         notes.drop(line, why)
     numbers = np.concatenate(table.numbers) if table.numbers else np.empty(0, np.int64)
-    return FileCells(names, numbers, [c.column() if isinstance(c, GrowingColumn) else c for c in table.columns])
+    return FileCells(
+        names, numbers, [c.column() if isinstance(c, GrowingColumn) else c for c in table.columns]
+    )
 
 
 class _Columns:
@@ -101,20 +110,37 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
     spaces = [
         space for space in (b" ", b"\t") if space in body
     ]  # most have none, which is seen far sooner than two bytes are found
-    spaced = body[:1] in spaces or any(start + space in body for start in starts for space in spaces)
+    spaced = body[:1] in spaces or any(
+        start + space in body for start in starts for space in spaces
+    )
     frame = pd.read_csv(
-        io.BytesIO(body), sep=delimiter, header=None, names=range(width), index_col=False,
+        io.BytesIO(body),
+        sep=delimiter,
+        header=None,
+        names=range(width),
+        index_col=False,
         skipinitialspace=spaced,  # as if there were any it takes half as long again
-        keep_default_na=False, na_values=[""], low_memory=False, encoding="utf-8", encoding_errors="replace", engine="c",
+        keep_default_na=False,
+        na_values=[""],
+        low_memory=False,
+        encoding="utf-8",
+        encoding_errors="replace",
+        engine="c",
         dtype=dict.fromkeys(texts, str),
-    )  # fmt: skip
+    )
     kinds = [column.kind for column in frame.dtypes]
-    if not texts and set(kinds) <= set("iuf"):  # numbers alone, as nearly always: all columns at once
+    if not texts and set(kinds) <= set(
+        "iuf"
+    ):  # numbers alone, as nearly always: all columns at once
         return list(frame.to_numpy(np.float64).T)
     columns: list[Any] = []
     for i in range(width):
         column = frame[i]
-        if i not in texts and pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        if (
+            i not in texts
+            and pd.api.types.is_numeric_dtype(column.dtype)
+            and not pd.api.types.is_bool_dtype(column.dtype)
+        ):
             columns.append(column.to_numpy(np.float64))
         else:
             columns.append([_text(cell) for cell in column.tolist()])
@@ -149,7 +175,10 @@ def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Li
 
 
 def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes]) -> _Lines:
-    """Only the lines with the right number of fields. `tails` holds the last lines of the piece before."""
+    """Only the lines with the right number of fields.
+
+    `tails` holds the last lines of the piece before.
+    """
     delimiter = layout.delimiter.encode()
     whole = piece.endswith(b"\n")
     count = piece.count(b"\n") + (not whole)
@@ -163,7 +192,11 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
     dropped: list[tuple[int, str]] = []
     header = layout.delimiter.join(layout.names).encode()
     for i, line in enumerate(piece.split(b"\n"), at):
-        if not line.strip() or line.startswith(b"#") or line.replace(b" ", b"") == header.replace(b" ", b""):
+        if (
+            not line.strip()
+            or line.startswith(b"#")
+            or line.replace(b" ", b"") == header.replace(b" ", b"")
+        ):
             continue
         found = line.count(delimiter) + 1
         if found != width and not (found == width + 1 and line.rstrip().endswith(delimiter)):
@@ -172,7 +205,10 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
         kept.append(line.rstrip().removesuffix(delimiter) if found == width + 1 else line)
         numbers.append(i)
     if kept and not whole:
-        last = [line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip() for line in [*tails, *kept][-50:]]
+        last = [
+            line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip()
+            for line in [*tails, *kept][-50:]
+        ]
         if was_cut(last[-1], last[:-1]):
             dropped.append((numbers.pop(), "the last line is incomplete"))
             kept.pop()

@@ -1,8 +1,8 @@
-"""LIKWID: the timeline of `likwid-perfctr -t` (one line an interval, metrics by core), and the totals of a run that perfctr or
-powermeter prints.
+"""LIKWID: the timeline of `likwid-perfctr -t` (one line an interval, metrics by core), and the
+totals of a run that perfctr or powermeter prints.
 
-A metric of a socket stands at its first core and as nothing at the others. Joules or watts of an interval belong to the time
-before.
+A metric of a socket stands at its first core and as nothing at the others. Joules or watts of an
+interval belong to the time before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from powertui.errors import UnreadableFile
 NAME = "likwid"
 UNITS_WRITTEN = True
 _HEAD = (
-    r"#?\s*(?:GID|GROUPID|ID)[|,](?:MetricsCount|NumMetrics)[|,](?:CpuCount|NumCPUs)[|,](?:Total )?[Rr]untime(?: \[s\])?[|,](.+)"
+    r"#?\s*(?:GID|GROUPID|ID)[|,](?:MetricsCount|NumMetrics)[|,](?:CpuCount|NumCPUs)[|,](?:Total "
+    r")?[Rr]untime(?: \[s\])?[|,](.+)"
 )
 _METRIC = r"((?:Energy|Power)(?: [A-Za-z0-9]{1,20}){0,3}) \[([JW])\]"
 _ROW = r"[\s|]{0,80}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
@@ -36,9 +37,16 @@ def sniff(head: str | bytes, _path: str) -> int:
     for line in head.split("\n")[:400]:
         if (match := re.fullmatch(_HEAD, line.strip())) and re.search(_METRIC, match[1]):
             return 97
-    if re.search(_METRIC + r"(?: STAT)?\s{0,40}[|,]", head) and re.search(r"Runtime \(RDTSC\) \[s\]", head):
+    if re.search(_METRIC + r"(?: STAT)?\s{0,40}[|,]", head) and re.search(
+        r"Runtime \(RDTSC\) \[s\]", head
+    ):
         return 96
-    return 96 if re.search(r"Energy consumed: [\d.]+ Joules", head) and re.search(r"Runtime: [\d.]+ s", head) else 0
+    return (
+        96
+        if re.search(r"Energy consumed: [\d.]+ Joules", head)
+        and re.search(r"Runtime: [\d.]+ s", head)
+        else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -63,22 +71,37 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     for number, line in stamps.spoken(lines):
         if match := re.fullmatch(_HEAD, line.strip()):
             comma = "," in line and "|" not in line
-            names = [name.strip() for name in re.split(r"[|,]" if comma else r"\|", match[1]) if name.strip()]
+            names = [
+                name.strip()
+                for name in re.split(r"[|,]" if comma else r"\|", match[1])
+                if name.strip()
+            ]
             continue
         cells = [cell.strip() for cell in line.split(",")] if comma else line.split()
         if (
             not names
             or len(cells) < 5
-            or not all(re.fullmatch(r"-?[\d.]+(?:e[-+]?\d+)?|nan|-nan|inf|-", cell) for cell in cells[:4])
+            or not all(
+                re.fullmatch(r"-?[\d.]+(?:e[-+]?\d+)?|nan|-nan|inf|-", cell) for cell in cells[:4]
+            )
         ):
             continue
         counted, cores, when = (table.number(cell) for cell in cells[1:4])
-        if not np.isfinite(when) or not np.isfinite(cores) or not np.isfinite(counted) or not 0 < cores < 4096:
+        if (
+            not np.isfinite(when)
+            or not np.isfinite(cores)
+            or not np.isfinite(counted)
+            or not 0 < cores < 4096
+        ):
             notes.drop(number, "is not a line of the timeline")
             continue
         width, values = int(cores), cells[4:]
-        if len(values) < int(counted) * width or (number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])):
-            notes.drop(number, f"has {len(values)} values where {int(counted) * width} were counted")
+        if len(values) < int(counted) * width or (
+            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
+        ):
+            notes.drop(
+                number, f"has {len(values)} values where {int(counted) * width} were counted"
+            )
             continue
         metrics = names if len(names) == int(counted) else names[:: width or 1]
         for k, name in enumerate(metrics):
@@ -98,14 +121,25 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         if made is not None:
             series.append(made)
     if not series:
-        raise UnreadableFile(source.path, "comes from likwid-perfctr, but no group in it counts energy", hint=_HINT)
+        raise UnreadableFile(
+            source.path, "comes from likwid-perfctr, but no group in it counts energy", hint=_HINT
+        )
     return PowerLog(
-        source.path, NAME, tuple(series), notes.warnings(), "LIKWID timeline: means of each interval; seconds since start"
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        "LIKWID timeline: means of each interval; seconds since start",
     )
 
 
 def _interval(
-    name: str, core: int, rows: list[tuple[float, float, bool]], path: str, notes: Notes, options: LogColumns
+    name: str,
+    core: int,
+    rows: list[tuple[float, float, bool]],
+    path: str,
+    notes: Notes,
+    options: LogColumns,
 ) -> PowerSeries | None:
     """Each value tells of the time since the line before; the first since the start."""
     when = np.array([0.0] + [at for at, _, _ in rows])
@@ -119,22 +153,35 @@ def _interval(
     seconds = np.diff(when)
     value = np.array([own for _, own, _ in rows])
     watts = value / seconds if rows[0][2] else value
-    # perfctr's counters may count on from the start instead of in each interval: then the energies only grow, as the time does
+    # perfctr's counters may count on from the start instead of in each interval: then the energies
+    # only grow, as the time does
     part = name.split(" ", 1)[1] if " " in name else "package"
     sensor = Sensor(f"{part} (core {core})" if core else part, NAME, _scope(part), options.host)
     clock = Clock(detail="seconds since likwid-perfctr was started")
-    return assemble.make(sensor, ns, np.r_[np.nan, watts], clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL,
-                         joules=np.r_[np.nan, watts * seconds])  # fmt: skip
+    return assemble.make(
+        sensor,
+        ns,
+        np.r_[np.nan, watts],
+        clock=clock,
+        path=path,
+        notes=notes,
+        kind=PowerKind.INTERVAL,
+        joules=np.r_[np.nan, watts * seconds],
+    )
 
 
 def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """One run as one interval of unknown place in time."""
     text = source.text
     found: dict[tuple[str, int], float] = {}
-    runtime = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text) or re.search(r"Runtime: ([\d.]+) s", text)
+    runtime = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text) or re.search(
+        r"Runtime: ([\d.]+) s", text
+    )
     seconds = table.number(runtime[1]) if runtime else float("nan")
     if not np.isfinite(seconds) or not 0 < seconds < 1e9:
-        raise UnreadableFile(source.path, "comes from LIKWID, but does not say how long it ran", hint=_HINT)
+        raise UnreadableFile(
+            source.path, "comes from LIKWID, but does not say how long it ran", hint=_HINT
+        )
     for line in text.split("\n"):
         match = re.match(_ROW, line)
         if match is None or match[2] != "J" or "STAT" in line:
@@ -157,8 +204,18 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     for (part, core), joules in found.items():
         sensor = Sensor(f"{part} ({core})" if core else part, NAME, _scope(part), options.host)
         ns = np.array([0, round(seconds * NS_PER_S)], np.int64)
-        series.append(assemble.make(sensor, ns, np.array([np.nan, joules / seconds]), clock=clock, path=source.path, notes=notes,
-                                    kind=PowerKind.INTERVAL, joules=np.array([np.nan, joules])))  # fmt: skip
+        series.append(
+            assemble.make(
+                sensor,
+                ns,
+                np.array([np.nan, joules / seconds]),
+                clock=clock,
+                path=source.path,
+                notes=notes,
+                kind=PowerKind.INTERVAL,
+                joules=np.array([np.nan, joules]),
+            )
+        )
     if not series:
         raise UnreadableFile(source.path, "comes from LIKWID, but counts no energy", hint=_HINT)
     notes.say("one total of the whole run: no power within it is known")

@@ -1,4 +1,5 @@
-"""What `sensors` (lm-sensors) prints, as it is or with -u, one call after the other in one file, each below its time.
+"""What `sensors` (lm-sensors) prints, as it is or with -u, one call after the other in one file,
+each below its time.
 
     amdgpu-pci-0300                          amdgpu-pci-0300
     Adapter: PCI adapter                     Adapter: PCI adapter
@@ -25,7 +26,9 @@ from powertui.data.power.units import UNITS, Unit, scope_of, written
 NAME = "sensors"
 UNITS_WRITTEN = True
 _HINT = "Write the time before each: while sleep 1; do date +%s.%N; sensors; done >> power.txt"
-_CHIP = re.compile(r"[A-Za-z0-9_]{2,40}-(?:acpi|isa|pci|i2c|virtual|hid|mdio|scsi|spi|usb)-[0-9a-fA-F-]{1,12}")
+_CHIP = re.compile(
+    r"[A-Za-z0-9_]{2,40}-(?:acpi|isa|pci|i2c|virtual|hid|mdio|scsi|spi|usb)-[0-9a-fA-F-]{1,12}"
+)
 _VALUE = re.compile(r"([^:(]{1,60}):\s{1,40}(-?\d[\d.]*) ([mkMu]?[WJ])\s*(?:\(.*)?")
 _LABEL = re.compile(r"([^:\s][^:]{0,60}):")
 _RAW = re.compile(r"\s+(power|energy)\d{1,2}_(input|average): (-?[\d.]+)")
@@ -48,7 +51,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     lines = head.split("\n")
     if not any(_CHIP.fullmatch(line.strip()) for line in lines):
         return 0
-    return 95 if any(_RAW.fullmatch(line) or _VALUE.fullmatch(line.strip()) for line in lines) else 0
+    return (
+        95 if any(_RAW.fullmatch(line) or _VALUE.fullmatch(line.strip()) for line in lines) else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -77,11 +82,17 @@ def _readings(text: str) -> list[_Reading]:
             when = stamp
         elif match := _RAW.fullmatch(line.rstrip()):
             unit = UNITS["W" if match[1] == "power" else "J"]
-            out.append(_Reading(_sensor(chip, label), when, match[3], unit, number, match[2] == "average"))
+            out.append(
+                _Reading(_sensor(chip, label), when, match[3], unit, number, match[2] == "average")
+            )
         elif match := _VALUE.fullmatch(bare):
             unit_written = written(match[3])
             if unit_written is not None:
-                out.append(_Reading(_sensor(chip, match[1]), when, match[2], unit_written, number, mean=False))
+                out.append(
+                    _Reading(
+                        _sensor(chip, match[1]), when, match[2], unit_written, number, mean=False
+                    )
+                )
         elif match := _LABEL.fullmatch(bare):
             label = match[1]
     return out

@@ -3,8 +3,8 @@
     2026-11-20 13:05:07,250 INFO gpu power: 213.4 W
     Nov 20 13:05:07 mon1 pdu[312]: outlet 7 power=198W current=0.9A
 
-A reading is a number with its unit; what stands before it names the channel. Limits, means and extremes are no readings. The time
-begins the line, stands in it, or was the whole of a line above.
+A reading is a number with its unit; what stands before it names the channel. Limits, means and
+extremes are no readings. The time begins the line, stands in it, or was the whole of a line above.
 """
 
 from __future__ import annotations
@@ -25,10 +25,16 @@ from powertui.data.power.source import LogFile
 NAME = "log lines"
 UNITS_WRITTEN = True
 _FEWEST = 3  # readings of a channel: one line with watts in it is prose
-_HINT = "Write the time before each line, or name the columns: --time-col NAME --watts-col NAME --unit W"
+_HINT = (
+    "Write the time before each line, or name the columns: --time-col NAME --watts-col "
+    "NAME --unit W"
+)
 
-_WATTS = re.compile(r"(?<![\w.,-])(-?\d{1,7}(?:\.\d{1,9})?)\s?(mW|kW|W|[Ww]atts?|milliwatts|kilowatts)(?![\w/·*^-])")
-_INSIDE = re.compile(  # a time that does not begin its line: behind a level, a host, or syslog's month and day
+_WATTS = re.compile(
+    r"(?<![\w.,-])(-?\d{1,7}(?:\.\d{1,9})?)\s?(mW|kW|W|[Ww]atts?|milliwatts|kilowatts)(?![\w/·*^-])"
+)
+# a time that does not begin its line: behind a level, a host, or syslog's month and day
+_INSIDE = re.compile(
     r"(?<![\d:.])(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
 )
@@ -37,8 +43,14 @@ _NOT_NOW = re.compile(
     r"|threshold|crit|warn\w*|idle|baseline|expected|target|requested|allowed)\b",
     re.IGNORECASE,
 )
-_MEANS = re.compile(r"power|watt|pwr|draw|consum|ppt|load|outlet|plug|node|server|system|gpu|cpu|package|socket", re.IGNORECASE)
-_NOISE = re.compile(r"\b(?:debug|info|warning|error|notice|is|are|now|at|of|the|currently|current|reading)\b", re.IGNORECASE)
+_MEANS = re.compile(
+    r"power|watt|pwr|draw|consum|ppt|load|outlet|plug|node|server|system|gpu|cpu|package|socket",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"\b(?:debug|info|warning|error|notice|is|are|now|at|of|the|currently|current|reading)\b",
+    re.IGNORECASE,
+)
 _PART = re.compile(r"[,;|(){}\[\]\t]|\s-\s|:\s")
 _MARKUP = re.compile(r"\s*(?:[{<]|\[\s*[{\[\"])")  # JSON, XML
 
@@ -52,12 +64,20 @@ class _Found(NamedTuple):
 
 
 def sniff(head: str | bytes, _path: str) -> int:
-    """Low: whatever knows its form comes first. More where most of the lines are readings, and say of what."""
+    """Low: whatever knows its form comes first.
+
+    More where most of the lines are readings, and say of what.
+    """
     if isinstance(head, bytes) or not _WATTS.search(head) or _MARKUP.match(head):
         return 0
     layout = table.shape(head)
     first = next((line for _, line in stamps.spoken(head.split("\n"))), "")
-    if layout is not None and layout.named and units.any_power(layout.names) and not _WATTS.search(first):
+    if (
+        layout is not None
+        and layout.named
+        and units.any_power(layout.names)
+        and not _WATTS.search(first)
+    ):
         return 0  # a table: its header says more than its cells
     found = [one for one in _readings(head) if one.when]
     often = Counter(_masked(one.label) for one in found)
@@ -65,7 +85,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     if not several:
         return 0
     lines = sum(1 for _ in stamps.spoken(head.split("\n")))
-    return 52 if 2 * len({one.line for one in found if _masked(one.label) in several}) >= lines else 15
+    return (
+        52 if 2 * len({one.line for one in found if _masked(one.label) in several}) >= lines else 15
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -79,7 +101,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             notes.drop(one.line, "has no time")
         elif name := names[one.label]:
             unit = units.written(one.unit) or units.UNITS["W"]
-            collected.add(Sensor(name, NAME, units.scope_of(name)), one.when, one.value, one.line, unit=unit)
+            collected.add(
+                Sensor(name, NAME, units.scope_of(name)), one.when, one.value, one.line, unit=unit
+            )
     return collected.log(NAME, options, "log lines: numbers with watts behind them", hint=_HINT)
 
 
@@ -113,8 +137,9 @@ def _masked(label: str) -> str:
 
 
 def _names(labels: list[str]) -> dict[str, str]:
-    """The channel of each label; "" for those that came too seldom. Numbers tell devices apart where they come again, and count
-    steps where they do not."""
+    """The channel of each label; "" for those that came too seldom. Numbers tell devices apart
+    where they come again, and count steps where they do not.
+    """
     counts = Counter(labels)
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for label in counts:

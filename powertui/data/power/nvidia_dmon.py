@@ -1,4 +1,6 @@
-"""`nvidia-smi dmon`: columns under `#` headers, `-` for nothing, usually no time (one round a second by default)."""
+"""`nvidia-smi dmon`: columns under `#` headers, `-` for nothing, usually no time (one round a
+second by default).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By its header."""
     if isinstance(head, bytes):
         return 0
-    return 98 if any(line.startswith("#") and _header(line) for line in head.split("\n")[:50]) else 0
+    return (
+        98 if any(line.startswith("#") and _header(line) for line in head.split("\n")[:50]) else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -79,16 +83,30 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         guess = f"dmon: `pwr` in W, {column.words}"
     else:
         column = times.TimeColumn(
-            np.array(rounds, np.int64) * times.S, np.ones(len(rounds), np.bool_), "elapsed", "one round per second, assumed"
+            np.array(rounds, np.int64) * times.S,
+            np.ones(len(rounds), np.bool_),
+            "elapsed",
+            "one round per second, assumed",
         )
         poll = Figure(PERIOD_S, Badge.ASSUMED)
-        notes.say("no time in the log: one round per second is assumed, dmon's default (record times with -o DT)")
+        notes.say(
+            "no time in the log: one round per second is assumed, dmon's default (record times "
+            "with -o DT)"
+        )
         guess = "dmon: `pwr` in W; no time, one round per second assumed"
     ns, clock = assemble.zeroed(column, column.ok, keep_zero=not stamps[0])
     labels, values = np.array(gpus)[column.ok], np.array(watts)[column.ok]
     series = tuple(
-        assemble.make(Sensor(f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=devices.named(gpu)),
-                      ns[labels == gpu], values[labels == gpu], clock=clock, path=source.path, notes=notes)
+        assemble.make(
+            Sensor(
+                f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=devices.named(gpu)
+            ),
+            ns[labels == gpu],
+            values[labels == gpu],
+            clock=clock,
+            path=source.path,
+            notes=notes,
+        )
         for gpu in dict.fromkeys(labels.tolist())
-    )  # fmt: skip
+    )
     return PowerLog(source.path, NAME, series, notes.warnings(), guess)

@@ -1,7 +1,8 @@
 """`nvidia-smi -q`, as XML (`-x`) or as text, once or again and again in one file.
 
-The XML is looked at tag by tag, with no parser of documents: what is cut, or follows another document, is read all the same, and no
-entity is ever expanded. GPUs stand in the order of their index where all that are attached are listed.
+The XML is looked at tag by tag, with no parser of documents: what is cut, or follows another
+document, is read all the same, and no entity is ever expanded. GPUs stand in the order of their
+index where all that are attached are listed.
 """
 
 from __future__ import annotations
@@ -20,8 +21,15 @@ NAME = "nvidia-smi -q"
 UNITS_WRITTEN = True
 _TAG = r"<(/?)([A-Za-z_][\w.:-]{0,80})([^<>]{0,400})>([^<]{0,400})"
 _LINE = r"\s*([A-Z][A-Za-z0-9 /.]{1,40}?)\s*:\s?(.{0,200})"
-_KINDS = {"power_draw": "", "average_power_draw": "average", "instant_power_draw": "instant", "average power draw": "average",
-          "power draw": "", "instantaneous power draw": "instant", "instant power draw": "instant"}  # fmt: skip
+_KINDS = {
+    "power_draw": "",
+    "average_power_draw": "average",
+    "instant_power_draw": "instant",
+    "average power draw": "average",
+    "power draw": "",
+    "instantaneous power draw": "instant",
+    "instant power draw": "instant",
+}
 _PARTS = {"power_readings": "", "gpu_power_readings": "", "module_power_readings": "module",
           "gpu_memory_power_readings": "memory"}  # fmt: skip
 _HINT = "Older or virtual GPUs do not report their power."
@@ -62,7 +70,11 @@ def _flush(gpus: list[_Reading], when: str, attached: str, found: Collected) -> 
     """The GPUs of one answer, told when its end (or that of the file) is reached."""
     whole = not attached.isdigit() or int(attached) == len(gpus)
     for gpu in gpus:
-        pci, uuid, minor = gpu.facts.get("pci", ""), gpu.facts.get("uuid", ""), gpu.facts.get("minor", "")
+        pci, uuid, minor = (
+            gpu.facts.get("pci", ""),
+            gpu.facts.get("uuid", ""),
+            gpu.facts.get("minor", ""),
+        )
         device = Device(gpu.place if whole else None, uuid, pci, gpu.facts.get("model", ""))
         name = f"GPU {gpu.place}" if whole else f"GPU {minor or pci or uuid}"
         for part, kind, cell, line in gpu.watts:
@@ -70,9 +82,11 @@ def _flush(gpus: list[_Reading], when: str, attached: str, found: Collected) -> 
                 continue
             label = f"{name} {part}".strip()
             sensor = Sensor(
-                f"{label} ({kind})" if kind else label, f"nvidia-smi {device.model}".strip(), Scope.RAIL if part else Scope.GPU,
+                f"{label} ({kind})" if kind else label,
+                f"nvidia-smi {device.model}".strip(),
+                Scope.RAIL if part else Scope.GPU,
                 device=device,
-            )  # fmt: skip
+            )
             found.add(sensor, when, cell, line)
 
 
@@ -110,7 +124,12 @@ def _xml(text: str, found: Collected) -> None:
             else:
                 _fact(
                     gpus[-1],
-                    {"product_name": "model", "uuid": "uuid", "minor_number": "minor", "pci_bus_id": "pci"}.get(tag),
+                    {
+                        "product_name": "model",
+                        "uuid": "uuid",
+                        "minor_number": "minor",
+                        "pci_bus_id": "pci",
+                    }.get(tag),
                     content,
                 )
         if not attributes.endswith("/") and not attributes.startswith("?") and len(stack) < 64:
@@ -140,7 +159,11 @@ def _text(text: str, found: Collected) -> None:
         match = re.fullmatch(_LINE, line)
         if match is None:
             title = line.strip().lower().replace(" ", "_")
-            part = _PARTS.get(title, "none") if title and line.startswith("    ") and not line.startswith("     ") else part
+            part = (
+                _PARTS.get(title, "none")
+                if title and line.startswith("    ") and not line.startswith("     ")
+                else part
+            )
             continue
         key, value = match[1].strip(), match[2].strip()
         if key == "Timestamp":

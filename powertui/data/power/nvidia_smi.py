@@ -1,8 +1,10 @@
-"""`nvidia-smi --query-gpu=… --format=csv`: local time without a zone, with or without units and header.
+"""`nvidia-smi --query-gpu=… --format=csv`: local time without a zone, with or without units and
+header.
 
-Several GPUs take turns row by row. A column tells them apart (index, gpu, uuid, pci.bus_id … by its name, or without a header
-by its cells); without one a column that repeats from round to round (memory.total, memory.used) or the pause after each round
-tells how many there are, and their order tells which is which.
+Several GPUs take turns row by row. A column tells them apart (index, gpu, uuid, pci.bus_id … by its
+name, or without a header by its cells); without one a column that repeats from round to round
+(memory.total, memory.used) or the pause after each round tells how many there are, and their order
+tells which is which.
 """
 
 from __future__ import annotations
@@ -24,11 +26,30 @@ from powertui.errors import UnreadableFile, UsageError
 NAME = "nvidia-smi"
 TAKES_OPTIONS = True
 _STAMP = r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
-_IDENTITY = ("index", "gpu", "gpu_index", "gpu_id", "gpuid", "id", "device", "device_id", "minor_number", "uuid", "gpu_uuid",
-             "pci.bus_id", "gpu_bus_id", "pci.bus", "serial", "gpu_serial", "card")  # fmt: skip
+_IDENTITY = (
+    "index",
+    "gpu",
+    "gpu_index",
+    "gpu_id",
+    "gpuid",
+    "id",
+    "device",
+    "device_id",
+    "minor_number",
+    "uuid",
+    "gpu_uuid",
+    "pci.bus_id",
+    "gpu_bus_id",
+    "pci.bus",
+    "serial",
+    "gpu_serial",
+    "card",
+)
 _HOSTS = ("host", "hostname", "node", "server")
 _MODELS = ("name", "gpu_name")
-_NO_TURN = re.compile(r"timestamp|power\.draw|^column ")  # columns whose repeating says nothing of turns
+_NO_TURN = re.compile(
+    r"timestamp|power\.draw|^column "
+)  # columns whose repeating says nothing of turns
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -38,7 +59,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     lines = [line for line in head.split("\n")[:5] if line.strip()]
     if not lines or lines[0].lstrip()[:1] in ("{", "["):
         return 0
-    if re.search(r"(^|[,;\t] {0,8})\"?power\.draw", lines[0]) or ("timestamp" in lines[0] and "utilization.gpu" in lines[0]):
+    if re.search(r"(^|[,;\t] {0,8})\"?power\.draw", lines[0]) or (
+        "timestamp" in lines[0] and "utilization.gpu" in lines[0]
+    ):
         return 98
     stamped = all(re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line) for line in lines)
     if stamped and re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", lines[-1]):
@@ -47,14 +70,18 @@ def sniff(head: str | bytes, _path: str) -> int:
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
-    """One series per GPU (and per kind of reading, when instant and average were both asked for)."""
+    """One series per GPU (and per kind of reading, when instant and average were both asked
+    for).
+    """
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
     if layout is None:
         raise UnreadableFile(source.path, "has nvidia-smi's header, but no rows")
     rows = table.read(source, layout, notes)
     if not len(rows):
-        raise UnreadableFile(source.path, f"has no complete row ({notes.first_reason() or 'only a header'})")
+        raise UnreadableFile(
+            source.path, f"has no complete row ({notes.first_reason() or 'only a header'})"
+        )
     plain = [re.sub(r"\s*\[.*\]$", "", name).strip().lower() for name in rows.names]
     when = _time(source.path, rows, plain, options)
     column = times.in_zone(times.from_texts(rows.texts(when)), options.tz)
@@ -69,27 +96,42 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     for at, kind in draws:
         values, bad = rows.floats(at)
         bad |= np.isnan(values)
-        notes.drop_all(rows.lines[bad & column.ok], f"{_seen(rows.texts(at), bad)} instead of a reading")
-        unit = units.UNITS.get(options.unit or "") or units.of_name(rows.names[at]) or units.UNITS["W"]
+        notes.drop_all(
+            rows.lines[bad & column.ok], f"{_seen(rows.texts(at), bad)} instead of a reading"
+        )
+        unit = (
+            units.UNITS.get(options.unit or "") or units.of_name(rows.names[at]) or units.UNITS["W"]
+        )
         watts = values[rows_ok] * unit.factor
         for gpu in gpus:
             mine = gpu.rows & ~bad[rows_ok]
             if not mine.any():
                 continue
-            source_name = f"{NAME} {gpu.device.model}".strip()  # the model decides how the sensor averages
+            source_name = (
+                f"{NAME} {gpu.device.model}".strip()
+            )  # the model decides how the sensor averages
             name = f"{gpu.label} ({kind})" if kind else gpu.label
-            sensor = Sensor(name, source_name, Scope.GPU, gpu.host or options.host, device=gpu.device)
-            series.append(assemble.make(sensor, ns_all[mine], watts[mine], clock=clock, path=source.path, notes=notes))
+            sensor = Sensor(
+                name, source_name, Scope.GPU, gpu.host or options.host, device=gpu.device
+            )
+            series.append(
+                assemble.make(
+                    sensor, ns_all[mine], watts[mine], clock=clock, path=source.path, notes=notes
+                )
+            )
     if not series:
         raise UnreadableFile(
             source.path,
             f"holds no reading of power ({notes.first_reason()})",
             hint="Older or virtual GPUs do not report power.draw.",
         )
-    guess = assemble.join_guess((
-        f"nvidia-smi: time `{rows.names[when]}`, {column.words}",
-        "power " + ", ".join(f"`{rows.names[at]}`" for at, _ in draws) + " in W", how,
-    ))  # fmt: skip
+    guess = assemble.join_guess(
+        (
+            f"nvidia-smi: time `{rows.names[when]}`, {column.words}",
+            "power " + ", ".join(f"`{rows.names[at]}`" for at, _ in draws) + " in W",
+            how,
+        )
+    )
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
@@ -98,7 +140,8 @@ def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogCo
         given = rows.find(options.time_col)
         if given is None:
             raise UsageError(
-                f"{path}: there is no column {options.time_col!r}", hint=f"Its columns are: {', '.join(rows.names[:12])}."
+                f"{path}: there is no column {options.time_col!r}",
+                hint=f"Its columns are: {', '.join(rows.names[:12])}.",
             )
         return given
     if "timestamp" in plain:
@@ -107,19 +150,28 @@ def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogCo
         if re.fullmatch(_STAMP, rows.texts(i)[0].strip()):
             return i
     raise UnreadableFile(
-        path, "comes from nvidia-smi, but without times", hint="Record it with --query-gpu=timestamp,index,power.draw"
+        path,
+        "comes from nvidia-smi, but without times",
+        hint="Record it with --query-gpu=timestamp,index,power.draw",
     )
 
 
-def _draws(path: str, rows: table.FileCells, plain: Sequence[str], options: LogColumns) -> list[tuple[int, str]]:
+def _draws(
+    path: str, rows: table.FileCells, plain: Sequence[str], options: LogColumns
+) -> list[tuple[int, str]]:
     if options.watts_col:
         given = rows.find(options.watts_col)
         if given is None:
             raise UsageError(
-                f"{path}: there is no column {options.watts_col!r}", hint=f"Its columns are: {', '.join(rows.names[:12])}."
+                f"{path}: there is no column {options.watts_col!r}",
+                hint=f"Its columns are: {', '.join(rows.names[:12])}.",
             )
         return [(given, "")]
-    found = [(i, name.removeprefix("power.draw").lstrip(".")) for i, name in enumerate(plain) if name.startswith("power.draw")]
+    found = [
+        (i, name.removeprefix("power.draw").lstrip("."))
+        for i, name in enumerate(plain)
+        if name.startswith("power.draw")
+    ]
     if found:
         return found
     watts = [i for i in range(len(rows.names)) if re.search(r"\d\s*W$", rows.texts(i)[0].strip())]
@@ -127,9 +179,10 @@ def _draws(path: str, rows: table.FileCells, plain: Sequence[str], options: LogC
     if moving:
         return [(moving[0], "")]
     raise UnreadableFile(
-        path, "comes from nvidia-smi without a header, and no column is in W",
+        path,
+        "comes from nvidia-smi without a header, and no column is in W",
         hint="Name the column with the power: --watts-col NUMBER, counted from 1.",
-    )  # fmt: skip
+    )
 
 
 def _seen(texts: Sequence[str], bad: np.ndarray) -> str:
@@ -147,7 +200,9 @@ class _Gpu:
     rows: Bools
 
 
-def _gpus(rows: table.FileCells, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes) -> tuple[list[_Gpu], str]:
+def _gpus(
+    rows: table.FileCells, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes
+) -> tuple[list[_Gpu], str]:
     """The GPUs of the log, and by what they were told apart."""
     named = next((i for i, name in enumerate(plain) if name in _MODELS), None)
     models = _cells(rows, named, good) if named is not None else [""] * len(good)
@@ -163,40 +218,65 @@ def _gpus(rows: table.FileCells, plain: Sequence[str], ns: Int64s, good: Int64s,
             cells = _cells(rows, i, good)
             count = turns.by_column(cells) if len(set(cells)) > 1 else 1
             if count > 1:
-                found = (np.arange(len(good)) % count).astype(np.int32), np.zeros(len(good), np.bool_)
+                found = (
+                    (np.arange(len(good)) % count).astype(np.int32),
+                    np.zeros(len(good), np.bool_),
+                )
                 how = f"{count} GPUs in turn, separated by `{rows.names[i]}`"
                 break
     if count == 1 and (count := turns.by_pause(ns[good])) > 1:
         found = turns.places(ns[good], count)
         how = f"{count} GPUs in turn, by their order"
-        notes.drop_all(rows.lines[good[found[1]]], f"its round does not have {count} GPUs, so this GPU is unknown")
+        notes.drop_all(
+            rows.lines[good[found[1]]],
+            f"its round does not have {count} GPUs, so this GPU is unknown",
+        )
     gpus = []
     for k in range(count):
         mine = (found[0] == k) & ~found[1]
         if mine.any():
             first = int(np.flatnonzero(mine)[0])
-            gpus.append(_Gpu(f"GPU {k}", hosts[first], Device(k if count > 1 else None, "", "", models[first]), mine))
+            gpus.append(
+                _Gpu(
+                    f"GPU {k}",
+                    hosts[first],
+                    Device(k if count > 1 else None, "", "", models[first]),
+                    mine,
+                )
+            )
     return gpus, how
 
 
 def _cells(rows: table.FileCells, column: int, good: Int64s) -> list[str]:
-    own = [text.removesuffix(".0") for text in rows.texts(column)] if rows.is_numeric(column) else rows.texts(column)
+    own = (
+        [text.removesuffix(".0") for text in rows.texts(column)]
+        if rows.is_numeric(column)
+        else rows.texts(column)
+    )
     return [own[i].strip() for i in good]
 
 
-def _identities(rows: table.FileCells, plain: Sequence[str], good: Int64s) -> list[tuple[int, list[str]]]:
-    """Columns whose cells name devices, the best first: by the column's name, or without a header by the cells."""
+def _identities(
+    rows: table.FileCells, plain: Sequence[str], good: Int64s
+) -> list[tuple[int, list[str]]]:
+    """Columns whose cells name devices, the best first: by the column's name, or without a header
+    by the cells.
+    """
     out = []
     for name in _IDENTITY:
         if name in plain:
             cells = _cells(rows, plain.index(name), good)
-            if all(devices.named(cell) is not None for cell in cells[:200]) or 1 < len(set(cells)) <= max(2, len(cells) // 2):
+            if all(devices.named(cell) is not None for cell in cells[:200]) or 1 < len(
+                set(cells)
+            ) <= max(2, len(cells) // 2):
                 out.append((plain.index(name), cells))
     for i, name in enumerate(plain):
         if name.startswith("column "):
             cells = _cells(rows, i, good)
             kinds = [devices.named(cell) for cell in cells[:64]]
-            if all(kind is not None and (kind.uuid or kind.pci) for kind in kinds) or _counts(cells):
+            if all(kind is not None and (kind.uuid or kind.pci) for kind in kinds) or _counts(
+                cells
+            ):
                 out.append((i, cells))
     return out
 
@@ -204,13 +284,21 @@ def _identities(rows: table.FileCells, plain: Sequence[str], good: Int64s) -> li
 def _counts(cells: Sequence[str]) -> bool:
     """0, 1, 2 … in turn: an index."""
     size = len(set(cells))
-    return 1 < size <= turns.MOST and set(cells) == {str(k) for k in range(size)} and turns.takes_turns(cells, size)
+    return (
+        1 < size <= turns.MOST
+        and set(cells) == {str(k) for k in range(size)}
+        and turns.takes_turns(cells, size)
+    )
 
 
-def _by_identity(identities: Sequence[tuple[int, list[str]]], hosts: Sequence[str], models: Sequence[str]) -> list[_Gpu]:
+def _by_identity(
+    identities: Sequence[tuple[int, list[str]]], hosts: Sequence[str], models: Sequence[str]
+) -> list[_Gpu]:
     first = identities[0][1]
     numbers: dict[tuple[str, str], int] = {}
-    which = np.array([numbers.setdefault(pair, len(numbers)) for pair in zip(hosts, first, strict=True)])
+    which = np.array(
+        [numbers.setdefault(pair, len(numbers)) for pair in zip(hosts, first, strict=True)]
+    )
     gpus = []
     for (host, text), number in numbers.items():
         mine = which == number

@@ -1,4 +1,5 @@
-"""The table that nvidia-smi prints when it is asked for nothing else, again and again in one file: `68W / 400W` under each GPU.
+"""The table that nvidia-smi prints when it is asked for nothing else, again and again in one file:
+`68W / 400W` under each GPU.
 
 Above each table stands its local time. Watts are whole; for more, query `power.draw`.
 """
@@ -18,12 +19,19 @@ from powertui.data.power.source import LogFile
 NAME = "nvidia-smi table"
 UNITS_WRITTEN = True
 _GPU = r"\|\s{1,4}(\d{1,3})\s{1,3}(\S.{1,60}?)\s{1,40}(?:On|Off|N/A)\s{0,4}\|\s{0,4}([0-9A-Fa-f:.]{7,16})\s.*"
-_POWER = r"\|.{0,40}?\s(\d{1,5}|N/A|ERR!|Unknown Error|\[N/A\])W?\s{0,3}/\s{0,3}(?:\d{1,5}W|N/A|\S{1,12})\s{0,4}\|.*"
+_POWER = (
+    r"\|.{0,40}?\s(\d{1,5}|N/A|ERR!|Unknown "
+    r"Error|\[N/A\])W?\s{0,3}/\s{0,3}(?:\d{1,5}W|N/A|\S{1,12})\s{0,4}\|.*"
+)
 
 
 def sniff(head: str | bytes, _path: str) -> int:
     """By the head of its table."""
-    return 0 if isinstance(head, bytes) or "Pwr:Usage/Cap" not in head or "NVIDIA-SMI" not in head else 96
+    return (
+        0
+        if isinstance(head, bytes) or "Pwr:Usage/Cap" not in head or "NVIDIA-SMI" not in head
+        else 96
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

@@ -9,7 +9,9 @@ from powertui.data.model import PowerSeries, Warn
 
 @dataclass(frozen=True, eq=False)
 class PowerLog:
-    """One power log as read: its channels, what could not be believed, and what had to be guessed."""
+    """One power log as read: its channels, what could not be believed, and what had to be
+    guessed.
+    """
 
     path: str
     dialect: str

@@ -1,7 +1,9 @@
-"""Readings that say nothing of the power: what a BMC answers while it starts, the marks of "no value", a sensor that hangs.
+"""Readings that say nothing of the power: what a BMC answers while it starts, the marks of "no
+value", a sensor that hangs.
 
-Each is told by the channel's own other readings, and becomes a gap that is said: it costs itself and nothing else. What may be true
-stays: a machine that is off for longer than any restart lasts, a channel whose power really comes near to nothing, a steady load.
+Each is told by the channel's own other readings, and becomes a gap that is said: it costs itself
+and nothing else. What may be true stays: a machine that is off for longer than any restart lasts, a
+channel whose power really comes near to nothing, a steady load.
 """
 
 from __future__ import annotations
@@ -14,12 +16,31 @@ from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, Powe
 
 _LONGEST_RESTART_S = 600.0  # 0 W for longer than that is a machine that is off
 _NOTHING = 0.02  # of the least that it draws otherwise: as good as zero
-_NEVER_LOW = 0.2  # of its usual power: a channel that never falls so far otherwise has no way down to nothing
+# of its usual power: a channel that never falls so far otherwise has no way down to nothing
+_NEVER_LOW = 0.2
 _LEAST_W = 2.0  # what usually draws less may well draw nothing
 _FEW = 0.4  # share of the readings that may be outages
 _RARE = 0.02  # and that may be marks of "no value"
-_MARKS = (255, 254, 511, 1023, 4095, 8191, 9999, 16383, 32767, 32768, 65534, 65535, 99999, 999999, 2**24 - 1, 2**31 - 1, 2**31,
-          2**32 - 1)  # fmt: skip
+_MARKS = (
+    255,
+    254,
+    511,
+    1023,
+    4095,
+    8191,
+    9999,
+    16383,
+    32767,
+    32768,
+    65534,
+    65535,
+    99999,
+    999999,
+    2**24 - 1,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+)
 _SCALES = (1.0, 10.0, 0.1, 0.01, 1e-3, 1e-6)
 _ABOVE = 3.0  # times the highest other reading: from there on such a number is a mark …
 _FAR_ABOVE = 20.0  # … and any reading that comes and goes at once
@@ -30,12 +51,21 @@ _OTHERS = 30  # other runs at that level that tell how long one usually is
 
 def without(series: PowerSeries) -> PowerSeries:
     """The channel with such readings as gaps, each kind said."""
-    series = as_gaps(series, _marks(series.watts), "far above all others, as a sensor without a value reports")
+    series = as_gaps(
+        series, _marks(series.watts), "far above all others, as a sensor without a value reports"
+    )
     if series.kind is PowerKind.INTERVAL:
         return series
-    series = as_gaps(series, _restarts(series.times, series.watts), "0 W between readings that never come near it, as a sensor "
-                     "that restarts reports")  # fmt: skip
-    return as_gaps(series, _hangs(series.watts), "the same value for longer than it ever stays, as from a sensor that hangs")
+    series = as_gaps(
+        series,
+        _restarts(series.times, series.watts),
+        "0 W between readings that never come near it, as a sensor that restarts reports",
+    )
+    return as_gaps(
+        series,
+        _hangs(series.watts),
+        "the same value for longer than it ever stays, as from a sensor that hangs",
+    )
 
 
 def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
@@ -47,7 +77,8 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
     at = (int(series.times[first]) - int(series.times[0])) / NS_PER_S
     name = series.sensor.name or "the log"
     cause = (
-        f"{count} reading{'s' if count > 1 else ''} of {name} {'are' if count > 1 else 'is'} {why} (the first: "
+        f"{count} reading{'s' if count > 1 else ''} of {name} {'are' if count > 1 else 'is'} "
+        f"{why} (the first: "
         f"{float(series.watts[first]):.4g} W, {at:.1f} s after the log begins); left out as gaps"
     )
     joules = None if series.joules is None else np.where(rows, np.nan, series.joules)
@@ -61,12 +92,16 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
 
 def _runs(rows: Bools) -> Int64s:
     """[n × 2] where runs of True begin and end."""
-    found: Int64s = np.flatnonzero(np.diff(np.concatenate(([0], rows.astype(np.int8), [0])))).reshape(-1, 2)
+    found: Int64s = np.flatnonzero(
+        np.diff(np.concatenate(([0], rows.astype(np.int8), [0])))
+    ).reshape(-1, 2)
     return found
 
 
 def _restarts(times: Int64s, watts: Floats) -> Bools:
-    """Zeros of a channel that never comes near zero otherwise, as long as no restart lasts longer."""
+    """Zeros of a channel that never comes near zero otherwise, as long as no restart lasts
+    longer.
+    """
     nothing = np.zeros(len(watts), np.bool_)
     with np.errstate(invalid="ignore"):
         some = watts > 0
@@ -100,7 +135,9 @@ def _marks(watts: Floats) -> Bools:
     rest = np.abs(watts[there & ~above])
     step = _step(rest)
     for value in np.unique(watts[above]).tolist():
-        alone = value > _FAR_ABOVE * float(rest.max()) and all(end - first <= 2 for first, end in _runs(above).tolist())
+        alone = value > _FAR_ABOVE * float(rest.max()) and all(
+            end - first <= 2 for first, end in _runs(above).tolist()
+        )
         if alone or _is_mark(abs(value), step):
             nothing |= watts == value
     return nothing
@@ -113,13 +150,17 @@ def _step(values: Floats) -> float:
 
 
 def _is_mark(value: float, step: float) -> bool:
-    if step > 1.5 and abs(value - 255 * step) < 1e-6 * value:  # eight bits, in the sensor's own steps
+    if (
+        step > 1.5 and abs(value - 255 * step) < 1e-6 * value
+    ):  # eight bits, in the sensor's own steps
         return True
     return any(abs(value - mark * scale) <= 1e-6 * value for mark in _MARKS for scale in _SCALES)
 
 
 def _hangs(watts: Floats) -> Bools:
-    """One value for far longer than readings at that level ever stay the same, with others before and after it."""
+    """One value for far longer than readings at that level ever stay the same, with others before
+    and after it.
+    """
     nothing = np.zeros(len(watts), np.bool_)
     if len(watts) < 4 * _SAME:
         return nothing

@@ -1,7 +1,8 @@
-"""Tables that powertui itself writes: windows that were exported, joules, findings. They hold watts and times, and are no log.
+"""Tables that powertui itself writes: windows that were exported, joules, findings. They hold watts
+and times, and are no log.
 
-A window that was exported is a part of a log that is already there; read as a log beside it, it would be placed anew, and would
-lead where it must not. Recordings are logs, and not meant here.
+A window that was exported is a part of a log that is already there; read as a log beside it, it
+would be placed anew, and would lead where it must not. Recordings are logs, and not meant here.
 """
 
 from __future__ import annotations
@@ -36,5 +37,9 @@ def what(head: str) -> str:
         if line.strip() and not line.startswith("#"):
             first = line
             break
-    names = {name.split(":")[0].strip() for name in table.fields(first.rstrip("\r"), ",")} if "," in first else set()
+    names = (
+        {name.split(":")[0].strip() for name in table.fields(first.rstrip("\r"), ",")}
+        if "," in first
+        else set()
+    )
     return next((words for columns, words in _HEADS if columns <= names), "")

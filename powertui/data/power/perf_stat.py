@@ -1,4 +1,6 @@
-"""`perf stat -I`: joules per interval, by elapsed seconds, as a table (`-x,`) or as text, with points or commas by locale."""
+"""`perf stat -I`: joules per interval, by elapsed seconds, as a table (`-x,`) or as text, with
+points or commas by locale.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ _JSON = re.compile(
     r'"counter-value"\s*:\s*"([^"]{1,40})",\s*"unit"\s*:\s*"Joules",\s*"event"\s*:\s*"([\w/-]{1,80})"'
 )
 _STARTED = re.compile(r"#\s*started on (.+)")
-_SCOPES = {"pkg": Scope.PACKAGE, "cores": Scope.CORE, "ram": Scope.DRAM, "gpu": Scope.RAIL, "psys": Scope.NODE}
+_SCOPES = {
+    "pkg": Scope.PACKAGE,
+    "cores": Scope.CORE,
+    "ram": Scope.DRAM,
+    "gpu": Scope.RAIL,
+    "psys": Scope.NODE,
+}
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -56,7 +64,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             stamp = times.parse(match[1])
             if stamp is not None and stamp.dated:
                 column = times.TimeColumn(
-                    np.array([stamp.ns]), np.ones(1, np.bool_), "local", "`started on`, local time without a zone"
+                    np.array([stamp.ns]),
+                    np.ones(1, np.bool_),
+                    "local",
+                    "`started on`, local time without a zone",
                 )
                 column = times.in_zone(column, options.tz)
                 clock = times.clock(column, int(column.ns[0]))
@@ -74,7 +85,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not passed < times.LONGEST_S:
             notes.drop(number, "the time is not a time")
             continue
-        found.setdefault(name, []).append((round(passed * NS_PER_S), float("nan") if value is None else value))
+        found.setdefault(name, []).append(
+            (round(passed * NS_PER_S), float("nan") if value is None else value)
+        )
     series: list[PowerSeries] = []
     for name, pairs in found.items():
         ns = np.array([0, *(when for when, _ in pairs)], np.int64)  # perf counts from its own start
@@ -85,14 +98,33 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         event = next((word for word in _SCOPES if f"energy-{word}" in name), "")
         sensor = Sensor(name, NAME, _SCOPES.get(event, Scope.UNKNOWN), options.host)
-        series.append(make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=joules))
+        series.append(
+            make(
+                sensor,
+                ns,
+                watts,
+                clock=clock,
+                path=source.path,
+                notes=notes,
+                kind=PowerKind.INTERVAL,
+                joules=joules,
+            )
+        )
     if not series:
         raise UnreadableFile(
             source.path,
             f"comes from perf stat, but holds no joules ({notes.first_reason() or 'no row'})",
-            hint="Reading RAPL needs root or CAP_PERFMON: perf stat -a -e power/energy-pkg/ -I 1000",
+            hint=(
+                "Reading RAPL needs root or CAP_PERFMON: perf stat -a -e power/energy-pkg/ -I 1000"
+            ),
         )
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "perf stat: joules per interval, elapsed seconds")
+    return PowerLog(
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        "perf stat: joules per interval, elapsed seconds",
+    )
 
 
 def _number(text: str) -> float | None:

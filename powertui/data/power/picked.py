@@ -41,9 +41,15 @@ _LONG = re.compile(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
 
 
 def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[PickedColumn]:
-    """The columns without those that are a mean over a longer time of another one: that is the same power, late and smooth."""
+    """The columns without those that are a mean over a longer time of another one: that is the same
+    power, late and smooth.
+    """
     plain = {_about(item.name) for item in picked if not set(units.tokens(item.name)) & _AVERAGED}
-    kept = [item for item in picked if not (set(units.tokens(item.name)) & _AVERAGED and _about(item.name) in plain)]
+    kept = [
+        item
+        for item in picked
+        if not (set(units.tokens(item.name)) & _AVERAGED and _about(item.name) in plain)
+    ]
     if len(kept) < len(picked):
         left = ", ".join(item.name for item in picked if item not in kept)
         notes.say(f"{left} is left out: a mean over a longer time of the column beside it")
@@ -54,17 +60,27 @@ def _about(name: str) -> frozenset[str]:
     """What a column is of, without what it says of its time."""
     words = units.tokens(name)
     averaged = bool(set(words) & _AVERAGED)
-    return frozenset(word for word in words if word not in _AVERAGED | _NOW and not (averaged and _LONG.fullmatch(word)))
+    return frozenset(
+        word
+        for word in words
+        if word not in _AVERAGED | _NOW and not (averaged and _LONG.fullmatch(word))
+    )
 
 
 def questioned(picked: Sequence[PickedColumn], said: Told, notes: Notes) -> list[PickedColumn]:
-    """The columns; where the lines above the table give a scale, or another unit than the one taken, that is in doubt."""
+    """The columns; where the lines above the table give a scale, or another unit than the one
+    taken, that is in doubt.
+    """
     return [item if _clear(item, said, notes) else replace(item, sure=False) for item in picked]
 
 
 def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
     if said.scale or units.scaled(item.name):
-        where = f"{said.scale!r} is written above the table" if said.scale else f"{item.name!r} names a scale"
+        where = (
+            f"{said.scale!r} is written above the table"
+            if said.scale
+            else f"{item.name!r} names a scale"
+        )
         notes.say(f"{where}: none is applied to {item.name}; say its unit with --unit")
         return False
     of_kind = said.power if item.unit.quantity == "power" else said.energy
@@ -72,5 +88,8 @@ def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
     if not others or item.unit in others:
         return True
     named = " and ".join(unit.name for unit in others)
-    notes.say(f"{item.name} is taken for {item.unit.name}, but a line above the table says {named}: say so with --unit")
+    notes.say(
+        f"{item.name} is taken for {item.unit.name}, but a line above the table says {named}: "
+        "say so with --unit"
+    )
     return False

@@ -1,5 +1,5 @@
-"""Cray's pm_counters: `245 W 1434567890123456 us`, with their paths (`grep . /sys/cray/pm_counters/*`) or one file a
-counter.
+"""Cray's pm_counters: `245 W 1434567890123456 us`, with their paths (`grep .
+/sys/cray/pm_counters/*`) or one file a counter.
 
 The time is the controller's, in Unix microseconds. `energy` counts joules; a cap is no power.
 """
@@ -19,7 +19,9 @@ from powertui.data.power.source import LogFile
 
 NAME = "pm_counters"
 UNITS_WRITTEN = True
-_LINE = r"(?:(?:\S{0,200}/)?([a-z][a-z0-9_]{2,40})[:=\s]{1,9})?\s*(\d{1,18}) ([WJ]) (\d{5,20}) us\s*"
+_LINE = (
+    r"(?:(?:\S{0,200}/)?([a-z][a-z0-9_]{2,40})[:=\s]{1,9})?\s*(\d{1,18}) ([WJ]) (\d{5,20}) us\s*"
+)
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -27,13 +29,19 @@ def sniff(head: str | bytes, _path: str) -> int:
     if isinstance(head, bytes):
         return 0
     lines = [line for line in head.split("\n")[:60] if line.strip()]
-    return 97 if sum(re.fullmatch(_LINE, line) is not None for line in lines) * 5 >= len(lines) > 0 and any(
-        re.fullmatch(_LINE, line) for line in lines) else 0  # fmt: skip
+    return (
+        97
+        if sum(re.fullmatch(_LINE, line) is not None for line in lines) * 5 >= len(lines) > 0
+        and any(re.fullmatch(_LINE, line) for line in lines)
+        else 0
+    )
 
 
 def _name_of(path: str) -> str:
     """The counter that a file's own name tells ("node_power.txt", "accel0_power")."""
-    match = re.search(r"((?:accel|gpu|cpu|memory|mem|node)?\d*_?(?:power|energy))", Path(path).name.lower())
+    match = re.search(
+        r"((?:accel|gpu|cpu|memory|mem|node)?\d*_?(?:power|energy))", Path(path).name.lower()
+    )
     return match[1].replace("node_", "").replace("gpu", "accel") if match else "power"
 
 
@@ -45,7 +53,12 @@ def _sensor(name: str) -> Sensor | None:
     if match := re.fullmatch(r"accel(\d*)", part):
         index = int(match[1]) if match[1] else None
         device = Device(index) if index is not None else None
-        return Sensor(f"GPU {index}{word}" if index is not None else f"GPUs{word}", NAME, Scope.GPU, device=device)
+        return Sensor(
+            f"GPU {index}{word}" if index is not None else f"GPUs{word}",
+            NAME,
+            Scope.GPU,
+            device=device,
+        )
     scope = Scope.NODE if part in ("", "node") else units.scope_of(part)
     return Sensor(f"{part or 'node'}{word}", NAME, scope)
 

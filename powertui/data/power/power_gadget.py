@@ -1,4 +1,6 @@
-"""Intel Power Gadget: mean watts per interval with their cumulative joules, elapsed seconds, time of day with `:` before the ms."""
+"""Intel Power Gadget: mean watts per interval with their cumulative joules, elapsed seconds, time
+of day with `:` before the ms.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "power gadget"
-_POWER = re.compile(r"(Processor|IA|GT|DRAM|Package|PSYS) Power[_ ]?(\d*)\s*\(W(?:atts?)?\)", re.IGNORECASE)
+_POWER = re.compile(
+    r"(Processor|IA|GT|DRAM|Package|PSYS) Power[_ ]?(\d*)\s*\(W(?:atts?)?\)", re.IGNORECASE
+)
 _SCOPES = {
     "processor": Scope.PACKAGE,
     "package": Scope.PACKAGE,
@@ -26,7 +30,14 @@ _SCOPES = {
     "dram": Scope.DRAM,
     "psys": Scope.NODE,
 }
-_NAMES = {"processor": "Processor", "package": "Package", "ia": "IA cores", "gt": "graphics", "dram": "DRAM", "psys": "platform"}
+_NAMES = {
+    "processor": "Processor",
+    "package": "Package",
+    "ia": "IA cores",
+    "gt": "graphics",
+    "dram": "DRAM",
+    "psys": "platform",
+}
 
 
 def is_column(name: str) -> bool:
@@ -41,7 +52,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     first = head.split("\n", 1)[0]
     return (
         98
-        if re.search(r"Elapsed Time|System Time|RDTSC", first) and not first.startswith(("{", "[")) and _POWER.search(first)
+        if re.search(r"Elapsed Time|System Time|RDTSC", first)
+        and not first.startswith(("{", "["))
+        and _POWER.search(first)
         else 0
     )
 
@@ -50,17 +63,25 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, cores, graphics and memory, each with its own counter."""
     notes = Notes(source.path)
     layout = table.shape(source.head_text)
-    rows = table.read(source, layout, notes, end="Total Elapsed Time") if layout is not None else None
+    rows = (
+        table.read(source, layout, notes, end="Total Elapsed Time") if layout is not None else None
+    )
     if rows is None or not len(rows):
         raise UnreadableFile(
-            source.path, f"has Power Gadget's header, but no row that fits it ({notes.first_reason() or 'no row'})"
+            source.path,
+            (
+                "has Power Gadget's header, but no row that fits it "
+                f"({notes.first_reason() or 'no row'})"
+            ),
         )
     return from_table(source.path, rows, options, notes)
 
 
 def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Notes) -> PowerLog:
     """The same, of a table that something else has cut into columns."""
-    when = next((i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None)
+    when = next(
+        (i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None
+    )
     of_day = rows.find("System Time")
     if when is not None:
         column = times.from_numbers(rows.floats(when)[0].copy(), rows.names[when])
@@ -69,10 +90,16 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
         column = times.in_zone(times.from_texts(rows.texts(of_day)), options.tz)
         clock = assemble.zeroed(column, column.ok)[1]
     elif len(rows) == 1:
-        column = times.TimeColumn(np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a mean without a time")
+        column = times.TimeColumn(
+            np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a mean without a time"
+        )
         clock = Clock(detail=column.words)
     else:
-        raise UnreadableFile(path, "comes from Power Gadget, but without its times", hint="Keep the column Elapsed Time (sec).")
+        raise UnreadableFile(
+            path,
+            "comes from Power Gadget, but without its times",
+            hint="Keep the column Elapsed Time (sec).",
+        )
     if when is None and column.ok.any():
         column = replace(column, ns=column.ns - int(column.ns[column.ok].min()))
     notes.drop_all(rows.lines[~column.ok], "the time is not a number")
@@ -91,15 +118,36 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
         if joules is None:
             joules = np.r_[np.nan, mean[1:] * np.diff(ns) / NS_PER_S]
         if len(ns) == 1 and when is not None and ns[0] > 0:  # one row: the mean since the start
-            ns, mean, joules = np.r_[0, ns], np.r_[np.nan, mean], np.r_[np.nan, mean * ns / NS_PER_S]
+            ns, mean, joules = (
+                np.r_[0, ns],
+                np.r_[np.nan, mean],
+                np.r_[np.nan, mean * ns / NS_PER_S],
+            )
         kind = match[1].lower()
         number = f" {match[2]}" if match[2] else ""
         sensor = Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], options.host)
-        series.append(make(sensor, ns, mean, clock=clock, path=path, notes=notes, kind=PowerKind.INTERVAL, joules=joules))
+        series.append(
+            make(
+                sensor,
+                ns,
+                mean,
+                clock=clock,
+                path=path,
+                notes=notes,
+                kind=PowerKind.INTERVAL,
+                joules=joules,
+            )
+        )
     if not series:
         raise UnreadableFile(path, "has Power Gadget's columns, but no watts in any row")
     words = "elapsed seconds" if when is not None else column.words
-    return PowerLog(path, NAME, tuple(series), notes.warnings(), f"Power Gadget: mean watts per interval, {words}")
+    return PowerLog(
+        path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        f"Power Gadget: mean watts per interval, {words}",
+    )
 
 
 def _joules(rows: table.FileCells, what: str, number: str, good: np.ndarray) -> np.ndarray | None:

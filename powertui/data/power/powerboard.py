@@ -1,8 +1,10 @@
-"""PowerBoard's recordings: `ipmi_data.csv`, its pre-release form, and the SQLite database behind both.
+"""PowerBoard's recordings: `ipmi_data.csv`, its pre-release form, and the SQLite database behind
+both.
 
-All of them hold seconds since `start()` and no wall time at all; ours adds `Time_epoch` as the last column. The
-pre-release writer put the elapsed time after every value, so that its rows have 29 fields under a header of 16. The
-database repeats its last buffer, out of order. Readings come in steps of the BMC's sensor (7 W).
+All of them hold seconds since `start()` and no wall time at all; ours adds `Time_epoch` as the last
+column. The pre-release writer put the elapsed time after every value, so that its rows have 29
+fields under a header of 16. The database repeats its last buffer, out of order. Readings come in
+steps of the BMC's sensor (7 W).
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ _GUESS = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since sta
 def sniff(head: str | bytes, _path: str) -> int:
     """By the header's own names, or by the database's table."""
     if isinstance(head, bytes):
-        return 100 if head.startswith(SQLITE) and b"SensorData" in head and b"sensorRead" in head else 0
+        return (
+            100
+            if head.startswith(SQLITE) and b"SensorData" in head and b"sensorRead" in head
+            else 0
+        )
     first = head.lstrip("\ufeff").split("\n", 1)[0]
     return 100 if _READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
 
@@ -68,7 +74,11 @@ _NO_VALUE = frozenset({"", "na", "n/a", "nan", "none", "null"})
 
 
 def _without_readings(path: str) -> UnreadableFile:
-    return UnreadableFile(path, "is a recording without readings", hint="Check that the source answers: powertui sensors")
+    return UnreadableFile(
+        path,
+        "is a recording without readings",
+        hint="Check that the source answers: powertui sensors",
+    )
 
 
 def _csv(source: LogFile, options: LogColumns) -> PowerLog:
@@ -91,8 +101,14 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     if reading is None or (elapsed is None and epoch is None) or not len(rows):
         raise UnreadableFile(
             source.path,
-            f"has PowerBoard's header, but its rows do not fit it ({notes.first_reason() or 'a column is missing'})",
-            hint="Its columns are shifted. Record it again, or name the columns with --time-col and --watts-col.",
+            (
+                "has PowerBoard's header, but its rows do not fit it "
+                f"({notes.first_reason() or 'a column is missing'})"
+            ),
+            hint=(
+                "Its columns are shifted. Record it again, or name the columns with "
+                "--time-col and --watts-col."
+            ),
         )
     watts, bad = rows.floats(reading)
     if not np.isfinite(watts).any():
@@ -102,7 +118,10 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path,
             f"has {texts[0]!r} as every reading: its columns are shifted",
-            hint="Check the column Sensor_Reading, or name other columns with --time-col and --watts-col.",
+            hint=(
+                "Check the column Sensor_Reading, or name other columns with --time-col and "
+                "--watts-col."
+            ),
         )
     notes.drop_all(rows.lines[bad], "the reading is not a number")
     use_epoch = epoch is not None
@@ -116,27 +135,46 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     good = ~bad & column.ok & np.isfinite(watts)
     if not good.any():
         raise UnreadableFile(
-            source.path, "has no row with both a time and a reading", hint="Name the columns: --time-col NAME --watts-col NAME"
+            source.path,
+            "has no row with both a time and a reading",
+            hint="Name the columns: --time-col NAME --watts-col NAME",
         )
     if use_epoch and elapsed is not None:
         ns, clock = _both(column, rows.floats(elapsed)[0], good)
     else:
         ns, clock = assemble.zeroed(column, good, keep_zero=not use_epoch)
-    named = next((at for name in ("Sensor_ID", "Sensor_Name", "Sensor") if (at := rows.find(name)) is not None), None)
+    named = next(
+        (
+            at
+            for name in ("Sensor_ID", "Sensor_Name", "Sensor")
+            if (at := rows.find(name)) is not None
+        ),
+        None,
+    )
     labels = np.array(rows.texts(named) if named is not None else ["Total Power"] * len(rows))[good]
     series: list[PowerSeries] = []
     names = _of_power(dict.fromkeys(labels.tolist()), notes)
     for name in names:
         mine = labels == name
         sensor = _sensor(name, options.host, alone=len(names) == 1)
-        made = assemble.make(sensor, ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes)
+        made = assemble.make(
+            sensor, ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes
+        )
         series.append(made)
-    guess = _GUESS if not use_epoch else "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
+    guess = (
+        _GUESS
+        if not use_epoch
+        else "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
+    )
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, Clock]:
-    """Rows timed by the wall clock, on a zero that stays start(): the median tells where that was."""
+def _both(
+    epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray
+) -> tuple[np.ndarray, Clock]:
+    """Rows timed by the wall clock, on a zero that stays start(): the median tells where
+    that was.
+    """
     ns = epoch.ns[good]
     fine = np.abs(elapsed[good]) < times.LONGEST_S
     since = np.round(np.where(fine, elapsed[good], 0.0) * times.S).astype(np.int64)
@@ -145,7 +183,9 @@ def _both(epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray) -> tup
 
 
 def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.FileCells:
-    """Rows of name, then (value, elapsed) fourteen times: every copy of the elapsed time but one is taken out."""
+    """Rows of name, then (value, elapsed) fourteen times: every copy of the elapsed time but one is
+    taken out.
+    """
     width = 2 * _VALUES - 1
     wide = tuple(f"{i}" for i in range(width))
     raw = table.read(source, layout, notes, names=wide)
@@ -155,8 +195,13 @@ def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Fi
     for row in range(len(raw)):
         keep[row] = all(copy[row] == copies[0][row] for copy in copies)
     notes.drop_all(raw.lines[~keep], "the elapsed times within the row differ")
-    notes.say("written by a pre-release PowerBoard: the elapsed time follows every value; read by position")
-    return table.FileCells(layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]).take(keep)
+    notes.say(
+        "written by a pre-release PowerBoard: the elapsed time follows every value; read by "
+        "position"
+    )
+    return table.FileCells(
+        layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]
+    ).take(keep)
 
 
 # ── database ─────────────────────────────────────────────────────────────────────────────────────
@@ -168,19 +213,22 @@ _ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*(?:\\n|\n|$
 def _database(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     source.check()
-    address = (
-        f"file:{quote(str(Path(source.path).resolve()))}?mode=ro&immutable=1"  # immutable: no lock, no journal beside the data
-    )
+    # immutable: no lock, no journal beside the data
+    address = f"file:{quote(str(Path(source.path).resolve()))}?mode=ro&immutable=1"
     try:
         connection = sqlite3.connect(address, uri=True)
         try:
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            found = connection.execute("SELECT rowid, sensorRead, dataTime FROM SensorData ORDER BY rowid").fetchall()
+            found = connection.execute(
+                "SELECT rowid, sensorRead, dataTime FROM SensorData ORDER BY rowid"
+            ).fetchall()
         finally:
             connection.close()
     except sqlite3.Error as error:
         raise UnreadableFile(
-            source.path, f"is a SQLite database that cannot be read ({error})", hint="Copy it again while nothing writes to it."
+            source.path,
+            f"is a SQLite database that cannot be read ({error})",
+            hint="Copy it again while nothing writes to it.",
         ) from None
     seen: dict[str, list[tuple[float, float]]] = {}
     for row, text, when in found:
@@ -193,13 +241,27 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
         else:
             seen.setdefault(named[1] if named else "Total Power", []).append((float(when), value))
     if not seen:
-        raise UnreadableFile(source.path, f"holds {len(found)} rows and no reading among them ({notes.first_reason() or 'empty'})")
+        raise UnreadableFile(
+            source.path,
+            (
+                f"holds {len(found)} rows and no reading among them "
+                f"({notes.first_reason() or 'empty'})"
+            ),
+        )
     series = []
     for name, pairs in seen.items():
         column = times.from_numbers(np.array([when for when, _ in pairs]), _ELAPSED)
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         watts = np.array([watt for _, watt in pairs])[column.ok]
-        series.append(assemble.make(_sensor(name, options.host), ns, watts, clock=clock, path=source.path, notes=notes))
+        series.append(
+            assemble.make(
+                _sensor(name, options.host), ns, watts, clock=clock, path=source.path, notes=notes
+            )
+        )
     return PowerLog(
-        source.path, NAME, tuple(series), notes.warnings(), "PowerBoard's database: readings in W, seconds since start()"
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        "PowerBoard's database: readings in W, seconds since start()",
     )

@@ -1,4 +1,6 @@
-"""powergraph's daily CSV: time of day and watts, both quoted, the date only in the file's name, often no header."""
+"""powergraph's daily CSV: time of day and watts, both quoted, the date only in the file's name,
+often no header.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         clocks.append(":".join(part.zfill(2) for part in match[1].split(":")))
         watts.append(value)
     if not clocks:
-        raise UnreadableFile(source.path, f"holds no reading ({notes.first_reason() or 'only a header'})")
+        raise UnreadableFile(
+            source.path, f"holds no reading ({notes.first_reason() or 'only a header'})"
+        )
     column = times.from_texts(clocks)
     date = above.date_in(Path(source.path).name)
     guess = "powergraph: watts, time of day"
@@ -64,5 +68,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.say("the file's name holds no date: only the time of day is known")
     ns, clock = assemble.zeroed(column, column.ok)
     sensor = Sensor("power", NAME, Scope.NODE, options.host)
-    series = assemble.make(sensor, ns, np.array(watts)[column.ok], clock=clock, path=source.path, notes=notes)
+    series = assemble.make(
+        sensor, ns, np.array(watts)[column.ok], clock=clock, path=source.path, notes=notes
+    )
     return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)

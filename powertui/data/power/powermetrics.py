@@ -1,6 +1,8 @@
-"""macOS's powermetrics, as text or as plists one after the other: mean milliwatts of each interval, whose length is told.
+"""macOS's powermetrics, as text or as plists one after the other: mean milliwatts of each interval,
+whose length is told.
 
-Dates have whole seconds. The ends of the intervals are put together from their lengths, and laid where the dates say.
+Dates have whole seconds. The ends of the intervals are put together from their lengths, and laid
+where the dates say.
 """
 
 from __future__ import annotations
@@ -19,17 +21,34 @@ from powertui.errors import UnreadableFile
 
 NAME = "powermetrics"
 UNITS_WRITTEN = True
-_SAMPLE = r"\*\*\* Sampled system activity \(([^)]{1,60})\) \((\d{1,12}(?:\.\d{1,6})?)ms elapsed\) \*\*\*"
+_SAMPLE = (
+    r"\*\*\* Sampled system activity \(([^)]{1,60})\) \((\d{1,12}(?:\.\d{1,6})?)ms elapsed\) \*\*\*"
+)
 _NAME = (
-    r"([A-Z][A-Za-z]{1,20}(?: [A-Z][a-z]{1,12})?) Power(?: \([^)]{1,60}\))?|Intel energy model derived package power \([^)]{1,40}\)"
+    r"([A-Z][A-Za-z]{1,20}(?: [A-Z][a-z]{1,12})?) Power(?: \([^)]{1,60}\))?|Intel energy "
+    r"model derived package power \([^)]{1,40}\)"
 )
 _POWER = rf"\s{{0,20}}(?:{_NAME}):\s{{0,20}}([\d.]{{1,20}})\s?(m?W)\s*"
-_KEYS = {"cpu_power": "CPU", "gpu_power": "GPU", "ane_power": "ANE", "dram_power": "DRAM", "combined_power": "Combined",
-         "package_watts": "Package"}  # fmt: skip
-_SCOPES = {"CPU": Scope.CORE, "GPU": Scope.GPU, "ANE": Scope.RAIL, "DRAM": Scope.DRAM, "Combined": Scope.PACKAGE,
-           "Package": Scope.PACKAGE}  # fmt: skip
+_KEYS = {
+    "cpu_power": "CPU",
+    "gpu_power": "GPU",
+    "ane_power": "ANE",
+    "dram_power": "DRAM",
+    "combined_power": "Combined",
+    "package_watts": "Package",
+}
+_SCOPES = {
+    "CPU": Scope.CORE,
+    "GPU": Scope.GPU,
+    "ANE": Scope.RAIL,
+    "DRAM": Scope.DRAM,
+    "Combined": Scope.PACKAGE,
+    "Package": Scope.PACKAGE,
+}
 _TOUCH = 50_000_000  # ns: intervals this close follow one another
-_APART = 1.5  # s by which the lengths put together may leave the dates: beyond it something lay between two samples
+# s by which the lengths put together may leave the dates: beyond it something lay between two
+# samples
+_APART = 1.5
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -38,7 +57,12 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     if re.search(_SAMPLE, head):
         return 98
-    return 97 if "<key>elapsed_ns</key>" in head and re.search(r"<key>(?:\w+_power|processor)</key>", head) else 0
+    return (
+        97
+        if "<key>elapsed_ns</key>" in head
+        and re.search(r"<key>(?:\w+_power|processor)</key>", head)
+        else 0
+    )
 
 
 class _Sample:
@@ -53,10 +77,15 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     samples = _plists(source.text) if "<plist" in source.head_text else _text(source.text)
     samples = [sample for sample in samples if sample.watts]
     if not samples:
-        raise UnreadableFile(source.path, "comes from powermetrics, but holds no power",
-                             hint="Record it with: sudo powermetrics --samplers cpu_power,gpu_power -i 1000")  # fmt: skip
+        raise UnreadableFile(
+            source.path,
+            "comes from powermetrics, but holds no power",
+            hint="Record it with: sudo powermetrics --samplers cpu_power,gpu_power -i 1000",
+        )
     column = times.in_zone(times.from_texts([sample.when for sample in samples]), options.tz)
-    notes.drop_all((samples[i].line for i in np.flatnonzero(~column.ok)), "has no date that can be read")
+    notes.drop_all(
+        (samples[i].line for i in np.flatnonzero(~column.ok)), "has no date that can be read"
+    )
     length, lasting = times.lengths(np.array([sample.seconds for sample in samples]))
     good = column.ok & lasting & (length < times.DAY)
     if not good.any():
@@ -73,17 +102,31 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         sensor = Sensor(name, NAME, _SCOPES.get(name, Scope.RAIL), options.host)
         whole = "Combined" in names or "Package" in names
         if name in ("CPU", "GPU"):  # parts of the whole chip where that is told, too
-            scope = {"CPU": Scope.CORE, "GPU": Scope.RAIL} if whole else {"CPU": Scope.PACKAGE, "GPU": Scope.GPU}
+            scope = (
+                {"CPU": Scope.CORE, "GPU": Scope.RAIL}
+                if whole
+                else {"CPU": Scope.PACKAGE, "GPU": Scope.GPU}
+            )
             sensor = Sensor(name, NAME, scope[name], options.host)
-        made = assemble.make(sensor, ns, mean, clock=times.clock(column, zero), path=source.path, notes=notes,
-                             kind=PowerKind.INTERVAL, joules=joules)  # fmt: skip
+        made = assemble.make(
+            sensor,
+            ns,
+            mean,
+            clock=times.clock(column, zero),
+            path=source.path,
+            notes=notes,
+            kind=PowerKind.INTERVAL,
+            joules=joules,
+        )
         series.append(made)
     guess = f"powermetrics: mean mW of each interval; time: {column.words}"
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
 def _ends(dates: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Where each interval ends: the lengths one after the other, so long as they keep to the dates."""
+    """Where each interval ends: the lengths one after the other, so long as they keep to
+    the dates.
+    """
     put = np.cumsum(length)
     late = dates + NS_PER_S // 2 - put
     steps = np.abs(np.diff(late, prepend=late[0])) > _APART * NS_PER_S
@@ -95,7 +138,9 @@ def _ends(dates: np.ndarray, length: np.ndarray) -> np.ndarray:
     return out
 
 
-def _intervals(starts: np.ndarray, ends: np.ndarray, watts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _intervals(
+    starts: np.ndarray, ends: np.ndarray, watts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of means, with a gap wherever an interval does not follow the one before."""
     ns: list[int] = []
     mean: list[float] = []
@@ -126,7 +171,9 @@ def _plists(text: str) -> list[_Sample]:
     samples: list[_Sample] = []
     line = counted = 0
     key = ""
-    for match in re.finditer(r"<plist|<key>([^<]{1,80})</key>|<(integer|real|date|string)>([^<]{0,80})<", text):
+    for match in re.finditer(
+        r"<plist|<key>([^<]{1,80})</key>|<(integer|real|date|string)>([^<]{0,80})<", text
+    ):
         if match[0] == "<plist":
             line += text.count("\n", counted, match.start())
             counted = match.start()
@@ -141,6 +188,8 @@ def _plists(text: str) -> list[_Sample]:
                 number = table.number(value)
                 sample.seconds = number / 1e9 if np.isfinite(number) else 0.0
             elif key in _KEYS and np.isfinite(table.number(value)):
-                sample.watts.setdefault(_KEYS[key], table.number(value) * (1.0 if key == "package_watts" else 1e-3))
+                sample.watts.setdefault(
+                    _KEYS[key], table.number(value) * (1.0 if key == "package_watts" else 1e-3)
+                )
             key = ""
     return samples

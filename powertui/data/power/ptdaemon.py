@@ -1,6 +1,8 @@
-"""SPEC PTDaemon, as MLPerf's power logs keep it: `Time,MM-DD-YYYY HH:MM:SS.mmm,Watts,…,Volts,…,Amps,…,PF,…,Mark,…` a line.
+"""SPEC PTDaemon, as MLPerf's power logs keep it: `Time,MM-DD-YYYY
+HH:MM:SS.mmm,Watts,…,Volts,…,Amps,…,PF,…,Mark,…` a line.
 
-What an analyser with several channels measures stands behind the mark, each in its own turn. −1 means "not measured".
+What an analyser with several channels measures stands behind the mark, each in its own turn. −1
+means "not measured".
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         _add(found, Sensor("analyser", NAME, Scope.PLUG), match[1], match[2], number)
         for name, cell in re.findall(_CHANNEL, match[3]):
             _add(found, Sensor(f"analyser {name}", NAME, Scope.RAIL), match[1], cell, number)
-    return found.log(NAME, options, "PTDaemon: Watts", hint="Give the log of ptd itself, or spl.txt of a run.")
+    return found.log(
+        NAME, options, "PTDaemon: Watts", hint="Give the log of ptd itself, or spl.txt of a run."
+    )
 
 
 def _add(found: Collected, sensor: Sensor, when: str, cell: str, line: int) -> None:

@@ -1,7 +1,8 @@
-"""Dumps of RAPL's energy counters: sysfs paths with values, CSV of `energy_uj` columns, and pyJoules' per-window microjoules.
+"""Dumps of RAPL's energy counters: sysfs paths with values, CSV of `energy_uj` columns, and
+pyJoules' per-window microjoules.
 
-Counters wrap at their range (`max_energy_range_uj`, where the dump holds it) and start again after a reset. A core lies
-inside its package, memory beside it.
+Counters wrap at their range (`max_energy_range_uj`, where the dump holds it) and start again after
+a reset. A core lies inside its package, memory beside it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ _VALUE = re.compile(
 )
 _EARLIEST = 1e9  # s: a log that begins with less does not count from 1970
 _LEAST_W = 0.3  # of a domain of a processor that does anything
-_COLUMN = re.compile(r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?", re.IGNORECASE)
+_COLUMN = re.compile(
+    r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?",
+    re.IGNORECASE,
+)
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -46,20 +50,39 @@ def sniff(head: str | bytes, _path: str) -> int:
         return 0
     if "energy_uj" in head and _PATH.search(head):
         return 96
-    first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
+    first = next(
+        (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
+    )
     if first.startswith("timestamp;tag;duration"):
         return 97
     if _is_lines(head):
         return 96
     if "{" in first:  # a metric's labels
         return 0
-    layout = table.shape(head) if re.search(r"energy_uj|intel-rapl|package[-_]?\d", first, re.IGNORECASE) else None
-    return 94 if layout is not None and layout.named and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE) else 0
+    layout = (
+        table.shape(head)
+        if re.search(r"energy_uj|intel-rapl|package[-_]?\d", first, re.IGNORECASE)
+        else None
+    )
+    return (
+        94
+        if layout is not None
+        and layout.named
+        and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE)
+        else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per domain."""
-    first = next((line for line in source.head_text.split("\n") if line.strip() and not line.startswith("#")), "")
+    first = next(
+        (
+            line
+            for line in source.head_text.split("\n")
+            if line.strip() and not line.startswith("#")
+        ),
+        "",
+    )
     if first.startswith("timestamp;tag;duration"):
         return _pyjoules(source, options)
     if not _PATH.search(source.head_text) and _is_lines(source.head_text):
@@ -74,7 +97,10 @@ def _is_lines(head: str) -> bool:
 
 
 def _lines(source: LogFile, options: LogColumns) -> PowerLog:
-    """`µs value domain` a line: a time, a counter in µJ, the domain it belongs to. A domain named twice a round is two of them."""
+    """`µs value domain` a line: a time, a counter in µJ, the domain it belongs to.
+
+    A domain named twice a round is two of them.
+    """
     notes = Notes(source.path)
     lines = source.text.split("\n")
     rows: list[tuple[str, str, str, int]] = []  # time, value, label, line
@@ -84,14 +110,21 @@ def _lines(source: LogFile, options: LogColumns) -> PowerLog:
         match = _VALUE.fullmatch(line)
         if match is None or (number == len(lines) and match[2] is None):
             if not line.startswith("#"):
-                notes.drop(number, "is not a time, a value and a domain" if match is None else "the last line may be cut")
+                notes.drop(
+                    number,
+                    "is not a time, a value and a domain"
+                    if match is None
+                    else "the last line may be cut",
+                )
             continue
         domain = (match[3] or match[4]).lower()
         first = first or domain
         if domain == first:  # the next round
             seen = {}
         place = seen[domain] = seen.get(domain, -1) + 1
-        rows.append((match[1], match[2] or match[5], f"{domain} {place}" if place else domain, number))
+        rows.append(
+            (match[1], match[2] or match[5], f"{domain} {place}" if place else domain, number)
+        )
     told = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
     elapsed = bool(rows) and float(rows[0][0]) < (_EARLIEST * 1e6 if told else _EARLIEST)
     factor = _seconds_per(rows) if elapsed and not told else 1e-6
@@ -105,8 +138,16 @@ def _lines(source: LogFile, options: LogColumns) -> PowerLog:
 
 
 def _seconds_per(rows: Sequence[tuple[str, str, str, int]]) -> float:
-    """The unit of elapsed times that tell none: the one in which the first domain draws what a domain can draw."""
-    own = np.array([(float(when), float(value)) for when, value, label, _ in rows[:2000] if label == rows[0][2]])
+    """The unit of elapsed times that tell none: the one in which the first domain draws what a
+    domain can draw.
+    """
+    own = np.array(
+        [
+            (float(when), float(value))
+            for when, value, label, _ in rows[:2000]
+            if label == rows[0][2]
+        ]
+    )
     passed, counted = np.diff(own[:, 0]), np.diff(own[:, 1]) / 1e6
     good = (passed > 0) & (counted > 0)
     if not good.any():
@@ -122,8 +163,12 @@ def _columns(source: LogFile, options: LogColumns) -> PowerLog:
     if layout is None:
         raise UnreadableFile(source.path, "has RAPL's columns, but no rows")
     rows = table.read(source, layout, notes)
-    ranged = next((i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None)
-    return generic_csv.from_table(source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True)
+    ranged = next(
+        (i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None
+    )
+    return generic_csv.from_table(
+        source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True
+    )
 
 
 def _range(rows: table.FileCells, column: int | None) -> float | None:
@@ -179,18 +224,37 @@ def _paths(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path,
             "has counters, but no time",
-            hint="Put the time before each round: date +%s.%N; grep . /sys/class/powercap/*/energy_uj",
+            hint=(
+                "Put the time before each round: date +%s.%N; grep . "
+                "/sys/class/powercap/*/energy_uj"
+            ),
         )
     for zone, points in found.items():
         column = columns[zone]
         joules = np.array([value for _, value, _ in points])
-        notes.drop_all((points[i][2] for i in np.flatnonzero(~column.ok)), "has no time that can be read")
-        made = _counter(source.path, names.get(zone, zone), zone, column, joules, zero, ranges.get(zone), options, notes)
+        notes.drop_all(
+            (points[i][2] for i in np.flatnonzero(~column.ok)), "has no time that can be read"
+        )
+        made = _counter(
+            source.path,
+            names.get(zone, zone),
+            zone,
+            column,
+            joules,
+            zero,
+            ranges.get(zone),
+            options,
+            notes,
+        )
         if made is not None:
             series.append(made)
     if not series:
-        raise UnreadableFile(source.path, "has fewer than two readings of each counter, so no power is known")
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"RAPL counters in µJ; time: {words}")
+        raise UnreadableFile(
+            source.path, "has fewer than two readings of each counter, so no power is known"
+        )
+    return PowerLog(
+        source.path, NAME, tuple(series), notes.warnings(), f"RAPL counters in µJ; time: {words}"
+    )
 
 
 def _counter(
@@ -212,11 +276,20 @@ def _counter(
     energy, watts = counters.intervals(ns[order], joules[good][order], notes, name, wrap_j)
     label = name if name != zone else zone.rsplit("/", 1)[-1]
     scope = scope_of(label)
-    if label == zone.rsplit("/", 1)[-1]:  # no `name` in the dump: a zone inside a zone is a part of its package
+    if (
+        label == zone.rsplit("/", 1)[-1]
+    ):  # no `name` in the dump: a zone inside a zone is a part of its package
         scope = Scope.PACKAGE if label.count(":") == 1 else Scope.CORE
     sensor = Sensor(label, NAME, scope, options.host)
     return make(
-        sensor, ns[order], watts, clock=times.clock(column, zero), path=path, notes=notes, kind=PowerKind.INTERVAL, joules=energy
+        sensor,
+        ns[order],
+        watts,
+        clock=times.clock(column, zero),
+        path=path,
+        notes=notes,
+        kind=PowerKind.INTERVAL,
+        joules=energy,
     )
 
 
@@ -227,7 +300,10 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows) or len(rows.names) < 3:
         raise UnreadableFile(source.path, "has pyJoules' header, but no rows")
-    begun, length = times.from_numbers(rows.floats(0)[0].copy(), "timestamp"), times.lengths(rows.floats(2)[0])
+    begun, length = (
+        times.from_numbers(rows.floats(0)[0].copy(), "timestamp"),
+        times.lengths(rows.floats(2)[0]),
+    )
     good = begun.ok & length[1]
     notes.drop_all(rows.lines[~good], "start or duration is not a number")
     _, clock = zeroed(begun, good)
@@ -241,12 +317,25 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
         usable = good & ~bad & np.isfinite(joules)
         starts = begun.ns[usable] - zero
         ends = starts + length[0][usable]
-        ns, watts, energy = windows.rows(starts, ends, joules[usable] / 1e6, rows.lines[usable], notes)
+        ns, watts, energy = windows.rows(
+            starts, ends, joules[usable] / 1e6, rows.lines[usable], notes
+        )
         if len(ns):
             sensor = Sensor(name, NAME, scope_of(name), options.host)
             series.append(
-                make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy)
+                make(
+                    sensor,
+                    ns,
+                    watts,
+                    clock=clock,
+                    path=source.path,
+                    notes=notes,
+                    kind=PowerKind.INTERVAL,
+                    joules=energy,
+                )
             )
     if not series:
         raise UnreadableFile(source.path, "has pyJoules' header, but no energy in any row")
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "pyJoules: µJ per window, Unix seconds")
+    return PowerLog(
+        source.path, NAME, tuple(series), notes.warnings(), "pyJoules: µJ per window, Unix seconds"
+    )

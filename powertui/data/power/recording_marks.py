@@ -1,4 +1,6 @@
-"""Marks and windows of a recording: its rows `mark`, `begin` and `end` put on one time and paired."""
+"""Marks and windows of a recording: its rows `mark`, `begin` and `end` put on one time and
+paired.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,19 @@ from powertui.data.power.steps_of_clock import Joined
 
 
 def on_one_time(rows: RecordingRows, joined: Joined) -> list[NamedMoment]:
-    """What was said, moved with the readings around it where the machine's clock was set. `rows` still has its own times."""
+    """What was said, moved with the readings around it where the machine's clock was set.
+
+    `rows` still has its own times.
+    """
     if not joined.steps_ns:
         return rows.said
     return [said._replace(ns=said.ns + _moved(rows, joined, said)) for said in rows.said]
 
 
 def _moved(rows: RecordingRows, joined: Joined, said: NamedMoment) -> int:
-    """As far as that reading was moved whose two clocks lie as far apart as this row's: the one before it, or the one after."""
+    """As far as that reading was moved whose two clocks lie as far apart as this row's: the one
+    before it, or the one after.
+    """
     beside = [row for row in (said.row - 1, said.row) if 0 <= row < len(rows.ns)]
 
     def apart(row: int) -> float:
@@ -38,7 +45,8 @@ def limits(said: Sequence[NamedMoment], zero: int) -> dict[tuple[str, str], tupl
 
 
 def paired(said: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
-    """Marks by their start. An end closes the last window of its name that is open; one that was never ended is a moment.
+    """Marks by their start. An end closes the last window of its name that is open; one that was
+    never ended is a moment.
 
     An end without a begin (its part of the file is gone) says nothing.
     """

@@ -1,7 +1,8 @@
-"""The rows of powertui's own recordings as columns: line by line when they are few, by pandas' C parser when they are many.
+"""The rows of powertui's own recordings as columns: line by line when they are few, by pandas' C
+parser when they are many.
 
-A recording is long: one row per reading, a hundred channels for a day make nine million of them. Whatever the C parser
-does not take (a damaged line in the middle) is read line by line after all.
+A recording is long: one row per reading, a hundred channels for a day make nine million of them.
+Whatever the C parser does not take (a damaged line in the middle) is read line by line after all.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def _unix_ns(text: str) -> int | None:
 
 
 def _misfit(found: int, width: int) -> str:
-    return f"has {found} fields where the others have {width}" if width else "has no header above it"
+    return (
+        f"has {found} fields where the others have {width}" if width else "has no header above it"
+    )
 
 
 def _small(source: LogFile, notes: Notes) -> RecordingRows:
@@ -109,12 +112,20 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
         ns = _unix_ns(at[_FIRST])
         if not at.get("channel"):
             if ns is not None and (kind := at.get("quality", "")) in (_MARK, BEGIN, END, LIMIT):
-                one = NamedMoment(len(found), ns, table.number(at.get(_MONO, "")), kind, _name(at.get("mark", "")))
-                said.append(one._replace(source=at.get("source", ""), watts=table.number(at.get("watts", ""))))
+                one = NamedMoment(
+                    len(found), ns, table.number(at.get(_MONO, "")), kind, _name(at.get("mark", ""))
+                )
+                said.append(
+                    one._replace(
+                        source=at.get("source", ""), watts=table.number(at.get("watts", ""))
+                    )
+                )
             continue
         watts = table.number(at.get("watts", ""))
         if ns is None or (at.get("watts") and not np.isfinite(watts)):
-            notes.drop(number, "the time is not a number" if ns is None else "the reading is not a number")
+            notes.drop(
+                number, "the time is not a number" if ns is None else "the reading is not a number"
+            )
             continue
         silent = at.get("quality") in _UNKNOWN
         if silent:
@@ -123,8 +134,20 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
         key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
-        found.append((ns, key, watts, table.number(at.get("joules", "")), table.number(at.get(_MONO, "")), silent, block))
-    ns_, key_, watts_, counted, mono, silent_, block_ = zip(*found, strict=True) if found else ((), (), (), (), (), (), ())
+        found.append(
+            (
+                ns,
+                key,
+                watts,
+                table.number(at.get("joules", "")),
+                table.number(at.get(_MONO, "")),
+                silent,
+                block,
+            )
+        )
+    ns_, key_, watts_, counted, mono, silent_, block_ = (
+        zip(*found, strict=True) if found else ((), (), (), (), (), (), ())
+    )
     return RecordingRows(
         ns=np.array(ns_, np.int64),
         key=np.array(key_, np.int32),
@@ -151,7 +174,13 @@ def _heads(body: bytes, begin: int) -> list[int]:
     last = body.rfind(b"#", begin) + len(MAGIC)
     while (at := body.find(b"\n" + MAGIC.encode(), seen, last)) >= 0:
         piece = body[seen : at + 1]
-        above += piece.count(b"\n") - piece.count(b"\n#") - piece.startswith(b"#") - piece.count(b"\n\n") - piece.startswith(b"\n")
+        above += (
+            piece.count(b"\n")
+            - piece.count(b"\n#")
+            - piece.startswith(b"#")
+            - piece.count(b"\n\n")
+            - piece.startswith(b"\n")
+        )
         heads.append(above)
         seen = at + 1
     return heads
@@ -162,14 +191,16 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     start = data.find(_FIRST.encode())
     while start > 0 and data[start - 1 : start] != b"\n":
         start = data.find(_FIRST.encode(), start + 1)
-    if start < 0 or b"\r" in data[:4096] or b"\x00" in data:  # NULs are what a power cut leaves: old pandas reads on past them
+    if (
+        start < 0 or b"\r" in data[:4096] or b"\x00" in data
+    ):  # NULs are what a power cut leaves: old pandas reads on past them
         return None
     end = data.rfind(b"\n") + 1
     if end < len(data):
         notes.drop(data.count(b"\n") + 1, _CUT)
     header = data[start : data.index(b"\n", start)]
-    # Nearly always there is one header and a last line that is whole: then nothing is copied. (Columns without a # line above
-    # them are no numbers.)
+    # Nearly always there is one header and a last line that is whole: then nothing is copied.
+    # (Columns without a # line above them are no numbers.)
     body, begin = data, start + len(header)
     if end < len(data) or data.find(b"#", begin) >= 0:
         body, begin = data[begin:end].replace(b"\n" + header + b"\n", b"\n"), 0
@@ -181,7 +212,19 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     import pandas as pd
 
     wanted = [
-        name for name in (_FIRST, _MONO, "source", "channel", "watts", "joules", "quality", "reason", "mark") if name in names
+        name
+        for name in (
+            _FIRST,
+            _MONO,
+            "source",
+            "channel",
+            "watts",
+            "joules",
+            "quality",
+            "reason",
+            "mark",
+        )
+        if name in names
     ]
     kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason", "mark"), "category")
     kinds |= dict.fromkeys((_FIRST, _MONO, "watts", "joules"), np.float64)
@@ -189,9 +232,17 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             frame = pd.read_csv(
-                lines, header=None, names=names, usecols=wanted, comment="#", keep_default_na=False, na_values=[""],
-                dtype=kinds, index_col=False, engine="c",
-            )  # fmt: skip
+                lines,
+                header=None,
+                names=names,
+                usecols=wanted,
+                comment="#",
+                keep_default_na=False,
+                na_values=[""],
+                dtype=kinds,
+                index_col=False,
+                engine="c",
+            )
     except (ValueError, Warning, OverflowError):
         return None
     frame = frame[frame[_FIRST].abs() < times.MOST_NS / times.S]
@@ -200,7 +251,9 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     ns = _to_us(frame[_FIRST].to_numpy(np.float64))
     watts = frame["watts"].to_numpy(np.float64)
     sources, channels = frame["source"].cat, frame["channel"].cat
-    pair = (sources.codes.to_numpy(np.int64) + 1) * (len(channels.categories) + 1) + channels.codes.to_numpy(np.int64)
+    pair = (sources.codes.to_numpy(np.int64) + 1) * (
+        len(channels.categories) + 1
+    ) + channels.codes.to_numpy(np.int64)
     if int(pair.max(initial=0)) > _MANY:
         pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
     first = _first_rows(pair)
@@ -208,13 +261,22 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     rank[pair[first]] = np.arange(len(first), dtype=np.int32)
     heads = frame.iloc[first]
     labels = [
-        ("" if source != source else str(source), str(name)) for source, name in zip(heads["source"], heads["channel"], strict=True)
+        ("" if source != source else str(source), str(name))
+        for source, name in zip(heads["source"], heads["channel"], strict=True)
     ]
     silent = frame["quality"].isin(_UNKNOWN).to_numpy(bool)
     watts = np.where(silent, np.nan, watts)
-    reasons = frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
-    gaps = {str(reason): int(count) for reason, count in reasons.value_counts(sort=False).items() if count}
-    counted = frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
+    reasons = (
+        frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
+    )
+    gaps = {
+        str(reason): int(count)
+        for reason, count in reasons.value_counts(sort=False).items()
+        if count
+    }
+    counted = (
+        frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
+    )
     return RecordingRows(
         ns=ns,
         key=rank[pair],
@@ -222,7 +284,9 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
         counted=counted,
         mono=frame[_MONO].to_numpy(np.float64) if _MONO in frame else np.full(len(frame), np.nan),
         silent=silent,
-        block=np.searchsorted(_heads(body, begin), frame.index.to_numpy(), side="right").astype(np.int32),
+        block=np.searchsorted(_heads(body, begin), frame.index.to_numpy(), side="right").astype(
+            np.int32
+        ),
         keys=labels,
         gaps=gaps,
         stale=int((frame["quality"] == "stale").sum()),
@@ -241,7 +305,9 @@ def _first_rows(numbers: Int64s) -> Int64s:
 def _to_us(seconds: Floats) -> Int64s:
     """Unix seconds as ns; they are written to the µs."""
     whole = np.floor(seconds)
-    ns: Int64s = whole.astype(np.int64) * times.S + np.round((seconds - whole) * 1e6).astype(np.int64) * 1000
+    ns: Int64s = (
+        whole.astype(np.int64) * times.S + np.round((seconds - whole) * 1e6).astype(np.int64) * 1000
+    )
     return ns
 
 
@@ -259,7 +325,13 @@ def _said(frame: pd.DataFrame) -> list[NamedMoment]:
     return [
         NamedMoment(row, ns, mono_s, str(kind), _name(str(name)), str(source), float(watts))
         for row, ns, mono_s, kind, name, source, watts in zip(
-            before, _to_us(some[_FIRST].to_numpy(np.float64)).tolist(), mono, some["quality"], names, sources,
-            some["watts"].to_numpy(np.float64).tolist(), strict=True,
+            before,
+            _to_us(some[_FIRST].to_numpy(np.float64)).tolist(),
+            mono,
+            some["quality"],
+            names,
+            sources,
+            some["watts"].to_numpy(np.float64).tolist(),
+            strict=True,
         )
-    ]  # fmt: skip
+    ]

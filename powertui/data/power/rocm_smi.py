@@ -1,4 +1,5 @@
-"""rocm-smi, as JSON, as CSV or as text: cards by number, watts in the names of the columns, no time of its own.
+"""rocm-smi, as JSON, as CSV or as text: cards by number, watts in the names of the columns, no time
+of its own.
 
 Each answer needs a time before it (`date`), or beside its cards.
 """
@@ -19,7 +20,8 @@ from powertui.data.power.source import LogFile
 NAME = "rocm-smi"
 UNITS_WRITTEN = True
 _POWER = (
-    r"(Average Graphics Package|Current Socket Graphics Package|Current Socket|Average Socket|Package|Graphics Package) Power \(W\)"
+    r"(Average Graphics Package|Current Socket Graphics Package|Current Socket|Average "
+    r"Socket|Package|Graphics Package) Power \(W\)"
 )
 _TEXT = r"GPU\[(\d{1,3})\]\s*:\s*" + _POWER + r"\s*:\s*(\S{1,20})"
 _ROW = r"\s{0,8}(\d{1,3})\s(?:.{0,120}?\s)?(\d{1,5}(?:\.\d{1,4})?) ?W\b.{0,200}"
@@ -45,7 +47,12 @@ def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = ""
     index = named.index if named is not None else None
     label = f"GPU {index}" if index is not None else card
     word = "instant" if kind.startswith("Current") else ""
-    return Sensor(f"{label} ({word})" if word else label, NAME, Scope.GPU, device=Device(index, uuid, devices.pci(pci), model))
+    return Sensor(
+        f"{label} ({word})" if word else label,
+        NAME,
+        Scope.GPU,
+        device=Device(index, uuid, devices.pci(pci), model),
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -71,10 +78,17 @@ def _cards(value: Any, when: str, line: int, found: Collected) -> None:
     for key, own in value.items():
         if isinstance(own, dict) and re.fullmatch(r"card\d{1,3}", key):
             facts = {name: str(cell) for name, cell in own.items()}
-            model = facts.get("Card Series") or facts.get("Card series") or facts.get("Card model") or ""
+            model = (
+                facts.get("Card Series")
+                or facts.get("Card series")
+                or facts.get("Card model")
+                or ""
+            )
             for name, cell in facts.items():
                 if match := re.fullmatch(_POWER, name):
-                    sensor = _sensor(key, match[1], model, facts.get("Unique ID", ""), facts.get("PCI Bus", ""))
+                    sensor = _sensor(
+                        key, match[1], model, facts.get("Unique ID", ""), facts.get("PCI Bus", "")
+                    )
                     found.add(sensor, json_docs.when_in(own, when), cell, line)
         elif isinstance(own, (dict, list)):
             _cards(own, json_docs.when_in(own, when), line, found)
@@ -106,11 +120,15 @@ def _lines(text: str, notes: Notes, found: Collected) -> None:
             continue
         if not names or "device" not in names or len(cells) < 2:
             continue
-        if len(cells) != len(names) or (number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])):
+        if len(cells) != len(names) or (
+            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
+        ):
             notes.drop(number, f"has {len(cells)} fields where the header names {len(names)}")
             continue
         row = dict(zip(names, cells, strict=True))
-        own = next((row[name] for name in names if name.lower() in ("timestamp", "time", "date")), "")
+        own = next(
+            (row[name] for name in names if name.lower() in ("timestamp", "time", "date")), ""
+        )
         for name in names:
             if match := re.fullmatch(_POWER, name):
                 found.add(_sensor(row["device"], match[1]), own or when or above, row[name], number)

@@ -1,4 +1,5 @@
-"""Scaphandre's JSON: reports of a host, its sockets and their domains in microwatts, with Unix times; and what its stdout prints.
+"""Scaphandre's JSON: reports of a host, its sockets and their domains in microwatts, with Unix
+times; and what its stdout prints.
 
 What processes are said to draw is shared out of the host's power, and is no channel of its own.
 """
@@ -27,7 +28,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By a host with its consumption, or the line of stdout."""
     if isinstance(head, bytes):
         return 0
-    if re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head) or ('"consumers"' in head and '"sockets"' in head):
+    if re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head) or (
+        '"consumers"' in head and '"sockets"' in head
+    ):
         return 96
     lines = (stamps.split(line)[1].strip() for line in head.split("\n")[:200])
     return 90 if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines) else 0
@@ -51,7 +54,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if match := re.fullmatch(_HOST, rest.strip()):
             found.add(Sensor("host", NAME, Scope.NODE), when or above, match[1], number)
         elif match := re.match(r"Socket(\d{1,3})\s{1,20}([\d.]{1,20}) W", rest.strip()):
-            found.add(Sensor(f"socket {match[1]}", NAME, Scope.PACKAGE), when or above, match[2], number)
+            found.add(
+                Sensor(f"socket {match[1]}", NAME, Scope.PACKAGE), when or above, match[2], number
+            )
     return found.log(NAME, options, "Scaphandre: W", period_s=PERIOD_S)
 
 
@@ -72,7 +77,9 @@ def _report(report: Any, when: str, line: int, found: Collected) -> None:
             if isinstance(domain, dict):
                 name = str(domain.get("name", ""))
                 sensor = Sensor(f"{label} {name}".strip(), NAME, _DOMAINS.get(name, Scope.RAIL))
-                _add(found, sensor, json_docs.when_in(domain, then), domain.get("consumption"), line)
+                _add(
+                    found, sensor, json_docs.when_in(domain, then), domain.get("consumption"), line
+                )
 
 
 def _add(found: Collected, sensor: Sensor, when: str, value: Any, line: int) -> None:

@@ -1,5 +1,5 @@
-"""Shelly plugs and meters as JSON: status of the first generation (`meters`, `emeters`), of the later ones (`switch:0` with
-`apower`, `em:0` with `total_act_power`), and their notifications.
+"""Shelly plugs and meters as JSON: status of the first generation (`meters`, `emeters`), of the
+later ones (`switch:0` with `apower`, `em:0` with `total_act_power`), and their notifications.
 
 The plug's own clock is taken where it tells Unix time, else the time that whoever polled it wrote.
 """
@@ -19,7 +19,10 @@ from powertui.data.power.source import LogFile
 
 NAME = "shelly"
 UNITS_WRITTEN = True
-_HINT = "Write the time before each answer: date +%s >> FILE; curl http://PLUG/rpc/Switch.GetStatus?id=0 >> FILE"
+_HINT = (
+    "Write the time before each answer: date +%s >> FILE; curl "
+    "http://PLUG/rpc/Switch.GetStatus?id=0 >> FILE"
+)
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -59,12 +62,25 @@ def _clock(value: Any, default: str) -> str:
 def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: int) -> None:
     if not isinstance(value, dict) or depth > 20:
         return
-    own = next((str(value[key]) for key in ("name", "source", "src", "device") if isinstance(value.get(key), str)), "")
+    own = next(
+        (
+            str(value[key])
+            for key in ("name", "source", "src", "device")
+            if isinstance(value.get(key), str)
+        ),
+        "",
+    )
     name = own if own and own not in ("init", "http", "SHC", "timer") and not name else name
     for key in ("meters", "emeters"):
         for k, meter in enumerate(value.get(key) or []):
             if isinstance(meter, dict) and meter.get("is_valid", True):
-                _add(found, f"{name or 'plug'} {k}" if len(value[key]) > 1 else name or "plug", when, meter.get("power"), line)
+                _add(
+                    found,
+                    f"{name or 'plug'} {k}" if len(value[key]) > 1 else name or "plug",
+                    when,
+                    meter.get("power"),
+                    line,
+                )
     if value.get("apower") is not None:
         _add(found, name or f"switch {value.get('id', 0)}", when, value["apower"], line)
     elif value.get("total_act_power") is not None:
@@ -73,7 +89,11 @@ def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: 
         _add(found, name or f"meter {value.get('id', 0)}", when, value["act_power"], line)
     for key, own_value in value.items():
         if isinstance(own_value, dict):
-            part = key.replace(":", " ") if re.fullmatch(r"(?:switch|em1?|pm1|cover|light):\d{1,2}", key) else name
+            part = (
+                key.replace(":", " ")
+                if re.fullmatch(r"(?:switch|em1?|pm1|cover|light):\d{1,2}", key)
+                else name
+            )
             _walk(own_value, _clock(own_value, when), line, part, found, depth + 1)
 
 

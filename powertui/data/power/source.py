@@ -1,4 +1,6 @@
-"""A power log as bytes, read once: gzip by magic, any of the encodings that loggers leave behind."""
+"""A power log as bytes, read once: gzip by magic, any of the encodings that loggers leave
+behind.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,25 @@ from powertui.errors import UnreadableFile
 from powertui.opening import open_for_reading
 
 _HEAD = 65536  # what sniffing may look at
-_MADE_OF_BYTE = 8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
+_MADE_OF_BYTE = (
+    8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
+)
 
 _GZIP = b"\x1f\x8b"
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # PowerShell's `>` writes UTF-16
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)  # PowerShell's `>` writes UTF-16
 _EMPTY_HINT = "The program that recorded it had nothing to write. Record it again."
 SQLITE = b"SQLite format 3\x00"
 
 
 class LogFile:
-    """One file. `head` is cheap; `pieces` reads it once through; `data` and `text` read it whole and keep it."""
+    """One file.
+
+    `head` is cheap; `pieces` reads it once through; `data` and `text` read it whole and keep it.
+    """
 
     def __init__(self, path: str, limit: MemoryLimit = MACHINE) -> None:
         self.path = path
@@ -34,15 +45,22 @@ class LogFile:
 
     @cached_property
     def _size(self) -> int | None:
-        """Bytes of a plain file; None for a pipe, which can be read only once. Nothing else holds a log."""
+        """Bytes of a plain file; None for a pipe, which can be read only once.
+
+        Nothing else holds a log.
+        """
         if self.path == "-":
             return None
         status = Path(self.path).stat()
-        if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):  # opening a folder says what it is
+        if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(
+            status.st_mode
+        ):  # opening a folder says what it is
             return status.st_size
         if stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode):
             return None
-        raise UnreadableFile(self.path, "is neither a file nor a pipe", hint="Name the CSV, text or database file.")
+        raise UnreadableFile(
+            self.path, "is neither a file nor a pipe", hint="Name the CSV, text or database file."
+        )
 
     @cached_property
     def _raw_head(self) -> bytes:
@@ -71,7 +89,11 @@ class LogFile:
                 return limits.read_all(sys.stdin.buffer, self.path, self.limit, times=_MADE_OF_BYTE)
             elsewhere.at_hand(self.path)
             with open_for_reading(self.path) as stream:
-                return stream.read() if self._size else limits.read_all(stream, self.path, self.limit, times=_MADE_OF_BYTE)
+                return (
+                    stream.read()
+                    if self._size
+                    else limits.read_all(stream, self.path, self.limit, times=_MADE_OF_BYTE)
+                )
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
@@ -88,7 +110,10 @@ class LogFile:
 
     @cached_property
     def data(self) -> bytes:
-        """The whole file, unpacked. A gzip stream that was cut gives what was left before the cut."""
+        """The whole file, unpacked.
+
+        A gzip stream that was cut gives what was left before the cut.
+        """
         raw = self._raw
         return raw if not raw.startswith(_GZIP) else b"".join(self._unpacking(raw))
 
@@ -111,13 +136,22 @@ class LogFile:
         if not size and not damaged and not packed.cut:
             why = "is empty: it unpacks to 0 bytes"
             if packed.problem:
-                why = f"is empty as far as it was read: its first {MAX_EMPTY_MEMBERS:,} gzip members contain nothing"
+                why = (
+                    f"is empty as far as it was read: its first {MAX_EMPTY_MEMBERS:,} gzip "
+                    "members contain nothing"
+                )
             raise UnreadableFile(self.path, why, hint=_EMPTY_HINT)
         if not size:
-            raise UnreadableFile(self.path, "is a damaged gzip file", hint="Copy it again from where it was recorded.")
+            raise UnreadableFile(
+                self.path,
+                "is a damaged gzip file",
+                hint="Copy it again from where it was recorded.",
+            )
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """The file as UTF-8 without a mark, in pieces of whole lines of about that many bytes: nothing of it is kept."""
+        """The file as UTF-8 without a mark, in pieces of whole lines of about that many bytes:
+        nothing of it is kept.
+        """
         rest = b""
         for number, more in enumerate(self._stored(size)):
             piece = rest + more
@@ -132,7 +166,11 @@ class LogFile:
 
     def _stored(self, size: int) -> Iterator[bytes]:
         """What the file holds, as it comes."""
-        if "data" in self.__dict__ or self._size is None or self._raw_head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if (
+            "data" in self.__dict__
+            or self._size is None
+            or self._raw_head[:2] in (b"\xff\xfe", b"\xfe\xff")
+        ):
             data = self.utf8
             yield from (data[at : at + size] for at in range(0, len(data), size))
         elif self._raw_head.startswith(_GZIP):
@@ -190,7 +228,10 @@ class LogFile:
 
 
 def _decode(data: bytes) -> str:
-    """Text of a log. Bytes that are no UTF-8 become marks, never an error: only names can hold them."""
+    """Text of a log.
+
+    Bytes that are no UTF-8 become marks, never an error: only names can hold them.
+    """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _lines(data.decode(encoding, "replace"))
@@ -207,5 +248,9 @@ def _unreadable(path: str, error: OSError) -> UnreadableFile:
     if isinstance(error, FileNotFoundError):
         return UnreadableFile(path, "no such file", hint="Check the path after --power.")
     if isinstance(error, IsADirectoryError):
-        return UnreadableFile(path, "is a folder, not a power log", hint="Name the CSV, text or database file inside it.")
+        return UnreadableFile(
+            path,
+            "is a folder, not a power log",
+            hint="Name the CSV, text or database file inside it.",
+        )
     return UnreadableFile(path, f"cannot be read ({error.strerror or error})")

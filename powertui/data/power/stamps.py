@@ -1,4 +1,6 @@
-"""Times that stand before, above or within what a tool printed: `date` before each call, `ts` before each line."""
+"""Times that stand before, above or within what a tool printed: `date` before each call, `ts`
+before each line.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,10 @@ from powertui.data.power import times
 
 _EPOCH = r"\d{9,10}(?:[.,]\d{1,9})?|\d{13}|\d{16}|\d{19}"
 _LEADING = re.compile(
-    rf"\s*[\[(]?({_EPOCH}|\d{{4}}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
-    r"|\d\d[-/]\d\d[-/]\d{4} \d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[\])]?[\s,;|:]{1,9}(?=\S)"
+    rf"\s*[\[(]?({_EPOCH}|\d{{4}}[-/]\d\d[-/]\d\d[T "
+    rf"_]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?"
+    r"|\d\d[-/]\d\d[-/]\d{4} "
+    r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[\])]?[\s,;|:]{1,9}(?=\S)"
 )
 _TITLE = re.compile(r"(?:date|time|timestamp|ts|at|sample|now)\s{0,9}[:=]\s{0,9}", re.IGNORECASE)
 _LONGEST = 60  # characters of a line that is nothing but a time
@@ -22,7 +26,9 @@ def spoken(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def alone(line: str) -> str:
-    """The time that a line is, where it is nothing else ("Sat Nov 21 22:02:26 UTC 2026", "# 1700000000.25"); else ""."""
+    """The time that a line is, where it is nothing else ("Sat Nov 21 22:02:26 UTC 2026", "#
+    1700000000.25"); else "".
+    """
     bare = line.strip()
     if not bare or len(bare) > _LONGEST or not any(ch.isdigit() for ch in bare):
         return ""

@@ -1,11 +1,14 @@
-"""A host's clock that was set while it recorded: its rows then tell two times that do not fit together.
+"""A host's clock that was set while it recorded: its rows then tell two times that do not fit
+together.
 
-Each row carries the wall clock and the monotonic clock, which is never set. Where the distance between the two jumps, the
-wall clock was stepped: taking the jump out again puts all rows on one time, whose differences are true lengths. Which of the
-two wall clocks was right nobody can tell from the rows, so the zero then lies in an interval that holds both.
+Each row carries the wall clock and the monotonic clock, which is never set. Where the distance
+between the two jumps, the wall clock was stepped: taking the jump out again puts all rows on one
+time, whose differences are true lengths. Which of the two wall clocks was right nobody can tell
+from the rows, so the zero then lies in an interval that holds both.
 
-Rows with one clock alone show a step by how they follow one another: times that go back, or rows that all come earlier from one of
-them on than those before had it. Forwards, a step looks like a pause of the logger; then both may be, and the interval holds both.
+Rows with one clock alone show a step by how they follow one another: times that go back, or rows
+that all come earlier from one of them on than those before had it. Forwards, a step looks like a
+pause of the logger; then both may be, and the interval holds both.
 """
 
 from __future__ import annotations
@@ -19,19 +22,27 @@ import numpy as np
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import times
 
-_STEP_NS = 100_000_000  # as the recorder notes it; less is how far apart two looks at two clocks can be
+_STEP_NS = (
+    100_000_000  # as the recorder notes it; less is how far apart two looks at two clocks can be
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Times without steps, and how far the true zero may lie before and behind the one they give."""
+    """Times without steps, and how far the true zero may lie before and behind the one they
+    give.
+    """
 
     ns: Int64s
     early_ns: int = 0
     late_ns: int = 0
     steps_ns: tuple[int, ...] = ()  # how far the clock was set, each time
-    paused_ns: int = 0  # of these, what may have been pauses instead: by so much some rows may lie later than they should
-    clocks_ns: tuple[int, ...] = ()  # where the zero lies by each clock in question, from that of most rows on
+    # of these, what may have been pauses instead: by so much some rows may lie later than they
+    # should
+    paused_ns: int = 0
+    clocks_ns: tuple[
+        int, ...
+    ] = ()  # where the zero lies by each clock in question, from that of most rows on
 
     @cached_property
     def least_ns(self) -> int:
@@ -40,11 +51,16 @@ class Joined:
 
 
 def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
-    """One time for rows in file order. Between blocks (a restarted recorder, a restarted machine) the wall clock stands."""
+    """One time for rows in file order.
+
+    Between blocks (a restarted recorder, a restarted machine) the wall clock stands.
+    """
     if len(ns) < 2:
         return Joined(ns)
     # From the first row on: what a double holds of 1e18 ns is not enough.
-    mono_s = np.where(np.abs(mono_s) < times.LONGEST_S, mono_s, np.nan)  # no machine runs that long: a damaged row
+    mono_s = np.where(
+        np.abs(mono_s) < times.LONGEST_S, mono_s, np.nan
+    )  # no machine runs that long: a damaged row
     offset = (ns - ns[0]).astype(np.float64) - (mono_s - mono_s[0]) * NS_PER_S
     jump = np.diff(offset, prepend=offset[0])
     jump[np.flatnonzero(np.diff(block)) + 1] = 0.0
@@ -55,10 +71,13 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     for start, stop in _runs(block):  # in each block the clock that most rows were stamped with
         values, counts = np.unique(set_by[start:stop], return_counts=True)
         set_by[start:stop] -= values[counts.argmax()]
-    # A look at one clock that was held up before the look at the other is a jump to and fro: it says nothing of the zero.
+    # A look at one clock that was held up before the look at the other is a jump to and fro: it
+    # says nothing of the zero.
     ends = [int(set_by[at]) for start, stop in _runs(block) for at in (start, stop - 1)]
     steps = tuple(int(j) for j in np.rint(jump[jump != 0]))
-    return Joined(ns - set_by, min(0, *ends), max(0, *ends), steps, clocks_ns=tuple(sorted({0, *ends})))
+    return Joined(
+        ns - set_by, min(0, *ends), max(0, *ends), steps, clocks_ns=tuple(sorted({0, *ends}))
+    )
 
 
 HOUR = 3600 * NS_PER_S
@@ -76,7 +95,8 @@ _CLEAR = 8.0  # times how much rows stray
 
 
 def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None) -> Joined:
-    """One time for rows in file order that carry one clock alone. `paused`: what looks like a pause is known to be one.
+    """One time for rows in file order that carry one clock alone. `paused`: what looks like a pause
+    is known to be one.
 
     `joules`: what a counter counted since the row before, which tells how long that really was.
     """
@@ -92,7 +112,11 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     odd = np.flatnonzero(np.abs(apart - usual) > least) if stray <= _REGULAR * usual else back
     if not len(odd) or len(back) > _FEW:
         return Joined(ns)
-    steps = {row: step for row in odd[:_MOST].tolist() if (step := _step(ns, row, usual, least)) is not None}
+    steps = {
+        row: step
+        for row in odd[:_MOST].tolist()
+        if (step := _step(ns, row, usual, least)) is not None
+    }
     sure = {row: step for row, step in steps.items() if step < 0}
     forward = {} if paused else {row: step for row, step in steps.items() if step > 0}
     if joules is not None:
@@ -101,7 +125,9 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
         forward = {row: step for row, step in forward.items() if told_by[row] is None}
     maybe = list(forward.values())
     if len(maybe) > 1 and max(maybe) - min(maybe) < max(least, usual):
-        maybe = []  # one length again and again: a logger that pauses, for no clock is set by the same each time
+        # one length again and again: a logger that pauses, for no clock is set by the same each
+        # time
+        maybe = []
     if len(sure) > _FEW or _again(ns, sure):
         return Joined(ns)
     set_by = np.zeros(len(ns), np.int64)
@@ -117,10 +143,16 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
 
 
 def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
-    """Whether a counter's row after a long distance holds as much as a short one: then the clock was set. None: it may be."""
+    """Whether a counter's row after a long distance holds as much as a short one: then the clock
+    was set. None: it may be.
+    """
     around = slice(max(1, row - _AROUND), row + 2 + _AROUND)
     with np.errstate(divide="ignore", invalid="ignore"):
-        usual = float(np.nanmedian(joules[around] / np.diff(ns[around.start - 1 : around.stop])[: len(joules[around])]))
+        usual = float(
+            np.nanmedian(
+                joules[around] / np.diff(ns[around.start - 1 : around.stop])[: len(joules[around])]
+            )
+        )
     spent, apart = float(joules[row + 1]), float(ns[row + 1] - ns[row])
     if not (usual > 0 and spent > 0 and apart > step):
         return None
@@ -131,7 +163,9 @@ def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
 
 
 def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
-    """How far the clock was set between this row and the next; None when it was not, or when a row or two are only missing."""
+    """How far the clock was set between this row and the next; None when it was not, or when a row
+    or two are only missing.
+    """
     before, after = ns[max(0, row - _AROUND) : row + 1], ns[row + 1 : row + 2 + _AROUND]
     if len(before) < _LEAST_AROUND or len(after) < _LEAST_AROUND:
         return None
@@ -141,7 +175,10 @@ def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
     if moved < -least:
         if apart > 0 and moved < -0.9 * usual:
             return None  # a row that came late
-        if np.median(after[1:6] - after[0] - usual * np.arange(1, len(after[1:6]) + 1)) > 0.5 * usual:
+        if (
+            np.median(after[1:6] - after[0] - usual * np.arange(1, len(after[1:6]) + 1))
+            > 0.5 * usual
+        ):
             return None  # two rows in each other's place
         if abs(moved + HOUR) < 2 * usual + NS_PER_S:
             return -HOUR
@@ -157,7 +194,9 @@ def _phase(away: Int64s, usual: float) -> float:
 
 
 def _again(ns: Int64s, steps: dict[int, int]) -> bool:
-    """What comes after times went back are the same rows once more: a buffer that was written twice."""
+    """What comes after times went back are the same rows once more: a buffer that was written
+    twice.
+    """
     for row in steps:
         over = ns[row + 1 :][ns[row + 1 :] <= ns[row]]
         if len(over) and np.isin(over, ns[: row + 1]).mean() > 0.5:
@@ -167,7 +206,9 @@ def _again(ns: Int64s, steps: dict[int, int]) -> bool:
 
 def in_words(steps_ns: tuple[int, ...]) -> str:
     """ "+0.4 s, -3600.0 s …" """
-    return ", ".join(f"{step / NS_PER_S:+,.1f} s" for step in steps_ns[:3]) + " …" * (len(steps_ns) > 3)
+    return ", ".join(f"{step / NS_PER_S:+,.1f} s" for step in steps_ns[:3]) + " …" * (
+        len(steps_ns) > 3
+    )
 
 
 def _runs(block: Int32s) -> list[tuple[int, int]]:

@@ -1,7 +1,8 @@
-"""Delimited text as named columns: by the csv module when it is small, by pandas' C parser when it is large.
+"""Delimited text as named columns: by the csv module when it is small, by pandas' C parser when it
+is large.
 
-Small is the common case, and importing pandas costs more than reading it. Large is a day of a rack. Both give the same
-answers; `tests/unit/power/test_table.py` holds them against each other.
+Small is the common case, and importing pandas costs more than reading it. Large is a day of a rack.
+Both give the same answers; `tests/unit/power/test_table.py` holds them against each other.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def fields(line: str, delimiter: str) -> list[str]:
 
 
 def shape(head: str) -> Shape | None:
-    """Guess the layout from the first lines. None when they are no table of at least two columns."""
+    """Guess the layout from the first lines.
+
+    None when they are no table of at least two columns.
+    """
     lines = [(i, line) for i, line in enumerate(head.split("\n")[:200]) if line.strip()]
     data = [(i, line) for i, line in lines if not line.lstrip().startswith("#")]
     if not data:
@@ -55,7 +59,13 @@ def shape(head: str) -> Shape | None:
     if not _begins_at_once(data, delimiter):
         found = heading.find(data, lambda line: fields(line, delimiter), _like_data)
         if found is not None:
-            return Shape(delimiter, found.names, found.first, True, tuple(line for i, line in lines if i < found.top))
+            return Shape(
+                delimiter,
+                found.names,
+                found.first,
+                True,
+                tuple(line for i, line in lines if i < found.top),
+            )
     comments = tuple(line for i, line in lines if i < first)
     if len(cells) > 1 and not any(_like_data(cell) for cell in cells if cell):
         if len(set(cells)) > 1:
@@ -64,18 +74,36 @@ def shape(head: str) -> Shape | None:
     for line in reversed(comments):  # "# time watts" as a comment over the data
         candidate = fields(line.lstrip().lstrip("#").strip(), delimiter)
         if len(candidate) == len(cells) and not any(_like_data(cell) for cell in candidate if cell):
-            return Shape(delimiter, tuple(candidate), first, True, tuple(other for other in comments if other is not line))
-    if any(_like_data(cell) for cell in fields(data[min(1, len(data) - 1)][1], delimiter)) and len(cells) > 1:
+            return Shape(
+                delimiter,
+                tuple(candidate),
+                first,
+                True,
+                tuple(other for other in comments if other is not line),
+            )
+    if (
+        any(_like_data(cell) for cell in fields(data[min(1, len(data) - 1)][1], delimiter))
+        and len(cells) > 1
+    ):
         mixed = sum(_like_data(cell) for cell in cells) * 2 < len(cells) and len(data) > 1
-        if mixed and not any(re.fullmatch(r"[-+]?\d*\.?\d+", cell) or ":" in cell for cell in cells):
+        if mixed and not any(
+            re.fullmatch(r"[-+]?\d*\.?\d+", cell) or ":" in cell for cell in cells
+        ):
             return Shape(delimiter, tuple(cells), first + 1, True, comments)
         return Shape(delimiter, _places(cells), first, False, comments)
     return None
 
 
 def _places(cells: Sequence[str]) -> tuple[str, ...]:
-    """Names for the columns of a table without any. A date, a time and a reading are what a loop in a shell writes."""
-    if len(cells) in (3, 4) and re.fullmatch(r"\d{4}[-/]\d\d[-/]\d\d", cells[0]) and re.match(r"\d\d:\d\d:\d\d", cells[1]):
+    """Names for the columns of a table without any.
+
+    A date, a time and a reading are what a loop in a shell writes.
+    """
+    if (
+        len(cells) in (3, 4)
+        and re.fullmatch(r"\d{4}[-/]\d\d[-/]\d\d", cells[0])
+        and re.match(r"\d\d:\d\d:\d\d", cells[1])
+    ):
         if len(cells) == 3:
             return DATE_TIME_READING
         if units.written(cells[3]) is not None:
@@ -95,7 +123,11 @@ def _begins_at_once(data: Sequence[tuple[int, str]], delimiter: str) -> bool:
 
 
 def _like_data(cell: str) -> bool:
-    return bool(NUMBER.fullmatch(cell) or re.match(r"\d{1,4}[-/:.]\d", cell) or cell.lower() in ("n/a", "[n/a]", "nan", "na"))
+    return bool(
+        NUMBER.fullmatch(cell)
+        or re.match(r"\d{1,4}[-/:.]\d", cell)
+        or cell.lower() in ("n/a", "[n/a]", "nan", "na")
+    )
 
 
 def _delimiter(lines: Sequence[str]) -> str | None:
@@ -113,13 +145,23 @@ def _delimiter(lines: Sequence[str]) -> str | None:
     counts = [len(line.split()) for line in lines]
     return (
         ""
-        if counts and max(set(counts), key=counts.count) >= 2 and counts.count(max(set(counts), key=counts.count)) * 2 > len(counts)
+        if counts
+        and max(set(counts), key=counts.count) >= 2
+        and counts.count(max(set(counts), key=counts.count)) * 2 > len(counts)
         else None
     )
 
 
-def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...] | None = None, end: str = "") -> FileCells:
-    """The whole file. Rows that are short or long are dropped, counted and named; so is a last line that was cut.
+def read(
+    source: LogFile,
+    layout: Shape,
+    notes: Notes,
+    *,
+    names: tuple[str, ...] | None = None,
+    end: str = "",
+) -> FileCells:
+    """The whole file. Rows that are short or long are dropped, counted and named; so is a last line
+    that was cut.
 
     `end`: a line that begins so ends the table (a summary below it).
     """
@@ -127,40 +169,66 @@ def read(source: LogFile, layout: Shape, notes: Notes, *, names: tuple[str, ...]
     found = None
     if layout.delimiter and source.longer_than(LARGE) and not _has_groups(source.head_text, layout):
         found = large_table.read(source, layout, names, notes, end)
-    cells = _headed_again(found if found is not None else _small(source, layout, names, notes, end), layout, notes)
+    cells = _headed_again(
+        found if found is not None else _small(source, layout, names, notes, end), layout, notes
+    )
     return grouped.read(cells, layout.delimiter, notes)
 
 
 def _has_groups(head: str, layout: Shape) -> bool:
-    """The first rows hold what may be thousands with a sign between them: a parser of numbers would not tell."""
-    rows = [fields(line, layout.delimiter) for line in head.split("\n")[layout.first : layout.first + 200]]
+    """The first rows hold what may be thousands with a sign between them: a parser of numbers would
+    not tell.
+    """
+    rows = [
+        fields(line, layout.delimiter)
+        for line in head.split("\n")[layout.first : layout.first + 200]
+    ]
     columns = list(zip(*(row for row in rows if len(row) == len(layout.names)), strict=True))
     for column in columns:
-        others = (cell for other in columns if other is not column for cell in other)  # a hundred columns are asked for a hundred
+        others = (
+            cell for other in columns if other is not column for cell in other
+        )  # a hundred columns are asked for a hundred
         if grouped.told(column, others, layout.delimiter):
             return True
     return False
 
 
 def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
-    """The same where a line of units stands below the header, or a logger that started again wrote another header.
+    """The same where a line of units stands below the header, or a logger that started again wrote
+    another header.
 
-    The same names in another order are put in order. Below other names nobody knows what a cell means: those rows are left out.
+    The same names in another order are put in order. Below other names nobody knows what a cell
+    means: those rows are left out.
     """
-    if not layout.named or not len(cells) or any(cells.is_numeric(column) for column in range(len(cells.names))):
+    if (
+        not layout.named
+        or not len(cells)
+        or any(cells.is_numeric(column) for column in range(len(cells.names)))
+    ):
         return cells
     names = cells.names
-    starts = [row for row, cell in enumerate(cells.columns[0]) if cell[:1].isalpha() or cell[:1] in ("", "[", "(", "#")]
-    heads = [(row, head) for row in starts if _is_head(head := [column[row] for column in cells.columns])]
+    starts = [
+        row
+        for row, cell in enumerate(cells.columns[0])
+        if cell[:1].isalpha() or cell[:1] in ("", "[", "(", "#")
+    ]
+    heads = [
+        (row, head) for row in starts if _is_head(head := [column[row] for column in cells.columns])
+    ]
     if heads and heads[0][0] == 0 and any(map(units.written, heads[0][1])):
         told = heads.pop(0)[1]
         names = tuple(
-            f"{name} [{cell.strip('[]() ')}]" if units.written(cell) else name for name, cell in zip(names, told, strict=True)
+            f"{name} [{cell.strip('[]() ')}]" if units.written(cell) else name
+            for name, cell in zip(names, told, strict=True)
         )
         cells = FileCells(names, cells.lines, cells.columns).take(slice(1, None))
         heads = [(row - 1, head) for row, head in heads]
     own = [name.lower() for name in layout.names]
-    heads = [(row, head) for row, head in heads if len({cell.lower() for cell in head} & set(own)) >= 1 or units.any_power(head)]
+    heads = [
+        (row, head)
+        for row, head in heads
+        if len({cell.lower() for cell in head} & set(own)) >= 1 or units.any_power(head)
+    ]
     if not heads:
         return cells
     kept = np.ones(len(cells), np.bool_)
@@ -173,17 +241,23 @@ def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
                 columns[column][row:end] = cells.columns[lower.index(name)][row:end]
         else:
             kept[row:end] = False
-            notes.drop_all(cells.lines[row + 1 : end], f"is below another header ({', '.join(head)[:60]})")
+            notes.drop_all(
+                cells.lines[row + 1 : end], f"is below another header ({', '.join(head)[:60]})"
+            )
     return FileCells(names, cells.lines, columns).take(np.flatnonzero(kept))
 
 
 def _is_head(cells: Sequence[str]) -> bool:
     """Words alone, and more than one."""
     words = [cell for cell in cells if cell]
-    return len(words) > 1 and not any(_like_data(cell) or not re.search(r"[A-Za-zµ]", cell) for cell in words)
+    return len(words) > 1 and not any(
+        _like_data(cell) or not re.search(r"[A-Za-zµ]", cell) for cell in words
+    )
 
 
-def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = "") -> FileCells:
+def _small(
+    source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = ""
+) -> FileCells:
     width = len(names)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -192,7 +266,9 @@ def _small(source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes,
         text = text[: text.index(f"\n{end}") + 1]
     body = text.split("\n")[layout.first :]
     if layout.delimiter:
-        reader = csv.reader(io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True)
+        reader = csv.reader(
+            io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True
+        )
         numbered = ((reader.line_num + layout.first, row) for row in _lenient(reader))
     else:
         numbered = ((i + layout.first + 1, line.split()) for i, line in enumerate(body))

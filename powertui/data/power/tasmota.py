@@ -1,4 +1,6 @@
-"""Tasmota's telemetry: `{"Time":…,"ENERGY":{"Power":…}}` as its MQTT topics, console and status commands write it."""
+"""Tasmota's telemetry: `{"Time":…,"ENERGY":{"Power":…}}` as its MQTT topics, console and status
+commands write it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     lines = source.text.split("\n")
     for doc in json_docs.documents(source.text, notes):
-        topic = re.search(r"(?:tele|stat)/([^/\s]{1,60})/", lines[doc.line - 1]) if doc.line <= len(lines) else None
+        topic = (
+            re.search(r"(?:tele|stat)/([^/\s]{1,60})/", lines[doc.line - 1])
+            if doc.line <= len(lines)
+            else None
+        )
         for one in doc.value if isinstance(doc.value, list) else [doc.value]:
             _walk(one, doc.when, doc.line, topic[1] if topic else "plug", found)
     return found.log(NAME, options, "Tasmota: Power in W")

@@ -1,8 +1,8 @@
 """NVIDIA Jetson's tegrastats: one line a round, rails as `NAME now/average` in milliwatts, and a
 date from JetPack 5 on.
 
-`VDD_IN`, `POM_5V_IN` and `VIN` are the whole board; where a board has no such rail, the rails are parts of it. Old versions
-write no unit (`VDD_IN 3012/3012`), which is milliwatts as well.
+`VDD_IN`, `POM_5V_IN` and `VIN` are the whole board; where a board has no such rail, the rails are
+parts of it. Old versions write no unit (`VDD_IN 3012/3012`), which is milliwatts as well.
 """
 
 from __future__ import annotations
@@ -52,7 +52,13 @@ def _scope(name: str, whole: bool) -> Scope:
         return Scope.NODE if whole else Scope.RAIL
     if "GPU" in name:
         return Scope.PACKAGE if "CPU" in name else Scope.GPU
-    return Scope.PACKAGE if re.search(r"CPU", name) else Scope.DRAM if re.search(r"DDR|DRAM|MEM", name) else Scope.RAIL
+    return (
+        Scope.PACKAGE
+        if re.search(r"CPU", name)
+        else Scope.DRAM
+        if re.search(r"DDR|DRAM|MEM", name)
+        else Scope.RAIL
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

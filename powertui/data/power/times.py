@@ -1,8 +1,9 @@
-"""What a log's time column means: Unix time, local time without a zone, time of day, or seconds since something.
+"""What a log's time column means: Unix time, local time without a zone, time of day, or seconds
+since something.
 
-Epochs and zoned stamps are absolute. A naive local stamp is kept as an interval: the zone of a place lies between
-UTC-12 and UTC+14, so its zero lies within 26 hours until someone resolves it (`with_offset`). Elapsed seconds, uptimes
-and ticks say nothing about Unix time.
+Epochs and zoned stamps are absolute. A naive local stamp is kept as an interval: the zone of a
+place lies between UTC-12 and UTC+14, so its zero lies within 26 hours until someone resolves it
+(`with_offset`). Elapsed seconds, uptimes and ticks say nothing about Unix time.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from powertui.errors import UsageError
 
 S = 1_000_000_000
 DAY = 86_400 * S
-MOST_NS = 4_200_000_000 * S  # from 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits
+MOST_NS = (
+    4_200_000_000 * S
+)  # from 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits
 LONGEST_S = 1e9
-_APART = 400 * DAY  # a time further than this from the log's middle was damaged, or written before the clock was set
+_APART = (
+    400 * DAY
+)  # a time further than this from the log's middle was damaged, or written before the clock was set
 _LONGEST = 80  # characters of a written time
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
@@ -42,31 +47,81 @@ _DMY = re.compile(
     r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
 )
 _CTIME = re.compile(
-    r"(?:[A-Z][a-z]{2},? )?\s*(?:([A-Z][a-z]{2}) +(\d{1,2})|(\d{1,2}) ([A-Z][a-z]{2})),?\s+(?:(\d{4})\s+)?"
+    r"(?:[A-Z][a-z]{2},? )?\s*(?:([A-Z][a-z]{2}) +(\d{1,2})|(\d{1,2}) "
+    r"([A-Z][a-z]{2})),?\s+(?:(\d{4})\s+)?"
     r"(\d{1,2}):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
     r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?(?:\s+([A-Z]{3,5}|[+-]\d\d:?\d\d))?"
 )
 _DAY_NAMED = re.compile(  # 21-Nov-2026 17:48:12, 21/Nov/2026:17:48:12 +0000
-    r"(\d{1,2})([-/ ])([A-Z][a-z]{2})\2(\d{4}|\d\d)[ :T]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"(\d{1,2})([-/ ])([A-Z][a-z]{2})\2(\d{4}|\d\d)[ "
+    r":T]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
 )
 _DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
-_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_COMPACT = re.compile(
+    r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
+)
 _SINCE = re.compile(r"elapsed|duration|since|uptime|run ?time|relative", re.IGNORECASE)
 _AT_NOUGHT = 10 * S  # a log whose first row comes so soon after midnight counts from its own start
 _PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*\d+,\d+\s*")
 _MONTHS = {
-    name: i for i, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
+    name: i
+    for i, name in enumerate(
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
+    )
 }
 _HOURS = {
-    "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3,
-    "MSK": 3, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8,
-    "PDT": -7, "BRT": -3, "BRST": -2, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11, "AWST": 8, "NZST": 12, "NZDT": 13, "HKT": 8,
-    "SGT": 8, "WIB": 7, "ICT": 7, "PKT": 5, "SAST": 2, "EAT": 3, "WAT": 1, "CAT": 2, "ART": -3, "CLT": -4, "CLST": -3, "COT": -5,
-    "HST": -10, "AKST": -9, "AKDT": -8, "TRT": 3,
-}  # fmt: skip
-_SHARED = frozenset({"CST", "IST", "AST", "SST", "GST", "AMT", "WST", "ECT", "BDT", "MST"})  # of several zones: a local time
+    "UTC": 0,
+    "GMT": 0,
+    "Z": 0,
+    "WET": 0,
+    "WEST": 1,
+    "BST": 1,
+    "CET": 1,
+    "CEST": 2,
+    "MEZ": 1,
+    "MESZ": 2,
+    "EET": 2,
+    "EEST": 3,
+    "MSK": 3,
+    "EST": -5,
+    "EDT": -4,
+    "CDT": -5,
+    "MST": -7,
+    "MDT": -6,
+    "PST": -8,
+    "PDT": -7,
+    "BRT": -3,
+    "BRST": -2,
+    "JST": 9,
+    "KST": 9,
+    "AEST": 10,
+    "AEDT": 11,
+    "AWST": 8,
+    "NZST": 12,
+    "NZDT": 13,
+    "HKT": 8,
+    "SGT": 8,
+    "WIB": 7,
+    "ICT": 7,
+    "PKT": 5,
+    "SAST": 2,
+    "EAT": 3,
+    "WAT": 1,
+    "CAT": 2,
+    "ART": -3,
+    "CLT": -4,
+    "CLST": -3,
+    "COT": -5,
+    "HST": -10,
+    "AKST": -9,
+    "AKDT": -8,
+    "TRT": 3,
+}
+_SHARED = frozenset(
+    {"CST", "IST", "AST", "SST", "GST", "AMT", "WST", "ECT", "BDT", "MST"}
+)  # of several zones: a local time
 
 
 class WrittenTime(NamedTuple):
@@ -79,21 +134,27 @@ class WrittenTime(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TimeColumn:
-    """A column of times in ns: since 1970 for the dated kinds, else since midnight or since the log's own zero."""
+    """A column of times in ns: since 1970 for the dated kinds, else since midnight or since the
+    log's own zero.
+    """
 
     ns: Int64s
     ok: Bools
     kind: TimeKind
     words: str  # "Unix seconds", for a person
     offset_s: int | None = None
-    later_ns: int = 0  # all of it may lie so much later: it was written in an hour that the clocks repeat
+    later_ns: int = (
+        0  # all of it may lie so much later: it was written in an hour that the clocks repeat
+    )
     problem: str = ""  # why the zone that was named cannot be right
     assumed: str = ""  # what of these times the file does not say itself
 
     def __post_init__(self) -> None:
         if self.ok.any():
             middle = np.int64(np.sort(self.ns[self.ok])[int(self.ok.sum()) // 2])
-            object.__setattr__(self, "ok", self.ok & (np.abs(self.ns // 2 - middle // 2) < _APART // 2))
+            object.__setattr__(
+                self, "ok", self.ok & (np.abs(self.ns // 2 - middle // 2) < _APART // 2)
+            )
 
 
 def zone_offset(name: str) -> int | None:
@@ -106,12 +167,16 @@ def zone_offset(name: str) -> int | None:
     return None if hours is None else hours * 3600
 
 
-def _ns(year: int, month: int, day: int, clock: tuple[str | None, ...], half: str | None = None) -> int | None:
+def _ns(
+    year: int, month: int, day: int, clock: tuple[str | None, ...], half: str | None = None
+) -> int | None:
     hour, minute, second, fraction = clock
     h, m, s = int(hour or 0), int(minute or 0), int(second or 0)
     if half:
         h = h % 12 + (12 if half.upper() == "PM" else 0)
-    if not (1 <= month <= 12 and 1 <= day <= 31 and h < 25 and m < 60 and s < 62 and 1900 <= year < 2100):
+    if not (
+        1 <= month <= 12 and 1 <= day <= 31 and h < 25 and m < 60 and s < 62 and 1900 <= year < 2100
+    ):
         return None
     if day > calendar.monthrange(year, month)[1]:
         return None
@@ -139,17 +204,37 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
         if a > 12 or (b <= 12 and (day_first or match[2] == ".")):
             a, b = b, a
         ns = _ns(int(match[4]), a, b, match.groups()[4:8], match[9])
-        return None if ns is None else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
+        return (
+            None
+            if ns is None
+            else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
+        )
     if (match := _DAY_NAMED.fullmatch(text)) and match[3] in _MONTHS:
         ns = _ns(
-            int(match[4]) + (2000 if len(match[4]) == 2 else 0), _MONTHS[match[3]], int(match[1]), match.groups()[4:8], match[9]
+            int(match[4]) + (2000 if len(match[4]) == 2 else 0),
+            _MONTHS[match[3]],
+            int(match[1]),
+            match.groups()[4:8],
+            match[9],
         )
-        return None if ns is None else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
+        return (
+            None
+            if ns is None
+            else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
+        )
     if match := _COMPACT.fullmatch(text):
         ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
-        return None if ns is None else WrittenTime(ns, zone_offset(match[8]) if match[8] else None, True)
+        return (
+            None
+            if ns is None
+            else WrittenTime(ns, zone_offset(match[8]) if match[8] else None, True)
+        )
     if match := _CTIME.fullmatch(text):
-        month, day, year = _MONTHS.get(match[1] or match[4]), int(match[2] or match[3]), match[5] or match[12]
+        month, day, year = (
+            _MONTHS.get(match[1] or match[4]),
+            int(match[2] or match[3]),
+            match[5] or match[12],
+        )
         if month is None or year is None:
             return None
         ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
@@ -160,24 +245,53 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────
 
-_UNITS = {"s": S, "sec": S, "secs": S, "second": S, "seconds": S, "ms": S // 1000, "msec": S // 1000, "milliseconds": S // 1000,
-          "us": 1000, "usec": 1000, "microseconds": 1000, "µs": 1000, "ns": 1, "nsec": 1, "nanoseconds": 1, "min": 60 * S,
-          "minutes": 60 * S, "h": 3600 * S, "hours": 3600 * S}  # fmt: skip
+_UNITS = {
+    "s": S,
+    "sec": S,
+    "secs": S,
+    "second": S,
+    "seconds": S,
+    "ms": S // 1000,
+    "msec": S // 1000,
+    "milliseconds": S // 1000,
+    "us": 1000,
+    "usec": 1000,
+    "microseconds": 1000,
+    "µs": 1000,
+    "ns": 1,
+    "nsec": 1,
+    "nanoseconds": 1,
+    "min": 60 * S,
+    "minutes": 60 * S,
+    "h": 3600 * S,
+    "hours": 3600 * S,
+}
 # From 2001 on: what is less counts microseconds, or finer, since a machine was started.
-_EPOCHS = ((1e9, 1e10, S, "Unix seconds"), (1e12, 1e13, S // 1000, "Unix milliseconds"), (1e15, 1e16, 1000, "Unix microseconds"),
-           (1e18, 1e19, 1, "Unix nanoseconds"))  # fmt: skip
+_EPOCHS = (
+    (1e9, 1e10, S, "Unix seconds"),
+    (1e12, 1e13, S // 1000, "Unix milliseconds"),
+    (1e15, 1e16, 1000, "Unix microseconds"),
+    (1e18, 1e19, 1, "Unix nanoseconds"),
+)
 
 
-_SPREADSHEET = (25_569.0, 73_051.0)  # days since 1899-12-30, as spreadsheets count them: from 1970 to 2100
+_SPREADSHEET = (
+    25_569.0,
+    73_051.0,
+)  # days since 1899-12-30, as spreadsheets count them: from 1970 to 2100
 _SPREADSHEET_1970 = 25_569.0
 _DAYS = (16_436.0, 25_569.0)  # days since 1970: from 2015 on, and no spreadsheet's of our time
 _SPREADSHEET_PACE = 1.2e-4  # days, ten seconds; as seconds it would be thousands of rows in one
 
 
 def unit_in(name: str) -> int | None:
-    """ns per unit that a column's name tells ("time_ms", "Elapsed Time (sec)"); None when it tells none."""
+    """ns per unit that a column's name tells ("time_ms", "Elapsed Time (sec)"); None when it tells
+    none.
+    """
     for word in reversed(re.split(r"[^a-zµ]+", name.lower())):
-        if word in _UNITS and (word not in ("h", "min") or "time" in name.lower() or "elapsed" in name.lower()):
+        if word in _UNITS and (
+            word not in ("h", "min") or "time" in name.lower() or "elapsed" in name.lower()
+        ):
             return _UNITS[word]
     return None
 
@@ -193,14 +307,36 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
         paces = np.abs(np.diff(values[ok]))
         if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _SPREADSHEET[0]:
             since = _scaled((values - _SPREADSHEET_1970) * 86_400.0, ok, S)
-            return TimeColumn(since // 1_000_000 * 1_000_000, ok, "local", "days of a spreadsheet, local time without a zone")
+            return TimeColumn(
+                since // 1_000_000 * 1_000_000,
+                ok,
+                "local",
+                "days of a spreadsheet, local time without a zone",
+            )
     if _DAYS[0] < middle < _DAYS[1] and not unit_in(name) and ok.sum() > 2:
         paces = np.abs(np.diff(values[ok]))
         if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _DAYS[0]:
-            return TimeColumn(_scaled(values * 86_400.0, ok, S) // 1_000_000 * 1_000_000, ok, "absolute", "Unix days")
+            return TimeColumn(
+                _scaled(values * 86_400.0, ok, S) // 1_000_000 * 1_000_000,
+                ok,
+                "absolute",
+                "Unix days",
+            )
     factor = unit_in(name) or S
-    plain = {S: "seconds", S // 1000: "milliseconds", 1000: "microseconds", 1: "nanoseconds", 60 * S: "minutes", 3600 * S: "hours"}
-    return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", f"{plain[factor]} since a start that the log does not give")
+    plain = {
+        S: "seconds",
+        S // 1000: "milliseconds",
+        1000: "microseconds",
+        1: "nanoseconds",
+        60 * S: "minutes",
+        3600 * S: "hours",
+    }
+    return TimeColumn(
+        _scaled(values, ok, factor),
+        ok,
+        "elapsed",
+        f"{plain[factor]} since a start that the log does not give",
+    )
 
 
 def lengths(seconds: Floats) -> tuple[Int64s, Bools]:
@@ -210,7 +346,9 @@ def lengths(seconds: Floats) -> tuple[Int64s, Bools]:
 
 
 def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
-    """To ns without losing digits: whole units and the rest apart (1.8e9 s * 1e9 has no room in a double)."""
+    """To ns without losing digits: whole units and the rest apart (1.8e9 s * 1e9 has no room in a
+    double).
+    """
     safe = np.where(ok, values, 0.0)
     ok &= np.abs(safe) < MOST_NS / factor
     safe = np.where(ok, safe, 0.0)
@@ -226,7 +364,10 @@ def _fast(texts: Sequence[str]) -> Int64s | None:
     if not _PLAIN.fullmatch(texts[0]) or not all(map(_PLAIN.fullmatch, texts)):
         return None
     try:
-        array = np.array([text.strip().replace("/", "-").replace(" ", "T") for text in texts], dtype="datetime64[ns]")
+        array = np.array(
+            [text.strip().replace("/", "-").replace(" ", "T") for text in texts],
+            dtype="datetime64[ns]",
+        )
     except ValueError:
         return None
     if np.isnat(array).any():
@@ -251,13 +392,21 @@ def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False)
         return from_numbers(numbers, name)
     good = [stamp for stamp in stamps if stamp is not None]
     dated = sum(stamp.dated for stamp in good) * 2 > len(good)
-    zoned = dated and bool(good) and all(stamp.offset_s is not None for stamp in good if stamp.dated)
+    zoned = (
+        dated and bool(good) and all(stamp.offset_s is not None for stamp in good if stamp.dated)
+    )
     ok = np.array([stamp is not None and stamp.dated == dated for stamp in stamps], np.bool_)
     ns = np.array(
-        [stamp.ns - (stamp.offset_s or 0) * S * zoned if stamp is not None else 0 for stamp in stamps], np.int64
-    ).reshape(len(texts))  # fmt: skip
+        [
+            stamp.ns - (stamp.offset_s or 0) * S * zoned if stamp is not None else 0
+            for stamp in stamps
+        ],
+        np.int64,
+    ).reshape(len(texts))
     if not dated and good and (_SINCE.search(name) or good[0].ns < _AT_NOUGHT):
-        return TimeColumn(_past_midnight(ns, ok), ok, "elapsed", "time since a start that the log does not give")
+        return TimeColumn(
+            _past_midnight(ns, ok), ok, "elapsed", "time since a start that the log does not give"
+        )
     if not dated:
         return TimeColumn(_past_midnight(ns, ok), ok, "time of day", "time of day, without a date")
     if zoned:
@@ -279,23 +428,40 @@ def with_date(column: TimeColumn, year: int, month: int, day: int, place: str) -
     """Times of day on a date that something else tells (`place`: the file's name)."""
     start = calendar.timegm((year, month, day, 0, 0, 0, 0, 0, 0)) * S
     assumed = f"date {year:04}-{month:02}-{day:02} assumed from {place}"
-    return replace(column, ns=column.ns + start, kind="local", words=f"time of day, without a zone; {assumed}", assumed=assumed)
+    return replace(
+        column,
+        ns=column.ns + start,
+        kind="local",
+        words=f"time of day, without a zone; {assumed}",
+        assumed=assumed,
+    )
 
 
 # ── zones and clocks ─────────────────────────────────────────────────────────────────────────────
 
 
 def in_zone(column: TimeColumn, tz: str | None) -> TimeColumn:
-    """Local times in the zone that a person named become absolute ones. Others stay what they are."""
+    """Local times in the zone that a person named become absolute ones.
+
+    Others stay what they are.
+    """
     if tz is None or column.kind != "local":
         return column
     offset = zone_offset(tz)
     if offset is not None:
-        return replace(column, ns=column.ns - offset * S, kind="absolute", offset_s=offset, words=f"local time in {tz}")
+        return replace(
+            column,
+            ns=column.ns - offset * S,
+            kind="absolute",
+            offset_s=offset,
+            words=f"local time in {tz}",
+        )
     rows = np.flatnonzero(column.ok)
     found = _offsets(tz, column.ns[rows])
     if found is None:
-        return replace(column, problem=f"it holds times that clocks in {tz} never showed: check --tz")
+        return replace(
+            column, problem=f"it holds times that clocks in {tz} never showed: check --tz"
+        )
     offsets = np.zeros(len(column.ns), np.int64)
     offsets[rows] = found.offsets
     twice = ", in the hour that its clocks showed twice" if found.later_s else ""
@@ -310,14 +476,18 @@ def in_zone(column: TimeColumn, tz: str | None) -> TimeColumn:
 
 
 class _Offsets(NamedTuple):
-    """Seconds east of UTC for every row; and how much later all of them may lie, where they are in doubt."""
+    """Seconds east of UTC for every row; and how much later all of them may lie, where they are in
+    doubt.
+    """
 
     offsets: Int64s
     later_s: int = 0
 
 
 def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
-    """The hour that autumn repeats is told apart by the fall of the stamps, or by what follows; None for times in spring's gap."""
+    """The hour that autumn repeats is told apart by the fall of the stamps, or by what follows;
+    None for times in spring's gap.
+    """
     import zoneinfo
 
     try:
@@ -341,7 +511,9 @@ def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
         out[:] = ends.pop()
         return _Offsets(out)
     fold, last = 0, int(ns[0])
-    leading: int | None = 0  # how many rows from the first on lie in an hour that comes twice, before the stamps fell
+    leading: int | None = (
+        0  # how many rows from the first on lie in an hour that comes twice, before the stamps fell
+    )
     for row, now in enumerate(ns.tolist()):
         both = east(now)
         if both[0] < both[1]:
@@ -357,7 +529,9 @@ def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
         return _Offsets(out)
     if leading == len(ns):
         return _Offsets(out, int(np.subtract(*east(int(ns[0])))))
-    if ns[leading] - ns[leading - 1] < _FALL:  # it went straight on into the next hour: that was the second time round
+    if (
+        ns[leading] - ns[leading - 1] < _FALL
+    ):  # it went straight on into the next hour: that was the second time round
         out[:leading] = [east(now)[1] for now in ns[:leading].tolist()]
     return _Offsets(out)
 
@@ -365,12 +539,22 @@ def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
 def clock(column: TimeColumn, zero_ns: int) -> Clock:
     """Where the log's zero lies, if `zero_ns` of this column is its zero."""
     if column.kind == "absolute":
-        return Clock(zero_ns, zero_ns + column.later_ns, ABSOLUTE, column.words, column.offset_s, column.assumed)
+        return Clock(
+            zero_ns,
+            zero_ns + column.later_ns,
+            ABSOLUTE,
+            column.words,
+            column.offset_s,
+            column.assumed,
+        )
     if column.kind == "local":
         return Clock(
-            zero_ns - 14 * 3600 * S, zero_ns + 12 * 3600 * S, LOCAL,
-            column.problem or "give --tz, or let the profile's own evidence resolve it", assumed=column.assumed,
-        )  # fmt: skip
+            zero_ns - 14 * 3600 * S,
+            zero_ns + 12 * 3600 * S,
+            LOCAL,
+            column.problem or "give --tz, or let the profile's own evidence resolve it",
+            assumed=column.assumed,
+        )
     if column.kind == "time of day":
         return Clock(detail=column.words, utc_offset_s=column.offset_s, of_day_ns=zero_ns % DAY)
     return Clock(detail=column.words)
@@ -381,7 +565,14 @@ def with_offset(naive: Clock, utc_offset_s: int, detail: str = "") -> Clock:
     if naive.source != LOCAL or naive.lo_ns is None:
         return naive
     zero = naive.lo_ns + 14 * 3600 * S - utc_offset_s * S
-    return Clock(zero, zero, ABSOLUTE, detail or f"local time at UTC{offset_words(utc_offset_s)}", utc_offset_s, naive.assumed)
+    return Clock(
+        zero,
+        zero,
+        ABSOLUTE,
+        detail or f"local time at UTC{offset_words(utc_offset_s)}",
+        utc_offset_s,
+        naive.assumed,
+    )
 
 
 def day_words(ns: int) -> str:
@@ -390,7 +581,9 @@ def day_words(ns: int) -> str:
 
 
 def is_local(clock: Clock) -> bool:
-    """Local times that name no zone, or times of day that name no date either: the run they belong to may tell."""
+    """Local times that name no zone, or times of day that name no date either: the run they belong
+    to may tell.
+    """
     return (clock.known and clock.source == LOCAL) or clock.of_day_ns is not None
 
 

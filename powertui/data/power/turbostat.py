@@ -1,6 +1,8 @@
-"""turbostat: a header again and again, a summary row with `-`, package columns only on each package's first row.
+"""turbostat: a header again and again, a summary row with `-`, package columns only on each
+package's first row.
 
-There is no time unless `Time_Of_Day_Seconds` was asked for: then the default of 5 s an interval is assumed, and said.
+There is no time unless `Time_Of_Day_Seconds` was asked for: then the default of 5 s an interval is
+assumed, and said.
 """
 
 from __future__ import annotations
@@ -20,21 +22,38 @@ from powertui.errors import UnreadableFile
 
 NAME = "turbostat"
 PERIOD_S = 5  # turbostat's own default
-_COLUMNS = {"PkgWatt": Scope.PACKAGE, "CorWatt": Scope.CORE, "GFXWatt": Scope.RAIL, "RAMWatt": Scope.DRAM, "SysWatt": Scope.NODE,
-            "Pkg_J": Scope.PACKAGE, "Cor_J": Scope.CORE, "GFX_J": Scope.RAIL, "RAM_J": Scope.DRAM, "Sys_J": Scope.NODE}  # fmt: skip
+_COLUMNS = {
+    "PkgWatt": Scope.PACKAGE,
+    "CorWatt": Scope.CORE,
+    "GFXWatt": Scope.RAIL,
+    "RAMWatt": Scope.DRAM,
+    "SysWatt": Scope.NODE,
+    "Pkg_J": Scope.PACKAGE,
+    "Cor_J": Scope.CORE,
+    "GFX_J": Scope.RAIL,
+    "RAM_J": Scope.DRAM,
+    "Sys_J": Scope.NODE,
+}
 _TIME = "Time_Of_Day_Seconds"
 
 
 def _header(line: str) -> list[str]:
     names = line.split()
-    return names if any(name in _COLUMNS for name in names) and not re.search(r"\d+\.\d", line) else []
+    return (
+        names if any(name in _COLUMNS for name in names) and not re.search(r"\d+\.\d", line) else []
+    )
 
 
 def sniff(head: str | bytes, _path: str) -> int:
     """By a header with its column names."""
     if isinstance(head, bytes):
         return 0
-    return 96 if any(name in head for name in _COLUMNS) and any(_header(line) for line in head.split("\n")) else 0
+    return (
+        96
+        if any(name in head for name in _COLUMNS)
+        and any(_header(line) for line in head.split("\n"))
+        else 0
+    )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -74,19 +93,29 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 packages.setdefault((name, at["Package"]), []).append((rounds, now, value))
     many = len({package for _, package in packages}) > 1
     chosen: dict[tuple[str, str], list[tuple[int, float, float]]] = (
-        packages if many and rounds >= 0 else {(name, ""): points for name, points in summary.items()}
+        packages
+        if many and rounds >= 0
+        else {(name, ""): points for name, points in summary.items()}
     )
     if not chosen:
         raise UnreadableFile(
             source.path,
             "comes from turbostat, but holds no watts",
-            hint="Record with: turbostat --quiet --Summary --show Time_Of_Day_Seconds,PkgWatt,RAMWatt -i 1",
+            hint=(
+                "Record with: turbostat --quiet --Summary --show "
+                "Time_Of_Day_Seconds,PkgWatt,RAMWatt -i 1"
+            ),
         )
     timed = any(np.isfinite(when) for points in chosen.values() for _, when, _ in points)
     if not timed:
-        notes.say(f"no time in the log: {PERIOD_S} s per interval is assumed, turbostat's default (record {_TIME})")
+        notes.say(
+            f"no time in the log: {PERIOD_S} s per interval is assumed, turbostat's default "
+            f"(record {_TIME})"
+        )
     series: list[PowerSeries] = []
-    for (name, package), points in sorted(chosen.items(), key=lambda item: (list(_COLUMNS).index(item[0][0]), item[0][1])):
+    for (name, package), points in sorted(
+        chosen.items(), key=lambda item: (list(_COLUMNS).index(item[0][0]), item[0][1])
+    ):
         values = np.array([value for _, _, value in points])
         if timed:
             column = times.from_numbers(np.array([when for _, when, _ in points]), _TIME)
@@ -97,10 +126,29 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         values = values[column.ok]
         seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
         with np.errstate(divide="ignore", invalid="ignore"):
-            watts = values if name.endswith("Watt") else np.where(seconds > 0, values / seconds, np.nan)
-        sensor = Sensor(f"{name} package {package}" if package else name, NAME, _COLUMNS[name], options.host)
+            watts = (
+                values if name.endswith("Watt") else np.where(seconds > 0, values / seconds, np.nan)
+            )
+        sensor = Sensor(
+            f"{name} package {package}" if package else name, NAME, _COLUMNS[name], options.host
+        )
         series.append(
-            make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=watts * seconds)
+            make(
+                sensor,
+                ns,
+                watts,
+                clock=clock,
+                path=source.path,
+                notes=notes,
+                kind=PowerKind.INTERVAL,
+                joules=watts * seconds,
+            )
         )
     when_words = "Unix seconds" if timed else f"{PERIOD_S} s per interval, assumed"
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"turbostat: mean watts per interval; time: {when_words}")
+    return PowerLog(
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        f"turbostat: mean watts per interval; time: {when_words}",
+    )

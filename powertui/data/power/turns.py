@@ -1,8 +1,10 @@
-"""Channels that take turns row by row in a table that does not name them: how many there are, and which row is whose.
+"""Channels that take turns row by row in a table that does not name them: how many there are, and
+which row is whose.
 
-Two things tell: rows that share a time or stand close together with a pause after each round, and a column (memory used, a
-limit) that repeats from round to round while neighbours differ. A sensor that is only polled faster than its times resolve
-looks like the first; its neighbours are alike, and so the readings themselves decide.
+Two things tell: rows that share a time or stand close together with a pause after each round, and a
+column (memory used, a limit) that repeats from round to round while neighbours differ. A sensor
+that is only polled faster than its times resolve looks like the first; its neighbours are alike,
+and so the readings themselves decide.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _ALIKE = 0.5  # one round later a reading lies nearer than its neighbour, by thi
 
 
 def _pause(gaps: Int64s) -> float:
-    """The distance that parts the pauses between rounds from those within; infinite when there are no rounds."""
+    """The distance that parts the pauses between rounds from those within; infinite when there are
+    no rounds.
+    """
     ordered = np.sort(gaps[gaps >= 0])
     if len(ordered) < 3:
         return float("inf")
@@ -47,7 +51,9 @@ def takes_turns(texts: Sequence[str], count: int) -> bool:
 
 
 def by_column(texts: Sequence[str]) -> int:
-    """How many rows make a round, by a column that repeats from round to round while neighbours differ; 1 when it does not."""
+    """How many rows make a round, by a column that repeats from round to round while neighbours
+    differ; 1 when it does not.
+    """
     if len(texts) < 4:
         return 1
     beside = sum(a == b for a, b in itertools.pairwise(texts)) / (len(texts) - 1)
@@ -60,7 +66,9 @@ def by_column(texts: Sequence[str]) -> int:
 
 
 def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
-    """The place of each row in its round, and which rows belong to a round that is not whole, so that theirs is unknown."""
+    """The place of each row in its round, and which rows belong to a round that is not whole, so
+    that theirs is unknown.
+    """
     gaps = np.diff(ns)
     opens = np.r_[True, gaps > _pause(gaps)]
     rows = np.arange(len(ns))
@@ -75,7 +83,8 @@ def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
 def of_values(ns: Int64s, values: Floats) -> int:
     """How many nameless channels take turns in one column of readings; 1 when it is one channel.
 
-    The rows must come in rounds, and each reading must be nearer to the one a round earlier than to its neighbour.
+    The rows must come in rounds, and each reading must be nearer to the one a round earlier than to
+    its neighbour.
     """
     count = by_pause(ns)
     if count < 2 or len(values) < 3 * count:

@@ -22,40 +22,96 @@ class Unit(NamedTuple):
 UNITS = {
     unit.name: unit
     for unit in (
-        Unit("W", "power", 1.0), Unit("mW", "power", 1e-3), Unit("uW", "power", 1e-6), Unit("kW", "power", 1e3),
+        Unit("W", "power", 1.0),
+        Unit("mW", "power", 1e-3),
+        Unit("uW", "power", 1e-6),
+        Unit("kW", "power", 1e3),
         Unit("dW", "power", 0.1),
-        Unit("J", "energy", 1.0), Unit("mJ", "energy", 1e-3), Unit("uJ", "energy", 1e-6), Unit("kJ", "energy", 1e3),
-        Unit("Wh", "energy", 3600.0), Unit("mWh", "energy", 3.6), Unit("kWh", "energy", 3.6e6),
+        Unit("J", "energy", 1.0),
+        Unit("mJ", "energy", 1e-3),
+        Unit("uJ", "energy", 1e-6),
+        Unit("kJ", "energy", 1e3),
+        Unit("Wh", "energy", 3600.0),
+        Unit("mWh", "energy", 3.6),
+        Unit("kWh", "energy", 3.6e6),
     )
-}  # fmt: skip
+}
 
 _WORDS = {
-    "w": "W", "watt": "W", "watts": "W", "mw": "mW", "milliwatt": "mW", "milliwatts": "mW", "uw": "uW", "µw": "uW",
-    "microwatt": "uW", "microwatts": "uW",
-    "kw": "kW", "kilowatt": "kW", "kilowatts": "kW", "kwatt": "kW", "kwatts": "kW", "mwatt": "mW", "mwatts": "mW",
-    "dw": "dW", "deciwatt": "dW", "deciwatts": "dW", "j": "J", "joule": "J", "joules": "J", "mj": "mJ",
-    "millijoule": "mJ", "millijoules": "mJ", "uj": "uJ", "µj": "uJ", "microjoule": "uJ", "microjoules": "uJ", "kj": "kJ",
-    "wh": "Wh", "mwh": "mWh", "kwh": "kWh", "whs": "Wh", "kwhs": "kWh", "ws": "J", "wattsecond": "J", "wattseconds": "J",
-}  # fmt: skip
+    "w": "W",
+    "watt": "W",
+    "watts": "W",
+    "mw": "mW",
+    "milliwatt": "mW",
+    "milliwatts": "mW",
+    "uw": "uW",
+    "µw": "uW",
+    "microwatt": "uW",
+    "microwatts": "uW",
+    "kw": "kW",
+    "kilowatt": "kW",
+    "kilowatts": "kW",
+    "kwatt": "kW",
+    "kwatts": "kW",
+    "mwatt": "mW",
+    "mwatts": "mW",
+    "dw": "dW",
+    "deciwatt": "dW",
+    "deciwatts": "dW",
+    "j": "J",
+    "joule": "J",
+    "joules": "J",
+    "mj": "mJ",
+    "millijoule": "mJ",
+    "millijoules": "mJ",
+    "uj": "uJ",
+    "µj": "uJ",
+    "microjoule": "uJ",
+    "microjoules": "uJ",
+    "kj": "kJ",
+    "wh": "Wh",
+    "mwh": "mWh",
+    "kwh": "kWh",
+    "whs": "Wh",
+    "kwhs": "kWh",
+    "ws": "J",
+    "wattsecond": "J",
+    "wattseconds": "J",
+}
 _MOST = 300  # characters of a name that are looked at
 METRICS = {  # metrics and fields whose names do not end in a unit
-    "DCGM_FI_DEV_POWER_USAGE": "W", "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
-    "node_hwmon_power_average_watt": "W", "node_hwmon_power_input_watt": "W", "amd_gpu_power": "W",
-    "power.draw": "W", "power_draw": "W", "habanalabs_power_mW": "mW",
-    "gpu_package_power": "W", "gpu_average_package_power": "W", "amd_gpu_package_power": "W", "amd_gpu_average_package_power": "W",
-}  # fmt: skip
+    "DCGM_FI_DEV_POWER_USAGE": "W",
+    "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W",
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": "mJ",
+    "node_hwmon_power_average_watt": "W",
+    "node_hwmon_power_input_watt": "W",
+    "amd_gpu_power": "W",
+    "power.draw": "W",
+    "power_draw": "W",
+    "habanalabs_power_mW": "mW",
+    "gpu_package_power": "W",
+    "gpu_average_package_power": "W",
+    "amd_gpu_package_power": "W",
+    "amd_gpu_average_package_power": "W",
+}
 NO_POWER = re.compile(
-    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal design|"
-    r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power (?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
+    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal "
+    r"design|"
+    r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power "
+    r"(?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
     r"memory (?:consumption|usage)|"
     r"\bpeak|\bpk\b|\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
     re.IGNORECASE,
-)  # fmt: skip
-BOARD_RAIL = re.compile(r"(?<![a-z])(?:vdd|pom|vin)_|vin_sys|\bpower tot\b|jetson|tegra", re.IGNORECASE)
+)
+BOARD_RAIL = re.compile(
+    r"(?<![a-z])(?:vdd|pom|vin)_|vin_sys|\bpower tot\b|jetson|tegra", re.IGNORECASE
+)
 _CURRENT = re.compile(r"[_ \[(]m?[AVav]\)?\]?$")  # amperes and volts
-_POWER = re.compile(r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE)
+_POWER = re.compile(
+    r"(?<![a-z])(?:vdd|pom)_[0-9a-z_]+|power|watt|pwr|consumption|\bdraw\b", re.IGNORECASE
+)
 
 
 _ENERGY = re.compile(r"(?<![a-z])energy|energie|(?<![a-z])joules?\b|consumed", re.IGNORECASE)
@@ -63,9 +119,12 @@ _POWER_ALONE = re.compile(r"power|watts?(?![ _-]?h)|pwr", re.IGNORECASE)
 _HWMON = re.compile(r"\bpower\d{1,2}_(?:input|average)$")  # the kernel's, always in µW
 _SCALED = re.compile(
     r"[\[(/]\s*(?:0?[.,]0{0,3}1|10{1,3})\s*[x×*]?\s*[kmuµ]?(?:W|J|Wh)\b|[kmuµ]?(?:W|J|Wh)\s*[x×*/]\s*10|\b[x×*]\s*10|"
-    r"\b(?:tenth|hundredth|thousandth)s?\b|\bcenti ?watts?", re.IGNORECASE,
-)  # fmt: skip
-_JOINT = re.compile(r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))")
+    r"\b(?:tenth|hundredth|thousandth)s?\b|\bcenti ?watts?",
+    re.IGNORECASE,
+)
+_JOINT = re.compile(
+    r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))"
+)
 _HOURS = re.compile(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECASE)
 
 
@@ -76,7 +135,10 @@ def _short_hours(match: re.Match[str]) -> str:
 
 
 def _spaced(name: str) -> str:
-    """Words that are run together, apart: "TotalCPUPower_w" → Total CPU Power w. Units stay whole (mW, kWh)."""
+    """Words that are run together, apart: "TotalCPUPower_w" → Total CPU Power w.
+
+    Units stay whole (mW, kWh).
+    """
     return re.sub(_JOINT, " ", name).replace("_", " ")
 
 
@@ -98,7 +160,10 @@ def scaled(name: str) -> bool:
 
 
 def of_name(name: str) -> Unit | None:
-    """The unit that a name carries at its end or in brackets. None when it says none, or means a limit."""
+    """The unit that a name carries at its end or in brackets.
+
+    None when it says none, or means a limit.
+    """
     if name in METRICS:
         return UNITS[METRICS[name]]
     name = re.sub(_HOURS, _short_hours, name[:_MOST])
@@ -110,7 +175,8 @@ def of_name(name: str) -> Unit | None:
     if bracket:
         word = bracket[1].replace("μ", "µ").lower()
         if word in _WORDS:
-            # "MW" in a log of one machine is milliwatts written carelessly; nobody's server draws megawatts
+            # "MW" in a log of one machine is milliwatts written carelessly; nobody's server draws
+            # megawatts
             return UNITS[_WORDS[word]]
     words = tokens(name)
     for word in reversed(words):
@@ -148,18 +214,42 @@ def means_power(name: str) -> bool:
 
 
 _SCOPES = (
-    (Scope.CORE, r"gpu chip power|chip power draw"), (Scope.GPU, r"board power draw"),  # GPU-Z: the chip is a part of the board
-    (Scope.PLUG, r"plug|wattmet|outlet|\binlet|wall|\bpdu\b|socket outlet|smart ?meter|actual consumption|shelly|tasmota"),
+    (Scope.CORE, r"gpu chip power|chip power draw"),
+    (Scope.GPU, r"board power draw"),  # GPU-Z: the chip is a part of the board
+    (
+        Scope.PLUG,
+        (
+            r"plug|wattmet|outlet|\binlet|wall|\bpdu\b|socket outlet|smart ?meter|actual "
+            r"consumption|shelly|tasmota"
+        ),
+    ),
     (Scope.DRAM, r"dram|\bram(\d|_|\b|watt)|\bmem(ory)?\d*\b|membuf|centaur|\bram"),
-    (Scope.RAIL, r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu ?sense.*rail"),
-    (Scope.GPU, r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket graphics|amdgpu|cuda|\bgt\b"),
+    (
+        Scope.RAIL,
+        (
+            r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu "
+            r"?sense.*rail"
+        ),
+    ),
+    (
+        Scope.GPU,
+        (
+            r"gpu|nvidia|dcgm|nvml|accelerator|graphics package|\bgfx|socket "
+            r"graphics|amdgpu|cuda|\bgt\b"
+        ),
+    ),
     (Scope.CORE, r"\bia\b|\bcores?\b|pp0|\bcor ?watt|energy-cores"),
-    (Scope.NODE, (r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|"
-                  r"(?<!sub)(?<!sub[ -])system|chassis|pwr consumption|"
-                  r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d")),
+    (
+        Scope.NODE,
+        (
+            r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|"
+            r"(?<!sub)(?<!sub[ -])system|chassis|pwr consumption|"
+            r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d"
+        ),
+    ),
     (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|pp1|rapl"),
     (Scope.GPU, r"\bcard\d"),
-)  # fmt: skip
+)
 
 
 def scope_of(name: str) -> Scope:
@@ -179,7 +269,9 @@ _SUFFIX = re.compile(r"\d\s{0,3}([kKmMuµμ]?(?:Wh|W|J)|[A-Za-z]{4,12})\s*")
 
 
 def of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
-    """What the readings themselves say ("950 W", "1.23 kW"): the plain unit, and what each of them is to be multiplied by."""
+    """What the readings themselves say ("950 W", "1.23 kW"): the plain unit, and what each of them
+    is to be multiplied by.
+    """
     if not any(_SUFFIX.search(cell) for cell in cells[:200]):
         return None
     found: list[Unit | None] = []
@@ -188,7 +280,10 @@ def of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
         word = match[1].replace("μ", "µ") if match else ""
         found.append(_CELLS.get(word) or _CELLS.get(word.lower()) if word else None)
     told = [unit for unit in found if unit is not None]
-    if 2 * len(told) <= sum(bool(cell) for cell in cells) or len({unit.quantity for unit in told}) != 1:
+    if (
+        2 * len(told) <= sum(bool(cell) for cell in cells)
+        or len({unit.quantity for unit in told}) != 1
+    ):
         return None
     plain = UNITS["W"] if told[0].quantity == "power" else UNITS["J"]
     return plain, [unit.factor if unit is not None else float("nan") for unit in found]

@@ -1,4 +1,6 @@
-"""Wall plugs and PDUs: semicolons, `Voltage/V` beside `Actual Consumption/W`, the day first in dates, often whole minutes."""
+"""Wall plugs and PDUs: semicolons, `Voltage/V` beside `Actual Consumption/W`, the day first in
+dates, often whole minutes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from powertui.errors import UnreadableFile
 
 NAME = "wall plug"
 _COLUMN = re.compile(
-    r"(consumption|power|leistung|active power|wirkleistung)[^;,\t]{0,80}?[/\[( ](m|k)?W[\])]?\s*(?=[;,\t]|$)", re.IGNORECASE
+    (
+        r"(consumption|power|leistung|active power|wirkleistung)[^;,\t]{0,80}?[/\[( "
+        r"](m|k)?W[\])]?\s*(?=[;,\t]|$)"
+    ),
+    re.IGNORECASE,
 )
 _BESIDE = re.compile(r"(voltage|spannung)[^;,\t]{0,80}[/\[( ]V", re.IGNORECASE)
 
@@ -24,7 +30,9 @@ def sniff(head: str | bytes, _path: str) -> int:
     """By watts beside volts in the header."""
     if isinstance(head, bytes):
         return 0
-    first = next((line for line in head.split("\n") if line.strip() and not line.startswith("#")), "")
+    first = next(
+        (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
+    )
     return 93 if _COLUMN.search(first) and _BESIDE.search(first) else 0
 
 
@@ -36,6 +44,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(source.path, "has a plug's header, but no rows")
     rows = table.read(source, layout, notes)
     said = above.told(layout.above)
-    log = generic_csv.from_table(source.path, rows, options, notes, label=NAME, day_first_default=True, said=said)
+    log = generic_csv.from_table(
+        source.path, rows, options, notes, label=NAME, day_first_default=True, said=said
+    )
     plugs = tuple(replace(one, sensor=replace(one.sensor, scope=Scope.PLUG)) for one in log.series)
     return replace(log, series=plugs)

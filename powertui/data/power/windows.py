@@ -1,4 +1,6 @@
-"""Energy of stretches with a start and an end, as interval rows: the time between two stretches is a gap."""
+"""Energy of stretches with a start and an end, as interval rows: the time between two stretches is
+a gap.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,13 @@ from powertui.data.power.notes import Notes
 TOUCH = 1_000_000  # ns: stretches this close follow one another
 
 
-def rows(starts: Int64s, ends: Int64s, joules: Floats, lines: Int64s, notes: Notes) -> tuple[Int64s, Floats, Floats]:
-    """(times, mean watts since the row before, joules since the row before). Stretches that overlap an earlier one are dropped."""
+def rows(
+    starts: Int64s, ends: Int64s, joules: Floats, lines: Int64s, notes: Notes
+) -> tuple[Int64s, Floats, Floats]:
+    """(times, mean watts since the row before, joules since the row before).
+
+    Stretches that overlap an earlier one are dropped.
+    """
     order = np.argsort(ends, kind="stable")
     ns: list[int] = []
     watts: list[float] = []

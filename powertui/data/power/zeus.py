@@ -1,4 +1,6 @@
-"""Zeus' energy monitor: one row per window, joules per GPU, start on the machine's uptime clock (not Unix time)."""
+"""Zeus' energy monitor: one row per window, joules per GPU, start on the machine's uptime clock
+(not Unix time).
+"""
 
 from __future__ import annotations
 
@@ -33,14 +35,21 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     layout = table.shape(source.head_text)
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows) or len(rows.names) < 3:
-        raise UnreadableFile(source.path, f"has Zeus' header, but no row that fits it ({notes.first_reason() or 'no row'})")
+        raise UnreadableFile(
+            source.path,
+            f"has Zeus' header, but no row that fits it ({notes.first_reason() or 'no row'})",
+        )
     begun, (length, lasting) = rows.floats(0)[0], times.lengths(rows.floats(2)[0])
     column = times.from_numbers(np.where(lasting, begun, np.nan), "start_time (s)")
     bad = ~(column.ok & lasting)
     notes.drop_all(rows.lines[bad], "start or length is not a number")
     absolute = column.kind == "absolute"
     zero = int(column.ns[~bad].min()) if (~bad).any() else 0
-    clock = times.clock(column, zero) if absolute else Clock(detail="start_time counts from the machine's boot")
+    clock = (
+        times.clock(column, zero)
+        if absolute
+        else Clock(detail="start_time counts from the machine's boot")
+    )
     series: list[PowerSeries] = []
     for at, name in enumerate(rows.names):
         match = _ENERGY.fullmatch(name.strip())
@@ -55,11 +64,31 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         ns, watts, energy = windows.rows(starts, ends, joules[usable], rows.lines[usable], notes)
         if len(ns):
             label = f"{match[1].upper()} {match[2]}".strip()
-            sensor = Sensor(label, NAME, _SCOPES[match[1]], options.host, device=groups.of_column(label))
+            sensor = Sensor(
+                label, NAME, _SCOPES[match[1]], options.host, device=groups.of_column(label)
+            )
             series.append(
-                make(sensor, ns, watts, clock=clock, path=source.path, notes=notes, kind=PowerKind.INTERVAL, joules=energy)
+                make(
+                    sensor,
+                    ns,
+                    watts,
+                    clock=clock,
+                    path=source.path,
+                    notes=notes,
+                    kind=PowerKind.INTERVAL,
+                    joules=energy,
+                )
             )
     if not series:
-        raise UnreadableFile(source.path, f"holds no window with energy ({notes.first_reason() or 'no energy column'})")
+        raise UnreadableFile(
+            source.path,
+            f"holds no window with energy ({notes.first_reason() or 'no energy column'})",
+        )
     when = "Unix seconds" if absolute else "seconds since boot, not Unix time"
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), f"Zeus: windows in J; start_time in {when}")
+    return PowerLog(
+        source.path,
+        NAME,
+        tuple(series),
+        notes.warnings(),
+        f"Zeus: windows in J; start_time in {when}",
+    )

@@ -1,1 +1,3 @@
-"""What a stretch of time is: steps, epochs and phases, the clock, and which step an event belongs to."""
+"""What a stretch of time is: steps, epochs and phases, the clock, and which step an event belongs
+to.
+"""

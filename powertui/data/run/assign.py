@@ -1,8 +1,10 @@
-"""Which step each piece of device work belongs to, by the best link that the file has, and which that is.
+"""Which step each piece of device work belongs to, by the best link that the file has, and which
+that is.
 
-In this order: the collector's own group ids; the call that launched the work (a correlation id, or a run id), by the step in which
-it began; the step line of the device that ran the work; and where nothing else tells, the time at which it ran. The last is wrong
-as soon as the host runs ahead, and is therefore named.
+In this order: the collector's own group ids; the call that launched the work (a correlation id, or
+a run id), by the step in which it began; the step line of the device that ran the work; and where
+nothing else tells, the time at which it ran. The last is wrong as soon as the host runs ahead, and
+is therefore named.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import numpy as np
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import candidates
 from powertui.data.run.candidates import Candidate
-from powertui.data.run.handover import HOPS, Handed
-from powertui.data.run.rows import StepRows, extended
-from powertui.data.run.work import Work, extents
+from powertui.data.run.device_intervals import Work, extents
+from powertui.data.run.device_work import HOPS, Handed
+from powertui.data.run.step_rows import StepRows, extended
 
 _GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
 _MOST = 0.5
@@ -25,7 +27,9 @@ _MOST = 0.5
 
 @dataclass(frozen=True, eq=False)
 class DrawnSteps:
-    """The steps that collectors drew on devices, and which of the run's steps each is (-1: none)."""
+    """The steps that collectors drew on devices, and which of the run's steps each is (-1:
+    none).
+    """
 
     device: list[str]
     start: Int64s
@@ -39,25 +43,39 @@ class Given:
 
     row: Int64s
     by: str
-    direct: bool = True  # launches lie inside marks; else only inside the stretch from one mark to the next
+    direct: bool = (
+        True  # launches lie inside marks; else only inside the stretch from one mark to the next
+    )
 
 
 NOTHING = DrawnSteps([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def drawn(trace: Trace, lines: Candidate | None, rows: StepRows, work: Work | None, *, own: bool) -> DrawnSteps:
+def drawn(
+    trace: Trace, lines: Candidate | None, rows: StepRows, work: Work | None, *, own: bool
+) -> DrawnSteps:
     """What the step lines of the devices say. `own`: they are what the rows were made of."""
     if lines is None:
         return NOTHING
     marks = rows.marks if own else lines.marks
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     device = [names[line] for line in marks.lines.tolist()]
-    row = rows.row_of if own else _rows_of(marks.group, marks.number, marks.start, marks.duration, device, rows, work)
+    row = (
+        rows.row_of
+        if own
+        else _rows_of(marks.group, marks.number, marks.start, marks.duration, device, rows, work)
+    )
     return DrawnSteps(device, marks.start, marks.duration, row)
 
 
 def _rows_of(
-    group: Int64s, number: Int64s, start: Int64s, duration: Int64s, device: Sequence[str], rows: StepRows, work: Work | None
+    group: Int64s,
+    number: Int64s,
+    start: Int64s,
+    duration: Int64s,
+    device: Sequence[str],
+    rows: StepRows,
+    work: Work | None,
 ) -> Int64s:
     by_group = _looked_up(group, rows.marks.group, rows.row_of)
     if (by_group >= 0).mean() > _MOST:
@@ -71,7 +89,9 @@ def _rows_of(
 
 
 def _by_order(start: Int64s, device: Sequence[str], rows: StepRows) -> Int64s:
-    """On devices that drew as many steps as were marked, each after its mark began: the first is the first one's, and so on."""
+    """On devices that drew as many steps as were marked, each after its mark began: the first is
+    the first one's, and so on.
+    """
     out = np.full(len(start), -1, np.int64)
     for name in dict.fromkeys(device):
         mine = np.flatnonzero(np.array([one == name for one in device], np.bool_))
@@ -101,11 +121,17 @@ def _by_number(number: Int64s, start: Int64s, rows: StepRows) -> Int64s:
     order = np.argsort(key[:count], kind="stable")
     place = key[:count][order].searchsorted(key[count:], side="right")
     before, after = order[np.maximum(place - 1, 0)], order[np.minimum(place, count - 1)]
-    out = np.where((place > 0) & (rows.number[before] == number), before, np.where(rows.number[after] == number, after, -1))
+    out = np.where(
+        (place > 0) & (rows.number[before] == number),
+        before,
+        np.where(rows.number[after] == number, after, -1),
+    )
     return np.where(number >= 0, out, -1)
 
 
-def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: Work, row: Int64s) -> Int64s:
+def _by_majority(
+    start: Int64s, duration: Int64s, device: Sequence[str], work: Work, row: Int64s
+) -> Int64s:
     """The step that launched most of the work that began inside each drawn one, on its device."""
     lines = DrawnSteps(list(device), start, duration, np.arange(len(start)))
     line = _in_lines(work, lines)
@@ -120,10 +146,12 @@ def _by_majority(start: Int64s, duration: Int64s, device: Sequence[str], work: W
 def beyond(
     rows: StepRows, lines: Candidate, drawn: DrawnSteps, other: Int64s, *, roots: bool
 ) -> tuple[StepRows, DrawnSteps, Int64s]:
-    """(the same with steps that only a device's line tells, before the first and after the last marked one; those lines).
+    """(the same with steps that only a device's line tells, before the first and after the last
+    marked one; those lines).
 
-    The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's are no steps. Where the marks are
-    `roots` of the collector's groups, none of them the program's own, every group that a device drew is a step, as in TensorFlow.
+    The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's
+    are no steps. Where the marks are `roots` of the collector's groups, none of them the program's
+    own, every group that a device drew is a step, as in TensorFlow.
     """
     none = np.empty(0, np.int64)
     has = drawn.row >= 0
@@ -131,8 +159,12 @@ def beyond(
     if has.all() or not has.any() or (has.mean() <= _MOST and not grouped):
         return rows, drawn, none
     marks = lines.marks
-    outside = grouped | (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
-    cut = np.flatnonzero(~has & outside & (marks.phase == 0) & ~(np.isin(marks.group, other) & (marks.group >= 0)))
+    outside = (
+        grouped | (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
+    )
+    cut = np.flatnonzero(
+        ~has & outside & (marks.phase == 0) & ~(np.isin(marks.group, other) & (marks.group >= 0))
+    )
     if not len(cut):
         return rows, drawn, none
     by_group = bool((marks.group[cut] >= 0).all())
@@ -153,17 +185,31 @@ def filled(given: Given, work: Work, drawn: DrawnSteps, cut: Int64s) -> Given:
     """Work without a step that ran in the line of one whose mark was cut off belongs to that."""
     if not len(cut):
         return given
-    lines = DrawnSteps([drawn.device[i] for i in cut.tolist()], drawn.start[cut], drawn.duration[cut], drawn.row[cut])
-    return Given(np.where(given.row >= 0, given.row, _in_lines(work, lines)), given.by, given.direct)
+    lines = DrawnSteps(
+        [drawn.device[i] for i in cut.tolist()],
+        drawn.start[cut],
+        drawn.duration[cut],
+        drawn.row[cut],
+    )
+    return Given(
+        np.where(given.row >= 0, given.row, _in_lines(work, lines)), given.by, given.direct
+    )
 
 
 def in_order(trace: Trace, rows: StepRows) -> DrawnSteps:
-    """Modules that ran once a step on each device: the first is the first step's, and so on. None where their count is another."""
+    """Modules that ran once a step on each device: the first is the first step's, and so on.
+
+    None where their count is another.
+    """
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     for one in candidates.modules(trace):
         found = one.marks
         counts = np.bincount(found.number, minlength=len(rows))
-        if len(counts) == len(rows) and (counts == counts[0]).all() and (found.start >= rows.start[found.number]).all():
+        if (
+            len(counts) == len(rows)
+            and (counts == counts[0]).all()
+            and (found.start >= rows.start[found.number]).all()
+        ):
             device = [names[line] for line in found.lines.tolist()]
             return DrawnSteps(device, found.start, found.duration, found.number)
     return NOTHING
@@ -177,7 +223,10 @@ def give(
     ends: Int64s,
     handed: Callable[[], Handed | None] = lambda: None,
 ) -> Given:
-    """The step of all work. `ends` is where each step ends at the latest: where the next one begins."""
+    """The step of all work.
+
+    `ends` is where each step ends at the latest: where the next one begins.
+    """
     if (work.group >= 0).mean() > _MOST:
         row = _looked_up(work.group, rows.marks.group, rows.row_of)
         if (row >= 0).any():
@@ -200,10 +249,14 @@ def _on_devices(rows: StepRows, lines: DrawnSteps) -> bool:
     return lines.row is rows.row_of
 
 
-def _by_call(work: Work, rows: StepRows, handed: Callable[[], Handed | None] = lambda: None) -> tuple[Int64s, bool]:
-    """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that is so for most).
+def _by_call(
+    work: Work, rows: StepRows, handed: Callable[[], Handed | None] = lambda: None
+) -> tuple[Int64s, bool]:
+    """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that
+    is so for most).
 
-    `handed` tells who asked for what another thread launched: that thread may be steps behind, so it goes before the time.
+    `handed` tells who asked for what another thread launched: that thread may be steps behind, so
+    it goes before the time.
     """
     out = np.full(len(work), -1, np.int64)
     left = work.launched.copy()
@@ -218,7 +271,9 @@ def _by_call(work: Work, rows: StepRows, handed: Callable[[], Handed | None] = l
             moved = (moment != before[0]) | (line != before[1])
             found = np.where(found < 0, _open_at(moment, line, moved, rows), found)
         out[beside] = found
-        left[beside] = (found < 0) & (moment == work.launch[beside])  # nothing says who asked: by the time
+        left[beside] = (found < 0) & (
+            moment == work.launch[beside]
+        )  # nothing says who asked: by the time
     out = np.where(left, _open_at(work.launch, work.launch_line, left, rows), out)
     return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
 
@@ -251,11 +306,16 @@ def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
 def _in_lines(work: Work, lines: DrawnSteps) -> Int64s:
     """The step drawn on the same device that was open when the work began."""
     out = np.full(len(work), -1, np.int64)
-    names = np.array([work.devices.index(name) if name in work.devices else -1 for name in lines.device], np.int32)
+    names = np.array(
+        [work.devices.index(name) if name in work.devices else -1 for name in lines.device],
+        np.int32,
+    )
     for device in np.unique(names[names >= 0]).tolist():
         mine = np.flatnonzero(names == device)
         mine = mine[np.argsort(lines.start[mine], kind="stable")]
         events = np.flatnonzero(work.device == device)
-        at = _in_stretch(work.start[events], lines.start[mine], lines.start[mine] + lines.duration[mine])
+        at = _in_stretch(
+            work.start[events], lines.start[mine], lines.start[mine] + lines.duration[mine]
+        )
         out[events] = np.where(at >= 0, lines.row[mine[np.maximum(at, 0)]], -1)
     return out

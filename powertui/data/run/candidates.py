@@ -1,6 +1,8 @@
-"""What could mark the steps of a trace: events with step numbers, lines that collectors drew, and whatever runs again and again.
+"""What could mark the steps of a trace: events with step numbers, lines that collectors drew, and
+whatever runs again and again.
 
-Each is found by itself; `ladder` judges them. Launches are looked for only when nothing else convinces: that asks every name.
+Each is found by itself; `ladder` judges them. Launches are looked for only when nothing else
+convinces: that asks every name.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ OWN, NAMED, TITLED, _ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
 _OPTIMIZER = "Optimizer.step#"
 _DIGITS = re.compile(r"\d+")
-_IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"})
+_IMPLICIT = frozenset(
+    {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"}
+)
 
 # What launches a compiled module or graph on the host, the surest first.
 _LAUNCHES = tuple(
@@ -63,7 +67,9 @@ class Candidate:
 
 
 def explicit(found: Marks) -> list[Candidate]:
-    """One candidate for each kind of event that carries a step number, a step name or a root level."""
+    """One candidate for each kind of event that carries a step number, a step name or a
+    root level.
+    """
     families: dict[str, list[int]] = {}
     own = found.numbered | (found.epoch >= 0) | found.explicit
     family = {kind: _DIGITS.sub("#", kind) for kind in set(found.kinds)}
@@ -83,7 +89,9 @@ def _of_family(family: Marks) -> Candidate:
 
 
 def _joint(made: list[Candidate]) -> Iterator[Candidate]:
-    """Two kinds of marks that share the work: each counts some of the steps, or both are parts of every step."""
+    """Two kinds of marks that share the work: each counts some of the steps, or both are parts of
+    every step.
+    """
     own = [one for one in made if one.numbering == OWN and len(one.marks) > 1]
     for index, one in enumerate(own):
         for other in own[index + 1 :]:
@@ -93,12 +101,22 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
             shared = float(np.isin(other.marks.number, one.marks.number).mean())
             first, second = float(one.marks.duration.sum()), float(other.marks.duration.sum())
             alike = min(first, second) > 0.5 * max(first, second)
-            interleaved = one.marks.start[0] < other.marks.start[-1] and other.marks.start[0] < one.marks.start[-1]
+            interleaved = (
+                one.marks.start[0] < other.marks.start[-1]
+                and other.marks.start[0] < one.marks.start[-1]
+            )
             if interleaved and alike and (shared < 0.1 or shared > 0.9):
                 names = f"{one.marks.kinds[0][:60]} and {other.marks.kinds[0][:60]}"
-                doubt = f"{names} share the time, each with numbers of its own: two halves of a step, or two tasks"
+                doubt = (
+                    f"{names} share the time, each with numbers of its own: two halves of "
+                    "a step, or two tasks"
+                )
                 yield Candidate(
-                    _describe(together), _pattern_of(together.kinds), together, OWN, doubt=doubt if shared > 0.9 else ""
+                    _describe(together),
+                    _pattern_of(together.kinds),
+                    together,
+                    OWN,
+                    doubt=doubt if shared > 0.9 else "",
                 )
 
 
@@ -119,31 +137,46 @@ def _describe(chosen: Marks) -> str:
     kinds = Counter(chosen.kinds)
     names = sorted(kinds, key=lambda kind: -kinds[kind])
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more names" if len(names) > 3 else "")
-    stat = "step_num" if chosen.numbered.any() else "step_name" if chosen.titled.any() else "root mark"
+    stat = (
+        "step_num" if chosen.numbered.any() else "step_name" if chosen.titled.any() else "root mark"
+    )
     extra = " and an epoch_num" if (chosen.epoch >= 0).any() else ""
     return f"events named {shown} with a {stat}{extra}"
 
 
 def cut(found: Marks, chosen: Marks) -> Marks:
-    """Roots of groups before the first and after the last of the chosen marks: steps whose own mark the profile's end cut off."""
+    """Roots of groups before the first and after the last of the chosen marks: steps whose own mark
+    the profile's end cut off.
+    """
     if not len(chosen) or not (chosen.group >= 0).any():
         return marks.join([])
     implicit = np.fromiter((kind in _IMPLICIT for kind in found.kinds), np.bool_, len(found))
     beyond = (found.start >= int((chosen.start + chosen.duration).max())) | (
         found.start + found.duration <= int(chosen.start.min())
     )
-    unmarked = found.titled & ~found.numbered & ~found.explicit & implicit & beyond & ~np.isin(found.group, chosen.group)
+    unmarked = (
+        found.titled
+        & ~found.numbered
+        & ~found.explicit
+        & implicit
+        & beyond
+        & ~np.isin(found.group, chosen.group)
+    )
     bare = found.take(unmarked).outermost()
     return replace(bare, number=np.full(len(bare), -1, np.int64))
 
 
 def seen_by(found: Marks, lines: Candidate | None) -> Marks:
-    """Without the roots of groups that ran on no device, where collectors drew the devices' steps: a loader's graphs."""
+    """Without the roots of groups that ran on no device, where collectors drew the devices' steps:
+    a loader's graphs.
+    """
     if lines is None:
         return found
     implicit = np.fromiter((kind in _IMPLICIT for kind in found.kinds), np.bool_, len(found))
     bare = implicit & found.titled & ~found.numbered & ~found.explicit & (found.group >= 0)
-    drawn = np.where(lines.marks.group >= 0, lines.marks.group, lines.marks.number)  # old lines are labelled by the group
+    drawn = np.where(
+        lines.marks.group >= 0, lines.marks.group, lines.marks.number
+    )  # old lines are labelled by the group
     return found.take(~(bare & ~np.isin(found.group, drawn)))
 
 
@@ -155,7 +188,11 @@ def device_lines(trace: Trace) -> Candidate | None:
     parts: list[Marks] = []
     planes: list[str] = []
     for line, (process, track) in enumerate(trace.tracks()):
-        if track.kind is TrackKind.STEPS and process.kind is ProcessKind.DEVICE and len(track.events):
+        if (
+            track.kind is TrackKind.STEPS
+            and process.kind is ProcessKind.DEVICE
+            and len(track.events)
+        ):
             parts.append(_drawn(trace, line, process, track))
             planes.append(process.name)
     whole = marks.join(parts)
@@ -178,7 +215,9 @@ def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
             number[row] = told if told >= 0 else made.number[row]
     labels = [text or label for text, label in zip(named, made.labels, strict=True)]
     phase = np.array([marks.phase_of(label) for label in labels], np.int32).reshape(-1)
-    return replace(made, number=number, group=marks.whole(columns["group_id"]), labels=labels, phase=phase)
+    return replace(
+        made, number=number, group=marks.whole(columns["group_id"]), labels=labels, phase=phase
+    )
 
 
 def profiler_steps(trace: Trace) -> Candidate | None:
@@ -186,30 +225,42 @@ def profiler_steps(trace: Trace) -> Candidate | None:
     for kinds in ((ProcessKind.HOST,), (ProcessKind.DEVICE, ProcessKind.OTHER)):
         found = marks.named(trace, lambda name: _PROFILER_STEP.match(name) is not None, kinds=kinds)
         if len(found):
-            return Candidate("events named ProfilerStep#N", r"^ProfilerStep", found, NAMED, whole=True)
+            return Candidate(
+                "events named ProfilerStep#N", r"^ProfilerStep", found, NAMED, whole=True
+            )
     return None
 
 
 def optimizer_steps(trace: Trace) -> Candidate | None:
-    """PyTorch marks by itself where an optimizer steps: what lies between the ends of two of these is one step of the program."""
+    """PyTorch marks by itself where an optimizer steps: what lies between the ends of two of these
+    is one step of the program.
+    """
     found = marks.named(trace, lambda name: name.startswith(_OPTIMIZER), kinds=(ProcessKind.HOST,))
     which = list(zip(found.kinds, found.lines.tolist(), strict=True))
     if not which:
         return None
-    often = Counter(which).most_common(1)[0][0]  # several optimizers step once a step each: one of them is enough
+    often = Counter(which).most_common(1)[0][
+        0
+    ]  # several optimizers step once a step each: one of them is enough
     mine = [row for row, one in enumerate(which) if one == often]
     chosen = found.take(np.array(mine, np.int64)).outermost()
     if len(chosen) < _MIN_LAUNCHES + 1:
         return None
     ends = chosen.start + chosen.duration
-    between = replace(chosen.take(np.arange(1, len(chosen))), start=ends[:-1], duration=np.diff(ends))
-    numbered = replace(between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))])
+    between = replace(
+        chosen.take(np.arange(1, len(chosen))), start=ends[:-1], duration=np.diff(ends)
+    )
+    numbered = replace(
+        between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))]
+    )
     title = f"what lies between two {often[0][:80]} (no step marker in the profile)"
     return Candidate(title, rf"^{_escaped(often[0])}$", numbered, NONE, inferred=True)
 
 
 def repeated(trace: Trace) -> list[Candidate]:
-    """Modules of devices, else launches of the host, that ran three times or more, the longest first. They are counted."""
+    """Modules of devices, else launches of the host, that ran three times or more, the longest
+    first. They are counted.
+    """
     found = list(modules(trace)) or _longest(_functions(trace)) or list(_calls(trace))
     return found[:_TOP]
 
@@ -225,16 +276,33 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         (line, track.lane(0))
         for line, (_, track) in enumerate(trace.tracks())
         if track.kind is TrackKind.MODULES and len(track.events)
-    ]  # fmt: skip
-    best = max((ranked for _, lane in lanes if (ranked := _ranked(lane, every))), key=lambda ranked: ranked[0][1], default=[])
+    ]
+    best = max(
+        (ranked for _, lane in lanes if (ranked := _ranked(lane, every))),
+        key=lambda ranked: ranked[0][1],
+        default=[],
+    )
     for name, _ in best[:_TOP]:
         rows = [(line, lane[lane.name == name]) for line, lane in lanes]
         most = max(len(events) for _, events in rows)
-        # Each device runs a module of its own; one that ran it less often entered the profile late, and cannot be counted along.
-        parts = [_counted(marks.of_events(trace, line, events)) for line, events in rows if len(events) == most]
+        # Each device runs a module of its own; one that ran it less often entered the profile late,
+        # and cannot be counted along.
+        parts = [
+            _counted(marks.of_events(trace, line, events))
+            for line, events in rows
+            if len(events) == most
+        ]
         full = trace.names.full(name)
         title = f"launches of the module {full[:80]} (no step marker in the profile)"
-        yield Candidate(title, f"^{_escaped(full)}$", marks.join(parts), NONE, device=True, apart=True, inferred=True)
+        yield Candidate(
+            title,
+            f"^{_escaped(full)}$",
+            marks.join(parts),
+            NONE,
+            device=True,
+            apart=True,
+            inferred=True,
+        )
 
 
 def _functions(trace: Trace) -> Iterator[Candidate]:
@@ -252,14 +320,23 @@ def _launched(name: str, chosen: Marks) -> Candidate:
 def _calls(trace: Trace) -> Iterator[Candidate]:
     texts = [trace.names.full(i) for i in range(len(trace.names))]
     for pattern in _LAUNCHES:
-        fits = (pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts)
+        fits = (
+            pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts
+        )
         wanted = np.fromiter(fits, np.bool_, len(texts))
         if not wanted.any():
             continue
         ranked: list[tuple[int, int, Track, int]] = []
         for line, (process, track) in enumerate(trace.tracks()):
-            if process.kind is ProcessKind.HOST and not track.derived and len(track.events) and not _INPUT_LINE.search(track.name):
-                ranked += [(spent, line, track, name) for name, spent in _ranked(track.events, wanted)]
+            if (
+                process.kind is ProcessKind.HOST
+                and not track.derived
+                and len(track.events)
+                and not _INPUT_LINE.search(track.name)
+            ):
+                ranked += [
+                    (spent, line, track, name) for name, spent in _ranked(track.events, wanted)
+                ]
         made = 0
         for _, line, track, name in sorted(ranked, key=lambda one: (-one[0], one[1], one[3])):
             events = track.events[track.events.name == name]
@@ -275,7 +352,9 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
 
 
 def _ranked(events: Events, wanted: Bools) -> list[tuple[int, int]]:
-    """(name, its ps without the longest) of the wanted names that ran often enough, most time first."""
+    """(name, its ps without the longest) of the wanted names that ran often enough, most time
+    first.
+    """
     rows = wanted[events.name]
     if not rows.any():
         return []
@@ -284,7 +363,9 @@ def _ranked(events: Events, wanted: Bools) -> list[tuple[int, int]]:
     spent = np.bincount(which.ravel(), weights=durations).astype(np.float64)
     longest = np.zeros(len(names))
     np.maximum.at(longest, which.ravel(), durations)
-    totals = spent - longest  # the first launch traces and compiles: a helper that ran once more must not win by that
+    totals = (
+        spent - longest
+    )  # the first launch traces and compiles: a helper that ran once more must not win by that
     order = np.argsort(-totals, kind="stable")
     return [(int(names[i]), int(totals[i])) for i in order.tolist() if counts[i] >= _MIN_LAUNCHES]
 

@@ -1,7 +1,9 @@
-"""Captures of one folder: when each ended by the local time that names it, and whose end a tfevents file tells.
+"""Captures of one folder: when each ended by the local time that names it, and whose end a tfevents
+file tells.
 
-A run folder is named when its capture ends, in local time. Keras writes the tfevents of all captures of a training into one
-folder: what ended at a Unix second is the capture whose name shows that second in the machine's zone, and nobody's in doubt.
+A run folder is named when its capture ends, in local time. Keras writes the tfevents of all
+captures of a training into one folder: what ended at a Unix second is the capture whose name shows
+that second in the machine's zone, and nobody's in doubt.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import numpy as np
 from powertui.data.run import zones
 
 RUN_TIME = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$")
-_NEAR_S = 120  # a large capture takes longer to write: further than this from the folder's name an end is another run's
+# a large capture takes longer to write: further than this from the folder's name an end is another
+# run's
+_NEAR_S = 120
 
 
 def local_time(run_folder: str) -> datetime | None:
@@ -36,11 +40,14 @@ def local_time(run_folder: str) -> datetime | None:
         return None
 
 
-def own_ends(place: Path | None, name: str, seconds: Sequence[int], tz: str | None) -> frozenset[int]:
-    """Which of the ends of captures that tfevents tell can be those of the capture of this name; none that another fits as well.
+def own_ends(
+    place: Path | None, name: str, seconds: Sequence[int], tz: str | None
+) -> frozenset[int]:
+    """Which of the ends of captures that tfevents tell can be those of the capture of this name;
+    none that another fits as well.
 
-    `place` is the folder that it lies in with others, None where it lies alone. A capture whose name tells no time gets what the
-    others left, if it is the only such one.
+    `place` is the folder that it lies in with others, None where it lies alone. A capture whose
+    name tells no time gets what the others left, if it is the only such one.
     """
     if not seconds:
         return frozenset()
@@ -54,7 +61,9 @@ def own_ends(place: Path | None, name: str, seconds: Sequence[int], tz: str | No
 
 
 def _named(place: Path) -> tuple[tuple[int, ...], int]:
-    """(the local times by which captures in a folder are named, how many there have another name)."""
+    """(the local times by which captures in a folder are named, how many there have another
+    name).
+    """
     try:
         return _listed(str(place), place.stat().st_mtime_ns)
     except OSError:
@@ -71,28 +80,48 @@ def _listed(place: str, _: int) -> tuple[tuple[int, ...], int]:
 
 @functools.lru_cache(maxsize=4)
 def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None) -> dict[int, int]:
-    """For each end (Unix second) the capture (local second) that it belongs to, where that can be told.
+    """For each end (Unix second) the capture (local second) that it belongs to, where that can be
+    told.
 
-    Where nobody told the zone, several captures may fit an end, each in a zone of its own: that counts in which most ends fit.
+    Where nobody told the zone, several captures may fit an end, each in a zone of its own: that
+    counts in which most ends fit.
     """
     ends = np.array(seconds, np.int64)
     names = np.array(captures, np.int64)
     tried = [(offset, names - offset, names) for offset in zones.REAL]
     if tz is not None:
-        told = ((name, zones.offsets_at(tz, datetime.fromtimestamp(name, timezone.utc).replace(tzinfo=None))) for name in captures)
+        told = (
+            (
+                name,
+                zones.offsets_at(
+                    tz, datetime.fromtimestamp(name, timezone.utc).replace(tzinfo=None)
+                ),
+            )
+            for name in captures
+        )
         moments = sorted((name - offset, name) for name, offsets in told for offset in offsets)
-        tried = [(0, np.array([at for at, _ in moments], np.int64), np.array([name for _, name in moments], np.int64))]
+        tried = [
+            (
+                0,
+                np.array([at for at, _ in moments], np.int64),
+                np.array([name for _, name in moments], np.int64),
+            )
+        ]
     fits: list[tuple[int, int, int]] = []  # zone, row of the end, capture
     for zone, named, who in tried:
         if not len(named):
             continue
         after = np.minimum(named.searchsorted(ends), len(named) - 1)
         before = np.maximum(after - 1, 0)
-        nearest = np.where(np.abs(named[after] - ends) < np.abs(named[before] - ends), after, before)
+        nearest = np.where(
+            np.abs(named[after] - ends) < np.abs(named[before] - ends), after, before
+        )
         rows = np.flatnonzero(np.abs(named[nearest] - ends) <= _NEAR_S)
         fits += [(zone, row, int(who[nearest[row]])) for row in rows.tolist()]
     votes = Counter(zone for zone, _, _ in fits)
-    best: dict[int, dict[int, int]] = {}  # of each end: capture, and how many ends fit some capture in that zone
+    best: dict[
+        int, dict[int, int]
+    ] = {}  # of each end: capture, and how many ends fit some capture in that zone
     for zone, row, capture in fits:
         of_end = best.setdefault(row, {})
         of_end[capture] = max(votes[zone], of_end.get(capture, 0))

@@ -10,9 +10,9 @@ Profiles hold times since the session's start. What ties them to wall time, the 
   tfevents           first and last record of the training: the profile lies between them
   file time          when the profile was last written, if nobody copied it
 
-A capture ends before it is exported, so an export gives a firm upper end: zero + span ≤ export. The lower end allows
-for the time that collecting and writing takes. Evidence that agrees is intersected; what contradicts the better
-evidence is left out and named in the clock's detail.
+A capture ends before it is exported, so an export gives a firm upper end: zero + span ≤ export. The
+lower end allows for the time that collecting and writing takes. Evidence that agrees is
+intersected; what contradicts the better evidence is left out and named in the clock's detail.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from powertui.data.formats.tfevents import EventLog, run_of
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
 from powertui.data.run import captures, zones
-from powertui.data.run.logged import from_logs
+from powertui.data.run.logged_epochs import from_logs
 
 # Collecting, converting and writing a capture: seconds, more for large ones.
 _EXPORT_S = 5.0
 _EXPORT_BYTES_PER_S = 10e6
-_COPY_S = 60.0  # how much later than the export a file may have been written and still be the original
+_COPY_S = (
+    60.0  # how much later than the export a file may have been written and still be the original
+)
 
 # An export is named by its second: the folder at most so many seconds before it, and so many after.
 _NAMED_S = (5, 60)
@@ -63,10 +65,11 @@ def find(
     steps: Steps | None = None,
     epoch_num: bool = False,
 ) -> Clock:
-    """The best clock that the evidence gives. `tz` is what a person says of the profiled machine's zone.
+    """The best clock that the evidence gives. `tz` is what a person says of the profiled machine's
+    zone.
 
-    `steps` sharpen it: the last one ended before `batch_<N>` was written; and where their epochs are the program's own
-    numbers (`epoch_num`), each lies inside its epoch as tfevents have it.
+    `steps` sharpen it: the last one ended before `batch_<N>` was written; and where their epochs
+    are the program's own numbers (`epoch_num`), each lies inside its epoch as tfevents have it.
     """
     folder = _run_folder(trace, entry)
     local = captures.local_time(folder.name) if folder is not None else None
@@ -84,12 +87,19 @@ def find(
             *_from_batches(trace, logs, steps, ends),
             *_from_exports(trace, [second for second in _exports(entry) if second in ends]),
         ]
-        found += [*_from_folder(trace, local, offsets, how), *_from_training(trace, logs), *_from_file(trace)]
+        found += [
+            *_from_folder(trace, local, offsets, how),
+            *_from_training(trace, logs),
+            *_from_file(trace),
+        ]
         if steps is not None and epoch_num:
             found += _from_epochs(steps, logs)
         clock = _settle(sorted(found, key=lambda e: e.rank))
         if everyones and not ends:
-            clock = replace(clock, detail=f"{clock.detail}; the ends of captures in its tfevents are of other runs")
+            clock = replace(
+                clock,
+                detail=f"{clock.detail}; the ends of captures in its tfevents are of other runs",
+            )
     return replace(clock, utc_offset_s=_offset_then(clock, offsets, tz))
 
 
@@ -102,7 +112,10 @@ def _moment(trace: Trace, ps: int) -> Clock:
 
 
 def began(trace: Trace) -> Clock:
-    """Where its first event lies in Unix time: what "from" means wherever a run is told. The zero may be much earlier."""
+    """Where its first event lies in Unix time: what "from" means wherever a run is told.
+
+    The zero may be much earlier.
+    """
     return _moment(trace, trace.span[0])
 
 
@@ -115,7 +128,9 @@ def first_began(traces: Sequence[Trace]) -> Clock:
 
 
 def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> tuple[EventLog, ...]:
-    """The logs of the process that was profiled, when several runs share a folder: those whose times hold the profile's."""
+    """The logs of the process that was profiled, when several runs share a folder: those whose
+    times hold the profile's.
+    """
     processes = {run_of(log.path) for log in logs if log.first_ns is not None}
     if len(processes) <= 1 or clock.lo_ns is None or clock.hi_ns is None:
         return tuple(logs)
@@ -159,16 +174,24 @@ def _exports(entry: RunEntry | None) -> list[int]:
 def _utc_offsets(
     local: datetime | None, stopped: Sequence[int], stop_ns: int | None, tz: str | None, path: str
 ) -> tuple[tuple[int, ...] | None, str]:
-    """(seconds east of UTC when the folder was named, how that is known) of the profiled machine; None where it is not known.
+    """(seconds east of UTC when the folder was named, how that is known) of the profiled machine;
+    None where it is not known.
 
-    Two in the hour that clocks repeat in autumn, none at all in the one that they leave out in spring.
+    Two in the hour that clocks repeat in autumn, none at all in the one that they leave out in
+    spring.
     """
     if local is None:
         return None, ""
     if tz is not None:
         found = zones.offsets_at(tz, local.replace(tzinfo=None))
         if len(found) == 2:
-            return found, f"{' or '.join(zones.name(offset) for offset in found)}: the clocks in {tz} showed this hour twice"
+            return (
+                found,
+                (
+                    f"{' or '.join(zones.name(offset) for offset in found)}: the clocks in {tz} "
+                    "showed this hour twice"
+                ),
+            )
         return (
             found,
             f"{zones.name(found[0])}, given with --tz"
@@ -178,8 +201,11 @@ def _utc_offsets(
     seconds = int(local.timestamp())
     if stop_ns is not None and (fit := zones.fit(seconds - stop_ns // NS_PER_S, 1, 60)) is not None:
         return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the session's recorded end"
-    # Several runs may share the folder: the one that was exported when this folder was named fits best.
-    fits = [fit for second in stopped if (fit := zones.fit(seconds - second, *_NAMED_S)) is not None]
+    # Several runs may share the folder: the one that was exported when this folder was named fits
+    # best.
+    fits = [
+        fit for second in stopped if (fit := zones.fit(seconds - second, *_NAMED_S)) is not None
+    ]
     if fits:
         return (min(fits)[-1],), f"{zones.name(min(fits)[-1])}, folder name against tfevents"
     try:
@@ -213,7 +239,9 @@ def _allowance(trace: Trace) -> int:
     return int((_EXPORT_S + trace.size / _EXPORT_BYTES_PER_S) * NS_PER_S)
 
 
-def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]) -> list[_Evidence]:
+def _from_batches(
+    trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]
+) -> list[_Evidence]:
     early, late = registry.clock_rule(trace.format).batch_ns
     out = []
     for log in logs:
@@ -225,7 +253,15 @@ def _from_batches(trace: Trace, logs: Sequence[EventLog], steps: Steps | None, e
             if steps is not None and len(steps) and not steps.asynchronous:
                 hi = min(hi, wall - int((steps.start + steps.duration).max()) // PS_PER_NS)
             lo = end + early
-            out.append(_Evidence(1, min(lo, hi), hi, "tfevents batch", f"record batch_{batch} of {Path(log.path).name}"))
+            out.append(
+                _Evidence(
+                    1,
+                    min(lo, hi),
+                    hi,
+                    "tfevents batch",
+                    f"record batch_{batch} of {Path(log.path).name}",
+                )
+            )
     return out
 
 
@@ -234,11 +270,21 @@ def _from_exports(trace: Trace, exported: Sequence[int]) -> list[_Evidence]:
     out = []
     for second in exported:
         end = second * NS_PER_S - _span(trace)
-        out.append(_Evidence(2, end - _allowance(trace), end + NS_PER_S, "profile-empty", f"exported at Unix second {second}"))
+        out.append(
+            _Evidence(
+                2,
+                end - _allowance(trace),
+                end + NS_PER_S,
+                "profile-empty",
+                f"exported at Unix second {second}",
+            )
+        )
     return out
 
 
-def _from_folder(trace: Trace, local: datetime | None, offsets: tuple[int, ...] | None, how: str) -> list[_Evidence]:
+def _from_folder(
+    trace: Trace, local: datetime | None, offsets: tuple[int, ...] | None, how: str
+) -> list[_Evidence]:
     if local is None:
         return []
     seconds = int(local.timestamp())
@@ -250,14 +296,18 @@ def _from_folder(trace: Trace, local: datetime | None, offsets: tuple[int, ...] 
         first, last = (seconds - offset for offset in reversed(zones.EXTREMES))
         rank = 5
         detail = (
-            f"{shown}: {how}" if offsets == () else "the folder's name is a local time and its time zone is not known: give --tz"
+            f"{shown}: {how}"
+            if offsets == ()
+            else "the folder's name is a local time and its time zone is not known: give --tz"
         )
     lo, hi = (second * NS_PER_S - _span(trace) for second in (first, last))
     return [_Evidence(rank, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
 
 
 def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
-    """The steps of an epoch began after the one before it was logged, and ended before it was logged itself."""
+    """The steps of an epoch began after the one before it was logged, and ended before it was
+    logged itself.
+    """
     out = []
     ends = steps.start + steps.duration
     numbers, place = np.unique(steps.epoch, return_inverse=True)
@@ -268,19 +318,32 @@ def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
             lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
             hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
             if lo <= hi:
-                out.append(_Evidence(3, lo, hi, "epochs", f"its steps lie inside epoch {epoch.number} of the tfevents"))
+                out.append(
+                    _Evidence(
+                        3,
+                        lo,
+                        hi,
+                        "epochs",
+                        f"its steps lie inside epoch {epoch.number} of the tfevents",
+                    )
+                )
     return out
 
 
 def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
-    training = [log for log in logs if log.group in ("train", "training", "") and log.first_ns is not None]
+    training = [
+        log for log in logs if log.group in ("train", "training", "") and log.first_ns is not None
+    ]
     out = []
     for log in training:
         assert log.first_ns is not None
         assert log.last_ns is not None
         start = log.header_ns if log.header_ns is not None else log.first_ns
         hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
-        detail = f"if the profile was taken between the first and the last record of {os.path.basename(log.path)}"  # noqa: PTH119
+        detail = (
+            "if the profile was taken between the first and the last record of "
+            f"{os.path.basename(log.path)}"  # noqa: PTH119
+        )
         out.append(_Evidence(4, start, hi, "tfevents", detail))
     return out
 
@@ -294,19 +357,24 @@ def _from_file(trace: Trace) -> list[_Evidence]:
         return []
     end = written - _span(trace)
     detail = "when the file was last written, which is right only if it was never copied"
-    return [_Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)]
+    return [
+        _Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)
+    ]
 
 
 def _settle(found: list[_Evidence]) -> Clock:
-    """The best evidence, narrowed by all that agrees with it. Weak kinds (file time) narrow nothing.
+    """The best evidence, narrowed by all that agrees with it. Weak kinds (file time) narrow
+    nothing.
 
-    Of several pieces of one rank (several runs in one folder) the one that agrees with most others is taken.
+    Of several pieces of one rank (several runs in one folder) the one that agrees with most others
+    is taken.
     """
     if not found:
         return Clock(detail="nothing ties this profile to wall time")
     first = [e for e in found if e.rank == found[0].rank]
     others = [e for e in found if found[0].rank < e.rank <= 5]
-    # Of equals the later is taken: a folder that was profiled twice was exported last for the newer run.
+    # Of equals the later is taken: a folder that was profiled twice was exported last for the newer
+    # run.
     best = max(first, key=lambda e: (sum(1 for o in others if o.lo <= e.hi and e.lo <= o.hi), e.hi))
     lo, hi = best.lo, best.hi
     agreed: set[str] = set()

@@ -1,7 +1,9 @@
-"""Whether the work of steps runs on after their marks are closed, where no device tells: in pools of the host's own threads.
+"""Whether the work of steps runs on after their marks are closed, where no device tells: in pools
+of the host's own threads.
 
-The work of the steps is what repeats with them. Names may differ from step to step (`fusion.1`, `fusion.2`), the profile may cut
-the last step short: so names are counted without their numbers, per process, and need not come out even.
+The work of the steps is what repeats with them. Names may differ from step to step (`fusion.1`,
+`fusion.2`), the profile may cut the last step short: so names are counted without their numbers,
+per process, and need not come out even.
 """
 
 from __future__ import annotations
@@ -47,7 +49,11 @@ def asynchronous(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> bo
 def ran(trace: Trace, steps: Steps) -> Ran:
     """The work of the steps: that of their devices, else what repeats with them on the host."""
     stop = steps.start + np.where(steps.host >= 0, steps.host, steps.duration)
-    ends = [int((one.start + one.duration).max()) for one in steps.on if one.kind == "device" and len(one)]
+    ends = [
+        int((one.start + one.duration).max())
+        for one in steps.on
+        if one.kind == "device" and len(one)
+    ]
     if ends:
         total = int(steps.device[steps.device >= 0].sum())
         return Ran(total, 0, max(ends))
@@ -61,7 +67,11 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> Ran:
     end = int(stops[-1])
     by_process: dict[int, list[Events]] = {}
     for line, (process, track) in enumerate(trace.tracks()):
-        real = process.kind in (ProcessKind.HOST, ProcessKind.DEVICE) and not track.derived and len(track.events)
+        real = (
+            process.kind in (ProcessKind.HOST, ProcessKind.DEVICE)
+            and not track.derived
+            and len(track.events)
+        )
         if real and line not in own and not _INPUT_LINE.search(track.name):
             by_process.setdefault(id(process), []).append(track.events)
     if not by_process:

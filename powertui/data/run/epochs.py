@@ -1,9 +1,10 @@
 """Epochs: from the program's own numbers, from step numbers that start again, from tfevents.
 
-Profiles rarely know epochs. TF 2.2 writes `epoch_num`; elsewhere a step number that starts again tells where one
-began; and Keras logs `epoch_loss` and its kin to tfevents, one point an epoch, whose wall time is the epoch's END.
-The three are put together: numbers from whoever knows them, bounds from tfevents where a clock ties them to the
-trace, else from the steps. What is not known stays None.
+Profiles rarely know epochs. TF 2.2 writes `epoch_num`; elsewhere a step number that starts again
+tells where one began; and Keras logs `epoch_loss` and its kin to tfevents, one point an epoch,
+whose wall time is the epoch's END. The three are put together: numbers from whoever knows them,
+bounds from tfevents where a clock ties them to the trace, else from the steps. What is not known
+stays None.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Steps, Trace
 from powertui.data.run import clocks, steps
-from powertui.data.run.logged import LOGGED_NS, Logged, from_logs, in_trace
+from powertui.data.run.logged_epochs import LOGGED_NS, Logged, from_logs, in_trace
 from powertui.data.run.phases import phases_of
 from powertui.data.run.steps import FoundSteps
 
@@ -30,7 +31,9 @@ _HOW = {
 }
 
 
-def mark(trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = None) -> tuple[Steps, Epochs]:
+def mark(
+    trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = None
+) -> tuple[Steps, Epochs]:
     """Steps and epochs of a trace whose `clock` is already the best one (see clocks.find)."""
     return place(trace, steps.search(trace, marker=marker), logs)
 
@@ -72,9 +75,17 @@ def _numbers(found: FoundSteps, clock: Clock, logged: Sequence[Logged]) -> tuple
     count = int(raw.max()) + 1
     in_order = where[np.lexsort((where, raw))]
     bounds = np.sort(raw).searchsorted(np.arange(count + 1))
-    least, low, high = (in_order[np.minimum(at, len(raw) - 1)] for at in (bounds[:-1], (bounds[:-1] + bounds[1:] - 1) // 2,
-                                                                         (bounds[:-1] + bounds[1:]) // 2))  # fmt: skip
-    named = np.where((least >= 0) & (np.diff(bounds) > 0), (low + high) // 2, -1)  # the median of each turn's steps
+    least, low, high = (
+        in_order[np.minimum(at, len(raw) - 1)]
+        for at in (
+            bounds[:-1],
+            (bounds[:-1] + bounds[1:] - 1) // 2,
+            (bounds[:-1] + bounds[1:]) // 2,
+        )
+    )
+    named = np.where(
+        (least >= 0) & (np.diff(bounds) > 0), (low + high) // 2, -1
+    )  # the median of each turn's steps
     if named[0] >= 0 and np.array_equal(named, np.arange(named[0], named[0] + count)):
         return (turns + named[0]).astype(np.int32), "restarts"
     return turns, "restarts"
@@ -101,13 +112,18 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[Logged]) -> Int
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged], how: str) -> tuple[Epoch, ...]:
+def _table(
+    marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged], how: str
+) -> tuple[Epoch, ...]:
     of_log = {epoch.number: epoch for epoch in logged}
     of_steps = sorted({number for number in numbers.tolist() if number >= 0})
     slack = (clock.half_ns + LOGGED_NS) * PS_PER_NS if clock.known else 0
     # Numbers are the program's own and may be far apart: their places are counted.
     place = {number: index for index, number in enumerate(of_steps)}
-    groups = ByNumber(np.where(numbers >= 0, np.searchsorted(np.array(of_steps, np.int32), numbers), -1), len(of_steps))
+    groups = ByNumber(
+        np.where(numbers >= 0, np.searchsorted(np.array(of_steps, np.int32), numbers), -1),
+        len(of_steps),
+    )
     ends = marked.start + marked.duration
     none = np.empty(0, np.int64)
     out = []
@@ -115,13 +131,26 @@ def _table(marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged
         known = of_log.get(number)
         if known is not None and clock.known:
             start, end = in_trace(known.start, clock), in_trace(known.end, clock)
-            source = "tfevents" if number not in place or how == "tfevents" else f"{_HOW[how]}, bounds from tfevents"
+            source = (
+                "tfevents"
+                if number not in place or how == "tfevents"
+                else f"{_HOW[how]}, bounds from tfevents"
+            )
             out.append(Epoch(number, start, end, source, slack, known.scalars))
             continue
         rows = groups[place[number]] if number in place else none
         scalars = known.scalars if known is not None else ()
         if not len(rows):
-            out.append(Epoch(number, None, None, "tfevents, without a clock that ties them to the profile", 0, scalars))
+            out.append(
+                Epoch(
+                    number,
+                    None,
+                    None,
+                    "tfevents, without a clock that ties them to the profile",
+                    0,
+                    scalars,
+                )
+            )
             continue
         first = int(rows[0])
         # The profile may begin in the middle of its first epoch and end in the middle of its last.

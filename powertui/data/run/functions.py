@@ -1,7 +1,8 @@
 """Calls of TensorFlow's compiled functions: what runs once a step where nothing marks one.
 
-A call is an event that carries `tf_function_call`, by the Python function's name. Training and validation may share that name
-(Keras calls both `multi_step_on_iterator`): what was compiled for each stands in the `EagerLocalExecute: __inference_…` inside it.
+A call is an event that carries `tf_function_call`, by the Python function's name. Training and
+validation may share that name (Keras calls both `multi_step_on_iterator`): what was compiled for
+each stands in the `EagerLocalExecute: __inference_…` inside it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ _GRAPH = "EagerLocalExecute: __inference_"
 
 
 def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
-    """(line, its track, name, its events by start) of every function, or of every graph where one function ran several."""
-    graphs = np.fromiter((trace.names.full(i).startswith(_GRAPH) for i in range(len(trace.names))), np.bool_, len(trace.names))
+    """(line, its track, name, its events by start) of every function, or of every graph where one
+    function ran several.
+    """
+    graphs = np.fromiter(
+        (trace.names.full(i).startswith(_GRAPH) for i in range(len(trace.names))),
+        np.bool_,
+        len(trace.names),
+    )
     for line, (process, track) in enumerate(trace.tracks()):
         if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
             continue
@@ -32,7 +39,10 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
             held = inner[_within(events, inner)]
             compiled = np.unique(held.name)
             if len(compiled) > 1:
-                yield from ((line, track, int(graph), held[held.name == graph]) for graph in compiled.tolist())
+                yield from (
+                    (line, track, int(graph), held[held.name == graph])
+                    for graph in compiled.tolist()
+                )
             elif len(events):
                 yield line, track, name, events
 

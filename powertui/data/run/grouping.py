@@ -1,17 +1,21 @@
-"""Which step an event belongs to: group ids for files that carry none (new TensorFlow and JAX), in numpy throughout.
+"""Which step an event belongs to: group ids for files that carry none (new TensorFlow and JAX), in
+numpy throughout.
 
-Old files hold a `group_id` with each event, computed by the collector; it is taken as it is. For the others the same is
-done here: events nest in their line; producers (`_pt`, `_p`) hand work to consumers (`_ct`, `_c`) on other lines;
-`ExecutorState::Process` leads to the `IteratorGetNext` of its iteration, and a kernel launch to its kernel. Roots are
-the events that mark steps, and those with a root level (`_r`). Every event gets the first root that reaches it.
+Old files hold a `group_id` with each event, computed by the collector; it is taken as it is. For
+the others the same is done here: events nest in their line; producers (`_pt`, `_p`) hand work to
+consumers (`_ct`, `_c`) on other lines; `ExecutorState::Process` leads to the `IteratorGetNext` of
+its iteration, and a kernel launch to its kernel. Roots are the events that mark steps, and those
+with a root level (`_r`). Every event gets the first root that reaches it.
 
-Only events that hand work on, take it or start a group are looked at, the nodes (`run.nodes`): one in ten. What is none of them
-belongs where the node around it does. The graph is never walked event by event: a context is a node between its producers and its
-consumers, and labels (the rank of the best root so far) flow down the nesting and through the contexts until nothing changes: as
-many rounds as the longest chain of hand-overs, each a few numpy calls over all nodes. Kernels hand nothing on: each has the group
-of its launch.
+Only events that hand work on, take it or start a group are looked at, the nodes (`run.nodes`): one
+in ten. What is none of them belongs where the node around it does. The graph is never walked event
+by event: a context is a node between its producers and its consumers, and labels (the rank of the
+best root so far) flow down the nesting and through the contexts until nothing changes: as many
+rounds as the longest chain of hand-overs, each a few numpy calls over all nodes. Kernels hand
+nothing on: each has the group of its launch.
 
-Unlike the collectors, a loop inside the graph does not take the place of the program's own step markers.
+Unlike the collectors, a loop inside the graph does not take the place of the program's own step
+markers.
 """
 
 from __future__ import annotations
@@ -23,8 +27,8 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
+from powertui.data.run.grouping_events import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
 from powertui.data.run.marks import carried, whole
-from powertui.data.run.nodes import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
 
 _NONE = np.iinfo(np.int32).max
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", EXECUTOR})
@@ -53,8 +57,10 @@ class Groups:
     _nodes: dict[int, Nodes]  # the others
     _launched: tuple[Int64s, Int64s] | None = None  # ids of launches, ascending, and their groups
 
-    def of(self, line: int, rows: Int64s | None = None) -> Int32s:
-        """The group of each event of one line (its index over Trace.tracks()), or of these, in the line's own order."""
+    def groups_on_line(self, line: int, rows: Int64s | None = None) -> Int32s:
+        """The group of each event of one line (its index over Trace.tracks()), or of these, in the
+        line's own order.
+        """
         if line in self._of:
             return self._of[line] if rows is None else self._of[line][rows]
         process, track = _line_at(self._trace, line)
@@ -62,16 +68,27 @@ class Groups:
         if line in self._nodes:
             return self._nodes[line].groups(track, rows)
         out = np.full(len(rows), -1, np.int32)
-        if self._launched is not None and process.kind is ProcessKind.DEVICE and not track.derived and len(rows):
+        if (
+            self._launched is not None
+            and process.kind is ProcessKind.DEVICE
+            and not track.derived
+            and len(rows)
+        ):
             ids, groups = self._launched
-            mine = whole(process.source.columns(track.events.positions(rows), ("correlation_id",))["correlation_id"])
+            mine = whole(
+                process.source.columns(track.events.positions(rows), ("correlation_id",))[
+                    "correlation_id"
+                ]
+            )
             at = np.minimum(ids.searchsorted(mine), len(ids) - 1)
             known = (ids[at] == mine) & (mine >= 0)
             out[known] = groups[at[known]]
         return out
 
     def nodes(self, line: int) -> Nodes | None:
-        """The events of a line that decide where the others belong; None where all say it themselves, or none does."""
+        """The events of a line that decide where the others belong; None where all say it
+        themselves, or none does.
+        """
         return self._nodes.get(line)
 
 
@@ -97,7 +114,10 @@ class Nodes:
         return out
 
     def around(self, track: Track, rows: Int64s) -> Int64s:
-        """The innermost node that holds each event; -1 for none. Of equal stretches the one in the higher lane holds the other."""
+        """The innermost node that holds each event; -1 for none.
+
+        Of equal stretches the one in the higher lane holds the other.
+        """
         starts, lengths = track.events.start, track.events.duration
         start = starts[rows]
         end = start + lengths[rows]
@@ -122,19 +142,33 @@ def _line_at(trace: Trace, line: int) -> tuple[Process, Track]:
 def find(trace: Trace, *, lasting: bool = False) -> Groups:
     """The groups of a trace: those in the file, or computed as TensorBoard would.
 
-    `lasting`: leave out the marks of thread pools, which have no length: only what lasts is asked for.
+    `lasting`: leave out the marks of thread pools, which have no length: only what lasts is asked
+    for.
     """
-    lines = [(n, process, track) for n, (process, track) in enumerate(trace.tracks()) if len(track.events)]
+    lines = [
+        (n, process, track)
+        for n, (process, track) in enumerate(trace.tracks())
+        if len(track.events)
+    ]
     if not lines:
         return _no_groups(trace, "no event")
     by_process: dict[int, list[NodeLine]] = {}
     for number, process, track in lines:
         by_process.setdefault(id(process), []).append(NodeLine(number, process, track))
-    carry = [carried(trace, those[0].process, [one.track for one in those], ("group_id", "step_name", "correlation_id", *STATS))
-             for those in by_process.values()]  # fmt: skip
+    carry = [
+        carried(
+            trace,
+            those[0].process,
+            [one.track for one in those],
+            ("group_id", "step_name", "correlation_id", *STATS),
+        )
+        for those in by_process.values()
+    ]
     if any(said["group_id"].any() for said in carry):
         return _stored(trace, list(zip(by_process.values(), carry, strict=True)))
-    return _computed(NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting))
+    return _computed(
+        NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting)
+    )
 
 
 # ── ids that the file carries ────────────────────────────────────────────────────────────────────
@@ -147,9 +181,14 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Group
             rows = np.flatnonzero(said["group_id"][track.events.name])
             ids[number] = np.full(len(track.events), -1, np.int64)
             if len(rows):
-                ids[number][rows] = whole(process.source.columns(track.events.positions(rows), ("group_id",))["group_id"])
+                ids[number][rows] = whole(
+                    process.source.columns(track.events.positions(rows), ("group_id",))["group_id"]
+                )
     values = np.unique(np.concatenate([column[column >= 0] for column in ids.values()]))
-    first, last = np.full(len(values), np.iinfo(np.int64).max), np.full(len(values), np.iinfo(np.int64).min)
+    first, last = (
+        np.full(len(values), np.iinfo(np.int64).max),
+        np.full(len(values), np.iinfo(np.int64).min),
+    )
     of: dict[int, Int32s] = {}
     titles: dict[int, str] = {}
     for lines, said in processes:
@@ -162,11 +201,15 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Group
             of[number][has] = which
             titled = np.flatnonzero(said["step_name"][track.events.name] & (of[number] >= 0))
             if len(titled):  # the collector gave it to the root of each group
-                column = process.source.columns(track.events.positions(titled), ("step_name",))["step_name"]
+                column = process.source.columns(track.events.positions(titled), ("step_name",))[
+                    "step_name"
+                ]
                 for row in np.flatnonzero(column.present).tolist():
                     titles.setdefault(int(of[number][titled[row]]), column.text(row) or "")
     groups = tuple(
-        EventGroup(titles.get(i, str(int(value))), int(first[i]), int(last[i] - first[i]), i in titles)
+        EventGroup(
+            titles.get(i, str(int(value))), int(first[i]), int(last[i] - first[i]), i in titles
+        )
         for i, value in enumerate(values.tolist())
     )
     marked = np.array([group.marked for group in groups], np.bool_)
@@ -186,14 +229,23 @@ def _computed(forest: NodeForest) -> Groups:
         return _no_groups(forest.trace, why)
     label = np.full(forest.count, _NONE, np.int32)
     label[roots] = np.arange(len(roots), dtype=np.int32)
-    _flow(label, np.where(loose, np.int32(-1), parent) if len(forest.apart) else parent, _depths(forest), forest.contexts)
+    _flow(
+        label,
+        np.where(loose, np.int32(-1), parent) if len(forest.apart) else parent,
+        _depths(forest),
+        forest.contexts,
+    )
     # A root that another root reached starts no group of its own.
     own = label[roots] == np.arange(len(roots))
     number = np.full(len(roots) + 1, -1, np.int32)
     number[:-1][own] = np.arange(int(own.sum()), dtype=np.int32)
     label[label == _NONE] = len(roots)
     mine = number[label]
-    inner = np.where(loose, np.where(parent >= 0, mine[parent], np.int32(-1)), mine) if len(forest.apart) else mine
+    inner = (
+        np.where(loose, np.where(parent >= 0, mine[parent], np.int32(-1)), mine)
+        if len(forest.apart)
+        else mine
+    )
     nodes = {}
     for part in forest.parts:
         these = slice(part.first, part.first + len(part.row))
@@ -206,7 +258,9 @@ def _computed(forest: NodeForest) -> Groups:
     marked = ~np.isin(roots[own], forest.named(_IMPLICIT, ascending))
     launched = _launched(forest, nodes)
     forest.forget()
-    return Groups(groups, how, forest.start_of(ascending)[place], marked, forest.trace, {}, nodes, launched)
+    return Groups(
+        groups, how, forest.start_of(ascending)[place], marked, forest.trace, {}, nodes, launched
+    )
 
 
 class _Titled(Sequence[EventGroup]):
@@ -228,7 +282,9 @@ class _Titled(Sequence[EventGroup]):
         node = int(self._roots[range(len(self))[group]])
         name, marked = _title(self._forest, node, group)
         line, row = self._forest.locate(node)
-        return EventGroup(name, int(line.track.events.start[row]), int(line.track.events.duration[row]), marked)
+        return EventGroup(
+            name, int(line.track.events.start[row]), int(line.track.events.duration[row]), marked
+        )
 
 
 def _no_groups(trace: Trace, why: str) -> Groups:
@@ -239,7 +295,12 @@ def _depths(forest: NodeForest) -> list[Int32s]:
     """Nodes by nesting depth, all lines together: those that hold others before those."""
     deepest = max((int(part.depth.max()) for part in forest.parts), default=0)
     return [
-        np.concatenate([(np.flatnonzero(part.depth == depth) + part.first).astype(np.int32) for part in forest.parts])
+        np.concatenate(
+            [
+                (np.flatnonzero(part.depth == depth) + part.first).astype(np.int32)
+                for part in forest.parts
+            ]
+        )
         for depth in range(1, deepest + 1)
     ]
 
@@ -262,7 +323,11 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
     ids, starts, groups = [], [], []
     for line, rows in forest.launches:
         events = line.track.events
-        told = whole(line.process.source.columns(events.positions(rows), ("correlation_id",))["correlation_id"])
+        told = whole(
+            line.process.source.columns(events.positions(rows), ("correlation_id",))[
+                "correlation_id"
+            ]
+        )
         rows, told = rows[told >= 0], told[told >= 0]
         if len(rows) and line.number in nodes:
             ids.append(told)
@@ -282,14 +347,18 @@ def _roots(forest: NodeForest) -> tuple[Int64s, str]:
     nodes, level = forest.levels()
     if not len(forest.markers):
         loops = forest.loops()
-        if len(loops):  # nothing else marks steps: the iterations of a loop in the graph are the steps
+        if len(
+            loops
+        ):  # nothing else marks steps: the iterations of a loop in the graph are the steps
             nodes = np.sort(loops)
             level = np.ones(len(nodes), np.int64)
             how = "iterations of a loop inside the graph"
     return nodes[np.lexsort((-forest.length_of(nodes), forest.start_of(nodes), -level))], how
 
 
-def _flow(label: Int32s, parent: Int32s, depths: Sequence[Int32s], contexts: Sequence[HandOver]) -> None:
+def _flow(
+    label: Int32s, parent: Int32s, depths: Sequence[Int32s], contexts: Sequence[HandOver]
+) -> None:
     """Let the best label run down the lanes and through the contexts until nothing changes."""
     levels = [rows[parent[rows] >= 0] for rows in depths]
     for _ in range(_ROUNDS):

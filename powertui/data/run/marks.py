@@ -1,7 +1,9 @@
-"""Which events of a profile mark steps: found by their stats and names, without decoding every event's stats.
+"""Which events of a profile mark steps: found by their stats and names, without decoding every
+event's stats.
 
-A marker carries `step_num`, `epoch_num` or `step_name`, and all events of one name are of one kind. So a sample of
-every line says which names can be markers, and only events of those names are decoded whole.
+A marker carries `step_num`, `epoch_num` or `step_name`, and all events of one name are of one kind.
+So a sample of every line says which names can be markers, and only events of those names are
+decoded whole.
 """
 
 from __future__ import annotations
@@ -14,13 +16,25 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track, UInt32s
+from powertui.data.model import (
+    Bools,
+    Events,
+    Int32s,
+    Int64s,
+    Process,
+    ProcessKind,
+    StatColumn,
+    Trace,
+    Track,
+    UInt32s,
+)
 
 _STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
 _CARRIES = ("step_num", "step_name", "epoch_num")
 _ROOTS = ("_r", "group_id")
 
-# Lines up to this length are sampled whole; of longer ones the first and last event of each name and a comb.
+# Lines up to this length are sampled whole; of longer ones the first and last event of each name
+# and a comb.
 _WHOLE = 20_000
 _COMB = 5_000
 _AT_ONCE = 1 << 18  # rows that are looked at in one call
@@ -28,9 +42,26 @@ _DECODED = 1 << 14  # … and decoded
 
 # Whoever samples a line for some stats samples it for these as well: reading it again costs more.
 _TOOLS_ASK = (
-    *_STATS, *_CARRIES, "correlation_id", "run_id", "_pt", "_p", "_pid", "_ct", "_c", "_a", "id", "iter_num", "shape",
-    "_ipl_stage_id", "tf_op", "hlo_op", "is_eager", "is_func", "tf_function_call",
-)  # fmt: skip
+    *_STATS,
+    *_CARRIES,
+    "correlation_id",
+    "run_id",
+    "_pt",
+    "_p",
+    "_pid",
+    "_ct",
+    "_c",
+    "_a",
+    "id",
+    "iter_num",
+    "shape",
+    "_ipl_stage_id",
+    "tf_op",
+    "hlo_op",
+    "is_eager",
+    "is_func",
+    "tf_function_call",
+)
 
 _EXPLICIT = ("train", "test", "TraceContext")
 _TRAILING = re.compile(r"(-?\d+)\D*$")
@@ -47,7 +78,8 @@ _WORDS = {
     "tracing": "tracing|compile|compiling|compilation",
 }
 _NAMED = tuple(
-    (PHASES.index(phase), re.compile(rf"^(?:(?:run|do|model)[._ ])?(?i:{words})(?![a-z])")) for phase, words in _WORDS.items()
+    (PHASES.index(phase), re.compile(rf"^(?:(?:run|do|model)[._ ])?(?i:{words})(?![a-z])"))
+    for phase, words in _WORDS.items()
 )
 
 
@@ -62,7 +94,8 @@ class Marks:
     labels: list[str]  # names for a person
     kinds: list[str]  # the event's name
     explicit: Bools  # named train/test/TraceContext
-    titled: Bools  # has a step_name: collectors that grouped the events gave it to the root of each group
+    # has a step_name: collectors that grouped the events gave it to the root of each group
+    titled: Bools
     numbered: Bools  # has a step_num
     phase: Int32s  # what it marks: an index into PHASES
     lines: Int32s  # which line of the trace (index over Trace.tracks())
@@ -78,10 +111,19 @@ class Marks:
             return self
         picked = index.tolist()
         return Marks(
-            self.start[index], self.duration[index], self.number[index], self.epoch[index],
-            [self.labels[i] for i in picked], [self.kinds[i] for i in picked],
-            self.explicit[index], self.titled[index], self.numbered[index], self.phase[index], self.lines[index], self.group[index],
-        )  # fmt: skip
+            self.start[index],
+            self.duration[index],
+            self.number[index],
+            self.epoch[index],
+            [self.labels[i] for i in picked],
+            [self.kinds[i] for i in picked],
+            self.explicit[index],
+            self.titled[index],
+            self.numbered[index],
+            self.phase[index],
+            self.lines[index],
+            self.group[index],
+        )
 
     def outermost(self) -> Marks:
         """Without those that lie inside another: a marker within a marker is a detail of it."""
@@ -95,7 +137,9 @@ class Marks:
 
 
 def marked(trace: Trace) -> Marks:
-    """All host events with a step number, an epoch number or a step name; of other planes when no host has any."""
+    """All host events with a step number, an epoch number or a step name; of other planes when no
+    host has any.
+    """
     for hosts in (True, False):
         parts = []
         for process, lines in _planes(trace):
@@ -103,8 +147,14 @@ def marked(trace: Trace) -> Marks:
                 tracks = [track for _, track in lines]
                 carry = carried(trace, process, tracks, (*_CARRIES, *_ROOTS))
                 rooted = np.logical_or.reduce([carry[name] for name in _ROOTS])
-                names = np.logical_or.reduce([carry[name] for name in _CARRIES]) | _explicit(trace, rooted, carry["_r"])
-                held = [line for line in lines if any(names[told].any() for told in _KNOWN[trace][id(line[1])].values())]
+                names = np.logical_or.reduce([carry[name] for name in _CARRIES]) | _explicit(
+                    trace, rooted, carry["_r"]
+                )
+                held = [
+                    line
+                    for line in lines
+                    if any(names[told].any() for told in _KNOWN[trace][id(line[1])].values())
+                ]
                 parts += list(_of_names(trace, process, held, names, must_carry=True))
         if any(len(part) for part in parts):
             return join(parts)
@@ -114,9 +164,13 @@ def marked(trace: Trace) -> Marks:
 def named(trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[ProcessKind]) -> Marks:
     """All events whose full or display name matches, on planes of these kinds."""
     wanted = np.fromiter(
-        (matches(trace.names.full(i)) or matches(trace.names.display(i)) for i in range(len(trace.names))),
-        np.bool_, len(trace.names),
-    )  # fmt: skip
+        (
+            matches(trace.names.full(i)) or matches(trace.names.display(i))
+            for i in range(len(trace.names))
+        ),
+        np.bool_,
+        len(trace.names),
+    )
     if not wanted.any():
         return join([])
     allowed = set(kinds)
@@ -137,13 +191,19 @@ def join(parts: Sequence[Marks]) -> Marks:
         codes = np.empty(0, np.int32)
         return Marks(empty, empty, empty, empty, [], [], none, none, none, codes, codes, empty)
     whole = Marks(
-        np.concatenate([p.start for p in parts]), np.concatenate([p.duration for p in parts]),
-        np.concatenate([p.number for p in parts]), np.concatenate([p.epoch for p in parts]),
-        [label for p in parts for label in p.labels], [kind for p in parts for kind in p.kinds],
-        np.concatenate([p.explicit for p in parts]), np.concatenate([p.titled for p in parts]),
-        np.concatenate([p.numbered for p in parts]), np.concatenate([p.phase for p in parts]),
-        np.concatenate([p.lines for p in parts]), np.concatenate([p.group for p in parts]),
-    )  # fmt: skip
+        np.concatenate([p.start for p in parts]),
+        np.concatenate([p.duration for p in parts]),
+        np.concatenate([p.number for p in parts]),
+        np.concatenate([p.epoch for p in parts]),
+        [label for p in parts for label in p.labels],
+        [kind for p in parts for kind in p.kinds],
+        np.concatenate([p.explicit for p in parts]),
+        np.concatenate([p.titled for p in parts]),
+        np.concatenate([p.numbered for p in parts]),
+        np.concatenate([p.phase for p in parts]),
+        np.concatenate([p.lines for p in parts]),
+        np.concatenate([p.group for p in parts]),
+    )
     return whole.take(np.lexsort((-whole.duration, whole.start)))
 
 
@@ -155,13 +215,25 @@ def of_events(trace: Trace, line: int, events: Events) -> Marks:
     numbers = np.array([trailing_number(name) for name in names], np.int64).reshape(-1)
     no = np.zeros(count, np.bool_)
     return Marks(
-        events.start, events.duration, numbers, none, names, names, no, no, no, np.zeros(count, np.int32),
-        np.full(count, line, np.int32), none,
-    )  # fmt: skip
+        events.start,
+        events.duration,
+        numbers,
+        none,
+        names,
+        names,
+        no,
+        no,
+        no,
+        np.zeros(count, np.int32),
+        np.full(count, line, np.int32),
+        none,
+    )
 
 
 def trailing_number(text: str) -> int:
-    """The last whole number in a name ("train 30" → 30); -1 when there is none, or none that fits."""
+    """The last whole number in a name ("train 30" → 30); -1 when there is none, or none
+    that fits.
+    """
     match = _TRAILING.search(text[-40:])
     number = int(match[1]) if match else -1
     return number if 0 <= number < 1 << 62 else -1
@@ -181,7 +253,9 @@ def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
 
 
 def _explicit(trace: Trace, names: Bools, roots: Bools) -> Bools:
-    """Those of these names that are a step marker's; of roots also those that name another phase than training."""
+    """Those of these names that are a step marker's; of roots also those that name another phase
+    than training.
+    """
     out = np.zeros(len(names), np.bool_)
     for index in np.flatnonzero(names).tolist():
         name = trace.names.full(index)
@@ -198,21 +272,30 @@ def phase_of(name: str) -> int:
     return next((phase for phase, pattern in _NAMED if pattern.match(name)), TRAINING)
 
 
-def carriers(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES) -> Bools:
+def carriers(
+    trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES
+) -> Bools:
     """Which names carry one of these stats, judged by a sample of each line."""
     found: Bools = np.logical_or.reduce(list(carried(trace, process, tracks, stats).values()))
     return found
 
 
-def carried(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str]) -> dict[str, Bools]:
-    """For each of these stats which names carry it, judged by a sample of each line. Each line is sampled once."""
+def carried(
+    trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str]
+) -> dict[str, Bools]:
+    """For each of these stats which names carry it, judged by a sample of each line.
+
+    Each line is sampled once.
+    """
     known = _KNOWN.setdefault(trace, {})
     found = {name: np.zeros(len(trace.names), np.bool_) for name in stats}
     for track in tracks:
         told = known.setdefault(id(track), {})
         missing = [name for name in stats if name not in told]
         if missing:
-            asked = list(dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in told))))
+            asked = list(
+                dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in told)))
+            )
             told.update(_carried(process, track.events, len(trace.names), asked))
         for name in stats:
             if len(told[name]):
@@ -224,7 +307,9 @@ def carried(trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequ
 _KNOWN: WeakKeyDictionary[Trace, dict[int, dict[str, Int32s]]] = WeakKeyDictionary()
 
 
-def _carried(process: Process, events: Events, name_count: int, stats: Sequence[str]) -> dict[str, Int32s]:
+def _carried(
+    process: Process, events: Events, name_count: int, stats: Sequence[str]
+) -> dict[str, Int32s]:
     rows = _sample(events, name_count)
     found: dict[str, list[UInt32s]] = {}
     nothing: StatColumn | None = None  # a source has one column for all that it does not know
@@ -239,12 +324,17 @@ def _carried(process: Process, events: Events, name_count: int, stats: Sequence[
             else:
                 found.setdefault(name, []).append(names[column.present])
     told = dict.fromkeys(stats, np.empty(0, np.int32))
-    return told | {name: wire.distinct(np.concatenate(parts)).astype(np.int32) for name, parts in found.items()}
+    return told | {
+        name: wire.distinct(np.concatenate(parts)).astype(np.int32) for name, parts in found.items()
+    }
 
 
 def rows_named(names: UInt32s, wanted: Bools) -> Int64s:
     """Rows with one of these names, without a mask as long as the line."""
-    parts = [np.flatnonzero(wanted[names[at : at + _AT_ONCE]]) + at for at in range(0, len(names), _AT_ONCE)]
+    parts = [
+        np.flatnonzero(wanted[names[at : at + _AT_ONCE]]) + at
+        for at in range(0, len(names), _AT_ONCE)
+    ]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
@@ -253,7 +343,9 @@ def _sample(events: Events, name_count: int) -> Int64s:
     count = len(events)
     if count <= _WHOLE:
         return np.arange(count)
-    chosen = np.zeros(count, np.bool_)  # not the rows sorted: with a million names that alone took seconds
+    chosen = np.zeros(
+        count, np.bool_
+    )  # not the rows sorted: with a million names that alone took seconds
     for ends in wire.ends(events.name, name_count):
         chosen[ends[ends >= 0]] = True
     chosen[:: max(1, count // _COMB)] = True
@@ -261,7 +353,11 @@ def _sample(events: Events, name_count: int) -> Int64s:
 
 
 def _of_names(
-    trace: Trace, process: Process, lines: Sequence[tuple[int, Track]], wanted: Bools, must_carry: bool
+    trace: Trace,
+    process: Process,
+    lines: Sequence[tuple[int, Track]],
+    wanted: Bools,
+    must_carry: bool,
 ) -> Iterator[Marks]:
     for line, track in lines:
         rows = np.flatnonzero(wanted[track.events.name])
@@ -270,7 +366,10 @@ def _of_names(
             columns = process.source.columns(events.position, _STATS)
             found = _marks(trace, line, events, columns)
             if must_carry:
-                found = found.take(found.explicit | np.logical_or.reduce([columns[name].present for name in _CARRIES]))
+                found = found.take(
+                    found.explicit
+                    | np.logical_or.reduce([columns[name].present for name in _CARRIES])
+                )
             yield found
 
 
@@ -286,21 +385,42 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
     for row in np.flatnonzero(numbers < 0).tolist():
         told = names[row]
         numbers[row] = trailing_number(told if told is not None else kinds[row])
-    for row, (kind, number, step_name, graph) in enumerate(zip(kinds, numbers.tolist(), names, graphs, strict=True)):
+    for row, (kind, number, step_name, graph) in enumerate(
+        zip(kinds, numbers.tolist(), names, graphs, strict=True)
+    ):
         prefix = graph or kind
-        labels.append(step_name or (f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix))
+        labels.append(
+            step_name
+            or (
+                f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix
+            )
+        )
         text = graph or step_name or kind
         if text not in said:
             said[text] = phase_of(text)
         if said[text]:
             phase[row] = said[text]
-    rooted = np.logical_or.reduce([columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)])
+    rooted = np.logical_or.reduce(
+        [columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)]
+    )
     named = {kind: _is_explicit(kind) for kind in texts.values()}
-    explicit = rooted & np.array([named[kind] for kind in kinds], np.bool_) | columns["_r"].present & (phase != TRAINING)
+    explicit = rooted & np.array([named[kind] for kind in kinds], np.bool_) | columns[
+        "_r"
+    ].present & (phase != TRAINING)
     return Marks(
-        events.start, events.duration, numbers, epochs, labels, kinds, explicit, columns["step_name"].present,
-        columns["step_num"].present, phase, np.full(len(events), line, np.int32), whole(columns["group_id"]),
-    )  # fmt: skip
+        events.start,
+        events.duration,
+        numbers,
+        epochs,
+        labels,
+        kinds,
+        explicit,
+        columns["step_name"].present,
+        columns["step_num"].present,
+        phase,
+        np.full(len(events), line, np.int32),
+        whole(columns["group_id"]),
+    )
 
 
 def _texts(column: StatColumn) -> list[str | None]:
@@ -311,7 +431,10 @@ def _texts(column: StatColumn) -> list[str | None]:
 
 
 def whole(column: StatColumn) -> Int64s:
-    """The numbers of a column; -1 where it has none. Texts that are numbers (TF 2.2's JSON) count as such."""
+    """The numbers of a column; -1 where it has none.
+
+    Texts that are numbers (TF 2.2's JSON) count as such.
+    """
     numbers = np.isfinite(column.floats) & column.present
     out = np.where(numbers, column.ints, -1)
     for row in np.flatnonzero(column.present & ~numbers).tolist():

@@ -1,7 +1,9 @@
-"""Phases: stretches with a name that are no steps. Tracing, validation, evaluation, prediction, checkpoints.
+"""Phases: stretches with a name that are no steps. Tracing, validation, evaluation, prediction,
+checkpoints.
 
-They come from all marks of the profile, whichever of them became the steps; where nothing marks a validation, from the wall time
-of its results in tfevents. They are named so that nobody takes them for findings, or for steps that took long.
+They come from all marks of the profile, whichever of them became the steps; where nothing marks a
+validation, from the wall time of its results in tfevents. They are named so that nobody takes them
+for findings, or for steps that took long.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.by_number import ByNumber
 from powertui.data.model import Bools, Clock, Epoch, Int64s, Phase, Steps
-from powertui.data.run.logged import Logged, in_trace
+from powertui.data.run.logged_epochs import Logged, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import FoundSteps
 
@@ -35,23 +37,41 @@ def phases_of(
 
 
 def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
-    """The stretches in which steps ran, one after the other, with none of these phases (but tracing) between them."""
+    """The stretches in which steps ran, one after the other, with none of these phases (but
+    tracing) between them.
+    """
     stops = marked.start + marked.duration
-    other = sorted((phase for phase in phases if phase.name != "tracing"), key=lambda phase: phase.start)
-    begins, ends = (np.array([getattr(phase, side) for phase in other], np.int64) for side in ("start", "end"))
-    first = np.maximum.accumulate(stops).searchsorted(begins, side="right") if len(marked) else begins
+    other = sorted(
+        (phase for phase in phases if phase.name != "tracing"), key=lambda phase: phase.start
+    )
+    begins, ends = (
+        np.array([getattr(phase, side) for phase in other], np.int64) for side in ("start", "end")
+    )
+    first = (
+        np.maximum.accumulate(stops).searchsorted(begins, side="right") if len(marked) else begins
+    )
     last = marked.start.searchsorted(ends, side="left")
     beside = np.zeros(len(marked) + 1, np.int64)  # how many phases each step meets
     np.add.at(beside, first[first < last], 1)
     np.add.at(beside, last[first < last], -1)
-    if (np.cumsum(beside)[:-1] > 0).all():  # an evaluation alone has steps, and trains in none of them
+    if (
+        np.cumsum(beside)[:-1] > 0
+    ).all():  # an evaluation alone has steps, and trains in none of them
         return []
     before = begins[first >= last].searchsorted(marked.start)
     out = []
     for run in np.split(np.arange(len(marked)), np.flatnonzero(np.diff(before) > 0) + 1):
         epoch = int(marked.epoch[run[0]])
         steps = "1 step" if len(run) == 1 else f"{len(run)} steps"
-        out.append(Phase("training", int(marked.start[run[0]]), int(stops[run].max()), epoch if epoch >= 0 else None, steps))
+        out.append(
+            Phase(
+                "training",
+                int(marked.start[run[0]]),
+                int(stops[run].max()),
+                epoch if epoch >= 0 else None,
+                steps,
+            )
+        )
     return out
 
 
@@ -70,7 +90,9 @@ def _tracing(marked: Steps, found: FoundSteps) -> Phase | None:
 
 
 def _marked(marked: Steps, found: FoundSteps) -> list[Phase]:
-    """Marks of one kind of work are one phase, until their own line trains again or, beside training, their numbers start again."""
+    """Marks of one kind of work are one phase, until their own line trains again or, beside
+    training, their numbers start again.
+    """
     other = found.other
     if not len(other):
         return []
@@ -83,7 +105,14 @@ def _marked(marked: Steps, found: FoundSteps) -> list[Phase]:
         new[1:] = (kind[mine][1:] != kind[mine][:-1]) | _apart(other, mine, found, line)
         which = np.cumsum(new) - 1
         for rows in ByNumber(which, int(which[-1]) + 1):
-            out.append((int(kind[mine[rows[0]]]), int(other.start[mine[rows[0]]]), int(stops[mine[rows]].max()), mine[rows]))
+            out.append(
+                (
+                    int(kind[mine[rows[0]]]),
+                    int(other.start[mine[rows[0]]]),
+                    int(stops[mine[rows]].max()),
+                    mine[rows],
+                )
+            )
     return [_phase(marked, found, *one) for one in _joined(out)]
 
 
@@ -107,11 +136,19 @@ def _joined(parts: list[tuple[int, int, int, Int64s]]) -> list[tuple[int, int, i
     return out
 
 
-def _phase(marked: Steps, found: FoundSteps, kind: int, start: int, end: int, rows: Int64s) -> Phase:
+def _phase(
+    marked: Steps, found: FoundSteps, kind: int, start: int, end: int, rows: Int64s
+) -> Phase:
     before = 0 if found.alone else int(np.sort(marked.start).searchsorted(start))
     epoch = int(marked.epoch[before - 1]) if before else -1
     events = "1 event" if len(rows) == 1 else f"{len(rows)} events"
-    return Phase(PHASES[kind], start, end, epoch if epoch >= 0 else None, f"{events} named {found.other.kinds[int(rows[0])]}")
+    return Phase(
+        PHASES[kind],
+        start,
+        end,
+        epoch if epoch >= 0 else None,
+        f"{events} named {found.other.kinds[int(rows[0])]}",
+    )
 
 
 def _names(
@@ -120,10 +157,14 @@ def _names(
     """An evaluation that runs while training is its validation, whatever its marks are called."""
     if alone:
         return phase
-    return np.where(phase == PHASES.index("evaluation"), PHASES.index("validation"), phase).astype(np.int32)
+    return np.where(phase == PHASES.index("evaluation"), PHASES.index("validation"), phase).astype(
+        np.int32
+    )
 
 
-def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]) -> list[Phase]:
+def _after_epochs(
+    marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]
+) -> list[Phase]:
     """What lies between the last step of an epoch and the first of the next, or the epoch's end."""
     out = []
     ends = marked.start + marked.duration
@@ -138,16 +179,35 @@ def _after_epochs(marked: Steps, table: Sequence[Epoch], clock: Clock, logged: S
         last = int(ends[rows].max())
         after = int(rows[-1]) + 1
         if after < len(marked) and marked.epoch[after] < 0 and marked.number[after] < 0:
-            continue  # what follows is a step whose mark the profile's end cut off: whose it is, is not known
+            # what follows is a step whose mark the profile's end cut off: whose it is, is not known
+            continue
         followed = after < len(marked)
-        if not followed and not (index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])):
+        if not followed and not (
+            index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])
+        ):
             continue  # the profile may have stopped in the middle of the epoch
         wall = validated.get(table[index].number)
         stop = in_trace(wall, clock) if wall is not None and clock.known else None
         limit = int(marked.start[rows[-1] + 1]) if followed else None
         if stop is not None and stop > last:
-            out.append(Phase("validation", last, min(stop, limit or stop), index, "from the last step to its results in tfevents"))
+            out.append(
+                Phase(
+                    "validation",
+                    last,
+                    min(stop, limit or stop),
+                    index,
+                    "from the last step to its results in tfevents",
+                )
+            )
         elif limit is not None and limit - last > _GAP * median:
             name = "validation" if wall is not None else "between epochs"
-            out.append(Phase(name, last, limit, index, "between the last step of an epoch and the first of the next"))
+            out.append(
+                Phase(
+                    name,
+                    last,
+                    limit,
+                    index,
+                    "between the last step of an epoch and the first of the next",
+                )
+            )
     return out

@@ -1,4 +1,6 @@
-"""Time zones: what a local time stands for, which hours there are twice or never, and which zone a difference of clocks means."""
+"""Time zones: what a local time stands for, which hours there are twice or never, and which zone a
+difference of clocks means.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,18 @@ if TYPE_CHECKING:
 _OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
 _HOUR = 3600
 EXTREMES = (-12 * _HOUR, 14 * _HOUR)  # seconds east of UTC
-# Whole hours, and those other offsets that a place on earth has: Marquesas, Newfoundland, Iran, Afghanistan, India, Nepal, Myanmar,
-# Eucla, central Australia, Lord Howe, Chatham.
+# Whole hours, and those other offsets that a place on earth has: Marquesas, Newfoundland, Iran,
+# Afghanistan, India, Nepal, Myanmar, Eucla, central Australia, Lord Howe, Chatham.
 _ODD = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
-REAL = frozenset({*range(EXTREMES[0], EXTREMES[1] + 1, _HOUR), *(round(hours * _HOUR) for hours in _ODD)})
+REAL = frozenset(
+    {*range(EXTREMES[0], EXTREMES[1] + 1, _HOUR), *(round(hours * _HOUR) for hours in _ODD)}
+)
 
 
 def offsets_at(text: str, local: datetime) -> tuple[int, ...]:
-    """Seconds east of UTC in a zone when its clocks showed this: one; two in the hour that autumn repeats; none in spring's gap."""
+    """Seconds east of UTC in a zone when its clocks showed this: one; two in the hour that autumn
+    repeats; none in spring's gap.
+    """
     named = _zone(text)
     if isinstance(named, timedelta):
         return (round(named.total_seconds()),)
@@ -45,7 +51,9 @@ def offset_of(text: str, unix_ns: int) -> int:
 
 
 def fit(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
-    """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands for; None for none."""
+    """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands
+    for; None for none.
+    """
     found = min(REAL, key=lambda offset: abs(difference - offset))
     rest = difference - found
     return (bool(found % _HOUR), abs(rest), found) if -early <= rest <= late else None

@@ -1,1 +1,4 @@
-"""The place of TensorBoard's analysis tools, under TensorBoard's names. Op tables are the first of them."""
+"""The place of TensorBoard's analysis tools, under TensorBoard's names.
+
+Op tables are the first of them.
+"""

@@ -1,4 +1,5 @@
-"""What limits a run, by TensorBoard's thresholds, in our own words; and what else its shares and ops suggest to look at.
+"""What limits a run, by TensorBoard's thresholds, in our own words; and what else its shares and
+ops suggest to look at.
 
 Each piece of advice names the page that shows more.
 """
@@ -47,18 +48,37 @@ def percent(share: float) -> str:
 def bound_by_input(shares: Shares | None) -> tuple[str, str]:
     """(TensorBoard's word, in ours): does the program wait for its input."""
     if shares is None:
-        return "unknown", "No step was measured, so it is not known whether the program waits for its input."
+        return (
+            "unknown",
+            "No step was measured, so it is not known whether the program waits for its input.",
+        )
     if shares.input >= _INPUT_HIGH:
-        return "host", f"The program waits for its input much of the time: {percent(shares.input)} of its steps. Fix this first."
+        return (
+            "host",
+            (
+                f"The program waits for its input much of the time: {percent(shares.input)} of its "
+                "steps. Fix this first."
+            ),
+        )
     if shares.input >= INPUT_SOME:
-        return "both", f"The program waits for its input some of the time: {percent(shares.input)} of its steps."
+        return (
+            "both",
+            (
+                f"The program waits for its input some of the time: {percent(shares.input)} of its "
+                "steps."
+            ),
+        )
     if shares.other >= _OTHER_SOME:
         return "both", (
-            f"{percent(shares.other)} of the steps' time falls into no known category: it may be input, Python, or both."
+            f"{percent(shares.other)} of the steps' time falls into no known category: it may "
+            "be input, Python, or both."
         )
     return (
         "device",
-        f"The program does not wait for its input ({percent(shares.input)} of its steps): reading faster gains nothing.",
+        (
+            f"The program does not wait for its input ({percent(shares.input)} of its steps): "
+            "reading faster gains nothing."
+        ),
     )
 
 
@@ -66,28 +86,45 @@ def bound_by_input(shares: Shares | None) -> tuple[str, str]:
 _DO = {
     "input": ("read and prepare batches in parallel and ahead", "input_pipeline_analyzer"),
     "collectives": ("find which collectives take it, and overlap them with compute", "op_stats"),
-    "kernel launch": ("give the host less to launch: larger batches, compiled functions, fewer small ops", "op_stats"),
+    "kernel launch": (
+        "give the host less to launch: larger batches, compiled functions, fewer small ops",
+        "op_stats",
+    ),
     "output": ("copy less back from the device, or less often", "op_stats"),
-    "compiling": ("keep the shapes of inputs the same from step to step, so that nothing is compiled anew", "op_stats"),
+    "compiling": (
+        "keep the shapes of inputs the same from step to step, so that nothing is compiled anew",
+        "op_stats",
+    ),
     "copies between devices": ("find which tensors move between devices", "op_stats"),
     "computing on the device": ("start with the ops that take most of it", "framework_op_stats"),
     "computing on the host": ("start with the ops that take most of it", "framework_op_stats"),
-    "time without any event": ("find what the threads do in the gaps: Python, files, locks", "timeline"),
-}  # fmt: skip
+    "time without any event": (
+        "find what the threads do in the gaps: Python, files, locks",
+        "timeline",
+    ),
+}
 
 
 def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
     """What limits the run, by how much, and what to do: one sentence."""
     bound, _ = bound_by_input(shares)
     if shares is None:
-        return Verdict("", f"What limits this run is not known: no step was measured. {_NO_STEPS}", bound)
+        return Verdict(
+            "", f"What limits this run is not known: no step was measured. {_NO_STEPS}", bound
+        )
     mean = spread(steps.length)
     assert mean is not None
     parts = {
-        "input": shares.input, "collectives": shares.collectives, "kernel launch": shares.launch, "output": shares.output,
-        "compiling": shares.compile, "copies between devices": shares.between, "computing on the device": shares.compute,
-        "computing on the host": shares.host, "time without any event": shares.other,
-    }  # fmt: skip
+        "input": shares.input,
+        "collectives": shares.collectives,
+        "kernel launch": shares.launch,
+        "output": shares.output,
+        "compiling": shares.compile,
+        "copies between devices": shares.between,
+        "computing on the device": shares.compute,
+        "computing on the host": shares.host,
+        "time without any event": shares.other,
+    }
     if shares.input >= _INPUT_HIGH:  # mended first, whatever else there is
         limit = "input"
     else:
@@ -97,71 +134,160 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
     do, page = _DO[limit]
     ms = parts[limit] * mean.mean
     name = limit[0].upper() + limit[1:]
-    amount = f"{percent(parts[limit])} of a step ({units.duration(round(ms))} of {units.duration(round(mean.mean))})"
+    amount = (
+        f"{percent(parts[limit])} of a step ({units.duration(round(ms))} of "
+        f"{units.duration(round(mean.mean))})"
+    )
     if limit == "time without any event":
         sentence = f"No event accounts for most of a step: {amount}; {do}: see {page}."
     else:
         does = "limit" if limit in ("collectives", "copies between devices") else "limits"
         sentence = f"{name} {does} this run: {amount}; {do}: see {page}."
     also = [
-        f"{name} {percent(share)}" for name, share in parts.items()
-        if name != limit and share >= (INPUT_SOME if name in ("input", "output") else _OTHER_SOME)
+        f"{name} {percent(share)}"
+        for name, share in parts.items()
+        if name != limit
+        and share >= (INPUT_SOME if name in ("input", "output") else _OTHER_SOME)
         and name not in ("computing on the device", "computing on the host")
-    ]  # fmt: skip
+    ]
     return Verdict(limit, sentence + (f" Also: {', '.join(also)}." if also else ""), bound)
 
 
 def _starved(shares: Shares, mean: float) -> str:
     """The devices stand idle most of the time, whatever the host does meanwhile."""
-    told = (("computing on the host", shares.host), ("launching", shares.launch), ("input", shares.input),
-            ("copies to the host", shares.output), ("time without any event", shares.other))  # fmt: skip
-    meanwhile = ", ".join(f"{name} {percent(share)}" for name, share in told if share >= _OTHER_SOME)
-    amount = f"{percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} of {units.duration(round(mean))})"
+    told = (
+        ("computing on the host", shares.host),
+        ("launching", shares.launch),
+        ("input", shares.input),
+        ("copies to the host", shares.output),
+        ("time without any event", shares.other),
+    )
+    meanwhile = ", ".join(
+        f"{name} {percent(share)}" for name, share in told if share >= _OTHER_SOME
+    )
+    amount = (
+        f"{percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} "
+        f"of {units.duration(round(mean))})"
+    )
     return (
-        f"The host limits this run: the devices compute nothing in {amount}; meanwhile {meanwhile or 'nothing was recorded'}. "
-        "Give the devices more at a time (larger batches, compiled steps) and see in the timeline what the host does in between."
+        f"The host limits this run: the devices compute nothing in {amount}; meanwhile "
+        f"{meanwhile or 'nothing was recorded'}. "
+        "Give the devices more at a time (larger batches, compiled steps) and see in the "
+        "timeline what the host does in between."
     )
 
 
 _NO_STEPS = "Name what marks a step with --step-marker REGEX."
 
 
-def of_shares(steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, asynchronous: bool) -> list[Advice]:
+def of_shares(
+    steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, asynchronous: bool
+) -> list[Advice]:
     """By the thresholds of the overview page."""
     if shares is None:
         return [Advice("no_steps", "high", "No step was measured.", _NO_STEPS, "steps")]
     out = []
     bound, words = bound_by_input(shares)
     if bound != "device":
-        how = "see which part of the pipeline is slow" if uses_tf_data else "build the input with tf.data or more loading workers"
+        how = (
+            "see which part of the pipeline is slow"
+            if uses_tf_data
+            else "build the input with tf.data or more loading workers"
+        )
         page = "tf_data_bottleneck_analysis" if uses_tf_data else "input_pipeline_analyzer"
-        out.append(Advice("input", "high" if shares.input >= _INPUT_HIGH else "moderate", words, how.capitalize() + ".", page))
+        out.append(
+            Advice(
+                "input",
+                "high" if shares.input >= _INPUT_HIGH else "moderate",
+                words,
+                how.capitalize() + ".",
+                page,
+            )
+        )
     launch = "The threads that launch kernels may be short of processor time"
-    launch += ": TF_GPU_THREAD_MODE=gpu_private gives them threads of their own." if uses_tf_data and steps.has_device else "."
+    launch += (
+        ": TF_GPU_THREAD_MODE=gpu_private gives them threads of their own."
+        if uses_tf_data and steps.has_device
+        else "."
+    )
     for id, share, high, some, what, do, page in (
-        ("kernel_launch", shares.launch, _OTHER_HIGH, _OTHER_SOME, "launching kernels", launch, "op_stats"),
-        ("other", shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0, _OTHER_HIGH, _OTHER_SOME,
-         "nothing that was recorded", "It may be Python between the ops: see the host's threads.", "timeline"),
-        ("collectives", shares.collectives, _OTHER_HIGH, _OTHER_SOME, "collectives",
-         "See which, and whether they overlap with computing.",
-         "op_stats"),
-        ("output", shares.output, _OUTPUT_HIGH, _OUTPUT_SOME, "copying results to the host", "Fetch fewer results, or less often.",
-         "op_stats"),
-    ):  # fmt: skip
+        (
+            "kernel_launch",
+            shares.launch,
+            _OTHER_HIGH,
+            _OTHER_SOME,
+            "launching kernels",
+            launch,
+            "op_stats",
+        ),
+        (
+            "other",
+            shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0,
+            _OTHER_HIGH,
+            _OTHER_SOME,
+            "nothing that was recorded",
+            "It may be Python between the ops: see the host's threads.",
+            "timeline",
+        ),
+        (
+            "collectives",
+            shares.collectives,
+            _OTHER_HIGH,
+            _OTHER_SOME,
+            "collectives",
+            "See which, and whether they overlap with computing.",
+            "op_stats",
+        ),
+        (
+            "output",
+            shares.output,
+            _OUTPUT_HIGH,
+            _OUTPUT_SOME,
+            "copying results to the host",
+            "Fetch fewer results, or less often.",
+            "op_stats",
+        ),
+    ):
         if share >= some:
             weight = "high" if share >= high else "moderate"
-            out.append(Advice(id, weight, f"{percent(share)} of the steps' time goes into {what}.", do, page))
+            out.append(
+                Advice(
+                    id, weight, f"{percent(share)} of the steps' time goes into {what}.", do, page
+                )
+            )
     if shares.half is not None and shares.half < _LITTLE_HALF:
         what = f"{percent(shares.half)} of the devices' compute is in 16 bit."
         out.append(
-            Advice("precision", "hint", what, "Mixed precision may be faster, if its accuracy is sufficient.", "kernel_stats")
+            Advice(
+                "precision",
+                "hint",
+                what,
+                "Mixed precision may be faster, if its accuracy is sufficient.",
+                "kernel_stats",
+            )
         )
     if shares.compile >= _COMPILE_SOME:
         what = f"{percent(shares.compile)} of the steps' time goes into compiling."
-        out.append(Advice("compile", "moderate", what, "Keep input shapes the same from step to step.", "op_stats"))
+        out.append(
+            Advice(
+                "compile",
+                "moderate",
+                what,
+                "Keep input shapes the same from step to step.",
+                "op_stats",
+            )
+        )
     if asynchronous:
         what = "Steps are dispatched ahead: a step's mark ends before its work does."
-        out.append(Advice("asynchronous", "hint", what, "Compare start-to-start times or device times instead.", "steps"))
+        out.append(
+            Advice(
+                "asynchronous",
+                "hint",
+                what,
+                "Compare start-to-start times or device times instead.",
+                "steps",
+            )
+        )
     return out
 
 
@@ -171,5 +297,13 @@ def of_eager(sides: Sides) -> list[Advice]:
     for side, share in (("host", sides.host_eager), ("device", sides.device_eager)):
         if share is not None and share > _EAGER:
             what = f"{percent(share)} of the ops' own time on the {side} ran eagerly."
-            out.append(Advice(f"eager_{side}", "hint", what, "Wrap the step in tf.function, or compile it.", "framework_op_stats"))
+            out.append(
+                Advice(
+                    f"eager_{side}",
+                    "hint",
+                    what,
+                    "Wrap the step in tf.function, or compile it.",
+                    "framework_op_stats",
+                )
+            )
     return out

@@ -13,7 +13,9 @@ from powertui.data.opened import Profile
 
 @dataclass(frozen=True, eq=False)
 class TiedEvents:
-    """Each arrow that leads from one event to another: their lines (over Trace.tracks()) and rows."""
+    """Each arrow that leads from one event to another: their lines (over Trace.tracks())
+    and rows.
+    """
 
     line: Int32s
     row: Int64s
@@ -21,15 +23,19 @@ class TiedEvents:
     to_row: Int64s
 
     def across(self, line: int, row: int) -> list[tuple[int, int]]:
-        """The events at the other ends of this one's arrows: first those that it leads to, then where it comes from."""
+        """The events at the other ends of this one's arrows: first those that it leads to, then
+        where it comes from.
+        """
         out = np.flatnonzero((self.line == line) & (self.row == row))
         back = np.flatnonzero((self.to_line == line) & (self.to_row == row))
-        ends = [*zip(self.to_line[out].tolist(), self.to_row[out].tolist(), strict=True),
-                *zip(self.line[back].tolist(), self.row[back].tolist(), strict=True)]  # fmt: skip
+        ends = [
+            *zip(self.to_line[out].tolist(), self.to_row[out].tolist(), strict=True),
+            *zip(self.line[back].tolist(), self.row[back].tolist(), strict=True),
+        ]
         return list(dict.fromkeys(ends))
 
 
-def of(profile: Profile) -> TiedEvents:
+def tied_events(profile: Profile) -> TiedEvents:
     """The events of a profile, found at the first question."""
     return profile.cached("arrows", lambda: find(profile.trace))
 
@@ -58,7 +64,9 @@ def _rows(tracks: list[Track], line: Int32s, at: Int64s, later: Bools) -> Int64s
 
 
 def _around_rows(track: Track, at: Int64s) -> Int64s:
-    """Of the events around each moment the one that began last, of those the innermost; -1 for none."""
+    """Of the events around each moment the one that began last, of those the innermost; -1 for
+    none.
+    """
     events = track.events
     best, began = np.full(len(at), -1, np.int64), np.full(len(at), np.iinfo(np.int64).min)
     for lo, hi in pairwise(track.lanes.tolist()):
@@ -66,7 +74,11 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
             continue
         start = events.start[lo:hi]
         row = np.maximum(start.searchsorted(at, side="right") - 1, 0)
-        here = (start[row] <= at) & (start[row] + events.duration[lo:hi][row] >= at) & (start[row] >= began)
+        here = (
+            (start[row] <= at)
+            & (start[row] + events.duration[lo:hi][row] >= at)
+            & (start[row] >= began)
+        )
         best[here], began[here] = row[here] + lo, start[row][here]
     return best
 

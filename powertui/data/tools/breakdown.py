@@ -1,9 +1,12 @@
-"""Every step by categories of time, as TensorBoard's overview has it: what of it was compute, input, launching, waiting.
+"""Every step by categories of time, as TensorBoard's overview has it: what of it was compute,
+input, launching, waiting.
 
-An event counts for the step whose group it belongs to (`run.grouping`), whatever thread it ran on. `tf2` and `xprof` take steps,
-and the events that count, as those profilers do. `corrected`, the default, follows the first of them on the steps that powertui
-finds: also where those have none (Keras 3, loops inside the graph), and from start to start where a step is dispatched
-asynchronously. There, and where nothing says which step an event belongs to, it counts for the time at which it ran.
+An event counts for the step whose group it belongs to (`run.grouping`), whatever thread it ran on.
+`tf2` and `xprof` take steps, and the events that count, as those profilers do. `corrected`, the
+default, follows the first of them on the steps that powertui finds: also where those have none
+(Keras 3, loops inside the graph), and from start to start where a step is dispatched
+asynchronously. There, and where nothing says which step an event belongs to, it counts for the time
+at which it ran.
 """
 
 from __future__ import annotations
@@ -25,16 +28,36 @@ _MANY = 5  # of more steps than this, today's converter leaves out the first and
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
 CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
-    ("device_compute", "Device compute", "deviceComputeTimeMs", (EventType.COMPUTE_16, EventType.COMPUTE_32)),
-    ("device_to_device", "Device to device", "deviceToDeviceTimeMs", (EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE)),
-    ("collectives", "Device collective communication", "deviceCollectivesTimeMs", (EventType.COLLECTIVES,)),
+    (
+        "device_compute",
+        "Device compute",
+        "deviceComputeTimeMs",
+        (EventType.COMPUTE_16, EventType.COMPUTE_32),
+    ),
+    (
+        "device_to_device",
+        "Device to device",
+        "deviceToDeviceTimeMs",
+        (EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE),
+    ),
+    (
+        "collectives",
+        "Device collective communication",
+        "deviceCollectivesTimeMs",
+        (EventType.COLLECTIVES,),
+    ),
     ("host_compute", "Host compute", "hostComputeTimeMs", (EventType.HOST_COMPUTE,)),
     ("kernel_launch", "Kernel launch", "kernelLaunchTimeMs", (EventType.HOST_PREPARE,)),
-    ("input", "Input", "infeedTimeMs", (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)),
+    (
+        "input",
+        "Input",
+        "infeedTimeMs",
+        (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST),
+    ),
     ("output", "Output", "outfeedTimeMs", (EventType.DEVICE_TO_HOST,)),
     ("compile", "Compilation", "compileTimeMs", (EventType.HOST_COMPILE,)),
     ("other", "All others", "otherTimeMs", (EventType.UNKNOWN,)),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,33 +76,41 @@ class Breakdown:
     def __len__(self) -> int:
         return len(self.start)
 
-    def of(self, kinds: tuple[EventType, ...]) -> Int64s:
+    def time_by_type(self, kinds: tuple[EventType, ...]) -> Int64s:
         """The time of some types in each step."""
         return np.asarray(self.parts[:, list(kinds)].sum(axis=1), np.int64)
 
     def category(self, id: str) -> Int64s:
         """The time of one category in each step."""
-        return self.of(next(kinds for name, _, _, kinds in CATEGORIES if name == id))
+        return self.time_by_type(next(kinds for name, _, _, kinds in CATEGORIES if name == id))
 
     def take(self, rows: Int64s | Bools) -> Breakdown:
         """Some of the steps."""
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         return Breakdown(
-            [self.names[i] for i in index.tolist()], self.start[index], self.length[index], self.parts[index], self.compat,
-            self.has_device, self.by, self.notes,
-        )  # fmt: skip
+            [self.names[i] for i in index.tolist()],
+            self.start[index],
+            self.length[index],
+            self.parts[index],
+            self.compat,
+            self.has_device,
+            self.by,
+            self.notes,
+        )
 
 
-def of(profile: Profile, compat: Compat) -> Breakdown:
+def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     """The steps of one host, broken down. Made once."""
     return profile.cached(("breakdown", compat), lambda: _of(profile, compat))
 
 
 def _of(profile: Profile, compat: Compat) -> Breakdown:
     trace, steps = profile.trace, profile.steps
-    typed = event_types.of(trace, compat)
+    typed = event_types.typed_events(trace, compat)
     has_device = event_types.has_device(trace, compat)
-    if compat == "corrected" and (not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"):
+    if compat == "corrected" and (
+        not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"
+    ):
         return _by_time(trace, steps, *typed, has_device=has_device)
     groups = grouping.find(trace, lasting=compat == "corrected")
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
@@ -92,18 +123,26 @@ def _of(profile: Profile, compat: Compat) -> Breakdown:
 class _Flat:
     """Events that belong to a group, and the marks of the host among them."""
 
-    def __init__(self, groups: Groups, devices: list[Typed], hosts: list[Typed], *, only_devices: bool) -> None:
-        self.devices, _ = pieces.of(groups, devices)
-        self.hosts, self.marks = pieces.of(groups, [] if only_devices else hosts)
+    def __init__(
+        self, groups: Groups, devices: list[Typed], hosts: list[Typed], *, only_devices: bool
+    ) -> None:
+        self.devices, _ = pieces.line_pieces(groups, devices)
+        self.hosts, self.marks = pieces.line_pieces(groups, [] if only_devices else hosts)
 
 
 # ── steps as the profilers take them ─────────────────────────────────────────────────────────────
 
 
-def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has_device: bool) -> Breakdown:
+def _of_groups(
+    trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has_device: bool
+) -> Breakdown:
     count = len(groups.groups)
     device_lo, device_hi, drawn = _device_steps(trace, groups, flat.devices)
-    devices = [kept for piece in flat.devices for kept in pieces.chosen([piece], drawn[piece.line.process.name])]
+    devices = [
+        kept
+        for piece in flat.devices
+        for kept in pieces.chosen([piece], drawn[piece.line.process.name])
+    ]
     hosts, marks = flat.hosts, flat.marks
     on_device = device_hi > device_lo
     if has_device:
@@ -116,19 +155,27 @@ def _of_groups(trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has
     lo, hi = np.where(takes, device_lo, host_lo), np.where(takes, device_hi, host_hi)
     parts, present = pieces.swept([*devices, *hosts], lo, hi)
     formed = (
-        (present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32]) if has_device else present[:, EventType.HOST_COMPUTE]
+        (present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32])
+        if has_device
+        else present[:, EventType.HOST_COMPUTE]
     )
     rows = np.flatnonzero((hi > lo) & formed)
     notes = []
     if compat == "xprof" and len(rows) > _MANY:
         rows = rows[1:-1]
-        notes.append(f"The first and the last step are left out, as of every profile with more than {_MANY}.")
+        notes.append(
+            f"The first and the last step are left out, as of every profile with more than {_MANY}."
+        )
     names = [groups.groups[i].name for i in rows.tolist()]
-    return Breakdown(names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes))
+    return Breakdown(
+        names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes)
+    )
 
 
 def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s]:
-    """The longest of each group's stretches, the first of several; both ends 0 where there is none."""
+    """The longest of each group's stretches, the first of several; both ends 0 where there
+    is none.
+    """
     out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
     order = np.lexsort((lo, -(hi - lo), group))
     which, first = np.unique(group[order], return_index=True)
@@ -136,23 +183,33 @@ def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s,
     return out_lo, out_hi
 
 
-def _device_steps(trace: Trace, groups: Groups, work: list[LinePiece]) -> tuple[Int64s, Int64s, dict[str, Bools]]:
-    """(start and end of each group's longest step on a device, which groups each device has a step of).
+def _device_steps(
+    trace: Trace, groups: Groups, work: list[LinePiece]
+) -> tuple[Int64s, Int64s, dict[str, Bools]]:
+    """(start and end of each group's longest step on a device, which groups each device has a step
+    of).
 
-    What the device's line of steps says; where it has none, from the first to the last of the group's work there.
+    What the device's line of steps says; where it has none, from the first to the last of the
+    group's work there.
     """
     count = len(groups.groups)
     drawn: dict[str, Bools] = {}
     found: list[tuple[Int64s, Int64s, Int64s]] = []
     for number, (process, track) in enumerate(trace.tracks()):
-        if process.kind is ProcessKind.DEVICE and track.kind is TrackKind.STEPS and len(track.events):
-            group = groups.of(number).astype(np.int64)
+        if (
+            process.kind is ProcessKind.DEVICE
+            and track.kind is TrackKind.STEPS
+            and len(track.events)
+        ):
+            group = groups.groups_on_line(number).astype(np.int64)
             has = group >= 0
             drawn.setdefault(process.name, np.zeros(count, np.bool_))[group[has]] = True
             found.append((group[has], track.events.start[has], track.events.end[has]))
     for name in dict.fromkeys(piece.line.process.name for piece in work):
         if name not in drawn:
-            lo, hi = pieces.bounds([piece for piece in work if piece.line.process.name == name], count)
+            lo, hi = pieces.bounds(
+                [piece for piece in work if piece.line.process.name == name], count
+            )
             has = hi > lo
             drawn[name] = has
             found.append((np.flatnonzero(has), lo[has], hi[has]))
@@ -165,18 +222,34 @@ def _device_steps(trace: Trace, groups: Groups, work: list[LinePiece]) -> tuple[
 # ── steps as powertui finds them ─────────────────────────────────────────────────────────────────
 
 
-def _of_steps(trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool) -> Breakdown | None:
-    """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs that mark no group."""
+def _of_steps(
+    trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool
+) -> Breakdown | None:
+    """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs
+    that mark no group.
+    """
     row = _rows_of(trace, steps, groups, flat)
-    if not (row >= 0).any() or (has_device and not any((row[piece.group] >= 0).any() for piece in flat.devices)):
+    if not (row >= 0).any() or (
+        has_device and not any((row[piece.group] >= 0).any() for piece in flat.devices)
+    ):
         return None
     lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
     parts, _ = pieces.swept(pieces.renumbered([*flat.devices, *flat.hosts], row), lo, hi)
-    return Breakdown([steps.names[i] for i in range(len(steps))], lo, hi - lo, parts, "corrected", has_device, "group")
+    return Breakdown(
+        [steps.names[i] for i in range(len(steps))],
+        lo,
+        hi - lo,
+        parts,
+        "corrected",
+        has_device,
+        "group",
+    )
 
 
 def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
-    """The step of each group: the one that begins as its mark or its step on a device does, else the one in which its root lies."""
+    """The step of each group: the one that begins as its mark or its step on a device does, else
+    the one in which its root lies.
+    """
     count = len(groups.groups)
     out = np.full(count, -1, np.int64)
     if not count or not len(steps):
@@ -189,7 +262,8 @@ def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
         at = np.minimum(start.searchsorted(lo), len(start) - 1)
         same = has & (start[at] == lo) & (out < 0)
         out[same] = order[at[same]]
-    # Several marks of one step: its parts. Groups that nothing marks are work of other threads: it hides nothing of a step.
+    # Several marks of one step: its parts. Groups that nothing marks are work of other threads: it
+    # hides nothing of a step.
     root = np.where(host_hi > host_lo, host_lo, groups.starts)
     at = start.searchsorted(root, side="right") - 1
     inside = (out < 0) & groups.marked & (at >= 0) & (root < end[np.maximum(at, 0)])
@@ -197,19 +271,38 @@ def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
     return out
 
 
-def _by_time(trace: Trace, steps: Steps, devices: list[Typed], hosts: list[Typed], *, has_device: bool) -> Breakdown:
-    """What ran while each step did, whoever asked for it. Python's frames and threads that wait are no work then."""
-    idle = np.fromiter((event_types.waits(trace.names.full(i)) for i in range(len(trace.names))), np.bool_, len(trace.names))
+def _by_time(
+    trace: Trace, steps: Steps, devices: list[Typed], hosts: list[Typed], *, has_device: bool
+) -> Breakdown:
+    """What ran while each step did, whoever asked for it.
+
+    Python's frames and threads that wait are no work then.
+    """
+    idle = np.fromiter(
+        (event_types.waits(trace.names.full(i)) for i in range(len(trace.names))),
+        np.bool_,
+        len(trace.names),
+    )
     working = []
     for line in hosts:
         marks = idle | (line.by_name == MARK)
-        kinds = np.where((line.kinds == MARK) | idle[line.track.events.name[line.rows]], NOTHING, line.kinds).astype(np.uint8)
-        working.append(line._replace(by_name=np.where(marks, NOTHING, line.by_name).astype(np.uint8), kinds=kinds))
+        kinds = np.where(
+            (line.kinds == MARK) | idle[line.track.events.name[line.rows]], NOTHING, line.kinds
+        ).astype(np.uint8)
+        working.append(
+            line._replace(
+                by_name=np.where(marks, NOTHING, line.by_name).astype(np.uint8), kinds=kinds
+            )
+        )
     lo = steps.start
     known = (steps.step != UNKNOWN) & (not (steps.asynchronous or steps.inferred))
     hi = np.where(known, steps.start + steps.step, steps.ends())
     span = np.array([trace.span[0]], np.int64), np.array([trace.span[1]], np.int64)
-    swept = sweep.of(*pieces.columns(pieces.whenever([*devices, *working]), 0, 1), *span)
-    parts = swept.inside(np.zeros(len(lo), np.int64), lo, hi) if len(lo) else np.zeros((0, KINDS), np.int64)
+    swept = sweep.sweep_events(*pieces.columns(pieces.whenever([*devices, *working]), 0, 1), *span)
+    parts = (
+        swept.inside(np.zeros(len(lo), np.int64), lo, hi)
+        if len(lo)
+        else np.zeros((0, KINDS), np.int64)
+    )
     names = [steps.names[i] for i in range(len(steps))]
     return Breakdown(names, lo, hi - lo, parts, "corrected", has_device, "time")

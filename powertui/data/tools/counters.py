@@ -1,6 +1,8 @@
-"""The counters of one host's trace, one row each: memory in use, clock rates, energy meters, as the trace recorded them.
+"""The counters of one host's trace, one row each: memory in use, clock rates, energy meters, as the
+trace recorded them.
 
-A reading holds until the next one: means are over time, and a window begins with the reading before it.
+A reading holds until the next one: means are over time, and a window begins with the reading before
+it.
 """
 
 from __future__ import annotations
@@ -36,12 +38,23 @@ def answer(question: Question) -> Result:
         at = int(told[row, 5])
         return Place(question.opened.name, question.host, at, at + 1)
 
-    table = Table("counters", "Counters", columns, place, ("name", False), _EMPTY, ("process", "name", "unit"), "counter")
+    table = Table(
+        "counters",
+        "Counters",
+        columns,
+        place,
+        ("name", False),
+        _EMPTY,
+        ("process", "name", "unit"),
+        "counter",
+    )
     return Result("counters", "Counters", (table,))
 
 
 def _told(counter: Counter, lo: int, hi: int) -> tuple[float, ...]:
-    """Readings within, least, mean, most and last of what held from lo to hi, and when it was most."""
+    """Readings within, least, mean, most and last of what held from lo to hi, and when it
+    was most.
+    """
     first, last = (int(row) for row in np.searchsorted(counter.times, (lo, hi)))
     begin = max(0, first - 1) if first == last or counter.times[first] > lo else first
     values: Floats = counter.values[begin:last]
@@ -49,4 +62,11 @@ def _told(counter: Counter, lo: int, hi: int) -> tuple[float, ...]:
     lasted = np.diff(np.append(at, max(hi, int(at[-1])))).astype(np.float64)
     mean = float(np.average(values, weights=lasted)) if lasted.sum() else float(values.mean())
     top = int(np.argmax(values))
-    return float(last - first), float(values.min()), mean, float(values[top]), float(values[-1]), float(at[top])
+    return (
+        float(last - first),
+        float(values.min()),
+        mean,
+        float(values[top]),
+        float(values[-1]),
+        float(at[top]),
+    )

@@ -1,7 +1,9 @@
-"""What a profile says of its devices: maker, name, cores, clock, memory, and what they can do at most.
+"""What a profile says of its devices: maker, name, cores, clock, memory, and what they can do at
+most.
 
-Collectors write a device's capabilities as stats of its plane. Peaks of GPUs are told by none of them: they follow from the compute
-capability, as TensorBoard's profiler takes them. What is not known is None, and no figure is made of it.
+Collectors write a device's capabilities as stats of its plane. Peaks of GPUs are told by none of
+them: they follow from the compute capability, as TensorBoard's profiler takes them. What is not
+known is None, and no figure is made of it.
 """
 
 from __future__ import annotations
@@ -18,16 +20,35 @@ _T = TypeVar("_T")
 _TPU = re.compile(r"/device:TPU:(\d+)$")
 _SPARSE_CORE = re.compile(r"/device:TPU:\d+ SparseCore")
 
-# FLOP per cycle of one multiprocessor, the most that any of its units does: (compute capability from here on, FLOP).
+# FLOP per cycle of one multiprocessor, the most that any of its units does: (compute capability
+# from here on, FLOP).
 _NVIDIA_FLOP = (
-    ((10, 0), 8192), ((9, 0), 4096), ((8, 9), 1024), ((8, 6), 1024), ((8, 0), 2048), ((7, 5), 1024), ((7, 0), 1024), ((6, 1), 256),
-    ((6, 0), 256), ((5, 0), 256), ((3, 0), 384), ((2, 0), 64),
-)  # fmt: skip
+    ((10, 0), 8192),
+    ((9, 0), 4096),
+    ((8, 9), 1024),
+    ((8, 6), 1024),
+    ((8, 0), 2048),
+    ((7, 5), 1024),
+    ((7, 0), 1024),
+    ((6, 1), 256),
+    ((6, 0), 256),
+    ((5, 0), 256),
+    ((3, 0), 384),
+    ((2, 0), 64),
+)
 _AMD_FLOP = {"gfx908": 1024, "gfx90a": 1024, "gfx942": 2048, "gfx950": 4096}
 _GENERATIONS = (
-    ((10, 0), "Blackwell"), ((9, 0), "Hopper"), ((8, 9), "Ada"), ((8, 0), "Ampere"), ((7, 5), "Turing"), ((7, 0), "Volta"),
-    ((6, 0), "Pascal"), ((5, 0), "Maxwell"), ((3, 0), "Kepler"), ((2, 0), "Fermi"),
-)  # fmt: skip
+    ((10, 0), "Blackwell"),
+    ((9, 0), "Hopper"),
+    ((8, 9), "Ada"),
+    ((8, 0), "Ampere"),
+    ((7, 5), "Turing"),
+    ((7, 0), "Volta"),
+    ((6, 0), "Pascal"),
+    ((5, 0), "Maxwell"),
+    ((3, 0), "Kepler"),
+    ((2, 0), "Fermi"),
+)
 _AMD_BY_CAPABILITY = {(9, 4): "gfx942", (9, 5): "gfx950"}
 
 
@@ -60,16 +81,21 @@ class DeviceFacts:
         return self.kind
 
 
-def of(trace: Trace) -> tuple[DeviceFacts, ...]:
+def device_facts(trace: Trace) -> tuple[DeviceFacts, ...]:
     """The devices of a trace, in the order of its planes."""
-    return tuple(_of_plane(process) for process in trace.processes if process.kind is ProcessKind.DEVICE)
+    return tuple(
+        _of_plane(process) for process in trace.processes if process.kind is ProcessKind.DEVICE
+    )
 
 
 def _of_plane(process: Process) -> DeviceFacts:
     stats = {stat.name: stat.value for stat in process.stats}
     if _TPU.search(process.name) or _SPARSE_CORE.search(process.name):
         return _tpu(process, stats)
-    major, minor = _number(stats, "compute_cap_major", "computeMajor"), _number(stats, "compute_cap_minor", "computeMinor")
+    major, minor = (
+        _number(stats, "compute_cap_major", "computeMajor"),
+        _number(stats, "compute_cap_minor", "computeMinor"),
+    )
     capability = (int(major), int(minor or 0)) if major is not None else None
     model = _text(stats, "gpu_device_name", "device_name", "name")
     vendor = _text(stats, "device_vendor") or _vendor(model, process.name, capability)
@@ -78,14 +104,29 @@ def _of_plane(process: Process) -> DeviceFacts:
     clock = khz * 1e3 if khz else None
     generation = _generation(vendor, model, capability)
     flop = _AMD_FLOP.get(generation) if vendor == "AMD" else _at_least(_NVIDIA_FLOP, capability)
-    shared = (128 if generation != "gfx950" else 256) if vendor == "AMD" else 64 if capability and capability[0] <= 2 else 256
+    shared = (
+        (128 if generation != "gfx950" else 256)
+        if vendor == "AMD"
+        else 64
+        if capability and capability[0] <= 2
+        else 256
+    )
     whole = cores * clock if cores and clock else None
     return DeviceFacts(
-        process.name, "GPU" if "GPU" in process.name else "", vendor, model, generation, capability,
-        int(cores) if cores is not None else None, clock, _whole(_number(stats, "memory_size", "totalGlobalMem")),
-        _number(stats, "memory_bandwidth"), whole * flop if whole and flop else None,
-        whole * shared if whole and (capability or vendor == "AMD") else None, not process.empty and process.event_count > 0,
-    )  # fmt: skip
+        process.name,
+        "GPU" if "GPU" in process.name else "",
+        vendor,
+        model,
+        generation,
+        capability,
+        int(cores) if cores is not None else None,
+        clock,
+        _whole(_number(stats, "memory_size", "totalGlobalMem")),
+        _number(stats, "memory_bandwidth"),
+        whole * flop if whole and flop else None,
+        whole * shared if whole and (capability or vendor == "AMD") else None,
+        not process.empty and process.event_count > 0,
+    )
 
 
 def _tpu(process: Process, stats: Mapping[str, object]) -> DeviceFacts:
@@ -93,11 +134,16 @@ def _tpu(process: Process, stats: Mapping[str, object]) -> DeviceFacts:
     gigabytes = _number(stats, "peak_hbm_bw_gigabytes_per_second")
     kind = "sparse core" if _SPARSE_CORE.search(process.name) else "TPU"
     return DeviceFacts(
-        process.name, kind, "Google", _text(stats, "device_type_string"), cores=1,
+        process.name,
+        kind,
+        "Google",
+        _text(stats, "device_type_string"),
+        cores=1,
         memory_bytes=_whole(_number(stats, "memory_size")),
-        bandwidth=gigabytes * 1e9 if gigabytes else None, peak_flops=teraflops * 1e12 if teraflops else None,
+        bandwidth=gigabytes * 1e9 if gigabytes else None,
+        peak_flops=teraflops * 1e12 if teraflops else None,
         recorded=not process.empty and process.event_count > 0,
-    )  # fmt: skip
+    )
 
 
 def _vendor(model: str, plane: str, capability: tuple[int, int] | None) -> str:
@@ -118,12 +164,18 @@ def _generation(vendor: str, model: str, capability: tuple[int, int] | None) -> 
     return _at_least(_GENERATIONS, capability) or ""
 
 
-def _at_least(table: tuple[tuple[tuple[int, int], _T], ...], capability: tuple[int, int] | None) -> _T | None:
-    return next((value for least, value in table if capability is not None and capability >= least), None)
+def _at_least(
+    table: tuple[tuple[tuple[int, int], _T], ...], capability: tuple[int, int] | None
+) -> _T | None:
+    return next(
+        (value for least, value in table if capability is not None and capability >= least), None
+    )
 
 
 def _number(stats: Mapping[str, object], *names: str) -> float | None:
-    """The first of these that is a number above 0: what a collector could not ask, it writes as 0."""
+    """The first of these that is a number above 0: what a collector could not ask, it
+    writes as 0.
+    """
     for name in names:
         value = stats.get(name)
         if isinstance(value, str):
@@ -143,4 +195,6 @@ def _whole(value: float | None) -> int | None:
 
 
 def _text(stats: Mapping[str, object], *names: str) -> str:
-    return next((value for name in names if isinstance(value := stats.get(name), str) and value), "")
+    return next(
+        (value for name in names if isinstance(value := stats.get(name), str) and value), ""
+    )

@@ -1,8 +1,10 @@
-"""The ops of a trace's devices, from the kernels that they launched: framework_op_stats, hlo_stats and op_profile stand on them.
+"""The ops of a trace's devices, from the kernels that they launched: framework_op_stats, hlo_stats
+and op_profile stand on them.
 
-A kernel of XLA's belongs to its HLO op, another one to the framework op that its annotation names. Times are the kernels'; where
-a line nests (the ops of a TPU), self time is what no op inside covers. The time between the first and the last event of a device
-in which no op runs is idle; a kernel that no op is known of is part of that, as in TensorBoard, and counted apart.
+A kernel of XLA's belongs to its HLO op, another one to the framework op that its annotation names.
+Times are the kernels'; where a line nests (the ops of a TPU), self time is what no op inside
+covers. The time between the first and the last event of a device in which no op runs is idle; a
+kernel that no op is known of is part of that, as in TensorBoard, and counted apart.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class DeviceOp:
     stalled: float | None = None  # ps
     text: str = ""  # the HLO text, where the event itself is named so
     instruction: Instruction | None = field(default=None, repr=False)
-    events: list[tuple[int, int]] = field(default_factory=list, repr=False)  # (line, event) of its longest run
+    events: list[tuple[int, int]] = field(
+        default_factory=list, repr=False
+    )  # (line, event) of its longest run
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +71,17 @@ class DeviceOps:
         return sum(op.self_time for op in self.ops)
 
 
-def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected", check: CancelCheck = unhindered) -> DeviceOps:
-    """The ops of all devices of a profile in [lo, hi); of an op that the window cuts, the part inside."""
-    work = kernels.of(profile)
+def device_ops(
+    profile: Profile,
+    lo: int,
+    hi: int,
+    compat: Compat = "corrected",
+    check: CancelCheck = unhindered,
+) -> DeviceOps:
+    """The ops of all devices of a profile in [lo, hi); of an op that the window cuts, the part
+    inside.
+    """
+    work = kernels.device_kernels(profile)
     programs = hlo.modules(profile)
     keys = [_key(one, programs, compat) for one in work.said]
     found: dict[tuple[str, str], DeviceOp] = {}
@@ -99,7 +111,14 @@ def of(profile: Profile, lo: int, hi: int, compat: Compat = "corrected", check: 
                     op = found[key] = _new(said, key, programs, compat)
                 covered += int(own[mine].sum())
                 longest = int(mine[int(np.argmax(length[mine]))])
-                _add(op, said, length[mine], own[mine], (line.number, int(rows[longest])), int(length[longest]))
+                _add(
+                    op,
+                    said,
+                    length[mine],
+                    own[mine],
+                    (line.number, int(rows[longest])),
+                    int(length[longest]),
+                )
         if bounds is not None:
             span += bounds[1] - bounds[0]
             idle += max(0, bounds[1] - bounds[0] - covered)
@@ -122,9 +141,14 @@ def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
                 setattr(known, name, getattr(known, name) + getattr(op, name))
             for name in ("flops", "bytes", "model_flops", "energy", "stalled"):
                 mine, other = getattr(known, name), getattr(op, name)
-                setattr(known, name, other if mine is None else mine if other is None else mine + other)
+                setattr(
+                    known, name, other if mine is None else mine if other is None else mine + other
+                )
             known.eager |= op.eager
-    idle, unnamed, span, devices = (sum(getattr(part, name) for part in parts) for name in ("idle", "unnamed", "span", "devices"))
+    idle, unnamed, span, devices = (
+        sum(getattr(part, name) for part in parts)
+        for name in ("idle", "unnamed", "span", "devices")
+    )
     return DeviceOps(tuple(found.values()), idle, unnamed, span, devices)
 
 
@@ -142,7 +166,9 @@ def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
 
 
 def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
-    """Self times of some rows of a line: kernels of a stream hide none, ops of a TPU lie in one another."""
+    """Self times of some rows of a line: kernels of a stream hide none, ops of a TPU lie in one
+    another.
+    """
     if track.kind is TrackKind.STREAM or track.lane_count <= 1:
         return length
     own = length.copy()
@@ -150,7 +176,9 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     place[rows] = np.arange(len(rows))
     for depth in range(1, track.lane_count):
         above, here = track.lane(depth - 1), track.lane(depth)
-        holder = np.maximum(above.start.searchsorted(here.start, side="right") - 1, 0) + int(track.lanes[depth - 1])
+        holder = np.maximum(above.start.searchsorted(here.start, side="right") - 1, 0) + int(
+            track.lanes[depth - 1]
+        )
         children = place[int(track.lanes[depth]) : int(track.lanes[depth + 1])]
         there = (children >= 0) & (place[holder] >= 0)
         np.subtract.at(own, place[holder[there]], length[children[there]])
@@ -158,8 +186,12 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
 
 
 def _key(said: KernelFacts, programs: dict[str, Module], compat: Compat) -> tuple[str, str] | None:
-    """What tells an op from another: (program, HLO op), or ("", "op/kernel"); None where no op is known."""
-    if said.hlo_op and (compat == "corrected" or hlo.find(programs, said.program, said.hlo_module) is not None):
+    """What tells an op from another: (program, HLO op), or ("", "op/kernel"); None where no op is
+    known.
+    """
+    if said.hlo_op and (
+        compat == "corrected" or hlo.find(programs, said.program, said.hlo_module) is not None
+    ):
         return said.program or said.hlo_module, said.hlo_op.rpartition("::")[2]
     if said.category:  # an op of a TPU
         return said.program or said.hlo_module, said.short or said.name
@@ -168,32 +200,66 @@ def _key(said: KernelFacts, programs: dict[str, Module], compat: Compat) -> tupl
 
 
 def framework_op(said: KernelFacts, compat: Compat) -> op_names.OpName | None:
-    """The framework op that a kernel belongs to. Today's converter does not know the name under which old files tell it."""
+    """The framework op that a kernel belongs to.
+
+    Today's converter does not know the name under which old files tell it.
+    """
     if said.operator:
         return op_names.torch(said.operator) if compat == "corrected" else None
     told = said.tf_op or ("" if compat == "xprof" else said.level)
     return op_names.parsed(told, compat) if told else None
 
 
-def _new(said: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat) -> DeviceOp:
+def _new(
+    said: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat
+) -> DeviceOp:
     module = hlo.find(programs, said.program, said.hlo_module)
-    if not (said.hlo_op or said.category) or (said.hlo_op and module is None and compat != "corrected"):
+    if not (said.hlo_op or said.category) or (
+        said.hlo_op and module is None and compat != "corrected"
+    ):
         op = framework_op(said, compat)
         assert op is not None  # else there would be no key
         return DeviceOp(key[1], op, op.type, eager=said.eager)
     known = module.instructions.get(key[1]) if module is not None else None
-    label = module.label if module is not None else f"{said.hlo_module}({said.program})" if said.program else said.hlo_module
-    provenance = (known.provenance if known is not None else "") or said.provenance or (said.tf_op if said.category else "")
-    category = said.category or (known.category if known is not None else "") or op_names.hlo(key[1]).type
+    label = (
+        module.label
+        if module is not None
+        else f"{said.hlo_module}({said.program})"
+        if said.program
+        else said.hlo_module
+    )
+    provenance = (
+        (known.provenance if known is not None else "")
+        or said.provenance
+        or (said.tf_op if said.category else "")
+    )
+    category = (
+        said.category or (known.category if known is not None else "") or op_names.hlo(key[1]).type
+    )
     op = op_names.of_hlo(provenance, compat) if provenance else None
     return DeviceOp(
-        key[1], op, category, label, said.program, key[1], said.dedup,
-        said.source or (known.source if known is not None else ""), said.eager, instruction=known,
+        key[1],
+        op,
+        category,
+        label,
+        said.program,
+        key[1],
+        said.dedup,
+        said.source or (known.source if known is not None else ""),
+        said.eager,
+        instruction=known,
         text=said.name if said.name.startswith("%") else "",
-    )  # fmt: skip
+    )
 
 
-def _add(op: DeviceOp, said: KernelFacts, length: Int64s, own: Int64s, event: tuple[int, int], longest: int) -> None:
+def _add(
+    op: DeviceOp,
+    said: KernelFacts,
+    length: Int64s,
+    own: Int64s,
+    event: tuple[int, int],
+    longest: int,
+) -> None:
     count, total = len(length), int(length.sum())
     op.occurrences += count
     op.total += total

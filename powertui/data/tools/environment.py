@@ -1,4 +1,6 @@
-"""Where a run ran: its hosts and devices, and what its profile tells of the program: versions, batch size, command line."""
+"""Where a run ran: its hosts and devices, and what its profile tells of the program: versions,
+batch size, command line.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _SHAPE = re.compile(r"\[([^\]]*)\]")
 
 def _devices(profile: Profile) -> tuple[DeviceFacts, ...]:
     """The devices of one host. Read once."""
-    return profile.cached("devices", lambda: device_facts.of(profile.trace))
+    return profile.cached("devices", lambda: device_facts.device_facts(profile.trace))
 
 
 def facts(opened: Opened, profile: Profile) -> list[Fact]:
@@ -40,30 +42,59 @@ def facts(opened: Opened, profile: Profile) -> list[Fact]:
     known = _devices(profile)
     profiles = opened.profiles
     every = [one for other in profiles for one in _devices(other)]
-    names = ", ".join(other.host for other in profiles[:4]) + (f" and {len(profiles) - 4} more" if len(profiles) > 4 else "")
+    names = ", ".join(other.host for other in profiles[:4]) + (
+        f" and {len(profiles) - 4} more" if len(profiles) > 4 else ""
+    )
     out = [Fact("hosts", "hosts", len(profiles), "integer", why=names)]
     if every:
         kinds = Counter(one.label or one.name for one in every)
-        out.append(Fact("devices", "devices", ", ".join(f"{count} × {label}" for label, count in kinds.items())))
+        out.append(
+            Fact(
+                "devices",
+                "devices",
+                ", ".join(f"{count} × {label}" for label, count in kinds.items()),
+            )
+        )
         out.append(Fact("device_core_count", "device count", len(every), "integer"))
     else:
-        hosts = any(process.kind is ProcessKind.HOST for other in profiles for process in other.trace.processes)
-        out.append(Fact("devices", "devices", "CPU only" if hosts else None, why="" if hosts else "the trace names none"))
+        hosts = any(
+            process.kind is ProcessKind.HOST
+            for other in profiles
+            for process in other.trace.processes
+        )
+        out.append(
+            Fact(
+                "devices",
+                "devices",
+                "CPU only" if hosts else None,
+                why="" if hosts else "the trace names none",
+            )
+        )
     first = known[0] if known else None
     if first is not None:
         for id, label, value, kind, unit in (
             ("device_cores", "cores of a device", first.cores, "integer", ""),
             ("device_memory", "memory of a device", first.memory_bytes, "number", "B"),
             ("device_bandwidth", "its bandwidth", first.bandwidth, "number", "B/s"),
-            ("device_peak", "its peak", first.peak_flops and first.peak_flops / 1e12, "number", "TFLOP/s"),
-        ):  # fmt: skip
+            (
+                "device_peak",
+                "its peak",
+                first.peak_flops and first.peak_flops / 1e12,
+                "number",
+                "TFLOP/s",
+            ),
+        ):
             if value is not None:
                 out.append(Fact(id, label, value, kind, unit))  # type: ignore[arg-type]
     batch = batch_size(profile)
     if batch is not None:
         out.append(Fact("batch_size", "batch size", batch, "integer"))
     told = {stat.name: stat.value for process in profile.trace.processes for stat in process.stats}
-    versions = [f"{name.removesuffix('_version')} {version}" for name in _VERSIONS if isinstance(version := told.get(name), str)]
+    versions = [
+        f"{name.removesuffix('_version')} {version}"
+        for name in _VERSIONS
+        if isinstance(version := told.get(name), str)
+    ]
     if versions:
         out.append(Fact("software", "software", ", ".join(versions)))
     command = next((told[name] for name in _COMMANDS if isinstance(told.get(name), str)), None)
@@ -73,7 +104,9 @@ def facts(opened: Opened, profile: Profile) -> list[Fact]:
 
 
 def batch_size(profile: Profile) -> int | None:
-    """How many samples a step of one host reads, where tf.data tells; None where nothing does, or where it varies."""
+    """How many samples a step of one host reads, where tf.data tells; None where nothing does, or
+    where it varies.
+    """
     return profile.cached("batch size", lambda: _batch_size(profile.trace))
 
 
@@ -111,7 +144,7 @@ def _batch_size(trace: Trace) -> int | None:
 
 
 def _stats(process: Process, position: int) -> dict[str, object]:
-    return {stat.name: stat.value for stat in process.source.of(position)}
+    return {stat.name: stat.value for stat in process.source.event_stats(position)}
 
 
 def _leading(shapes: object) -> int | None:

@@ -1,7 +1,8 @@
-"""Events by name, as a set: how many, how long in all and each, how they spread, the first and the last.
+"""Events by name, as a set: how many, how long in all and each, how they spread, the first and the
+last.
 
-What a window touches belongs to its sets with its whole length: the part inside would say nothing of how long such events are.
-(`op_stats` counts the parts inside, and self time.)
+What a window touches belongs to its sets with its whole length: the part inside would say nothing
+of how long such events are. (`op_stats` counts the parts inside, and self time.)
 """
 
 from __future__ import annotations
@@ -47,16 +48,20 @@ class EventSets:
 
 
 def answer(question: Question) -> Result:
-    """The sets of the window, most time first; of names that match, where the question says which."""
+    """The sets of the window, most time first; of names that match, where the question says
+    which.
+    """
     trace = question.profile.trace
     lo, hi = question.window
     names = search.find(trace, question.match, regex=True).names if question.match else None
-    found = of(trace, lo, hi, names)
+    found = event_sets(trace, lo, hi, names)
     facts = _facts(trace, lo, hi, names, question.match) if names is not None else ()
     return Result("event_sets", "Event sets", (_table(found, question),), facts)
 
 
-def of(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered) -> EventSets:
+def event_sets(
+    trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered
+) -> EventSets:
     """The sets of [lo, hi), of these names alone where some are given."""
     size = len(trace.names)
     count = np.zeros(size, np.int64)
@@ -92,8 +97,21 @@ def of(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: Cancel
             at = (sizes - 1) * percent / 100
             low = np.floor(at).astype(np.int64)
             high = np.minimum(low + 1, sizes - 1)
-            spread[rows, column] = lengths[start + low] + (lengths[start + high] - lengths[start + low]) * (at - low)
-    return EventSets(trace, used, count[used], total, shortest, longest, deviation, spread, first[used], last[used])
+            spread[rows, column] = lengths[start + low] + (
+                lengths[start + high] - lengths[start + low]
+            ) * (at - low)
+    return EventSets(
+        trace,
+        used,
+        count[used],
+        total,
+        shortest,
+        longest,
+        deviation,
+        spread,
+        first[used],
+        last[used],
+    )
 
 
 def _parts(trace: Trace, lo: int, hi: int, check: CancelCheck) -> Iterator[Events]:
@@ -115,7 +133,9 @@ def _rows(track: Track, depth: int, lo: int, hi: int) -> Iterator[slice]:
 
 
 def _groups(count: Int64s) -> Iterator[tuple[int, int]]:
-    """Rows that are sorted together: as many names as hold about a million events, so that no more lie in memory."""
+    """Rows that are sorted together: as many names as hold about a million events, so that no more
+    lie in memory.
+    """
     before = np.concatenate(([0], np.cumsum(count)))
     lo = 0
     while lo < len(count):
@@ -124,7 +144,9 @@ def _groups(count: Int64s) -> Iterator[tuple[int, int]]:
         lo = hi
 
 
-def _lengths(trace: Trace, lo: int, hi: int, group: Int64s, first: int, last: int, check: CancelCheck) -> tuple[Int64s, Int64s]:
+def _lengths(
+    trace: Trace, lo: int, hi: int, group: Int64s, first: int, last: int, check: CancelCheck
+) -> tuple[Int64s, Int64s]:
     lengths, which = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for some in _parts(trace, lo, hi, check):
         number = group[some.name]
@@ -153,7 +175,9 @@ class OneSet:
     last: int
 
 
-def together(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered) -> OneSet | None:
+def together(
+    trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered
+) -> OneSet | None:
     """All events of these names in [lo, hi) as one set; None where there are none."""
     lengths = [np.empty(0, np.int64)]
     first, last = np.iinfo(np.int64).max, np.iinfo(np.int64).min
@@ -161,14 +185,24 @@ def together(trace: Trace, lo: int, hi: int, names: Bools | None = None, check: 
         mine = np.flatnonzero(names[some.name]) if names is not None else np.arange(len(some))
         if len(mine):
             lengths.append(some.duration[mine])
-            first, last = min(first, int(some.start[mine].min())), max(last, int(some.start[mine].max()))
+            first, last = (
+                min(first, int(some.start[mine].min())),
+                max(last, int(some.start[mine].max())),
+            )
     found = np.concatenate(lengths)
     if not len(found):
         return None
     return OneSet(
-        len(found), int(found.sum()), float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else None, int(found.min()),
-        int(found.max()), tuple(float(value) for value in np.percentile(found, PERCENTILES)), int(first), int(last),
-    )  # fmt: skip
+        len(found),
+        int(found.sum()),
+        float(found.mean()),
+        float(found.std(ddof=1)) if len(found) > 1 else None,
+        int(found.min()),
+        int(found.max()),
+        tuple(float(value) for value in np.percentile(found, PERCENTILES)),
+        int(first),
+        int(last),
+    )
 
 
 def touching(trace: Trace, lo: int, hi: int) -> int:
@@ -184,19 +218,35 @@ def touching(trace: Trace, lo: int, hi: int) -> int:
 def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fact, ...]:
     one = together(trace, lo, hi, names)
     if one is None:
-        return (Fact("count", "events that match", 0, "integer", why=f"no event of this window has a name like {match}"),)
+        return (
+            Fact(
+                "count",
+                "events that match",
+                0,
+                "integer",
+                why=f"no event of this window has a name like {match}",
+            ),
+        )
     return (
         Fact("count", "events that match", one.count, "integer"),
         Fact("total", "in all", one.total, "duration"),
         Fact("mean", "average", round(one.mean), "duration"),
-        Fact("deviation", "deviation", None if one.deviation is None else round(one.deviation), "duration", why="one event alone"),
+        Fact(
+            "deviation",
+            "deviation",
+            None if one.deviation is None else round(one.deviation),
+            "duration",
+            why="one event alone",
+        ),
         Fact("shortest", "shortest", one.shortest, "duration"),
         Fact("longest", "longest", one.longest, "duration"),
-        *(Fact(f"p{percent}", f"{percent} % are shorter than", round(value), "duration")
-          for percent, value in zip(PERCENTILES, one.percentiles, strict=True)),
+        *(
+            Fact(f"p{percent}", f"{percent} % are shorter than", round(value), "duration")
+            for percent, value in zip(PERCENTILES, one.percentiles, strict=True)
+        ),
         Fact("first", "first", one.first, "instant"),
         Fact("last", "last", one.last, "instant"),
-    )  # fmt: skip
+    )
 
 
 # ── as a table ───────────────────────────────────────────────────────────────────────────────────
@@ -213,13 +263,27 @@ def _table(found: EventSets, question: Question) -> Table:
         Column("mean_s", "average", "duration", found.mean[order], weight=8),
         Column("deviation_s", "deviation", "duration", found.deviation[order], weight=6),
         Column("min_s", "shortest", "duration", found.shortest[order], weight=5),
-        *(Column(f"p{percent}_s", f"p{percent}", "duration", found.percentiles[order, i], weight=4 if percent in (50, 95) else 2)
-          for i, percent in enumerate(PERCENTILES)),
+        *(
+            Column(
+                f"p{percent}_s",
+                f"p{percent}",
+                "duration",
+                found.percentiles[order, i],
+                weight=4 if percent in (50, 95) else 2,
+            )
+            for i, percent in enumerate(PERCENTILES)
+        ),
         Column("max_s", "longest", "duration", found.longest[order], weight=7),
         Column("first_s", "first", "instant", found.first[order], weight=2),
         Column("last_s", "last", "instant", found.last[order], weight=1),
-        Column("full_name", "recorded as", "text", Lazy(len(at), lambda row: names.full(at[row])), weight=0),
-    )  # fmt: skip
+        Column(
+            "full_name",
+            "recorded as",
+            "text",
+            Lazy(len(at), lambda row: names.full(at[row])),
+            weight=0,
+        ),
+    )
 
     def place(row: int) -> Place:
         """Where the longest one is."""
@@ -234,8 +298,23 @@ def _table(found: EventSets, question: Question) -> Table:
                     mine = np.flatnonzero((some.name == name) & (some.duration == length))
                     if len(mine):
                         start = int(some.start[mine[0]])
-                        return Place(question.opened.name, question.host, start, start + length, number, rows.start + int(mine[0]))
+                        return Place(
+                            question.opened.name,
+                            question.host,
+                            start,
+                            start + length,
+                            number,
+                            rows.start + int(mine[0]),
+                        )
         return Place(question.opened.name, question.host)
 
-    return Table("event_sets", "Events by name, most time first", columns, place, ("total_s", True), "No event in this window.",
-                 ("full_name",), "name")  # fmt: skip
+    return Table(
+        "event_sets",
+        "Events by name, most time first",
+        columns,
+        place,
+        ("total_s", True),
+        "No event in this window.",
+        ("full_name",),
+        "name",
+    )

@@ -1,8 +1,10 @@
-"""What each event stands for in the breakdown of a step: TensorBoard's types, by its rules, from the least telling to the most.
+"""What each event stands for in the breakdown of a step: TensorBoard's types, by its rules, from
+the least telling to the most.
 
-At each moment the most telling type that is active counts (`sweep`). Which type an event has, its name says, and for a few names a
-stat. Two of the rules differ by mode: collectors write copies as `MemcpyH2D`, which TensorFlow's rules do not know, so that they
-count as compute there; `corrected` takes them for what they are.
+At each moment the most telling type that is active counts (`sweep`). Which type an event has, its
+name says, and for a few names a stat. Two of the rules differ by mode: collectors write copies as
+`MemcpyH2D`, which TensorFlow's rules do not know, so that they count as compute there; `corrected`
+takes them for what they are.
 """
 
 from __future__ import annotations
@@ -16,9 +18,20 @@ import numpy as np
 from powertui.data import category, texts
 from powertui.data.asked import Compat
 from powertui.data.category import Category
-from powertui.data.model import Bools, Int32s, Int64s, Names, Process, ProcessKind, Trace, Track, UInt8s, UInt32s
+from powertui.data.model import (
+    Bools,
+    Int32s,
+    Int64s,
+    Names,
+    Process,
+    ProcessKind,
+    Trace,
+    Track,
+    UInt8s,
+    UInt32s,
+)
+from powertui.data.run.device_intervals import working
 from powertui.data.run.marks import carried, rows_named, whole
-from powertui.data.run.work import working
 
 
 class EventType(enum.IntEnum):
@@ -48,28 +61,60 @@ _DROPPED = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "Function
 _POOLS = "ThreadpoolListener::"  # marks of no length, of which there are very many
 _MARKS = ("train", "test", "TraceContext")
 _SPEAKING = (
-    *_MARKS, "ProfilerStep#", *_DROPPED, _POOLS, "InfeedEnqueue", "memcpy", "ExecutorState::Process", "iteratorgetnext",
-    "gloo:", "mpi:", "ucc:", "xccl:", "c10d::", "record_param_comms",
-)  # fmt: skip
+    *_MARKS,
+    "ProfilerStep#",
+    *_DROPPED,
+    _POOLS,
+    "InfeedEnqueue",
+    "memcpy",
+    "ExecutorState::Process",
+    "iteratorgetnext",
+    "gloo:",
+    "mpi:",
+    "ucc:",
+    "xccl:",
+    "c10d::",
+    "record_param_comms",
+)
 _COPY_AS_PARSED = re.compile(r"(?i)^memcpy(htod|dtoh|dtod|htoh)")
-_COPY = re.compile(r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
-                   r"(host ?to ?device|device ?to ?host|device ?to ?device|[hd](?:to|2)[hd]|p(?:to|2)p)")  # fmt: skip
+_COPY = re.compile(
+    r"(?i)(?:^|hip|cuda)(?:memcpy|copy)[ _]?"
+    r"(host ?to ?device|device ?to ?host|device ?to ?device|[hd](?:to|2)[hd]|p(?:to|2)p)"
+)
 _WAYS = {
-    "htod": EventType.HOST_TO_DEVICE, "h2d": EventType.HOST_TO_DEVICE, "hosttodevice": EventType.HOST_TO_DEVICE,
-    "dtoh": EventType.DEVICE_TO_HOST, "d2h": EventType.DEVICE_TO_HOST, "devicetohost": EventType.DEVICE_TO_HOST,
-    "dtod": EventType.DEVICE_TO_DEVICE, "d2d": EventType.DEVICE_TO_DEVICE, "devicetodevice": EventType.DEVICE_TO_DEVICE,
-    "ptop": EventType.DEVICE_TO_DEVICE, "p2p": EventType.DEVICE_TO_DEVICE,
-    "htoh": EventType.HOST_TO_HOST, "h2h": EventType.HOST_TO_HOST,
-}  # fmt: skip
+    "htod": EventType.HOST_TO_DEVICE,
+    "h2d": EventType.HOST_TO_DEVICE,
+    "hosttodevice": EventType.HOST_TO_DEVICE,
+    "dtoh": EventType.DEVICE_TO_HOST,
+    "d2h": EventType.DEVICE_TO_HOST,
+    "devicetohost": EventType.DEVICE_TO_HOST,
+    "dtod": EventType.DEVICE_TO_DEVICE,
+    "d2d": EventType.DEVICE_TO_DEVICE,
+    "devicetodevice": EventType.DEVICE_TO_DEVICE,
+    "ptop": EventType.DEVICE_TO_DEVICE,
+    "p2p": EventType.DEVICE_TO_DEVICE,
+    "htoh": EventType.HOST_TO_HOST,
+    "h2h": EventType.HOST_TO_HOST,
+}
 _COLLECTIVE = re.compile(r"(?i)^(?:nccl|rccl|msccl)")
-_HOST_COLLECTIVE = re.compile(r"^(?:gloo|mpi|ucc|xccl):|^c10d::|^record_param_comms$")  # without a device nothing else runs them
-_HALF = re.compile(r"(?i)half|fp16|bf16|bfloat16|[_.](?:h|s)16816|h884|h1688|hgemm|_f16|_hhs_|_bbs_")
-_INPUT = re.compile(r"^(?:iteratorgetnext|enumerate\(dataloader\)|.*dataloader.*__next__|.*dataloader.*_next_data)")
-_COMPILING = re.compile(r"(?i)^(?:xlacompile|compile|.*::compile\b|backend_compile|pjrtcompile|.*\bautotun)")
+_HOST_COLLECTIVE = re.compile(
+    r"^(?:gloo|mpi|ucc|xccl):|^c10d::|^record_param_comms$"
+)  # without a device nothing else runs them
+_HALF = re.compile(
+    r"(?i)half|fp16|bf16|bfloat16|[_.](?:h|s)16816|h884|h1688|hgemm|_f16|_hhs_|_bbs_"
+)
+_INPUT = re.compile(
+    r"^(?:iteratorgetnext|enumerate\(dataloader\)|.*dataloader.*__next__|.*dataloader.*_next_data)"
+)
+_COMPILING = re.compile(
+    r"(?i)^(?:xlacompile|compile|.*::compile\b|backend_compile|pjrtcompile|.*\bautotun)"
+)
 # What an op of a TPU does, by the name of its HLO instruction.
 _TPU_WAIT_HOST = re.compile(r"(?i)^%?(?:infeed|recv-?from-?host|host-?recv)")
 _TPU_TO_HOST = re.compile(r"(?i)^%?(?:outfeed|send-?to-?host|host-?send)")
-_TPU_COLLECTIVE = re.compile(r"(?i)^%?(?:all-reduce|all-gather|all-to-all|reduce-scatter|collective|cross-replica)")
+_TPU_COLLECTIVE = re.compile(
+    r"(?i)^%?(?:all-reduce|all-gather|all-to-all|reduce-scatter|collective|cross-replica)"
+)
 _TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
 _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 
@@ -86,7 +131,7 @@ class Typed(NamedTuple):
     rows: Int64s  # events whose type their stats tell, ascending
     kinds: UInt8s  # of those
 
-    def of(self, rows: Int64s | Int32s) -> UInt8s:
+    def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
         kind = self.by_name[self.track.events.name[rows]]
         if len(self.rows):
@@ -104,8 +149,11 @@ class Typed(NamedTuple):
         return every[np.append(True, every[1:] != every[:-1])] if len(every) else every
 
 
-def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
-    """(work of devices, work of hosts), line by line. Lines that collectors drew from others are left out."""
+def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
+    """(work of devices, work of hosts), line by line.
+
+    Lines that collectors drew from others are left out.
+    """
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
     with_device = has_device(trace, compat)
     devices: list[Typed] = []
@@ -116,33 +164,50 @@ def of(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
             if tracks:
                 devices += _device(trace, process, tracks, numbers, compat)
         elif process.kind is ProcessKind.HOST:
-            tracks = [t for t in process.tracks if len(t.events) and not t.derived and not _frames(trace, t)]
+            tracks = [
+                t
+                for t in process.tracks
+                if len(t.events) and not t.derived and not _frames(trace, t)
+            ]
             if tracks:
-                hosts += _host(trace, process, tracks, numbers, has_device=with_device, compat=compat)
+                hosts += _host(
+                    trace, process, tracks, numbers, has_device=with_device, compat=compat
+                )
     return devices, hosts
 
 
 def has_device(trace: Trace, compat: Compat) -> bool:
-    """Whether a trace tells of devices. One that recorded nothing counts for TensorFlow, and not for us."""
+    """Whether a trace tells of devices.
+
+    One that recorded nothing counts for TensorFlow, and not for us.
+    """
     devices = (process for process in trace.processes if process.kind is ProcessKind.DEVICE)
     return any(compat != "corrected" or process.event_count for process in devices)
 
 
 def _frames(trace: Trace, track: Track) -> bool:
-    """Python's frames on a line of their own: they lie over everything and say nothing of what is computed."""
+    """Python's frames on a line of their own: they lie over everything and say nothing of what is
+    computed.
+    """
     return trace.format == "kineto" and track.name.endswith(" Python")
 
 
 # ── devices ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _device(trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], compat: Compat) -> list[Typed]:
+def _device(
+    trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], compat: Compat
+) -> list[Typed]:
     tpu = "TPU" in process.name
     carry = carried(trace, process, tracks, _STATS)
     table = np.full(len(trace.names), NOTHING, np.uint8)
     used = np.unique(np.concatenate([np.unique(track.events.name) for track in tracks]))
     for index in used.tolist():
-        table[index] = _tpu_kind(trace.names.full(index)) if tpu else device_kind(trace.names.full(index), compat)
+        table[index] = (
+            _tpu_kind(trace.names.full(index))
+            if tpu
+            else device_kind(trace.names.full(index), compat)
+        )
     out = []
     for track in tracks:
         name = track.events.name
@@ -153,11 +218,17 @@ def _device(trace: Trace, process: Process, tracks: list[Track], numbers: dict[i
             texts = column.texts or [None] * len(rows)
             half = np.array([text is not None and "half" in text for text in texts], np.bool_)
             compute = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32)) & column.present
-            kinds = np.where(compute, np.where(half, EventType.COMPUTE_16, EventType.COMPUTE_32), kinds).astype(np.uint8)
-        if compat != "corrected" and not tpu and not carry["correlation_id"][name].all():  # without one it counts nowhere
+            kinds = np.where(
+                compute, np.where(half, EventType.COMPUTE_16, EventType.COMPUTE_32), kinds
+            ).astype(np.uint8)
+        if (
+            compat != "corrected" and not tpu and not carry["correlation_id"][name].all()
+        ):  # without one it counts nowhere
             kinds = _of(table, name, rows, kinds)
             rows = np.arange(len(name))
-            told = whole(process.source.columns(track.events.position, ("correlation_id",))["correlation_id"])
+            told = whole(
+                process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
+            )
             kinds = np.where(told >= 0, kinds, NOTHING).astype(np.uint8)
         out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
     return out
@@ -187,9 +258,12 @@ _NCCL = re.compile(r"(?i)^nccl")
 
 def _tpu_kind(name: str) -> int:
     for pattern, kind in (
-        (_TPU_IDLE, NOTHING), (_TPU_WAIT_HOST, EventType.WAIT_HOST), (_TPU_TO_HOST, EventType.DEVICE_TO_HOST),
-        (_TPU_COLLECTIVE, EventType.COLLECTIVES), (_TPU_BETWEEN, EventType.WAIT_DEVICE),
-    ):  # fmt: skip
+        (_TPU_IDLE, NOTHING),
+        (_TPU_WAIT_HOST, EventType.WAIT_HOST),
+        (_TPU_TO_HOST, EventType.DEVICE_TO_HOST),
+        (_TPU_COLLECTIVE, EventType.COLLECTIVES),
+        (_TPU_BETWEEN, EventType.WAIT_DEVICE),
+    ):
         if pattern.search(name):
             return int(kind)
     return int(EventType.COMPUTE_16 if "bf16" in name else EventType.COMPUTE_32)
@@ -199,7 +273,13 @@ def _tpu_kind(name: str) -> int:
 
 
 def _host(
-    trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], *, has_device: bool, compat: Compat
+    trace: Trace,
+    process: Process,
+    tracks: list[Track],
+    numbers: dict[int, int],
+    *,
+    has_device: bool,
+    compat: Compat,
 ) -> list[Typed]:
     carry = carried(trace, process, tracks, _STATS)
     used = np.zeros(len(trace.names), np.bool_)
@@ -209,19 +289,27 @@ def _host(
     marks: Bools = np.zeros(len(trace.names), np.bool_)
     for index in np.flatnonzero(_speaking(trace.names, used)).tolist():
         name = trace.names.full(index)
-        marks[index] = (name.startswith(_MARKS) and "/" not in name) or name.startswith("ProfilerStep#")
-        table[index] = MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
+        marks[index] = (name.startswith(_MARKS) and "/" not in name) or name.startswith(
+            "ProfilerStep#"
+        )
+        table[index] = (
+            MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
+        )
     table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
     if compat == "corrected":  # whatever carries a step's number marks it
         table[carry["step_num"]] = MARK
-    asks = (carry["step_name"] & ~marks) | (carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING)))
+    asks = (carry["step_name"] & ~marks) | (
+        carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING))
+    )
     out = []
     for track in tracks:
         names = track.events.name
         rows = rows_named(names, asks) if asks.any() else np.empty(0, np.int64)
         kinds = table[names[rows]]
         if len(rows):
-            columns = process.source.columns(track.events.positions(rows), ("correlation_id", "step_name"))
+            columns = process.source.columns(
+                track.events.positions(rows), ("correlation_id", "step_name")
+            )
             launched = (whole(columns["correlation_id"]) >= 0) & has_device
             plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
             kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
@@ -231,7 +319,9 @@ def _host(
 
 
 def _speaking(names: Names, used: Bools) -> Bools:
-    """The used names that can stand for more than the host's computing: of hundreds of thousands a few."""
+    """The used names that can stand for more than the host's computing: of hundreds of thousands a
+    few.
+    """
     out = np.zeros(len(names), np.bool_)
     rows = np.flatnonzero(used)
     for at in range(0, len(rows), texts.BATCH):
@@ -259,11 +349,15 @@ def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
         return int(EventType.WAIT_INPUT)
     if compat == "corrected" and not has_device and _HOST_COLLECTIVE.match(low):
         return int(EventType.COLLECTIVES)
-    if compat == "corrected" and ("ompil" in low or "autotun" in low) and _COMPILING.search(name[:64]):
+    if (
+        compat == "corrected"
+        and ("ompil" in low or "autotun" in low)
+        and _COMPILING.search(name[:64])
+    ):
         return int(EventType.HOST_COMPILE)
     return int(EventType.HOST_COMPUTE)
 
 
 def waits(name: str) -> bool:
     """Whether a name is of Python or of a thread that waits: nothing is computed there."""
-    return category.of(name) in (Category.PYTHON, Category.IDLE)
+    return category.work_category(name) in (Category.PYTHON, Category.IDLE)

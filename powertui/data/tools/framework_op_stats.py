@@ -1,7 +1,8 @@
-"""Framework ops on host and device, as TensorBoard's `framework_op_stats` (once `tensorflow_stats`): with and without idle time.
+"""Framework ops on host and device, as TensorBoard's `framework_op_stats` (once
+`tensorflow_stats`): with and without idle time.
 
-On a device an op's time is that of its kernels; on a host it is the op's own. Rates need what an op costs: where the profile does
-not say, they are not known.
+On a device an op's time is that of its kernels; on a host it is the op's own. Rates need what an op
+costs: where the profile does not say, they are not known.
 """
 
 from __future__ import annotations
@@ -47,16 +48,28 @@ class _Row:
 def answer(question: Question) -> Result:
     """The ops of the window: of the device first, then of the host, each by self time."""
     profile = question.profile
-    host = host_ops.merged([host_ops.asked(one, lo, hi, question.compat) for one, lo, hi in question.parts])
-    device = device_ops.merged([device_ops.of(one, lo, hi, question.compat) for one, lo, hi in question.parts])
-    facts = device_facts.of(profile.trace)
+    host = host_ops.merged(
+        [host_ops.asked(one, lo, hi, question.compat) for one, lo, hi in question.parts]
+    )
+    device = device_ops.merged(
+        [device_ops.device_ops(one, lo, hi, question.compat) for one, lo, hi in question.parts]
+    )
+    facts = device_facts.device_facts(profile.trace)
     sides = (_device_rows(device), _host_rows(host))
-    with_idle = _table("with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts)
+    with_idle = _table(
+        "with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts
+    )
     busy = tuple([row for row in rows if row.type != _IDLE] for rows in sides)
     sums = (device.busy, int(host.self_time.sum()))
     without = _table("without_idle", "Ops, without idle time", busy, sums, question, facts)
-    return Result("framework_op_stats", "Framework ops", (with_idle, without), _facts(device, host), notes=_notes(question,
-                  device, host), mode=question.compat)  # fmt: skip
+    return Result(
+        "framework_op_stats",
+        "Framework ops",
+        (with_idle, without),
+        _facts(device, host),
+        notes=_notes(question, device, host),
+        mode=question.compat,
+    )
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────
@@ -65,11 +78,17 @@ def answer(question: Question) -> Result:
 def _device_rows(device: DeviceOps) -> list[_Row]:
     found: dict[str, _Row] = {}
     for op in device.ops:
-        name, kind = (op.framework.name, op.framework.type) if op.framework is not None else (op.name, op_names.UNKNOWN)
+        name, kind = (
+            (op.framework.name, op.framework.type)
+            if op.framework is not None
+            else (op.name, op_names.UNKNOWN)
+        )
         row = found.setdefault(name, _Row("Device", kind, name))
         if op.kernel_time > row.kernel_time and op.events:
             row.event = op.events[0]
-        row.occurrences = max(row.occurrences, op.occurrences)  # an op launches several kernels each time it runs
+        row.occurrences = max(
+            row.occurrences, op.occurrences
+        )  # an op launches several kernels each time it runs
         row.total += op.total
         row.self_time += op.self_time
         row.kernel_time += op.kernel_time
@@ -85,9 +104,18 @@ def _device_rows(device: DeviceOps) -> list[_Row]:
 
 def _host_rows(host: HostOps) -> list[_Row]:
     rows = [
-        _Row("Host", op.type, op.name, int(host.occurrences[i]), int(host.total[i]), int(host.self_time[i]), bool(host.eager[i]))
-        for i, op in enumerate(host.table.ops) if host.occurrences[i]
-    ]  # fmt: skip
+        _Row(
+            "Host",
+            op.type,
+            op.name,
+            int(host.occurrences[i]),
+            int(host.total[i]),
+            int(host.self_time[i]),
+            bool(host.eager[i]),
+        )
+        for i, op in enumerate(host.table.ops)
+        if host.occurrences[i]
+    ]
     if host.lines:
         rows.append(_Row("Host", _IDLE, _IDLE, 0, host.idle, host.idle))
     return _first(rows)
@@ -105,19 +133,32 @@ def _added(a: float | None, b: float | None) -> float | None:
 
 
 def _table(
-    id: str, title: str, sides: Sequence[list[_Row]], whole: tuple[int, int], question: Question, facts: tuple[DeviceFacts, ...]
+    id: str,
+    title: str,
+    sides: Sequence[list[_Row]],
+    whole: tuple[int, int],
+    question: Question,
+    facts: tuple[DeviceFacts, ...],
 ) -> Table:
     rows = [*sides[0], *sides[1]]
     on_device = np.array([row.side == "Device" for row in rows], np.bool_)
     total = np.array([row.total for row in rows], np.int64)
     own = np.array([row.self_time for row in rows], np.int64)
     count = np.array([row.occurrences for row in rows], np.int64)
-    share = [np.where(side, own / max(1, all_of_it), 0.0) for side, all_of_it in ((on_device, whole[0]), (~on_device, whole[1]))]
+    share = [
+        np.where(side, own / max(1, all_of_it), 0.0)
+        for side, all_of_it in ((on_device, whole[0]), (~on_device, whole[1]))
+    ]
     seconds = np.array([row.self_time / PS_PER_S or np.nan for row in rows], np.float64)
     flops = np.array([np.nan if row.flops is None else row.flops for row in rows], np.float64)
-    model = np.array([np.nan if row.model_flops is None else row.model_flops for row in rows], np.float64)
+    model = np.array(
+        [np.nan if row.model_flops is None else row.model_flops for row in rows], np.float64
+    )
     size = np.array([np.nan if row.bytes is None else row.bytes for row in rows], np.float64)
-    cores = np.array([row.tensor_core_time / row.kernel_time if row.kernel_time else np.nan for row in rows], np.float64)
+    cores = np.array(
+        [row.tensor_core_time / row.kernel_time if row.kernel_time else np.nan for row in rows],
+        np.float64,
+    )
 
     def us(id: str, label: str, head: str, values: Any, weight: int) -> Column:
         return Column(id, label, "duration", values, "us", weight=weight, head=head)
@@ -135,25 +176,97 @@ def _table(
         us("total_time", "total", "Total time (us)", total, 6),
         us("avg_time", "average", "Avg. time (us)", np.where(count > 0, total / each, 0.0), 3),
         us("total_self_time", "self", "Total self-time (us)", own, 9),
-        us("avg_self_time", "self each", "Avg. self-time (us)", np.where(count > 0, own / each, 0.0), 2),
-        part("device_total_self_time_percent", "of device", "Total self-time on Device (%)", share[0], 8, on_device),
-        part("device_cumulative_total_self_time_percent", "device so far", "Cumulative total-self time on Device (%)",
-             np.cumsum(share[0]), 2, on_device),
-        part("host_total_self_time_percent", "of host", "Total self-time on Host (%)", share[1], 8, ~on_device),
-        part("Host_cumulative_total_self_time_percent", "host so far", "Cumulative total-self time on Host (%)",
-             np.cumsum(share[1]), 2, ~on_device),
-        Column("measured_flop_rate", "FLOP/s", "number", flops / seconds, "FLOP/s", weight=2,
-               head="Normalized FLOP Rate (FLOPs/s)"),
-        Column("model_flop_rate", "model GFLOP/s", "number", model / seconds / 1e9, "GFLOP/s", weight=1,
-               head="Model FLOP Rate (GFLOP/s)"),
-        Column("measured_memory_bw", "memory", "number", size / seconds / _GIB, "GiB/s", weight=2,
-               head="Measured Memory BW (GBytes/Sec)"),
-        Column("operational_intensity", "FLOP/B", "number", np.divide(flops, np.where(size > 0, size, np.nan)), weight=1,
-               head="Operational Intensity (FLOPs/Byte)"),
-        Column("gpu_tensorcore_utilization", "tensor cores", "share", cores, weight=3, head="GPU TensorCore utilization"),
+        us(
+            "avg_self_time",
+            "self each",
+            "Avg. self-time (us)",
+            np.where(count > 0, own / each, 0.0),
+            2,
+        ),
+        part(
+            "device_total_self_time_percent",
+            "of device",
+            "Total self-time on Device (%)",
+            share[0],
+            8,
+            on_device,
+        ),
+        part(
+            "device_cumulative_total_self_time_percent",
+            "device so far",
+            "Cumulative total-self time on Device (%)",
+            np.cumsum(share[0]),
+            2,
+            on_device,
+        ),
+        part(
+            "host_total_self_time_percent",
+            "of host",
+            "Total self-time on Host (%)",
+            share[1],
+            8,
+            ~on_device,
+        ),
+        part(
+            "Host_cumulative_total_self_time_percent",
+            "host so far",
+            "Cumulative total-self time on Host (%)",
+            np.cumsum(share[1]),
+            2,
+            ~on_device,
+        ),
+        Column(
+            "measured_flop_rate",
+            "FLOP/s",
+            "number",
+            flops / seconds,
+            "FLOP/s",
+            weight=2,
+            head="Normalized FLOP Rate (FLOPs/s)",
+        ),
+        Column(
+            "model_flop_rate",
+            "model GFLOP/s",
+            "number",
+            model / seconds / 1e9,
+            "GFLOP/s",
+            weight=1,
+            head="Model FLOP Rate (GFLOP/s)",
+        ),
+        Column(
+            "measured_memory_bw",
+            "memory",
+            "number",
+            size / seconds / _GIB,
+            "GiB/s",
+            weight=2,
+            head="Measured Memory BW (GBytes/Sec)",
+        ),
+        Column(
+            "operational_intensity",
+            "FLOP/B",
+            "number",
+            np.divide(flops, np.where(size > 0, size, np.nan)),
+            weight=1,
+            head="Operational Intensity (FLOPs/Byte)",
+        ),
+        Column(
+            "gpu_tensorcore_utilization",
+            "tensor cores",
+            "share",
+            cores,
+            weight=3,
+            head="GPU TensorCore utilization",
+        ),
         _text("bound_by", "bound by", "Bound by", [_bound(row, facts) for row in rows], 2),
-        _text("eager", "mode", "Execution mode", ["Eager" if row.eager else "Function" for row in rows], 1),
-    )  # fmt: skip
+        _text(
+            "eager",
+            "mode",
+            "Execution mode",
+            ["Eager" if row.eager else "Function" for row in rows],
+            1,
+        ),
+    )
 
     def place(row: int) -> Place | None:
         if rows[row].event is None:
@@ -161,7 +274,9 @@ def _table(
         line, event = rows[row].event or (0, 0)
         events = list(question.profile.trace.tracks())[line][1].events
         lo = int(events.start[event])
-        return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), line, event)
+        return Place(
+            question.opened.name, question.host, lo, lo + int(events.duration[event]), line, event
+        )
 
     empty = "No event of this profile is a framework op. The table of all events is op_stats."
     return Table(id, title, columns, place, None, empty, ("host_or_device", "operation"), "op")
@@ -172,9 +287,17 @@ def _text(id: str, label: str, head: str, values: list[str], weight: int) -> Col
 
 
 def _bound(row: _Row, facts: tuple[DeviceFacts, ...]) -> str:
-    """What an op uses most of: the units that compute, or the memory. Only where its costs and the device's peaks are known."""
+    """What an op uses most of: the units that compute, or the memory.
+
+    Only where its costs and the device's peaks are known.
+    """
     peaks = [one for one in facts if one.recorded and one.peak_flops and one.bandwidth]
-    if row.side != "Device" or not peaks or not row.self_time or (row.flops is None and row.bytes is None):
+    if (
+        row.side != "Device"
+        or not peaks
+        or not row.self_time
+        or (row.flops is None and row.bytes is None)
+    ):
         return op_names.UNKNOWN
     seconds = row.self_time / PS_PER_S
     compute = (row.flops or 0.0) / seconds / (peaks[0].peak_flops or 1.0)
@@ -193,11 +316,26 @@ def _facts(device: DeviceOps, host: HostOps) -> tuple[Fact, ...]:
         named = "work with no known op; the table counts it as IDLE, as TensorBoard does"
         out += [
             Fact("device_ops", "ops on the device", device.busy, "duration"),
-            Fact("device_unnamed", "other work on the device", device.unnamed, "duration", why=named),
-            Fact("device_idle", "idle on the device", max(0, device.idle - device.unnamed), "duration"),
+            Fact(
+                "device_unnamed", "other work on the device", device.unnamed, "duration", why=named
+            ),
+            Fact(
+                "device_idle",
+                "idle on the device",
+                max(0, device.idle - device.unnamed),
+                "duration",
+            ),
         ]
     if host.lines:
-        out.append(Fact("host_ops", "ops on the host", int(host.self_time.sum()), "duration", why=f"of {host.lines} threads"))
+        out.append(
+            Fact(
+                "host_ops",
+                "ops on the host",
+                int(host.self_time.sum()),
+                "duration",
+                why=f"of {host.lines} threads",
+            )
+        )
     return tuple(out)
 
 
@@ -206,10 +344,13 @@ def _notes(question: Question, device: DeviceOps, host: HostOps) -> tuple[str, .
     if device.unnamed:
         notes.append("The device's IDLE includes work with no known op: see the facts.")
     if question.compat == "corrected" and any(op.form == "hlo" for op in host.table.ops):
-        notes.append("The ops of the host are those of XLA on the CPU. TensorBoard does not count them.")
+        notes.append(
+            "The ops of the host are those of XLA on the CPU. TensorBoard does not count them."
+        )
     if question.compat == "corrected" and question.profile.trace.format == "kineto":
         notes.append(
-            "The ops of the host are PyTorch's operators; those of the device are the operators that launched its kernels."
+            "The ops of the host are PyTorch's operators; those of the device are the "
+            "operators that launched its kernels."
         )
     if len(device.ops) and all(op.flops is None for op in device.ops):
         notes.append("This profile does not say what its ops cost: rates and bounds are not known.")

@@ -12,7 +12,8 @@ from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.window import lane_rows
 
-_SHORT = 30_000_000  # ps: between kernels that were queued one behind the other, a device takes no longer
+# ps: between kernels that were queued one behind the other, a device takes no longer
+_SHORT = 30_000_000
 
 # Why a device ran nothing before an event.
 _HOST = "launched late"  # its call had not returned when everything before it had ended
@@ -42,7 +43,10 @@ class Idle(NamedTuple):
 
 
 def of_stream(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idle:
-    """The gaps of one stream. `launched` is when each event's call returned, where `call` is not -1."""
+    """The gaps of one stream.
+
+    `launched` is when each event's call returned, where `call` is not -1.
+    """
     if len(start) < 2:
         return Idle(0, 0, 0, 0)
     order = np.argsort(start, kind="stable")
@@ -51,7 +55,12 @@ def of_stream(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idl
     known = call[order][1:] >= 0
     late = known & (launched[order][1:] > until)
     short = known & ~late & (gap < _SHORT)
-    return Idle(int(gap[late].sum()), int(gap[short].sum()), int(gap[known & ~late & ~short].sum()), int(gap[~known].sum()))
+    return Idle(
+        int(gap[late].sum()),
+        int(gap[short].sum()),
+        int(gap[known & ~late & ~short].sum()),
+        int(gap[~known].sum()),
+    )
 
 
 def of_devices(work: Kernels, launches: Launches, lo: int, hi: int, most: int) -> list[Gap]:
@@ -70,13 +79,18 @@ def of_devices(work: Kernels, launches: Launches, lo: int, hi: int, most: int) -
         start, end, lines, row, call = (column[inside] for column in (start, end, lines, row, call))
         order = np.argsort(start, kind="stable")
         until = np.maximum.accumulate(end[order])
-        by_end = np.maximum.accumulate(np.where(end[order] == until, np.arange(len(order)), 0))  # which of them ended last so far
+        by_end = np.maximum.accumulate(
+            np.where(end[order] == until, np.arange(len(order)), 0)
+        )  # which of them ended last so far
         at = np.flatnonzero(start[order][1:] > until[:-1])
         length = start[order][1:][at] - until[at]
         for i in at[np.argsort(-length, kind="stable")[:most]].tolist():
             last, following = int(order[by_end[i]]), int(order[i + 1])
             why = _why(int(call[following]), int(until[i]), int(start[following]), launches)
-            ended, begun = (int(lines[last]), int(row[last])), (int(lines[following]), int(row[following]))
+            ended, begun = (
+                (int(lines[last]), int(row[last])),
+                (int(lines[following]), int(row[following])),
+            )
             out.append(Gap(device, int(until[i]), int(start[following]), ended, begun, why))
     return sorted(out, key=lambda gap: gap.lo - gap.hi)[:most]
 
@@ -90,7 +104,9 @@ def _why(call: int, until: int, begun: int, launches: Launches) -> str:
 
 
 def meanwhile(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:
-    """(the event of a host's line that took most of [lo, hi) by itself, how long); ("", 0) where nothing ran."""
+    """(the event of a host's line that took most of [lo, hi) by itself, how long); ("", 0) where
+    nothing ran.
+    """
     track: Track = list(trace.tracks())[line][1]
     took: dict[int, int] = {}
     for depth in range(track.lane_count):

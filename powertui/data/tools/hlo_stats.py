@@ -1,6 +1,8 @@
-"""XLA's ops one by one, as TensorBoard's `hlo_stats`, as far as the events tell: times always, rates where costs are said.
+"""XLA's ops one by one, as TensorBoard's `hlo_stats`, as far as the events tell: times always,
+rates where costs are said.
 
-Shares are of the devices' whole time, the idle time too, as there. Columns of which the events say nothing stay empty.
+Shares are of the devices' whole time, the idle time too, as there. Columns of which the events say
+nothing stay empty.
 """
 
 from __future__ import annotations
@@ -21,17 +23,28 @@ _GIB = 1 << 30
 
 def answer(question: Question) -> Result:
     """The HLO ops of the window, most self time first."""
-    found = xla_ops.of(question.profile, *question.window, question.compat)
+    found = xla_ops.xla_ops(question.profile, *question.window, question.compat)
     ops = sorted((op for op in found.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
-    facts = device_facts.of(question.profile.trace)
-    notes = ["These ops ran on the host: TensorBoard does not list them."] if found.on_host and ops else []
+    facts = device_facts.device_facts(question.profile.trace)
+    notes = (
+        ["These ops ran on the host: TensorBoard does not list them."]
+        if found.on_host and ops
+        else []
+    )
     if ops and all(op.flops is None for op in ops):
         notes.append("This profile does not say what its ops cost: rates and bounds are not known.")
-    return Result("hlo_stats", "HLO ops", (_table(ops, found.busy + found.idle, facts, question),), notes=tuple(notes),
-                  mode=question.compat)  # fmt: skip
+    return Result(
+        "hlo_stats",
+        "HLO ops",
+        (_table(ops, found.busy + found.idle, facts, question),),
+        notes=tuple(notes),
+        mode=question.compat,
+    )
 
 
-def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], question: Question) -> Table:
+def _table(
+    ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], question: Question
+) -> Table:
     count = np.array([op.occurrences for op in ops], np.int64)
     total = np.array([op.total for op in ops], np.int64)
     own = np.array([op.self_time for op in ops], np.int64)
@@ -41,7 +54,9 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
     stalled, energy = _costs(ops, "stalled"), _costs(ops, "energy")
     each = np.maximum(count, 1)
 
-    def words(id: str, label: str, head: str, tell: Callable[[DeviceOp], str], weight: int) -> Column:
+    def words(
+        id: str, label: str, head: str, tell: Callable[[DeviceOp], str], weight: int
+    ) -> Column:
         return Column(id, label, "text", [tell(op) for op in ops], weight=weight, head=head)
 
     def us(id: str, label: str, head: str, values: object, weight: int) -> Column:
@@ -63,19 +78,63 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
         us("avg_time", "average", "Avg. time (us)", total / each, 4),
         us("total_self_time", "self", "Total self time (us)", own, 9),
         us("avg_self_time", "self each", "Avg. self time (us)", own / each, 2),
-        Column("total_self_time_percent", "share", "share", share, "%", weight=8, head="Total self time (%)"),
-        Column("cumulative_total_self_time_percent", "so far", "share", np.cumsum(share), "%", weight=2,
-               head="Cumulative total self time (%)"),
-        Column("dma_stall_percent", "stalled", "share", stalled / np.where(own > 0, own, np.nan), "%", weight=1,
-               head="%time stalled by DMA"),
-        number("model_flop_rate", "model FLOP/s", "Model GFLOP/s", model / seconds / 1e9, "GFLOP/s", 1),
-        number("normalized_flop_rate", "FLOP/s", "Normalized GFLOP/s", flops / seconds / 1e9, "GFLOP/s", 3),
-        number("measured_memory_bw", "memory", "Measured memory BW (GiB/s)", size / seconds / _GIB, "GiB/s", 3),
+        Column(
+            "total_self_time_percent",
+            "share",
+            "share",
+            share,
+            "%",
+            weight=8,
+            head="Total self time (%)",
+        ),
+        Column(
+            "cumulative_total_self_time_percent",
+            "so far",
+            "share",
+            np.cumsum(share),
+            "%",
+            weight=2,
+            head="Cumulative total self time (%)",
+        ),
+        Column(
+            "dma_stall_percent",
+            "stalled",
+            "share",
+            stalled / np.where(own > 0, own, np.nan),
+            "%",
+            weight=1,
+            head="%time stalled by DMA",
+        ),
+        number(
+            "model_flop_rate", "model FLOP/s", "Model GFLOP/s", model / seconds / 1e9, "GFLOP/s", 1
+        ),
+        number(
+            "normalized_flop_rate",
+            "FLOP/s",
+            "Normalized GFLOP/s",
+            flops / seconds / 1e9,
+            "GFLOP/s",
+            3,
+        ),
+        number(
+            "measured_memory_bw",
+            "memory",
+            "Measured memory BW (GiB/s)",
+            size / seconds / _GIB,
+            "GiB/s",
+            3,
+        ),
         number("hbm_bw", "HBM", "HBM BW (GiB/s)", size / seconds / _GIB, "GiB/s", 1),
         number("cmem_read_bw", "CMEM read", "CMEM Read BW (GiB/s)", nothing, "GiB/s", 0),
         number("cmem_write_bw", "CMEM write", "CMEM Write BW (GiB/s)", nothing, "GiB/s", 0),
-        number("operational_intensity", "FLOP/B", "Operational intensity (FLOPS/Byte)", flops / np.where(size > 0, size,
-               np.nan), "", 1),
+        number(
+            "operational_intensity",
+            "FLOP/B",
+            "Operational intensity (FLOPS/Byte)",
+            flops / np.where(size > 0, size, np.nan),
+            "",
+            1,
+        ),
         words("bound_by", "bound by", "Bound by", lambda op: _bound(op, facts), 2),
         words("hlo_rematerialization", "again", "Rematerialization", _rematerialized, 0),
         words("outside_compilation", "outside", "Outside Compilation", lambda _: "", 0),
@@ -84,7 +143,7 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
         words("core_type", "core", "TPU core type", lambda _: "", 0),
         words("parent_op_name", "parent", "Parent op name", lambda op: op.dedup, 0),
         number("vdd_energy", "energy", "VDD Energy (J)", energy, "J", 2),
-    )  # fmt: skip
+    )
     tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place | None:
@@ -92,16 +151,33 @@ def _table(ops: Sequence[DeviceOp], whole: int, facts: tuple[DeviceFacts, ...], 
             return None
         line, event = ops[row].events[0]
         lo = int(tracks[line].events.start[event])
-        return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
+        return Place(
+            question.opened.name,
+            question.host,
+            lo,
+            lo + int(tracks[line].events.duration[event]),
+            line,
+            event,
+        )
 
     empty = "No event in this profile is an XLA op. Framework ops are in framework_op_stats."
-    return Table("hlo_stats", "HLO ops, most self time first", columns, place, ("total_self_time", True), empty,
-                 ("program_id", "hlo_op_name"), "op")  # fmt: skip
+    return Table(
+        "hlo_stats",
+        "HLO ops, most self time first",
+        columns,
+        place,
+        ("total_self_time", True),
+        empty,
+        ("program_id", "hlo_op_name"),
+        "op",
+    )
 
 
 def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:
     """One cost of each op; NaN where the profile does not say."""
-    return np.array([np.nan if getattr(op, what) is None else getattr(op, what) for op in ops], np.float64)
+    return np.array(
+        [np.nan if getattr(op, what) is None else getattr(op, what) for op in ops], np.float64
+    )
 
 
 def expression(op: DeviceOp) -> str:
@@ -113,7 +189,9 @@ def provenance(op: DeviceOp) -> str:
     """The framework's op that an op came of, with its type where it has one."""
     if op.framework is None:
         return ""
-    return op.framework.name if not op.framework.form else f"{op.framework.name}:{op.framework.type}"
+    return (
+        op.framework.name if not op.framework.form else f"{op.framework.name}:{op.framework.type}"
+    )
 
 
 def _rematerialized(op: DeviceOp) -> str:
@@ -121,7 +199,9 @@ def _rematerialized(op: DeviceOp) -> str:
 
 
 def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
-    """What an op uses most of: "Compute" or "HBM"; "" where its costs or the device's peaks are not known."""
+    """What an op uses most of: "Compute" or "HBM"; "" where its costs or the device's peaks are not
+    known.
+    """
     compute, memory = utilisation(op.flops, op.bytes, op.self_time, facts)
     if (compute is None and memory is None) or not max(compute or 0.0, memory or 0.0):
         return ""
@@ -131,11 +211,19 @@ def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:
 def utilisation(
     flops: float | None, size: float | None, self_time: int, facts: tuple[DeviceFacts, ...]
 ) -> tuple[float | None, float | None]:
-    """(part of the device's FLOP/s, part of its memory's bandwidth), each at most 1; None where it is not known."""
+    """(part of the device's FLOP/s, part of its memory's bandwidth), each at most 1; None where it
+    is not known.
+    """
     peaks = next((one for one in facts if one.recorded and (one.peak_flops or one.bandwidth)), None)
     if peaks is None or not self_time:
         return None, None
     seconds = self_time / PS_PER_S
-    compute = min(1.0, flops / seconds / peaks.peak_flops) if flops is not None and peaks.peak_flops else None
-    memory = min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
+    compute = (
+        min(1.0, flops / seconds / peaks.peak_flops)
+        if flops is not None and peaks.peak_flops
+        else None
+    )
+    memory = (
+        min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
+    )
     return compute, memory

@@ -1,9 +1,9 @@
 """The ops of a host: how often each ran, how long, and how long none of the ops inside it did.
 
-An op is an event whose name is one; the converter of 2026 also counts what an event says of the op that it belongs to (`tf_op`:
-allocations). The time of a line between its first and its last op in which none of them runs is idle. Programs of JAX name their
-ops in a stat of each event (`hlo_op`), PyTorch says of each name what it is: TensorBoard's profiler sees neither, and shows
-nothing.
+An op is an event whose name is one; the converter of 2026 also counts what an event says of the op
+that it belongs to (`tf_op`: allocations). The time of a line between its first and its last op in
+which none of them runs is idle. Programs of JAX name their ops in a stat of each event (`hlo_op`),
+PyTorch says of each name what it is: TensorBoard's profiler sees neither, and shows nothing.
 """
 
 from __future__ import annotations
@@ -51,11 +51,17 @@ class _Rows(NamedTuple):
     op: Int32s
 
 
-def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: CancelCheck = unhindered) -> HostOps:
-    """The ops of all hosts of a trace in [lo, hi); of an op that the window cuts, the part inside."""
+def host_ops(
+    trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: CancelCheck = unhindered
+) -> HostOps:
+    """The ops of all hosts of a trace in [lo, hi); of an op that the window cuts, the part
+    inside.
+    """
     table = OpTable.empty()
     sums = _Sums()
-    bounds: dict[int, tuple[int, int]] = {}  # of each line that ran any op: begin of the first, end of the last
+    bounds: dict[
+        int, tuple[int, int]
+    ] = {}  # of each line that ran any op: begin of the first, end of the last
     busy = 0
     eager: tuple[Track, _Eager] | None = None
     whole = lo <= trace.span[0] and hi > trace.span[1]
@@ -70,7 +76,7 @@ def of(trace: Trace, lo: int, hi: int, compat: Compat = "corrected", check: Canc
             duration = end - start
         if not len(start):
             continue
-        found = op_stack.of(start, duration, lose=compat != "corrected")
+        found = op_stack.self_times(start, duration, lose=compat != "corrected")
         busy += sums.add(rows.op, duration, found)
         first, last = bounds.get(id(track), (hi, lo))
         bounds[id(track)] = min(first, int(start.min())), max(last, int((start + duration).max()))
@@ -85,8 +91,8 @@ def asked(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> H
     """The same of a profile: of all of it, worked out once for all tools that ask."""
     trace = profile.trace
     if lo <= trace.span[0] and hi > trace.span[1]:
-        return profile.cached(("host ops", compat), lambda: of(trace, lo, hi, compat))
-    return of(trace, lo, hi, compat)
+        return profile.cached(("host ops", compat), lambda: host_ops(trace, lo, hi, compat))
+    return host_ops(trace, lo, hi, compat)
 
 
 def merged(parts: Sequence[HostOps]) -> HostOps:
@@ -101,7 +107,9 @@ def merged(parts: Sequence[HostOps]) -> HostOps:
         for row, column in zip(sums, (part.occurrences, part.total, part.self_time), strict=True):
             np.add.at(row, at, column)
         eager[at[part.eager]] = True
-    idle, span, lines = (sum(getattr(part, name) for part in parts) for name in ("idle", "span", "lines"))
+    idle, span, lines = (
+        sum(getattr(part, name) for part in parts) for name in ("idle", "span", "lines")
+    )
     return HostOps(table, sums[0], sums[1], sums[2], eager, idle, span, lines)
 
 
@@ -120,13 +128,18 @@ class _Sums:
             own = found.self_time
         size = max(len(self.columns[0]), int(op.max(initial=-1)) + 1)
         new = (np.bincount(op, minlength=size), exact(op, duration, size), exact(op, own, size))
-        self.columns = [np.pad(before, (0, size - len(before))) + some for before, some in zip(self.columns, new, strict=True)]
+        self.columns = [
+            np.pad(before, (0, size - len(before))) + some
+            for before, some in zip(self.columns, new, strict=True)
+        ]
         return int(own.sum())
 
     def told(self, table: OpTable, idle: int, span: int, lines: int) -> HostOps:
         """What it comes to."""
         size = len(table)
-        occurrences, total, own = (np.pad(column, (0, size - len(column))) for column in self.columns)
+        occurrences, total, own = (
+            np.pad(column, (0, size - len(column))) for column in self.columns
+        )
         is_eager = np.zeros(size, np.bool_)
         for some in self.eager:
             is_eager[some] = True
@@ -136,7 +149,9 @@ class _Sums:
 # ── which events are ops ─────────────────────────────────────────────────────────────────────────
 
 
-def _lines(trace: Trace, table: OpTable, compat: Compat, check: CancelCheck) -> Iterator[tuple[Process, Track, _Rows]]:
+def _lines(
+    trace: Trace, table: OpTable, compat: Compat, check: CancelCheck
+) -> Iterator[tuple[Process, Track, _Rows]]:
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
             continue
@@ -146,7 +161,11 @@ def _lines(trace: Trace, table: OpTable, compat: Compat, check: CancelCheck) -> 
         used = np.zeros(len(trace.names), np.bool_)
         for track in tracks:
             used[track.events.name] = True
-        named = _torch(trace, used, table) if trace.format == "kineto" else op_names.of(trace.names, used, table, compat)
+        named = (
+            _torch(trace, used, table)
+            if trace.format == "kineto"
+            else op_names.op_numbers(trace.names, used, table, compat)
+        )
         said = marks.carried(trace, process, tracks, ("tf_op", "hlo_op"))
         if compat != "xprof":  # an allocation is no run of the op that asked for it
             said["tf_op"][:] = False
@@ -163,37 +182,55 @@ def _lines(trace: Trace, table: OpTable, compat: Compat, check: CancelCheck) -> 
 
 
 def _stretches(track: Track) -> Iterator[list[slice]]:
-    """The rows of a line, lane by lane, in stretches of some hundred thousand events between which nothing runs."""
+    """The rows of a line, lane by lane, in stretches of some hundred thousand events between which
+    nothing runs.
+    """
     lanes = [track.lane(depth) for depth in range(track.lane_count)]
     top, longest = lanes[0], max(lanes, key=len)
-    moments = np.linspace(0, len(longest) - 1, len(track.events) // _CHUNK + 1)[1:-1].astype(np.int64)
+    moments = np.linspace(0, len(longest) - 1, len(track.events) // _CHUNK + 1)[1:-1].astype(
+        np.int64
+    )
     at = np.unique(top.start.searchsorted(longest.start[moments]))
     cuts = top.start[at[at < len(top)]]
     for lane in lanes:
         before = lane.start.searchsorted(cuts) - 1
         some = lane[np.maximum(before, 0)]
         cuts = cuts[(before < 0) | (some.start + some.duration <= cuts)]
-    edges = [np.concatenate(([0], lane.start.searchsorted(cuts), [len(lane)])) + int(track.lanes[depth])
-             for depth, lane in enumerate(lanes)]  # fmt: skip
+    edges = [
+        np.concatenate(([0], lane.start.searchsorted(cuts), [len(lane)])) + int(track.lanes[depth])
+        for depth, lane in enumerate(lanes)
+    ]
     for number in range(len(cuts) + 1):
         yield [slice(int(rows[number]), int(rows[number + 1])) for rows in edges]
 
 
 def _rows(
-    process: Process, events: Events, stretch: list[slice], table: OpTable, named: Int32s, said: dict[str, Bools], compat: Compat
+    process: Process,
+    events: Events,
+    stretch: list[slice],
+    table: OpTable,
+    named: Int32s,
+    said: dict[str, Bools],
+    compat: Compat,
 ) -> _Rows:
     mine = _where(events, stretch, (named >= 0) & ~said["hlo_op"])
     parts, ops = [mine], [named[events.name[mine]]]
     if said["tf_op"].any():
-        rows, found = _told(process, events, _where(events, stretch, said["tf_op"]), "tf_op", table, compat)
+        rows, found = _told(
+            process, events, _where(events, stretch, said["tf_op"]), "tf_op", table, compat
+        )
         parts.append(rows)
         ops.append(found)
     if said["hlo_op"].any():
-        rows, found = _told(process, events, _where(events, stretch, said["hlo_op"]), "hlo_op", table, compat)
+        rows, found = _told(
+            process, events, _where(events, stretch, said["hlo_op"]), "hlo_op", table, compat
+        )
         parts.append(rows)
         ops.append(found)
     row, op = np.concatenate(parts), np.concatenate(ops)
-    order = np.argsort(events.place[row], kind="stable")  # a few ascending runs, one for each lane: quick
+    order = np.argsort(
+        events.place[row], kind="stable"
+    )  # a few ascending runs, one for each lane: quick
     row, op = row[order], op[order]
     if not is_sorted(events.start[row], events.duration[row]):
         order = np.lexsort((-events.duration[row], events.start[row]))
@@ -207,7 +244,9 @@ def _where(events: Events, stretch: list[slice], names: Bools) -> Int64s:
     return np.concatenate([_NONE, *parts])
 
 
-def _told(process: Process, events: Events, rows: Int64s, stat: str, table: OpTable, compat: Compat) -> tuple[Int64s, Int32s]:
+def _told(
+    process: Process, events: Events, rows: Int64s, stat: str, table: OpTable, compat: Compat
+) -> tuple[Int64s, Int32s]:
     """What these events say of the op that they belong to: (the rows that say any, their ops)."""
     known: dict[str, int] = {}
     out_rows, out_ops = [_NONE], [np.empty(0, np.int32)]
@@ -233,7 +272,10 @@ def _torch(trace: Trace, used: Bools, table: OpTable) -> Int32s:
     """PyTorch's operators, by the category that the trace gives each name."""
     out = np.full(len(trace.names), -1, np.int32)
     for index in np.flatnonzero(used).tolist():
-        if any(stat.name == "cat" and stat.value in torch_links.OPERATORS for stat in trace.names.stats(index)):
+        if any(
+            stat.name == "cat" and stat.value in torch_links.OPERATORS
+            for stat in trace.names.stats(index)
+        ):
             out[index] = table.index(op_names.torch(trace.names.full(index)))
     return out
 
@@ -242,18 +284,28 @@ def _torch(trace: Trace, used: Bools, table: OpTable) -> Int32s:
 
 
 class _Eager:
-    """Which ops of a line ran eagerly: as their events say, else by the kernel's eager run around them that is no function."""
+    """Which ops of a line ran eagerly: as their events say, else by the kernel's eager run around
+    them that is no function.
+    """
 
     def __init__(self, trace: Trace, process: Process, track: Track) -> None:
         self._process, self._events = process, track.events
         carry = marks.carried(trace, process, [track], ("is_eager", "is_func"))
         self._telling = carry["is_eager"]
         wanted = np.zeros(len(trace.names), np.bool_)
-        wanted[[index for index in np.flatnonzero(carry["is_func"]).tolist() if trace.names.full(index) == _EAGER]] = True
+        wanted[
+            [
+                index
+                for index in np.flatnonzero(carry["is_func"]).tolist()
+                if trace.names.full(index) == _EAGER
+            ]
+        ] = True
         events = track.events
         runs = marks.rows_named(events.name, wanted) if wanted.any() else _NONE
         self._start, duration = events.start[runs], events.duration[runs]
-        order = np.lexsort((-duration, self._start)) if track.lane_count > 1 else np.arange(len(runs))
+        order = (
+            np.lexsort((-duration, self._start)) if track.lane_count > 1 else np.arange(len(runs))
+        )
         self._start = self._start[order]
         self._end = self._start + duration[order]
         self._func = np.zeros(len(runs), np.bool_)
@@ -265,9 +317,13 @@ class _Eager:
     def among(self, rows: _Rows) -> Int32s:
         """Those of the ops that some of these events ran eagerly."""
         events = self._events
-        told = self._telling[events.name[rows.row]] if self._telling.any() else np.zeros(0, np.bool_)
+        told = (
+            self._telling[events.name[rows.row]] if self._telling.any() else np.zeros(0, np.bool_)
+        )
         if told.any():
-            column = self._process.source.columns(events.positions(rows.row[told]), ("is_eager",))["is_eager"]
+            column = self._process.source.columns(events.positions(rows.row[told]), ("is_eager",))[
+                "is_eager"
+            ]
             return np.unique(rows.op[told][column.ints != 0])
         if not len(self._start):
             return np.empty(0, np.int32)

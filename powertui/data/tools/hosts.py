@@ -1,10 +1,12 @@
-"""The hosts of a run side by side: which step of one is which of another, the run's steps, and who holds the others up.
+"""The hosts of a run side by side: which step of one is which of another, the run's steps, and who
+holds the others up.
 
-Steps are laid onto those of the chief, the host whose steps took least altogether, as TensorBoard's profiler does: by the shift at
-which most of their time overlaps. Where the programs number their steps, the numbers tell. A step of the run is as long as the
-longest of its hosts.
+Steps are laid onto those of the chief, the host whose steps took least altogether, as TensorBoard's
+profiler does: by the shift at which most of their time overlaps. Where the programs number their
+steps, the numbers tell. A step of the run is as long as the longest of its hosts.
 
-Who waits for the others spends the time in collectives: so hosts are compared by the rest of their steps.
+Who waits for the others spends the time in collectives: so hosts are compared by the rest of their
+steps.
 """
 
 from __future__ import annotations
@@ -48,11 +50,16 @@ class CommonSteps:
 
     def lengths(self) -> Int64s:
         """[common steps × hosts], ps."""
-        return np.stack([steps.length[rows] for steps, rows in zip(self.steps, self.rows, strict=True)], axis=1)
+        return np.stack(
+            [steps.length[rows] for steps, rows in zip(self.steps, self.rows, strict=True)], axis=1
+        )
 
     def own(self) -> Int64s:
         """The same without collectives, in which whoever is early waits."""
-        waits = [steps.category("collectives")[rows] for steps, rows in zip(self.steps, self.rows, strict=True)]
+        waits = [
+            steps.category("collectives")[rows]
+            for steps, rows in zip(self.steps, self.rows, strict=True)
+        ]
         return self.lengths() - np.stack(waits, axis=1)
 
     def combined(self) -> Breakdown:
@@ -62,15 +69,22 @@ class CommonSteps:
         first = self.steps[self.chief]
         chief = self.rows[self.chief]
         return Breakdown(
-            [first.names[i] for i in chief.tolist()], first.start[chief],
+            [first.names[i] for i in chief.tolist()],
+            first.start[chief],
             np.array([self.steps[host].length[row] for host, row in at], np.int64),
-            np.array([self.steps[host].parts[row] for host, row in at], np.int64).reshape(len(at), -1), first.compat,
-            any(steps.has_device for steps in self.steps), first.by,
-        )  # fmt: skip
+            np.array([self.steps[host].parts[row] for host, row in at], np.int64).reshape(
+                len(at), -1
+            ),
+            first.compat,
+            any(steps.has_device for steps in self.steps),
+            first.by,
+        )
 
 
 class Straggler(NamedTuple):
-    """One that holds the others up: by how much on the mean, and in which of the common steps it stands out most."""
+    """One that holds the others up: by how much on the mean, and in which of the common steps it
+    stands out most.
+    """
 
     member: int
     excess: float  # ps a step, over the median of all
@@ -85,31 +99,41 @@ def together(opened: Opened, compat: Compat) -> CommonSteps | None:
 
 
 def steps_of(question: Question) -> Breakdown:
-    """The steps of the host that is asked, or of all of them together: of a step that of the host that took longest."""
+    """The steps of the host that is asked, or of all of them together: of a step that of the host
+    that took longest.
+    """
     if not question.together:
-        return breakdown.of(question.profile, question.compat)
+        return breakdown.step_breakdown(question.profile, question.compat)
     found = together(question.opened, question.compat)
     if found is not None:
         return found.combined()
-    every = [breakdown.of(profile, question.compat) for profile in question.opened.profiles]
+    every = [
+        breakdown.step_breakdown(profile, question.compat) for profile in question.opened.profiles
+    ]
     return next((steps for steps in every if len(steps)), every[0])
 
 
 def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
-    found = [(profile, breakdown.of(profile, compat)) for profile in opened.profiles]
+    found = [(profile, breakdown.step_breakdown(profile, compat)) for profile in opened.profiles]
     found = [(profile, steps) for profile, steps in found if len(steps)]
     if len(found) < 2:
         return None
     every = [steps for _, steps in found]
     chief = int(np.argmin([_span(steps) for steps in every]))
     numbers = [_numbers(steps, profile.steps) for profile, steps in found]
-    rows = _by_number(numbers) if compat == "corrected" and all(column is not None for column in numbers) else None
+    rows = (
+        _by_number(numbers)
+        if compat == "corrected" and all(column is not None for column in numbers)
+        else None
+    )
     by = "number"
     if rows is None:
         rows, by = _by_overlap(every, chief), "overlap"
     if not len(rows[0]):
         return None
-    return CommonSteps(tuple(profile.host for profile, _ in found), tuple(every), tuple(rows), chief, by)
+    return CommonSteps(
+        tuple(profile.host for profile, _ in found), tuple(every), tuple(rows), chief, by
+    )
 
 
 def _span(steps: Breakdown) -> int:
@@ -131,7 +155,10 @@ def _by_number(numbers: Sequence[Int64s | None]) -> list[Int64s] | None:
         common = common[np.isin(common, column)]
     if len(common) * 2 < min(len(column) for column in columns):
         return None
-    return [np.argsort(column, kind="stable")[np.sort(column).searchsorted(common)] for column in columns]
+    return [
+        np.argsort(column, kind="stable")[np.sort(column).searchsorted(common)]
+        for column in columns
+    ]
 
 
 def _by_overlap(every: Sequence[Breakdown], chief: int) -> list[Int64s]:
@@ -145,7 +172,9 @@ def _by_overlap(every: Sequence[Breakdown], chief: int) -> list[Int64s]:
 
 
 def _shift(lead: Breakdown, other: Breakdown) -> int:
-    """The shift at which most of the steps' time overlaps; the first of equals, in the order 0, 1, 2 …, -1, -2 …"""
+    """The shift at which most of the steps' time overlaps; the first of equals, in the order 0, 1,
+    2 …, -1, -2 …
+    """
     best, most = 0, -1
     for shift in (*range(min(_MOST, len(other))), *range(-1, -min(_MOST, len(lead)), -1)):
         here, there = max(0, -shift), max(0, shift)
@@ -161,8 +190,14 @@ def _shift(lead: Breakdown, other: Breakdown) -> int:
 
 
 def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
-    """(names, rows of the steps that all of them ran, work [steps × devices]) of one host; None for fewer than two devices."""
-    each = [one for one in steps.on if one.kind == "device" and (one.work >= 0).all() and len(np.unique(one.row)) == len(one)]
+    """(names, rows of the steps that all of them ran, work [steps × devices]) of one host; None for
+    fewer than two devices.
+    """
+    each = [
+        one
+        for one in steps.on
+        if one.kind == "device" and (one.work >= 0).all() and len(np.unique(one.row)) == len(one)
+    ]
     if len(each) < 2:
         return None
     common = each[0].row
@@ -170,7 +205,10 @@ def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
         common = common[np.isin(common, one.row)]
     if not len(common):
         return None
-    columns = [one.work[np.argsort(one.row, kind="stable")[np.sort(one.row).searchsorted(common)]] for one in each]
+    columns = [
+        one.work[np.argsort(one.row, kind="stable")[np.sort(one.row).searchsorted(common)]]
+        for one in each
+    ]
     return tuple(one.name for one in each), common, np.stack(columns, axis=1)
 
 
@@ -191,7 +229,9 @@ def stragglers(own: Int64s) -> list[Straggler]:
     for member in np.flatnonzero(_slow(own, means)).tolist():
         mine = excess[:, member]
         worst = np.argsort(-mine, kind="stable")[:5]
-        odd = mine > np.median(mine) + _ODD * max(1.0, float(np.median(np.abs(mine - np.median(mine)))))
+        odd = mine > np.median(mine) + _ODD * max(
+            1.0, float(np.median(np.abs(mine - np.median(mine))))
+        )
         steps = tuple(i for i in worst.tolist() if odd[i])
         more = float(means[member] - _others(means, member))
         out.append(Straggler(member, more, more / max(1.0, whole), int(slowest[member]), steps))

@@ -1,8 +1,10 @@
-"""Kernels of devices, as TensorBoard's `kernel_stats`: one row for each kernel, launch shape and op. And beside them how they were
-fed: each stream's queue and its gaps, the longest gaps with what the host did meanwhile, and graphs that one call launched.
+"""Kernels of devices, as TensorBoard's `kernel_stats`: one row for each kernel, launch shape and
+op. And beside them how they were fed: each stream's queue and its gaps, the longest gaps with what
+the host did meanwhile, and graphs that one call launched.
 
-A kernel is an event of a stream that says how it was launched (`kernel_details`) and took at least a nanosecond. Rows are told
-apart by name, grid, block, registers, shared memory and op; times are whole nanoseconds, as the profiler's own table has them.
+A kernel is an event of a stream that says how it was launched (`kernel_details`) and took at least
+a nanosecond. Rows are told apart by name, grid, block, registers, shared memory and op; times are
+whole nanoseconds, as the profiler's own table has them.
 """
 
 from __future__ import annotations
@@ -18,17 +20,30 @@ from powertui.data.category import Category
 from powertui.data.hlo import Module
 from powertui.data.model import PS_PER_NS, Int64s, ProcessKind
 from powertui.data.table import Column, Fact, Place, Result, Table, optional
-from powertui.data.tools import device_facts, device_ops, kernel_streams, kernels, launches, op_names, tensor_cores
+from powertui.data.tools import (
+    device_facts,
+    device_ops,
+    kernel_streams,
+    kernels,
+    launches,
+    op_names,
+    tensor_cores,
+)
 from powertui.data.tools.kernels import KernelFacts, Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.tools.registry import Question
 
 _ROWS = 1000  # as TensorBoard keeps them
-_MOST_REGISTERS = 1024  # of one thread. Some collectors write what lay in memory instead of the figures
+_MOST_REGISTERS = (
+    1024  # of one thread. Some collectors write what lay in memory instead of the figures
+)
 
 
 class Launch(NamedTuple):
-    """How a kernel was launched. Shapes are texts like "256,1,1"; what the collector does not say is None."""
+    """How a kernel was launched.
+
+    Shapes are texts like "256,1,1"; what the collector does not say is None.
+    """
 
     registers: int | None = None
     shared: int | None = None  # bytes, static and dynamic
@@ -48,7 +63,9 @@ class _Row(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Rows and their figures (ns), in step; the longest occurrence of each is where the row lies."""
+    """Rows and their figures (ns), in step; the longest occurrence of each is where the row
+    lies.
+    """
 
     rows: list[_Row]
     occurrences: Int64s
@@ -62,28 +79,43 @@ class _Found(NamedTuple):
 
 
 def launch(details: str) -> Launch:
-    """From the collector's text, `regs:32 static_shared:0 grid:4,1,1 block:64,1,1 occ_pct:50`, in any of its dialects."""
+    """From the collector's text, `regs:32 static_shared:0 grid:4,1,1 block:64,1,1 occ_pct:50`, in
+    any of its dialects.
+    """
     found: dict[str, str] = {}
     for token in details.split():
         key, colon, value = token.partition(":")
         if colon and ":" not in value:
             found[key] = value
     registers = _whole(found.get("regs"))
-    shared = [_whole(found.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem")]
+    shared = [
+        _whole(found.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem")
+    ]
     if registers is not None and registers > _MOST_REGISTERS:
         registers, shared = None, []
     told = [size for size in shared if size is not None]
     occupancy = _real(found.get("occ_pct"))
     return Launch(
-        registers, sum(told) if told else None, found.get("block", "1,1,1"), found.get("grid", "1,1,1"),
-        occupancy / 100 if occupancy else None,  # no kernel runs at 0: that is said where nothing is known
-    )  # fmt: skip
+        registers,
+        sum(told) if told else None,
+        found.get("block", "1,1,1"),
+        found.get("grid", "1,1,1"),
+        occupancy / 100
+        if occupancy
+        else None,  # no kernel runs at 0: that is said where nothing is known
+    )
 
 
 def _as_today(known: Launch, details: str) -> Launch:
-    """As the converter of 2026 tells it: it knows neither old nor AMD's words for shared memory, and what it does not know is 0."""
+    """As the converter of 2026 tells it: it knows neither old nor AMD's words for shared memory,
+    and what it does not know is 0.
+    """
     told = re.findall(r"(?:^|\s)(?:static_shared|dynamic_shared):(\d{1,15})(?=\s|$)", details)
-    return known._replace(registers=known.registers or 0, shared=sum(int(size) for size in told), occupancy=known.occupancy or 0.0)
+    return known._replace(
+        registers=known.registers or 0,
+        shared=sum(int(size) for size in told),
+        occupancy=known.occupancy or 0.0,
+    )
 
 
 def _whole(text: str | None) -> int | None:
@@ -101,12 +133,24 @@ def _real(text: str | None) -> float | None:
 def answer(question: Question) -> Result:
     """The kernels of the window, those that took most time first."""
     profile = question.profile
-    work, calls = kernels.of(profile), launches.of(profile)
-    found = _together([
-        _gather(kernels.of(one), launches.of(one), lo, hi, question.compat, hlo.modules(one)) for one, lo, hi in question.parts
-    ])  # fmt: skip
-    makers = {one.vendor for one in device_facts.of(profile.trace) if one.recorded}
-    told = question.compat != "corrected" or tensor_cores.told(makers, (said.name for said in work.said))
+    work, calls = kernels.device_kernels(profile), launches.kernel_launches(profile)
+    found = _together(
+        [
+            _gather(
+                kernels.device_kernels(one),
+                launches.kernel_launches(one),
+                lo,
+                hi,
+                question.compat,
+                hlo.modules(one),
+            )
+            for one, lo, hi in question.parts
+        ]
+    )
+    makers = {one.vendor for one in device_facts.device_facts(profile.trace) if one.recorded}
+    told = question.compat != "corrected" or tensor_cores.told(
+        makers, (said.name for said in work.said)
+    )
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
         notes.append("This profile describes no device.")
@@ -117,9 +161,19 @@ def answer(question: Question) -> Result:
         notes.append("Streams, gaps and graphs are shown for one host at a time.")
     else:
         notes += kernel_streams.notes(work, calls)
-        tables += [kernel_streams.streams(question, work, calls), kernel_streams.gaps_of(question, work, calls),
-                   kernel_streams.graphs(question, work, calls)]  # fmt: skip
-    return Result("kernel_stats", "GPU kernels", tuple(tables), _facts(found, told), notes=tuple(notes), mode=question.compat)
+        tables += [
+            kernel_streams.streams(question, work, calls),
+            kernel_streams.gaps_of(question, work, calls),
+            kernel_streams.graphs(question, work, calls),
+        ]
+    return Result(
+        "kernel_stats",
+        "GPU kernels",
+        tuple(tables),
+        _facts(found, told),
+        notes=tuple(notes),
+        mode=question.compat,
+    )
 
 
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────
@@ -130,7 +184,9 @@ def _together(parts: list[_Found]) -> _Found:
     if len(parts) == 1:
         return parts[0]
     keys: dict[_Row, int] = {}
-    where = [np.array([keys.setdefault(row, len(keys)) for row in part.rows], np.int64) for part in parts]
+    where = [
+        np.array([keys.setdefault(row, len(keys)) for row in part.rows], np.int64) for part in parts
+    ]
     size = len(keys)
     added = {name: np.zeros(size, np.int64) for name in ("occurrences", "total", "delay", "linked")}
     shortest, longest = np.full(size, np.iinfo(np.int64).max, np.int64), np.zeros(size, np.int64)
@@ -143,15 +199,30 @@ def _together(parts: list[_Found]) -> _Found:
     rows = list(keys)
     order = sorted(range(size), key=lambda i: (-int(added["total"][i]), _sorts(rows[i])))
     return _Found(
-        [rows[i] for i in order], added["occurrences"][order], added["total"][order], shortest[order], longest[order],
-        added["delay"][order], added["linked"][order], nowhere, nowhere,
-    )  # fmt: skip
+        [rows[i] for i in order],
+        added["occurrences"][order],
+        added["total"][order],
+        shortest[order],
+        longest[order],
+        added["delay"][order],
+        added["linked"][order],
+        nowhere,
+        nowhere,
+    )
 
 
-def _gather(work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat, programs: dict[str, Module]) -> _Found:
+def _gather(
+    work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat, programs: dict[str, Module]
+) -> _Found:
     keys: dict[_Row, int] = {}
     of_said = np.array(
-        [keys.setdefault(row_of(said, compat, programs), len(keys)) if said.details.strip() else -1 for said in work.said], np.int64
+        [
+            keys.setdefault(row_of(said, compat, programs), len(keys))
+            if said.details.strip()
+            else -1
+            for said in work.said
+        ],
+        np.int64,
     ).reshape(-1)
     size = len(keys)
     count, total, longest, delay, linked = (np.zeros(size, np.int64) for _ in range(5))
@@ -177,33 +248,69 @@ def _gather(work: Kernels, calls: Launches, lo: int, hi: int, compat: Compat, pr
     ran = np.flatnonzero(count)
     order = sorted(ran.tolist(), key=lambda i: (-int(total[i]), _sorts(listed[i])))
     at = np.array(order, np.int64)
-    return _Found([listed[i] for i in order], count[at], total[at], shortest[at], longest[at], delay[at], linked[at], on_line[at],
-                  event[at])  # fmt: skip
+    return _Found(
+        [listed[i] for i in order],
+        count[at],
+        total[at],
+        shortest[at],
+        longest[at],
+        delay[at],
+        linked[at],
+        on_line[at],
+        event[at],
+    )
 
 
 def _sorts(row: _Row) -> tuple[object, ...]:
     known = row.launch
-    return (row.kernel, known.grid, known.block, known.registers or 0, known.shared or 0, row.tensor_core, row.eligible, row.op)
+    return (
+        row.kernel,
+        known.grid,
+        known.block,
+        known.registers or 0,
+        known.shared or 0,
+        row.tensor_core,
+        row.eligible,
+        row.op,
+    )
 
 
 def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None = None) -> _Row:
-    """The row that a kernel belongs to, by what is said of it, and by what XLA's program says of its HLO op."""
+    """The row that a kernel belongs to, by what is said of it, and by what XLA's program says of
+    its HLO op.
+    """
     op = device_ops.framework_op(said, compat)
     name = op.name if op is not None else ""
-    module = hlo.find(programs, said.program, said.hlo_module) if programs and said.hlo_op and compat != "tf2" else None
-    known_op = module.instructions.get(said.hlo_op.rpartition("::")[2]) if module is not None else None
-    if known_op is not None and (compat == "xprof" or "/" in known_op.provenance):  # "x" is what an argument is called: no op
+    module = (
+        hlo.find(programs, said.program, said.hlo_module)
+        if programs and said.hlo_op and compat != "tf2"
+        else None
+    )
+    known_op = (
+        module.instructions.get(said.hlo_op.rpartition("::")[2]) if module is not None else None
+    )
+    if known_op is not None and (
+        compat == "xprof" or "/" in known_op.provenance
+    ):  # "x" is what an argument is called: no op
         name = op_names.of_hlo(known_op.provenance, compat).name if known_op.provenance else ""
     if not name and compat == "corrected":
-        name = said.provenance if said.provenance not in ("", "kernel") else said.annotation.partition("#")[0].rpartition(":")[0]
+        name = (
+            said.provenance
+            if said.provenance not in ("", "kernel")
+            else said.annotation.partition("#")[0].rpartition(":")[0]
+        )
     if said.hlo_op and compat == "corrected" and (not name or name == "XlaModule"):
         name = said.hlo_op
     eligible = tensor_cores.eligible(name, said.equation, said.name, named=bool(name))
-    if compat == "corrected" and (said.operator or said.hlo_op):  # TensorBoard's list has TensorFlow's ops alone
-        eligible |= category.of(name) in (Category.MATMUL, Category.CONVOLUTION)
+    if compat == "corrected" and (
+        said.operator or said.hlo_op
+    ):  # TensorBoard's list has TensorFlow's ops alone
+        eligible |= category.work_category(name) in (Category.MATMUL, Category.CONVOLUTION)
     known = launch(said.details)
     if compat == "xprof":
-        return _Row(said.name, _as_today(known, said.details), name, eligible, tensor_cores.used(said.name))
+        return _Row(
+            said.name, _as_today(known, said.details), name, eligible, tensor_cores.used(said.name)
+        )
     if known.occupancy is None and said.occupancy:
         known = known._replace(occupancy=said.occupancy / 100)
     return _Row(said.name, known, name, eligible, tensor_cores.used(said.name))
@@ -212,7 +319,10 @@ def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None
 def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Table:
     rows = found.rows[:_ROWS]
     cut = slice(0, _ROWS)
-    occupancy = np.array([np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows], np.float64)
+    occupancy = np.array(
+        [np.nan if row.launch.occupancy is None else row.launch.occupancy for row in rows],
+        np.float64,
+    )
     count = np.maximum(found.occurrences[cut], 1)
     whole = max(1, int(found.total.sum()))
     mean = found.delay[cut] // np.maximum(found.linked[cut], 1)
@@ -221,13 +331,29 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         return Column(id, label, "duration", values * PS_PER_NS, "us", weight=weight, head=head)
 
     def flag(id: str, label: str, head: str, values: list[bool], weight: int) -> Column:
-        return Column(id, label, "flag", np.array(values, np.bool_), present=np.full(len(values), told), weight=weight, head=head)
+        return Column(
+            id,
+            label,
+            "flag",
+            np.array(values, np.bool_),
+            present=np.full(len(values), told),
+            weight=weight,
+            head=head,
+        )
 
     def words(id: str, label: str, head: str, values: list[str], weight: int) -> Column:
         return Column(id, label, "text", values, weight=weight, head=head)
 
-    registers = optional("registers_per_thread", "registers", "integer", [row.launch.registers for row in rows], weight=2)
-    shared = optional("shmem_bytes", "shared", "integer", [row.launch.shared for row in rows], unit="B", weight=2)
+    registers = optional(
+        "registers_per_thread",
+        "registers",
+        "integer",
+        [row.launch.registers for row in rows],
+        weight=2,
+    )
+    shared = optional(
+        "shmem_bytes", "shared", "integer", [row.launch.shared for row in rows], unit="B", weight=2
+    )
     columns = (
         Column("rank", "rank", "integer", np.arange(1, len(rows) + 1), weight=1, head="Rank"),
         words("kernel_name", "kernel", "Kernel Name", [row.kernel for row in rows], 9),
@@ -235,32 +361,90 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         _headed(shared, "Shared Mem bytes"),
         words("block_dim", "block", "Block dim", [row.launch.block for row in rows], 2),
         words("grid_dim", "grid", "Grid dim", [row.launch.grid for row in rows], 2),
-        Column("occupancy_pct", "occupancy", "share", occupancy, "%", weight=2, head="Theoretical Occupancy %"),
-        flag("is_op_tensor_core_eligible", "could use TC", "Op is TensorCore eligible", [row.eligible for row in rows], 1),
-        flag("is_kernel_using_tensor_core", "uses TC", "Kernel uses TensorCore", [row.tensor_core for row in rows], 3),
+        Column(
+            "occupancy_pct",
+            "occupancy",
+            "share",
+            occupancy,
+            "%",
+            weight=2,
+            head="Theoretical Occupancy %",
+        ),
+        flag(
+            "is_op_tensor_core_eligible",
+            "could use TC",
+            "Op is TensorCore eligible",
+            [row.eligible for row in rows],
+            1,
+        ),
+        flag(
+            "is_kernel_using_tensor_core",
+            "uses TC",
+            "Kernel uses TensorCore",
+            [row.tensor_core for row in rows],
+            3,
+        ),
         words("op_name", "op", "Op Name", [row.op for row in rows], 5),
-        Column("occurrences", "count", "integer", found.occurrences[cut], weight=7, head="Occurrences"),
+        Column(
+            "occurrences", "count", "integer", found.occurrences[cut], weight=7, head="Occurrences"
+        ),
         us("total_duration_us", "total", "Total Duration (us)", found.total[cut], 9),
         us("avg_duration_us", "average", "Avg Duration (us)", found.total[cut] // count, 6),
         us("min_duration_us", "shortest", "Min Duration (us)", found.shortest[cut], 3),
         us("max_duration_us", "longest", "Max Duration (us)", found.longest[cut], 4),
         Column("share", "share", "share", found.total[cut] / whole, weight=8),
-        Column("launch_delay_us", "launch delay", "duration", mean, "us", present=found.linked[cut] > 0, weight=4),
+        Column(
+            "launch_delay_us",
+            "launch delay",
+            "duration",
+            mean,
+            "us",
+            present=found.linked[cut] > 0,
+            weight=4,
+        ),
     )
     tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place:
         line, event = int(found.line[row]), int(found.event[row])
         lo = int(tracks[line].events.start[event])
-        return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
+        return Place(
+            question.opened.name,
+            question.host,
+            lo,
+            lo + int(tracks[line].events.duration[event]),
+            line,
+            event,
+        )
 
-    empty = "No event of a device says how it was launched." if len(work) else "No device recorded a kernel."
-    return Table("kernels", "Kernels, longest total first", columns, place, ("total_duration_us", True), empty,
-                 ("kernel_name", "op_name", "grid_dim", "block_dim"), "kernel")  # fmt: skip
+    empty = (
+        "No event of a device says how it was launched."
+        if len(work)
+        else "No device recorded a kernel."
+    )
+    return Table(
+        "kernels",
+        "Kernels, longest total first",
+        columns,
+        place,
+        ("total_duration_us", True),
+        empty,
+        ("kernel_name", "op_name", "grid_dim", "block_dim"),
+        "kernel",
+    )
 
 
 def _headed(column: Column, head: str) -> Column:
-    return Column(column.id, column.label, column.kind, column.values, column.unit, column.present, column.weight, head)
+    return Column(
+        column.id,
+        column.label,
+        column.kind,
+        column.values,
+        column.unit,
+        column.present,
+        column.weight,
+        head,
+    )
 
 
 def _facts(found: _Found, told: bool) -> tuple[Fact, ...]:
@@ -271,7 +455,11 @@ def _facts(found: _Found, told: bool) -> tuple[Fact, ...]:
     could = np.array([row.eligible for row in found.rows], np.bool_)
     possible = int(found.total[could | used].sum())
     share = int(found.total[used].sum()) / possible if possible else None
-    why = "of the time of kernels whose ops could use them" if possible else "no kernel's op could use them"
+    why = (
+        "of the time of kernels whose ops could use them"
+        if possible
+        else "no kernel's op could use them"
+    )
     if not told:
         share, why = None, "only NVIDIA's kernel names show them"
     return (

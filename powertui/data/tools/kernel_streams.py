@@ -1,4 +1,6 @@
-"""How a device's streams were fed: what waited in each, why it stood still, the longest gaps, and graphs that one call launched."""
+"""How a device's streams were fed: what waited in each, why it stood still, the longest gaps, and
+graphs that one call launched.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
             continue
         start = line.track.events.start[at]
         begun = call[at]
-        launched = np.where(begun >= 0, calls.calls.end[np.maximum(begun, 0)] if len(calls.calls) else 0, 0)
+        launched = np.where(
+            begun >= 0, calls.calls.end[np.maximum(begun, 0)] if len(calls.calls) else 0, 0
+        )
         waited, known = launches.delays(start, begun, calls.calls)
         idle = gaps.of_stream(start, start + ps, begun, launched)
         waiting = launches.queue(start, begun, calls.calls)
@@ -34,28 +38,89 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
     columns = (
         text_column("device", "device", [line.process.name for line, *_ in rows], weight=5),
         text_column("stream", "stream", [line.track.name for line, *_ in rows], weight=9),
-        Column("events", "events", "integer", np.array([row[1] for row in rows], np.int64), weight=7),
-        Column("busy_s", "busy", "duration", np.array([row[2] for row in rows], np.int64), weight=9),
-        Column("launch_delay_s", "launch delay", "duration",
-               np.array([int(row[3].mean()) if len(row[3]) else 0 for row in rows], np.int64), present=linked, weight=7),
-        Column("longest_delay_s", "longest", "duration",
-               np.array([int(row[3].max()) if len(row[3]) else 0 for row in rows], np.int64), present=linked, weight=3),
-        optional("longest_queue", "longest queue", "integer", [row[4].longest if row[4] else None for row in rows], weight=6),
-        optional("mean_queue", "mean queue", "number", [row[4].mean if row[4] else None for row in rows], weight=3),
-        Column("launched_late_s", "launched late", "duration", np.array([row[5].launched_late for row in rows], np.int64),
-               weight=8),
-        Column("queued_s", "between kernels", "duration", np.array([row[5].queued for row in rows], np.int64), weight=4),
-        Column("waiting_s", "waiting", "duration", np.array([row[5].waiting for row in rows], np.int64), weight=5),
-        Column("not_known_s", "gap not known", "duration", np.array([row[5].not_known for row in rows], np.int64), weight=2),
-    )  # fmt: skip
+        Column(
+            "events", "events", "integer", np.array([row[1] for row in rows], np.int64), weight=7
+        ),
+        Column(
+            "busy_s", "busy", "duration", np.array([row[2] for row in rows], np.int64), weight=9
+        ),
+        Column(
+            "launch_delay_s",
+            "launch delay",
+            "duration",
+            np.array([int(row[3].mean()) if len(row[3]) else 0 for row in rows], np.int64),
+            present=linked,
+            weight=7,
+        ),
+        Column(
+            "longest_delay_s",
+            "longest",
+            "duration",
+            np.array([int(row[3].max()) if len(row[3]) else 0 for row in rows], np.int64),
+            present=linked,
+            weight=3,
+        ),
+        optional(
+            "longest_queue",
+            "longest queue",
+            "integer",
+            [row[4].longest if row[4] else None for row in rows],
+            weight=6,
+        ),
+        optional(
+            "mean_queue",
+            "mean queue",
+            "number",
+            [row[4].mean if row[4] else None for row in rows],
+            weight=3,
+        ),
+        Column(
+            "launched_late_s",
+            "launched late",
+            "duration",
+            np.array([row[5].launched_late for row in rows], np.int64),
+            weight=8,
+        ),
+        Column(
+            "queued_s",
+            "between kernels",
+            "duration",
+            np.array([row[5].queued for row in rows], np.int64),
+            weight=4,
+        ),
+        Column(
+            "waiting_s",
+            "waiting",
+            "duration",
+            np.array([row[5].waiting for row in rows], np.int64),
+            weight=5,
+        ),
+        Column(
+            "not_known_s",
+            "gap not known",
+            "duration",
+            np.array([row[5].not_known for row in rows], np.int64),
+            weight=2,
+        ),
+    )
 
     def place(row: int) -> Place:
         events = rows[row][0].track.events
         first, last = int(events.start.min()), int(events.end.max())
-        return Place(question.opened.name, question.host, max(first, lo), min(last, hi), rows[row][0].number)
+        return Place(
+            question.opened.name, question.host, max(first, lo), min(last, hi), rows[row][0].number
+        )
 
-    return Table("streams", "Streams: what waited, and why they were idle", columns, place, None, "No device recorded a kernel.",
-                 ("device", "stream"), "stream")  # fmt: skip
+    return Table(
+        "streams",
+        "Streams: what waited, and why they were idle",
+        columns,
+        place,
+        None,
+        "No device recorded a kernel.",
+        ("device", "stream"),
+        "stream",
+    )
 
 
 def _union(start: Int64s, length: Int64s) -> int:
@@ -79,20 +144,45 @@ def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
     columns = (
         text_column("device", "device", [gap.device for gap in found], weight=4),
         Column("start_s", "at", "instant", np.array([gap.lo for gap in found], np.int64), weight=6),
-        Column("gap_s", "gap", "duration", np.array([gap.hi - gap.lo for gap in found], np.int64), weight=9),
+        Column(
+            "gap_s",
+            "gap",
+            "duration",
+            np.array([gap.hi - gap.lo for gap in found], np.int64),
+            weight=9,
+        ),
         text_column("why", "next kernel", [gap.why for gap in found], weight=8),
         text_column("host_did", "host did meanwhile", [what for what, _ in busy], weight=9),
-        Column("host_share", "of the gap", "share", np.array([share for _, share in busy], np.float64), weight=3),
+        Column(
+            "host_share",
+            "of the gap",
+            "share",
+            np.array([share for _, share in busy], np.float64),
+            weight=3,
+        ),
         text_column("before", "after kernel", [name(gap.before) for gap in found], weight=3),
         text_column("after", "before kernel", [name(gap.after) for gap in found], weight=5),
     )
 
     def place(row: int) -> Place:
         gap = found[row]
-        return Place(question.opened.name, question.host, gap.lo, gap.hi, work.lines[gap.after[0]].number, gap.after[1])
+        return Place(
+            question.opened.name,
+            question.host,
+            gap.lo,
+            gap.hi,
+            work.lines[gap.after[0]].number,
+            gap.after[1],
+        )
 
     return Table(
-        "gaps", f"The {_GAPS} longest gaps of the devices", columns, place, ("gap_s", True), "No gap between kernels.", noun="gap"
+        "gaps",
+        f"The {_GAPS} longest gaps of the devices",
+        columns,
+        place,
+        ("gap_s", True),
+        "No gap between kernels.",
+        noun="gap",
     )
 
 
@@ -102,7 +192,11 @@ def _host_of(question: Question, calls: Launches, gap: gaps.Gap) -> tuple[str, f
     if call < 0:
         return "", float("nan")
     what, ps = gaps.meanwhile(question.profile.trace, int(calls.calls.line[call]), gap.lo, gap.hi)
-    return (what, ps / (gap.hi - gap.lo)) if what else ("nothing on the launching thread", float("nan"))
+    return (
+        (what, ps / (gap.hi - gap.lo))
+        if what
+        else ("nothing on the launching thread", float("nan"))
+    )
 
 
 def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
@@ -111,7 +205,10 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     count = np.zeros(len(calls.calls), np.int64)
     named = np.zeros(len(calls.calls), np.int64)
     total = np.zeros(len(calls.calls), np.int64)
-    has_op = np.array([bool(said.hlo_op or said.tf_op or said.level or said.operator) for said in work.said], np.bool_)
+    has_op = np.array(
+        [bool(said.hlo_op or said.tf_op or said.level or said.operator) for said in work.said],
+        np.bool_,
+    )
     for line, call in zip(work.lines, calls.of_line, strict=True):
         at, ps = kernels.inside(line.track, lo, hi)
         mine, at, ps = call[at], at[call[at] >= 0], ps[call[at] >= 0]
@@ -129,7 +226,9 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         return names.display(int(events.name[int(calls.calls.row[index])]))
 
     def around(index: int) -> str:
-        """What the call lies in: the collector tells no op of a graph's kernels, but the host's own event may."""
+        """What the call lies in: the collector tells no op of a graph's kernels, but the host's own
+        event may.
+        """
         track, row = tracks[int(calls.calls.line[index])], int(calls.calls.row[index])
         depth = track.depth_of(row)
         if not depth:
@@ -149,31 +248,59 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
 
     def place(row: int) -> Place:
         index = int(several[row])
-        return Place(question.opened.name, question.host, int(calls.calls.start[index]), int(calls.calls.end[index]),
-                     int(calls.calls.line[index]), int(calls.calls.row[index]))  # fmt: skip
+        return Place(
+            question.opened.name,
+            question.host,
+            int(calls.calls.start[index]),
+            int(calls.calls.end[index]),
+            int(calls.calls.line[index]),
+            int(calls.calls.row[index]),
+        )
 
     empty = "No call launched more than one kernel."
-    return Table("graphs", "Graphs and command buffers: one call, many kernels", columns, place, None, empty, noun="call")
+    return Table(
+        "graphs",
+        "Graphs and command buffers: one call, many kernels",
+        columns,
+        place,
+        None,
+        empty,
+        noun="call",
+    )
 
 
 def notes(work: Kernels, calls: Launches) -> list[str]:
     """What has to be known to read these tables."""
     out = []
     if len(work) and not calls.linked:
-        out.append("Nothing ties kernels to the calls that launched them: delays, queues and what the host did are not known.")
+        out.append(
+            "Nothing ties kernels to the calls that launched them: delays, queues and what the "
+            "host did are not known."
+        )
     elif calls.linked < len(work):
-        out.append(f"{len(work) - calls.linked:,} of {len(work):,} events of devices have no call in this profile.")
+        out.append(
+            f"{len(work) - calls.linked:,} of {len(work):,} events of devices have no call in "
+            "this profile."
+        )
     graphs = sum(bool(said.graph) for said in work.said)
-    bare = sum(bool(said.graph) and not (said.hlo_op or said.tf_op or said.level) for said in work.said)
+    bare = sum(
+        bool(said.graph) and not (said.hlo_op or said.tf_op or said.level) for said in work.said
+    )
     if bare:
         out.append(
-            f"Of {graphs} kinds of kernels in graphs {bare} carry no op: the collector saw one call for all of a graph's kernels. "
-            "XLA names them when it runs without command buffers (--xla_gpu_enable_command_buffer=)."
+            f"Of {graphs} kinds of kernels in graphs {bare} carry no op: the collector saw one "
+            "call for all of a graph's kernels. "
+            "XLA names them when it runs without command buffers "
+            "(--xla_gpu_enable_command_buffer=)."
         )
     full = [
-        launches.queue(line.track.events.start, call, calls.calls) for line, call in zip(work.lines, calls.of_line, strict=True)
+        launches.queue(line.track.events.start, call, calls.calls)
+        for line, call in zip(work.lines, calls.of_line, strict=True)
     ]
     longest = max((queue.longest for queue in full if queue is not None), default=0)
     if longest >= _FULL:
-        out.append(f"A queue held {longest:,} launches: a stream takes about 1,024, then the call itself waits.")
+        out.append(
+            f"A queue held {longest:,} launches: a stream takes about 1,024, then the call "
+            "itself waits."
+        )
     return out

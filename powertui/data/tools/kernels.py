@@ -1,7 +1,8 @@
-"""The work of a trace's devices, event by event, each with what its collector says of it: read once for all tools that ask.
+"""The work of a trace's devices, event by event, each with what its collector says of it: read once
+for all tools that ask.
 
-What kernels say repeats: a training runs the same few hundred in every step. So each different saying is kept once, and an event
-holds its number.
+What kernels say repeats: a training runs the same few hundred in every step. So each different
+saying is kept once, and an event holds its number.
 """
 
 from __future__ import annotations
@@ -14,17 +15,30 @@ import numpy as np
 
 from powertui.data.model import Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.run.work import working
+from powertui.data.run.device_intervals import working
 from powertui.data.tools import torch_links
 from powertui.data.window import touches
 
 _CHUNK = 1 << 16
-# Field of `KernelFacts` → the stat that holds it. The event's own value goes before that of its name.
+# Field of `KernelFacts` → the stat that holds it. The event's own value goes before that of its
+# name.
 _TEXTS = {
-    "details": "kernel_details", "copy": "memcpy_details", "tf_op": "tf_op", "level": "level 0", "annotation": "annotation",
-    "equation": "equation", "provenance": "name", "hlo_op": "hlo_op", "hlo_module": "hlo_module", "program": "program_id",
-    "category": "hlo_category", "dedup": "deduplicated_name", "source": "source", "shape": "shape", "graph": "cuda_graph_exec_id",
-}  # fmt: skip
+    "details": "kernel_details",
+    "copy": "memcpy_details",
+    "tf_op": "tf_op",
+    "level": "level 0",
+    "annotation": "annotation",
+    "equation": "equation",
+    "provenance": "name",
+    "hlo_op": "hlo_op",
+    "hlo_module": "hlo_module",
+    "program": "program_id",
+    "category": "hlo_category",
+    "dedup": "deduplicated_name",
+    "source": "source",
+    "shape": "shape",
+    "graph": "cuda_graph_exec_id",
+}
 _NUMBERS = {
     "flops": "flops",
     "bytes": "bytes_accessed",
@@ -37,7 +51,10 @@ _SAID = (*_TEXTS.values(), *_NUMBERS.values(), "is_eager")
 
 
 class KernelFacts(NamedTuple):
-    """What is known of a kind of work. Texts are empty and numbers None where the collector says nothing."""
+    """What is known of a kind of work.
+
+    Texts are empty and numbers None where the collector says nothing.
+    """
 
     name: str  # as recorded
     short: str  # as displayed
@@ -87,17 +104,23 @@ class Kernels:
         return sum(len(line.said) for line in self.lines)
 
 
-def of(profile: Profile) -> Kernels:
+def device_kernels(profile: Profile) -> Kernels:
     """The work of the devices of a profile, read at the first question."""
     return profile.cached("kernels", lambda: _read(profile.trace, _operators(profile)))
 
 
 def _operators(profile: Profile) -> dict[int, Int64s]:
-    """For each line of PyTorch's devices the name of the operator that launched each event; -1 for none."""
-    links = torch_links.of(profile)
+    """For each line of PyTorch's devices the name of the operator that launched each event; -1 for
+    none.
+    """
+    links = torch_links.torch_links(profile)
     if links is None:
         return {}
-    name = np.where(links.operator >= 0, links.host.name[np.maximum(links.operator, 0)] if len(links.host) else -1, -1)
+    name = np.where(
+        links.operator >= 0,
+        links.host.name[np.maximum(links.operator, 0)] if len(links.host) else -1,
+        -1,
+    )
     return {line: name[links.device.line == line] for line in np.unique(links.device.line).tolist()}
 
 
@@ -116,12 +139,16 @@ def _read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
             columns = process.source.columns(track.events.positions(rows), _SAID)
             some = []
             launcher = [-1] * len(names) if launchers is None else launchers[rows].tolist()
-            for key in zip(names, launcher, *(_values(columns[stat]) for stat in _SAID), strict=True):
+            for key in zip(
+                names, launcher, *(_values(columns[stat]) for stat in _SAID), strict=True
+            ):
                 code = known.get(key)
                 if code is None:
                     code = known[key] = len(said)
                     one = _said(trace, key[0], dict(zip(_SAID, key[2:], strict=True)), of_name)
-                    said.append(one if key[1] < 0 else one._replace(operator=trace.names.full(key[1])))
+                    said.append(
+                        one if key[1] < 0 else one._replace(operator=trace.names.full(key[1]))
+                    )
                 some.append(code)
             codes[rows] = some
         lines.append(DeviceLine(number, process, track, codes))
@@ -138,18 +165,29 @@ def _lines(trace: Trace) -> Iterator[tuple[int, Process, Track]]:
 
 
 def _values(column: StatColumn) -> list[object]:
-    """The values of a column, None where there is none. Texts are shared, numbers small: nothing is copied."""
+    """The values of a column, None where there is none.
+
+    Texts are shared, numbers small: nothing is copied.
+    """
     if column.texts is not None and not np.isfinite(column.floats[column.present]).any():
         return list(column.texts)
     if not column.present.any():
         return [None] * len(column)
-    return [column.text(row) if there else None for row, there in enumerate(column.present.tolist())]
+    return [
+        column.text(row) if there else None for row, there in enumerate(column.present.tolist())
+    ]
 
 
-def _said(trace: Trace, name: int, own: dict[str, object], of_name: dict[int, dict[str, object]]) -> KernelFacts:
+def _said(
+    trace: Trace, name: int, own: dict[str, object], of_name: dict[int, dict[str, object]]
+) -> KernelFacts:
     common = of_name.get(name)
     if common is None:
-        common = of_name[name] = {stat.name: stat.value for stat in trace.names.stats(name) if not isinstance(stat.value, bytes)}
+        common = of_name[name] = {
+            stat.name: stat.value
+            for stat in trace.names.stats(name)
+            if not isinstance(stat.value, bytes)
+        }
     told = {stat: common.get(stat) if value is None else value for stat, value in own.items()}
     texts = {field: "" if told[stat] is None else str(told[stat]) for field, stat in _TEXTS.items()}
     numbers = {field: _number(told[stat]) for field, stat in _NUMBERS.items()}

@@ -1,7 +1,8 @@
-"""From the call on the host to the work on the device: how long each kernel waited, and how much was queued.
+"""From the call on the host to the work on the device: how long each kernel waited, and how much
+was queued.
 
-A kernel and the call that launched it share a correlation id; one call of a CUDA graph launches many. What waits in a stream is
-what has been launched there and has not begun.
+A kernel and the call that launched it share a correlation id; one call of a CUDA graph launches
+many. What waits in a stream is what has been launched there and has not begun.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Calls:
 
 @dataclass(frozen=True, eq=False)
 class Launches:
-    """For each line of `Kernels` the call (index into `calls`) of each of its events; -1 where none is known."""
+    """For each line of `Kernels` the call (index into `calls`) of each of its events; -1 where none
+    is known.
+    """
 
     calls: Calls
     of_line: tuple[Int64s, ...]
@@ -55,9 +58,9 @@ class Queue:
     mean: float
 
 
-def of(profile: Profile) -> Launches:
+def kernel_launches(profile: Profile) -> Launches:
     """The launches of a profile, found at the first question."""
-    return profile.cached("launches", lambda: _find(profile.trace, kernels.of(profile)))
+    return profile.cached("launches", lambda: _find(profile.trace, kernels.device_kernels(profile)))
 
 
 def _find(trace: Trace, work: Kernels) -> Launches:
@@ -93,7 +96,15 @@ def _calls(trace: Trace) -> Calls:
             ids = whole(process.source.columns(events.positions(rows), (_STAT,))[_STAT])
             rows, ids = rows[ids >= 0], ids[ids >= 0]
             start = events.start[rows]
-            found.append((ids, start, start + events.duration[rows], np.full(len(rows), numbers[id(track)], np.int32), rows))
+            found.append(
+                (
+                    ids,
+                    start,
+                    start + events.duration[rows],
+                    np.full(len(rows), numbers[id(track)], np.int32),
+                    rows,
+                )
+            )
     if not found:
         return Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)
     ids, start, end, line, row = (np.concatenate(columns) for columns in zip(*found, strict=True))
@@ -102,9 +113,12 @@ def _calls(trace: Trace) -> Calls:
     return Calls(ids[last], start[last], end[last], line[last].astype(np.int32), row[last])
 
 
-def across(found: Launches, work: Kernels, trace: Trace, line: int, row: int) -> tuple[int, int] | None:
-    """The other end of a launch, as (line, row): of work on a device its call, of a call (or of an event that holds one) the first
-    work that it launched."""
+def across(
+    found: Launches, work: Kernels, trace: Trace, line: int, row: int
+) -> tuple[int, int] | None:
+    """The other end of a launch, as (line, row): of work on a device its call, of a call (or of an
+    event that holds one) the first work that it launched.
+    """
     calls = found.calls
     for device, launched in zip(work.lines, found.of_line, strict=True):
         if device.number == line:
@@ -112,7 +126,9 @@ def across(found: Launches, work: Kernels, trace: Trace, line: int, row: int) ->
             return (int(calls.line[call]), int(calls.row[call])) if call >= 0 else None
     events = list(trace.tracks())[line][1].events
     lo = int(events.start[row])
-    held = (calls.line == line) & ((calls.row == row) | ((calls.start >= lo) & (calls.end <= lo + int(events.duration[row]))))
+    held = (calls.line == line) & (
+        (calls.row == row) | ((calls.start >= lo) & (calls.end <= lo + int(events.duration[row])))
+    )
     best: tuple[int, int, int] | None = None
     for device, launched in zip(work.lines, found.of_line, strict=True):
         rows = np.flatnonzero((launched >= 0) & held[launched])
@@ -124,7 +140,9 @@ def across(found: Launches, work: Kernels, trace: Trace, line: int, row: int) ->
 
 
 def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:
-    """(from the end of its call to its begin, 0 for what began before; whether a call is known) for events of a device, ps."""
+    """(from the end of its call to its begin, 0 for what began before; whether a call is known) for
+    events of a device, ps.
+    """
     known = call >= 0
     out = np.zeros(len(begun), np.int64)
     out[known] = np.maximum(0, begun[known] - calls.end[call[known]])

@@ -1,8 +1,8 @@
 """Which ops ran long in a stretch, and how long the same ones ran in others like it.
 
-Of very many names hardly any run long. So all are added up in the stretch alone, and the few that matter are looked for in
-the others, in one walk over the lanes for all of these. A name counts by the text that is displayed: a file may number one
-text many times.
+Of very many names hardly any run long. So all are added up in the stretch alone, and the few that
+matter are looked for in the others, in one walk over the lanes for all of these. A name counts by
+the text that is displayed: a file may number one text many times.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class LongerOps:
     def __call__(
         self, lo: int, hi: int, others: Sequence[tuple[int, int]], least_ps: float
     ) -> Mapping[str, tuple[int, Sequence[int]]]:
-        """Self time (ps) of each op that ran longer than that in [lo, hi), and of the same op in each of the others."""
+        """Self time (ps) of each op that ran longer than that in [lo, hi), and of the same op in
+        each of the others.
+        """
         here = self._here(lo, hi, least_ps)
         if not here:
             return {}
@@ -39,9 +41,15 @@ class LongerOps:
         for number, text in enumerate(here):
             code[here[text][1]] = number
         if len(others) > COMPARED:
-            others = [others[at] for at in np.linspace(0, len(others) - 1, COMPARED).round().astype(int).tolist()]
+            others = [
+                others[at]
+                for at in np.linspace(0, len(others) - 1, COMPARED).round().astype(int).tolist()
+            ]
         there = self._there(code, len(here), np.array(others, np.int64).reshape(-1, 2))
-        return {text: (ran, there[number].tolist()) for number, (text, (ran, _)) in enumerate(here.items())}
+        return {
+            text: (ran, there[number].tolist())
+            for number, (text, (ran, _)) in enumerate(here.items())
+        }
 
     @cached_property
     def _names(self) -> _NamesByText:
@@ -49,7 +57,10 @@ class LongerOps:
 
     def _here(self, lo: int, hi: int, least_ps: float) -> dict[str, tuple[int, list[int]]]:
         """By text: how long it ran, and its numbers among the names."""
-        sums = [op_stats.summed(process, number, lo, hi) for number, process in enumerate(self._trace.processes)]
+        sums = [
+            op_stats.summed(process, number, lo, hi)
+            for number, process in enumerate(self._trace.processes)
+        ]
         known = [one for one in sums if one is not None]
         if not known:
             return {}
@@ -74,7 +85,10 @@ class LongerOps:
                 continue
             for depth in range(track.lane_count):
                 begin = int(track.lanes[depth])
-                first, last = (rows + begin for rows in rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1]))
+                first, last = (
+                    rows + begin
+                    for rows in rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1])
+                )
                 for window in np.flatnonzero(first < last).tolist():
                     lo, hi = windows[window].tolist()
                     for at in range(int(first[window]), int(last[window]), _AT_ONCE):
@@ -91,7 +105,10 @@ class LongerOps:
 
 
 class _NamesByText:
-    """All names of a trace, those brought together whose displayed texts have the same mark. The texts decide who is alike."""
+    """All names of a trace, those brought together whose displayed texts have the same mark.
+
+    The texts decide who is alike.
+    """
 
     def __init__(self, names: Names) -> None:
         self._all = names
@@ -102,7 +119,10 @@ class _NamesByText:
         order = np.argsort(marks, kind="stable")
         new = np.ones(len(order), np.bool_)
         new[1:] = marks[order][1:] != marks[order][:-1]
-        self._order, self._first = order.astype(np.int32), np.append(np.flatnonzero(new), len(order))
+        self._order, self._first = (
+            order.astype(np.int32),
+            np.append(np.flatnonzero(new), len(order)),
+        )
         self.group = np.empty(len(order), np.int32)
         self.group[order] = np.cumsum(new) - 1
 

@@ -1,7 +1,7 @@
 """Which ops the names of events stand for, by the rules of TensorFlow's profiler.
 
-An op is written `name:Type`; an iterator `Iterator::…`; a copy by CUPTI's words. Whatever has another form is a mark that a
-program or a runtime set, and no op.
+An op is written `name:Type`; an iterator `Iterator::…`; a copy by CUPTI's words. Whatever has
+another form is a mark that a program or a runtime set, and no op.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _DATASET = "Dataset"
 UNKNOWN = "Unknown"
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>\\-]*")
-_NAME_TF2 = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./\\]*")  # up to TensorFlow 2.1x: layout optimisers' names with a - were unknown
+_NAME_TF2 = re.compile(
+    r"[A-Za-z0-9.][A-Za-z0-9_./\\]*"
+)  # up to TensorFlow 2.1x: layout optimisers' names with a - were unknown
 _TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(?:\[.*\])?", re.DOTALL)
 _COPY = re.compile(r"MEMCPY(?:HToD|DToH|DToD|HToH)", re.IGNORECASE)
@@ -28,7 +30,9 @@ _TAIL = re.compile(r"_\d+$")
 
 
 class OpName(NamedTuple):
-    """One op: its name without the type, its type, and which of the forms it has ("" for none of them)."""
+    """One op: its name without the type, its type, and which of the forms it has ("" for none of
+    them).
+    """
 
     name: str
     type: str
@@ -61,7 +65,10 @@ _INSTANCE = re.compile(r"(?:\.\d+)+$")
 
 
 def of_hlo(provenance: str, compat: Compat = "corrected") -> OpName:
-    """The framework's op that an HLO op came of. JAX names no type: it is the end of the path, without an instance's number."""
+    """The framework's op that an HLO op came of.
+
+    JAX names no type: it is the end of the path, without an instance's number.
+    """
     if ":" in provenance:
         return parsed(provenance, compat)
     return OpName(provenance, _TAIL.sub("", provenance.rpartition("/")[2]) or UNKNOWN, "")
@@ -74,7 +81,7 @@ def hlo(name: str) -> OpName:
 
 def torch(name: str) -> OpName:
     """An operator of PyTorch's: its type is the kind of its work."""
-    return OpName(name, category.of(name).value, "torch")
+    return OpName(name, category.work_category(name).value, "torch")
 
 
 def _copy_type(said: str) -> str:
@@ -84,7 +91,10 @@ def _copy_type(said: str) -> str:
 
 @dataclass(eq=False)
 class OpTable:
-    """Ops by the order in which they came up. Names are told apart; a further type of the same name changes nothing."""
+    """Ops by the order in which they came up.
+
+    Names are told apart; a further type of the same name changes nothing.
+    """
 
     ops: list[OpName]
     _index: dict[str, int]
@@ -106,8 +116,11 @@ class OpTable:
         return len(self.ops)
 
 
-def of(names: Names, used: Bools, table: OpTable, compat: Compat = "corrected") -> Int32s:
-    """For each name the number of its op in the table, -1 for what is no op. Only names that are used are looked at."""
+def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat = "corrected") -> Int32s:
+    """For each name the number of its op in the table, -1 for what is no op.
+
+    Only names that are used are looked at.
+    """
     out = np.full(len(names), -1, np.int32)
     rows = np.flatnonzero(used)
     for at in range(0, len(rows), texts.BATCH):

@@ -1,8 +1,10 @@
-"""Where the devices' time went, as trees: by category, by program, by the framework's scopes. As TensorBoard's `op_profile`.
+"""Where the devices' time went, as trees: by category, by program, by the framework's scopes. As
+TensorBoard's `op_profile`.
 
-A node's time is the self time of the ops below it. What part of the device's FLOP/s and bandwidth that used is told where the ops
-say what they cost; the time that a better use would save is the node's time less the larger of both. Copies of one op are one node.
-Ops also tell their text, their shape, what padding adds, and what is fused in them.
+A node's time is the self time of the ops below it. What part of the device's FLOP/s and bandwidth
+that used is told where the ops say what they cost; the time that a better use would save is the
+node's time less the larger of both. Copies of one op are one node. Ops also tell their text, their
+shape, what padding adds, and what is fused in them.
 """
 
 from __future__ import annotations
@@ -63,16 +65,27 @@ class Node:
 
 def answer(question: Question) -> Result:
     """The trees of the window."""
-    found = xla_ops.of(question.profile, *question.window, question.compat)
+    found = xla_ops.xla_ops(question.profile, *question.window, question.compat)
     ops = [op for op in found.ops if not op.name.startswith("region")]
-    facts = device_facts.of(question.profile.trace)
+    facts = device_facts.device_facts(question.profile.trace)
     trees = (
         ("by_category", "By category", _tree(ops, lambda op: (op.category or "unknown",))),
-        ("by_program", "By program", _tree(ops, lambda op: (op.program or "main", op.category or "unknown"))),
+        (
+            "by_program",
+            "By program",
+            _tree(ops, lambda op: (op.program or "main", op.category or "unknown")),
+        ),
         ("by_provenance", "By the framework's scopes", _tree(ops, _scopes)),
     )
     tables = tuple(_table(id, title, root, found, facts, question) for id, title, root in trees)
-    return Result("op_profile", "Op profile", tables, _facts(found, facts), notes=_notes(found, ops), mode=question.compat)
+    return Result(
+        "op_profile",
+        "Op profile",
+        tables,
+        _facts(found, facts),
+        notes=_notes(found, ops),
+        mode=question.compat,
+    )
 
 
 def _tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) -> Node:
@@ -80,7 +93,9 @@ def _tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) 
     root = Node("", -1)
     groups: dict[tuple[str, str], int] = {}
     for op in ops:
-        groups[op.program, op.dedup or op.name] = groups.get((op.program, op.dedup or op.name), 0) + 1
+        groups[op.program, op.dedup or op.name] = (
+            groups.get((op.program, op.dedup or op.name), 0) + 1
+        )
     for op in ops:
         node = root
         node.add(op)
@@ -105,8 +120,12 @@ def _scopes(op: DeviceOp) -> tuple[str, ...]:
 
 
 def _walk(node: Node) -> Iterator[tuple[Node, int]]:
-    """(a node, how many of its children are left out), each before its children, those with most time first."""
-    for child in sorted(node.children.values(), key=lambda one: (-one.self_time, one.name))[:_CHILDREN]:
+    """(a node, how many of its children are left out), each before its children, those with most
+    time first.
+    """
+    for child in sorted(node.children.values(), key=lambda one: (-one.self_time, one.name))[
+        :_CHILDREN
+    ]:
         yield child, max(0, len(child.children) - _CHILDREN)
         yield from _walk(child)
 
@@ -114,11 +133,25 @@ def _walk(node: Node) -> Iterator[tuple[Node, int]]:
 # ── as tables ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(id: str, title: str, root: Node, found: XlaOps, facts: tuple[DeviceFacts, ...], question: Question) -> Table:
+def _table(
+    id: str,
+    title: str,
+    root: Node,
+    found: XlaOps,
+    facts: tuple[DeviceFacts, ...],
+    question: Question,
+) -> Table:
     nodes = list(_walk(root))
     if found.idle:
         idle = (Node(_IDLE, 0, self_time=found.idle), 0)
-        at = next((i for i, (node, _) in enumerate(nodes) if node.level == 0 and node.self_time < found.idle), len(nodes))
+        at = next(
+            (
+                i
+                for i, (node, _) in enumerate(nodes)
+                if node.level == 0 and node.self_time < found.idle
+            ),
+            len(nodes),
+        )
         nodes.insert(at, idle)
     own = np.array([node.self_time for node, _ in nodes], np.int64)
     count = np.array([node.occurrences for node, _ in nodes], np.int64)
@@ -133,23 +166,81 @@ def _table(id: str, title: str, root: Node, found: XlaOps, facts: tuple[DeviceFa
 
     columns = (
         words("name", "node", ["  " * node.level + node.name for node, _ in nodes], 9),
-        Column("level", "level", "integer", np.array([node.level for node, _ in nodes], np.int64), weight=0),
+        Column(
+            "level",
+            "level",
+            "integer",
+            np.array([node.level for node, _ in nodes], np.int64),
+            weight=0,
+        ),
         Column("time_s", "time", "duration", own, weight=9),
         Column("time_fraction", "with idle", "share", share, weight=6),
-        Column("time_fraction_busy", "share", "share", own / max(1, found.busy), present=~is_idle, weight=8),
+        Column(
+            "time_fraction_busy",
+            "share",
+            "share",
+            own / max(1, found.busy),
+            present=~is_idle,
+            weight=8,
+        ),
         optional("flops_utilization", "FLOPS", "share", [compute for compute, _ in used], weight=7),
         optional("hbm_utilization", "HBM", "share", [memory for _, memory in used], weight=7),
         Column("wasted", "wasted", "share", _wasted(share, used), weight=5),
         Column("occurrences", "count", "integer", count, present=~is_idle, weight=6),
-        Column("avg_time_s", "average", "duration", own // np.maximum(count, 1), present=~is_idle, weight=4),
-        words("shape", "shape", [known.shape if known is not None else "" for known in instructions], 3),
-        optional("padding_bytes", "padding", "number", [_padding(known) for known in instructions], unit="B", weight=2),
-        words("fused", "fused", [", ".join(known.fused) if known is not None else "" for known in instructions], 1),
-        words("provenance", "framework op", [hlo_stats.provenance(node.op) if node.op is not None else "" for node, _ in nodes], 1),
-        words("source", "source", [node.op.source if node.op is not None else "" for node, _ in nodes], 0),
-        words("expression", "text", [hlo_stats.expression(node.op) if node.op is not None else "" for node, _ in nodes], 0),
-        Column("children_left_out", "left out", "integer", np.array([left for _, left in nodes], np.int64), weight=0),
-    )  # fmt: skip
+        Column(
+            "avg_time_s",
+            "average",
+            "duration",
+            own // np.maximum(count, 1),
+            present=~is_idle,
+            weight=4,
+        ),
+        words(
+            "shape",
+            "shape",
+            [known.shape if known is not None else "" for known in instructions],
+            3,
+        ),
+        optional(
+            "padding_bytes",
+            "padding",
+            "number",
+            [_padding(known) for known in instructions],
+            unit="B",
+            weight=2,
+        ),
+        words(
+            "fused",
+            "fused",
+            [", ".join(known.fused) if known is not None else "" for known in instructions],
+            1,
+        ),
+        words(
+            "provenance",
+            "framework op",
+            [hlo_stats.provenance(node.op) if node.op is not None else "" for node, _ in nodes],
+            1,
+        ),
+        words(
+            "source",
+            "source",
+            [node.op.source if node.op is not None else "" for node, _ in nodes],
+            0,
+        ),
+        words(
+            "expression",
+            "text",
+            [hlo_stats.expression(node.op) if node.op is not None else "" for node, _ in nodes],
+            0,
+        ),
+        Column(
+            "children_left_out",
+            "left out",
+            "integer",
+            np.array([left for _, left in nodes], np.int64),
+            weight=0,
+        ),
+    )
     tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place | None:
@@ -158,14 +249,24 @@ def _table(id: str, title: str, root: Node, found: XlaOps, facts: tuple[DeviceFa
             return None
         line, event = op.events[0]
         lo = int(tracks[line].events.start[event])
-        return Place(question.opened.name, question.host, lo, lo + int(tracks[line].events.duration[event]), line, event)
+        return Place(
+            question.opened.name,
+            question.host,
+            lo,
+            lo + int(tracks[line].events.duration[event]),
+            line,
+            event,
+        )
 
     empty = "No op ran on a device, and no XLA op on the host. What ran, by name, is in op_stats."
     return Table(id, title, columns, place, None, empty, ("name",), "node")
 
 
 def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) -> Floats:
-    best = np.array([np.nan if pair == (None, None) else max(pair[0] or 0.0, pair[1] or 0.0) for pair in used], np.float64)
+    best = np.array(
+        [np.nan if pair == (None, None) else max(pair[0] or 0.0, pair[1] or 0.0) for pair in used],
+        np.float64,
+    )
     wasted: Floats = share * (1 - best)
     return wasted
 
@@ -184,8 +285,12 @@ def _facts(found: XlaOps, facts: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
     return (
         Fact("busy", "time of all ops", found.busy, "duration"),
         Fact("idle", "idle", found.idle, "duration"),
-        Fact("peak_flops", "peak of the device", flops, "number", "FLOP/s", why="" if flops else why),
-        Fact("peak_bandwidth", "its memory", bandwidth, "number", "B/s", why="" if bandwidth else why),
+        Fact(
+            "peak_flops", "peak of the device", flops, "number", "FLOP/s", why="" if flops else why
+        ),
+        Fact(
+            "peak_bandwidth", "its memory", bandwidth, "number", "B/s", why="" if bandwidth else why
+        ),
     )
 
 
@@ -194,5 +299,8 @@ def _notes(found: XlaOps, ops: Sequence[DeviceOp]) -> tuple[str, ...]:
     if found.on_host and ops:
         notes.append("These ops ran on the host: TensorBoard does not list them.")
     if ops and all(op.flops is None and op.bytes is None for op in ops):
-        notes.append("This profile does not say what its ops cost, so how well they used the device is not known.")
+        notes.append(
+            "This profile does not say what its ops cost, so how well they used the device is "
+            "not known."
+        )
     return tuple(notes)

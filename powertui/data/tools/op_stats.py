@@ -1,15 +1,17 @@
-"""What ran in a window, by name: count, total, self time, average, share, and where the longest one is.
+"""What ran in a window, by name: count, total, self time, average, share, and where the longest one
+is.
 
-An event counts when it touches the window; its times are those of the part inside. Self time is what no child covers: the
-children of an event lie in the next lane of its track, so it is the event's length less what that lane covers of it.
-That is one subtraction of two prefix sums per event, for many events of a lane at once.
+An event counts when it touches the window; its times are those of the part inside. Self time is
+what no child covers: the children of an event lie in the next lane of its track, so it is the
+event's length less what that lane covers of it. That is one subtraction of two prefix sums per
+event, for many events of a lane at once.
 
-What a thread spends waiting for ops that other threads run for it (`category.HAND_OVER`) is no part of the shares: those ops are
-counted where they ran, and all the work there is comes to 100 %.
+What a thread spends waiting for ops that other threads run for it (`category.HAND_OVER`) is no part
+of the shares: those ops are counted where they ran, and all the work there is comes to 100 %.
 
-The answer is columns, one row for each name on each device: a program may have a million names. Texts are looked up for
-the rows that someone asks for. Lines that a collector drew from other lines are left out: their time is in the lines
-they came from.
+The answer is columns, one row for each name on each device: a program may have a million names.
+Texts are looked up for the rows that someone asks for. Lines that a collector drew from other lines
+are left out: their time is in the lines they came from.
 """
 
 from __future__ import annotations
@@ -21,7 +23,20 @@ from functools import cached_property
 import numpy as np
 
 from powertui.data import category, texts
-from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Names, Process, ProcessKind, Trace, Track, TrackKind, UInt32s
+from powertui.data.model import (
+    Bools,
+    Events,
+    Floats,
+    Int32s,
+    Int64s,
+    Names,
+    Process,
+    ProcessKind,
+    Trace,
+    Track,
+    TrackKind,
+    UInt32s,
+)
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
 from powertui.data.texts import CancelCheck, Texts, unhindered
 from powertui.data.tools import op_types
@@ -50,7 +65,9 @@ class OpRow:
     count: int
     total: int
     self_time: int
-    share: float  # of all self time in the window on the devices, or on the host; NaN for what only waits for others
+    # of all self time in the window on the devices, or on the host; NaN for what only waits for
+    # others
+    share: float
 
     @property
     def average(self) -> float:
@@ -59,7 +76,10 @@ class OpRow:
 
 @dataclass(frozen=True, eq=False)
 class OpStats:
-    """The ops of a window as columns. `total` of a nested op holds its children: totals do not add up, selfs do."""
+    """The ops of a window as columns.
+
+    `total` of a nested op holds its children: totals do not add up, selfs do.
+    """
 
     trace: Trace
     lo: int
@@ -71,9 +91,13 @@ class OpStats:
     self_time: Int64s
     share: Floats
     events: int
-    twins: tuple[Int64s, Int64s]  # (names, rows): further names with the same text that were counted into these rows
+    twins: tuple[
+        Int64s, Int64s
+    ]  # (names, rows): further names with the same text that were counted into these rows
     _types: list[tuple[Int32s, tuple[str, ...]]] = field(default_factory=list)
-    _order: dict[tuple[str, bool], Int64s] = field(default_factory=dict)  # the last one: a filter asks for it at every key
+    _order: dict[tuple[str, bool], Int64s] = field(
+        default_factory=dict
+    )  # the last one: a filter asks for it at every key
 
     def __len__(self) -> int:
         return len(self.name)
@@ -84,13 +108,23 @@ class OpStats:
         full, display = self.trace.names.full(index), self.trace.names.display(index)
         kind, group = op_types.kind_of(full, display)
         return OpRow(
-            display, full, kind, group, self.device(row), int(self.count[row]), int(self.total[row]), int(self.self_time[row]),
+            display,
+            full,
+            kind,
+            group,
+            self.device(row),
+            int(self.count[row]),
+            int(self.total[row]),
+            int(self.self_time[row]),
             float(self.share[row]),
-        )  # fmt: skip
+        )
 
     @cached_property
     def ops(self) -> tuple[OpRow, ...]:
-        """All rows with their texts, by self time. For tables that are written out; a screen asks row by row."""
+        """All rows with their texts, by self time.
+
+        For tables that are written out; a screen asks row by row.
+        """
         return tuple(self[row] for row in self.order("self").tolist())
 
     def device(self, row: int) -> str:
@@ -99,26 +133,37 @@ class OpStats:
     @cached_property
     def on_device(self) -> Bools:
         """Which rows ran on a device."""
-        return np.array([process.kind is ProcessKind.DEVICE for process in self.trace.processes], np.bool_)[self.process]
+        return np.array(
+            [process.kind is ProcessKind.DEVICE for process in self.trace.processes], np.bool_
+        )[self.process]
 
     @cached_property
     def wrappers(self) -> Bools:
-        """Which rows only hold others: nearly all of their time is their children's, or work of other threads."""
+        """Which rows only hold others: nearly all of their time is their children's, or work of
+        other threads.
+        """
         return ((self.total > 0) & (self.self_time < _WRAPPER * self.total)) | np.isnan(self.share)
 
     def sums(self, rows: Int64s) -> dict[str, Value]:
-        """What some rows come to. A share of devices and one of the host are shares of two things."""
+        """What some rows come to.
+
+        A share of devices and one of the host are shares of two things.
+        """
         count, total = int(self.count[rows].sum()), int(self.total[rows].sum())
         sides = np.unique(self.on_device[rows])
         return {
-            "count": count, "total_s": total, "self_s": int(self.self_time[rows].sum()),
+            "count": count,
+            "total_s": total,
+            "self_s": int(self.self_time[rows].sum()),
             "average_s": total // count if count else None,
             "share": float(np.nansum(self.share[rows])) if len(sides) == 1 else None,
-        }  # fmt: skip
+        }
 
     def find(self, full: str, device: str, rows: Int64s) -> int:
         """At which place in `rows` this op stands; -1 when it is not among them."""
-        on_device = np.array([process.name == device for process in self.trace.processes], np.bool_)[self.process[rows]]
+        on_device = np.array(
+            [process.name == device for process in self.trace.processes], np.bool_
+        )[self.process[rows]]
         places = np.flatnonzero(on_device)
         wanted = full.encode("utf-8", "replace")
         for some, found, _ in texts.batches(self.trace.names, self.name[rows[places]]):
@@ -129,7 +174,10 @@ class OpStats:
         return -1
 
     def longest(self, row: int) -> tuple[int, int]:
-        """(track, row of its columns) where the longest occurrence of an op in the window is. Tracks as in Trace.tracks()."""
+        """(track, row of its columns) where the longest occurrence of an op in the window is.
+
+        Tracks as in Trace.tracks().
+        """
         wanted = np.concatenate(([self.name[row]], self.twins[0][self.twins[1] == row]))
         best = (-1, -1, -1)
         for number, (process, track) in enumerate(self.trace.tracks()):
@@ -138,7 +186,12 @@ class OpStats:
             for depth in range(track.lane_count):
                 first, last = _touching(track, depth, self.lo, self.hi)
                 names = track.events.name[first:last]
-                rows = np.flatnonzero(names == wanted[0] if len(wanted) == 1 else np.isin(names, wanted)) + first
+                rows = (
+                    np.flatnonzero(
+                        names == wanted[0] if len(wanted) == 1 else np.isin(names, wanted)
+                    )
+                    + first
+                )
                 if len(rows):
                     start, end = inside(track.events[rows], self.lo, self.hi)
                     at = int(np.argmax(end - start))
@@ -150,14 +203,27 @@ class OpStats:
         place = np.empty(len(rows), np.int64)
         place[rows] = np.arange(len(rows))
         return OpStats(
-            self.trace, self.lo, self.hi, self.name[rows], self.process[rows], self.count[rows], self.total[rows],
-            self.self_time[rows], self.share[rows], self.events, (self.twins[0], place[self.twins[1]]),
-        )  # fmt: skip
+            self.trace,
+            self.lo,
+            self.hi,
+            self.name[rows],
+            self.process[rows],
+            self.count[rows],
+            self.total[rows],
+            self.self_time[rows],
+            self.share[rows],
+            self.events,
+            (self.twins[0], place[self.twins[1]]),
+        )
 
     # ── in an order, and some of them ────────────────────────────────────────────────────────────
 
-    def order(self, key: str, *, descending: bool = True, check: CancelCheck = unhindered) -> Int64s:
-        """All rows by one of COLUMNS; equal ones by self time, then by name (very many of those as the file numbers them)."""
+    def order(
+        self, key: str, *, descending: bool = True, check: CancelCheck = unhindered
+    ) -> Int64s:
+        """All rows by one of COLUMNS; equal ones by self time, then by name (very many of those as
+        the file numbers them).
+        """
         known = self._order.get((key, descending))
         if known is not None:
             return known
@@ -174,14 +240,19 @@ class OpStats:
         tied = np.flatnonzero((np.bincount(group) > 1)[group]) if len(group) else group
         if 0 < len(tied) <= _TIES:
             rows = order[tied]
-            rank = texts.displayed(self.trace.names, self.name[rows], check).ranks(group[tied], check)
+            rank = texts.displayed(self.trace.names, self.name[rows], check).ranks(
+                group[tied], check
+            )
             order[tied] = rows[np.argsort(rank, kind="stable")]
         self._order.clear()
         self._order[key, descending] = order
         return order
 
     def _column(self, key: str, check: CancelCheck) -> Int64s | Floats:
-        """A column of numbers that sorts as this one does. Texts sort in any case of their letters."""
+        """A column of numbers that sorts as this one does.
+
+        Texts sort in any case of their letters.
+        """
         if key == "name":
             return texts.displayed(self.trace.names, self.name, check).lower().ranks(check=check)
         if key == "type":
@@ -192,14 +263,17 @@ class OpStats:
         if key == "average":
             return self.total / self.count
         columns: dict[str, Int64s | Floats] = {
-            "count": self.count, "total": self.total, "self": self.self_time, "share": self.share,
-        }  # fmt: skip
+            "count": self.count,
+            "total": self.total,
+            "self": self.self_time,
+            "share": self.share,
+        }
         return columns[key]
 
     def types(self, check: CancelCheck = unhindered) -> tuple[Int32s, tuple[str, ...]]:
         """(which type each row has, the types)."""
         if not self._types:
-            self._types.append(op_types.of(self.trace.names, self.name, check))
+            self._types.append(op_types.op_types(self.trace.names, self.name, check))
         return self._types[0]
 
     def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
@@ -208,8 +282,11 @@ class OpStats:
             return np.ones(len(self), np.bool_)
         low = text.lower()
         found = texts.matching(self.trace.names, texts.holding(text, fold=True), self.name, check)
-        found |= np.array([low in process.name.lower() for process in self.trace.processes], np.bool_)[self.process]
-        # An op's own type is part of its name; that it can hold the text besides is known before any type is.
+        found |= np.array(
+            [low in process.name.lower() for process in self.trace.processes], np.bool_
+        )[self.process]
+        # An op's own type is part of its name; that it can hold the text besides is known before
+        # any type is.
         if any(low in kind for kind in _OTHER_TYPES):
             codes, types = self.types(check)
             found |= np.array([low in kind.lower() for kind in types], np.bool_)[codes]
@@ -231,11 +308,14 @@ def _ranks_of(names: list[str] | tuple[str, ...]) -> Int64s:
 def answer(question: Question) -> Result:
     """The op table of the window, most self time first."""
     lo, hi = question.window
-    return result(of(question.profile.trace, lo, hi), question.opened.name, question.host)
+    return result(op_stats(question.profile.trace, lo, hi), question.opened.name, question.host)
 
 
 def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
-    """The op table as a `Result`. Its texts are looked up row by row: a million names cost nothing until they are read."""
+    """The op table as a `Result`.
+
+    Its texts are looked up row by row: a million names cost nothing until they are read.
+    """
     ops = stats.take(stats.order("self"))
     count = len(ops)
     columns = (
@@ -247,7 +327,9 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         Column("self_s", "self", "duration", ops.self_time, weight=9),
         Column("average_s", "average", "duration", ops.total // np.maximum(ops.count, 1), weight=6),
         Column("share", "share", "share", ops.share, weight=8),
-        Column("full_name", "recorded as", "text", Lazy(count, lambda row: ops[row].full), weight=0),
+        Column(
+            "full_name", "recorded as", "text", Lazy(count, lambda row: ops[row].full), weight=0
+        ),
     )
 
     def place(row: int) -> Place:
@@ -257,14 +339,30 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         return Place(run, host, lo, lo + int(events.duration[event]), track, event)
 
     quick = Quick(
-        lambda id, descending, check: ops.order(_KEYS.get(id, id), descending=descending, check=check), ops.matching,
+        lambda id, descending, check: ops.order(
+            _KEYS.get(id, id), descending=descending, check=check
+        ),
+        ops.matching,
         lambda key, rows: ops.find(str(key[0]), str(key[1]), rows),
-    )  # fmt: skip
+    )
     summary = f"shares: self time, {_base(ops)}  {ops.events:,} events"
     table = Table(
-        "ops", "Ops, most self time first", columns, place, ("self_s", True), "No op ran in this window.", ("full_name", "device"),
-        "op", summary, lambda row: ops[row].category.value, quick, _parts(ops), lambda _check: ops.wrappers, ops.sums, layer=True,
-    )  # fmt: skip
+        "ops",
+        "Ops, most self time first",
+        columns,
+        place,
+        ("self_s", True),
+        "No op ran in this window.",
+        ("full_name", "device"),
+        "op",
+        summary,
+        lambda row: ops[row].category.value,
+        quick,
+        _parts(ops),
+        lambda _check: ops.wrappers,
+        ops.sums,
+        layer=True,
+    )
     return Result("op_stats", "Ops", (table, *_counted(stats.trace)))
 
 
@@ -275,28 +373,59 @@ def _parts(ops: OpStats) -> tuple[TablePart, ...]:
         return ()
     every = np.ones(len(ops), np.bool_)
     return (
-        TablePart("devices", lambda _check: on_device), TablePart("host", lambda _check: ~on_device),
+        TablePart("devices", lambda _check: on_device),
+        TablePart("host", lambda _check: ~on_device),
         TablePart("devices and host", lambda _check: every),
-    )  # fmt: skip
+    )
 
 
 def _base(ops: OpStats) -> str:
     on_device = ops.on_device
-    return "devices" if len(on_device) and on_device.all() else "host" if not on_device.any() else "of devices or of the host"
+    return (
+        "devices"
+        if len(on_device) and on_device.all()
+        else "host"
+        if not on_device.any()
+        else "of devices or of the host"
+    )
 
 
 def _counted(trace: Trace) -> tuple[Table, ...]:
-    """What the profiler only counted (num_occurrences): it has no place in time, so it belongs to no window and no op above."""
-    rows = [(track, track.aggregates) for _, track in trace.tracks() if track.aggregates is not None and len(track.aggregates)]
+    """What the profiler only counted (num_occurrences): it has no place in time, so it belongs to
+    no window and no op above.
+    """
+    rows = [
+        (track, track.aggregates)
+        for _, track in trace.tracks()
+        if track.aggregates is not None and len(track.aggregates)
+    ]
     if not rows:
         return ()
     names = np.concatenate([found.name for _, found in rows]).tolist()
     lines = [track.name for track, found in rows for _ in range(len(found))]
     columns = (
-        Column("name", "name", "text", Lazy(len(names), lambda row: trace.names.display(names[row])), weight=9),
+        Column(
+            "name",
+            "name",
+            "text",
+            Lazy(len(names), lambda row: trace.names.display(names[row])),
+            weight=9,
+        ),
         Column("line", "line", "text", Lazy(len(names), lambda row: lines[row]), weight=4),
-        Column("count", "count", "integer", np.concatenate([found.occurrences for _, found in rows]), weight=7),
-        Column("total_s", "total", "duration", np.concatenate([found.duration for _, found in rows]), weight=6),
+        Column(
+            "count",
+            "count",
+            "integer",
+            np.concatenate([found.occurrences for _, found in rows]),
+            weight=7,
+        ),
+        Column(
+            "total_s",
+            "total",
+            "duration",
+            np.concatenate([found.duration for _, found in rows]),
+            weight=6,
+        ),
     )
     return (Table("counted", "Only counted by the profiler, in the whole profile", columns),)
 
@@ -312,7 +441,9 @@ def _short(op: OpRow) -> str:
 # ── counting ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: CancelCheck = unhindered) -> OpStats:
+def op_stats(
+    trace: Trace, lo: int | None = None, hi: int | None = None, check: CancelCheck = unhindered
+) -> OpStats:
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     lo = trace.span[0] if lo is None else lo
     hi = trace.span[1] + 1 if hi is None else hi
@@ -326,24 +457,36 @@ def of(trace: Trace, lo: int | None = None, hi: int | None = None, check: Cancel
         return np.concatenate([_NONE, *columns])
 
     first = np.cumsum([0, *(len(sums.name) for sums in found)])
-    twins = [(sums.twins[0], sums.twins[1] + at) for sums, at in zip(found, first.tolist(), strict=False)]
+    twins = [
+        (sums.twins[0], sums.twins[1] + at) for sums, at in zip(found, first.tolist(), strict=False)
+    ]
     return OpStats(
-        trace, lo, hi,
-        joined(sums.name for sums in found), np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
-        joined(sums.count for sums in found), joined(sums.total for sums in found), joined(sums.self_time for sums in found),
+        trace,
+        lo,
+        hi,
+        joined(sums.name for sums in found),
+        np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
+        joined(sums.count for sums in found),
+        joined(sums.total for sums in found),
+        joined(sums.self_time for sums in found),
         _shares(trace, found),
         sum(int(sums.count.sum()) for sums in found),
         (joined(names for names, _ in twins), joined(rows for _, rows in twins)),
-    )  # fmt: skip
+    )
 
 
 def _shares(trace: Trace, found: list[OpSums]) -> Floats:
-    """Each row's part of the self time on all devices, or on the host: either adds up to 1. NaN for what only waits for others."""
+    """Each row's part of the self time on all devices, or on the host: either adds up to 1.
+
+    NaN for what only waits for others.
+    """
     sums = {True: 0, False: 0}
     parts: list[Floats] = []
     for one in found:
         work = np.where(one.waits, np.nan, one.self_time)
-        sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(one.self_time[~np.isnan(work)].sum())
+        sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(
+            one.self_time[~np.isnan(work)].sum()
+        )
         parts.append(work)
     for one, work in zip(found, parts, strict=True):
         work /= max(1, sums[trace.processes[one.process].kind is ProcessKind.DEVICE])
@@ -363,11 +506,15 @@ class OpSums:
     total: Int64s
     self_time: Int64s
     twins: tuple[Int64s, Int64s] = (_NONE, _NONE)
-    waits: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))  # for other threads; known when names are merged
+    waits: Bools = field(
+        default_factory=lambda: np.zeros(0, np.bool_)
+    )  # for other threads; known when names are merged
 
 
 class _Adder:
-    """Adds up columns by name, many events at a time, whatever the lines are that they come from."""
+    """Adds up columns by name, many events at a time, whatever the lines are that they come
+    from.
+    """
 
     def __init__(self, names: int) -> None:
         self.size = names
@@ -382,7 +529,9 @@ class _Adder:
             self.flush()
 
     def flush(self) -> None:
-        """Small lines are brought together: a pass over all names for each of ten thousand lines would never end."""
+        """Small lines are brought together: a pass over all names for each of ten thousand lines
+        would never end.
+        """
         if not self._parts:
             return
         name, total, own = (np.concatenate(columns) for columns in zip(*self._parts, strict=True))
@@ -393,7 +542,10 @@ class _Adder:
 
 
 def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
-    """Exact integer sums per name. bincount adds floats: where they could round, both halves of the bits are added apart."""
+    """Exact integer sums per name.
+
+    bincount adds floats: where they could round, both halves of the bits are added apart.
+    """
     if float(values.sum(dtype=np.float64)) < _EXACT / 2:
         return np.bincount(name, values, size).astype(np.int64)
     high = np.bincount(name, values >> 26, size)
@@ -401,7 +553,9 @@ def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
     return (high.astype(np.int64) << 26) + low.astype(np.int64)
 
 
-def summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered) -> OpSums | None:
+def summed(
+    process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered
+) -> OpSums | None:
     """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
     lanes = []
     for track in process.tracks:
@@ -413,11 +567,17 @@ def summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck =
     if not lanes:
         return None
     lowest = min(int(track.events.name[first:last].min()) for track, _, first, last in lanes)
-    names = max(int(track.events.name[first:last].max()) for track, _, first, last in lanes) - lowest + 1
+    names = (
+        max(int(track.events.name[first:last].max()) for track, _, first, last in lanes)
+        - lowest
+        + 1
+    )
     rows = sum(last - first for _, _, first, last in lanes)
     used: Int64s | None = None
     if names > 4 * rows + 1024:  # few events with far numbers
-        used = np.unique(np.concatenate([track.events.name[first:last] for track, _, first, last in lanes])).astype(np.int64)
+        used = np.unique(
+            np.concatenate([track.events.name[first:last] for track, _, first, last in lanes])
+        ).astype(np.int64)
     adder = _Adder(names if used is None else len(used))
     for track, depth, first, last in lanes:
         for at in range(first, last, _AT_ONCE):
@@ -427,7 +587,13 @@ def summed(process: Process, number: int, lo: int, hi: int, check: CancelCheck =
             own = end - start
             if depth + 1 < track.lane_count:
                 own = own - covered(track.lane(depth + 1), start, end)
-            adder.add(some.name - lowest if used is None else np.searchsorted(used, some.name).astype(np.uint32), end - start, own)
+            adder.add(
+                some.name - lowest
+                if used is None
+                else np.searchsorted(used, some.name).astype(np.uint32),
+                end - start,
+                own,
+            )
     adder.flush()
     index = np.flatnonzero(adder.count)
     name = index + lowest if used is None else used[index]
@@ -452,13 +618,18 @@ def inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
 
 
 def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
-    """How much of each stretch the lane covers. The stretches come in the order of time, one after the other."""
+    """How much of each stretch the lane covers.
+
+    The stretches come in the order of time, one after the other.
+    """
     first = max(0, int(lane.start.searchsorted(start[0])) - 1)
     last = int(lane.start.searchsorted(end[-1]))
     part = lane[slice(first, last)]
     if not len(part):
         return np.zeros(len(start), np.int64)
-    before = np.concatenate(([0], np.cumsum(part.duration)))  # what it covers before each of its events
+    before = np.concatenate(
+        ([0], np.cumsum(part.duration))
+    )  # what it covers before each of its events
     stop = part.start + part.duration
 
     def until(moments: Int64s) -> Int64s:
@@ -497,7 +668,15 @@ def _merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
     for column in (count, total, self_time):
         np.add.at(column, target[twins], column[twins])
     further = (sums.name[twins], place[target[twins]])
-    return OpSums(sums.process, sums.name[kept], count[kept], total[kept], self_time[kept], further, waits[kept])
+    return OpSums(
+        sums.process,
+        sums.name[kept],
+        count[kept],
+        total[kept],
+        self_time[kept],
+        further,
+        waits[kept],
+    )
 
 
 def _pairs(full: Texts, display: Texts) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """The type of each of many ops: its own where the name tells, else the category of its work.
 
-Programs number their ops (`fusion.1` … `fusion.900000`), and a number says nothing of the kind. So numbers are taken out of
-all names at once, and the rules are asked once for each of the few names that are left.
+Programs number their ops (`fusion.1` … `fusion.900000`), and a number says nothing of the kind. So
+numbers are taken out of all names at once, and the rules are asked once for each of the few names
+that are left.
 """
 
 from __future__ import annotations
@@ -18,24 +19,33 @@ from powertui.data.texts import CancelCheck, Texts, unhindered
 _SEPARATORS = np.zeros(256, np.bool_)
 _SEPARATORS[list(b"._-/:# ")] = True  # a number behind one of these counts instances
 _NUMBER = re.compile(r"(?<=[._\-/:# ])\d+")
-_LONG = 400  # HLO text can be megabytes: what it is stands at its front, and its numbers are its own
+_LONG = (
+    400  # HLO text can be megabytes: what it is stands at its front, and its numbers are its own
+)
 
 
 def kind_of(full: str, display: str) -> tuple[str, Category]:
     """(type, category) of one op."""
-    kind = category.of(full)
+    kind = category.work_category(full)
     if kind is Category.OTHER and display:
-        kind = category.of(display)
+        kind = category.work_category(display)
     return category.op_type(full) or kind.value, kind
 
 
-def of(names: Names, indices: Int64s, check: CancelCheck = unhindered) -> tuple[Int32s, tuple[str, ...]]:
-    """(for each of these names, which type it has; the types). Numbers within a type are taken for those of instances."""
+def op_types(
+    names: Names, indices: Int64s, check: CancelCheck = unhindered
+) -> tuple[Int32s, tuple[str, ...]]:
+    """(for each of these names, which type it has; the types).
+
+    Numbers within a type are taken for those of instances.
+    """
     out = np.zeros(len(indices), np.int32)
     types: dict[str, int] = {}
     known: dict[tuple[str, str], int] = {}
     for rows, full, display in texts.batches(names, indices, check):
-        pairs = list(zip(without_numbers(full).strings(), without_numbers(display).strings(), strict=True))
+        pairs = list(
+            zip(without_numbers(full).strings(), without_numbers(display).strings(), strict=True)
+        )
         for pair in dict.fromkeys(pairs):
             if pair not in known:
                 check()
@@ -49,7 +59,7 @@ def without_numbers(names: Texts) -> Texts:
     if not len(names.data):
         return names
     if not names.ascii or int(np.diff(names.start).max()) > _LONG:
-        return Texts.of([_NUMBER.sub("0", text) for text in names.strings()])
+        return Texts.from_strings([_NUMBER.sub("0", text) for text in names.strings()])
     data = names.data
     digit = (data >= ord("0")) & (data <= ord("9"))
     begins = digit.copy()  # a run of digits …

@@ -1,7 +1,9 @@
-"""The events that can make a difference to the breakdown of steps, line by line: rows and groups, in as few bytes as can be.
+"""The events that can make a difference to the breakdown of steps, line by line: rows and groups,
+in as few bytes as can be.
 
-Times and types are looked up when a part of the groups is swept, so that only that part ever lies in memory as columns. An event
-inside another that counts for the same is left out: it changes nothing.
+Times and types are looked up when a part of the groups is swept, so that only that part ever lies
+in memory as columns. An event inside another that counts for the same is left out: it changes
+nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Track, UInt8s
+from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
-from powertui.data.run.work import extents
 from powertui.data.tools import sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
 
@@ -52,7 +54,7 @@ class Marked(NamedTuple):
     end: Int64s
 
 
-def of(groups: Groups, lines: Iterable[Typed]) -> tuple[list[LinePiece], Marked]:
+def line_pieces(groups: Groups, lines: Iterable[Typed]) -> tuple[list[LinePiece], Marked]:
     """(the events that count and belong to a group, the marks among them)."""
     pieces: list[LinePiece] = []
     marks: list[tuple[Int64s, Int64s, Int64s]] = [(_NONE, _NONE, _NONE)]
@@ -61,8 +63,8 @@ def of(groups: Groups, lines: Iterable[Typed]) -> tuple[list[LinePiece], Marked]
         if (nodes := groups.nodes(line.number)) is not None:
             rows, group = _grouped(nodes, line)
         else:
-            rows, group = np.arange(len(events), dtype=np.int32), groups.of(line.number)
-        kind = line.of(rows)
+            rows, group = np.arange(len(events), dtype=np.int32), groups.groups_on_line(line.number)
+        kind = line.types_for(rows)
         has = (group >= 0) & (kind != NOTHING)
         mark = has & (kind == MARK)
         if mark.any():
@@ -82,7 +84,9 @@ def _by_group(line: Typed, rows: Int64s | Int32s, group: Int64s | Int32s) -> Lin
 
 
 def renumbered(pieces: Iterable[LinePiece], number: Int64s) -> list[LinePiece]:
-    """The same events under other numbers of their groups; those of a negative number are left out."""
+    """The same events under other numbers of their groups; those of a negative number are
+    left out.
+    """
     out = []
     for piece in pieces:
         group = number[piece.group]
@@ -98,7 +102,9 @@ def chosen(pieces: Iterable[LinePiece], groups: Bools) -> list[LinePiece]:
 
 
 def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
-    """(first start, last end) of each of `count` groups; the last end lies before the first start of those without events."""
+    """(first start, last end) of each of `count` groups; the last end lies before the first start
+    of those without events.
+    """
     lo, hi = extents(_NONE, _NONE, _NONE, count)
     for piece in pieces:
         start = piece.line.track.events.start[piece.row]
@@ -112,23 +118,34 @@ def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
 
 def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
     """The events of groups first … last - 1, counted from the first."""
-    parts: list[tuple[Int64s, Int64s, Int64s, UInt8s]] = [(_NONE, _NONE, _NONE, np.empty(0, np.uint8))]
+    parts: list[tuple[Int64s, Int64s, Int64s, UInt8s]] = [
+        (_NONE, _NONE, _NONE, np.empty(0, np.uint8))
+    ]
     for piece in pieces:
         lo, hi = piece.group.searchsorted((first, last))
         if hi > lo:
             rows, events = piece.row[lo:hi], piece.line.track.events
             start = events.start[rows]
-            parts.append((piece.group[lo:hi].astype(np.int64) - first, start, start + events.duration[rows], piece.line.of(rows)))
+            parts.append(
+                (
+                    piece.group[lo:hi].astype(np.int64) - first,
+                    start,
+                    start + events.duration[rows],
+                    piece.line.types_for(rows),
+                )
+            )
     return PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def swept(pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s) -> tuple[Int64s, Bools]:
-    """(how much of [lo, hi) of each group every type has, which types are ever the most telling one in each group)."""
+    """(how much of [lo, hi) of each group every type has, which types are ever the most telling one
+    in each group).
+    """
     count = len(lo)
     parts, present = np.zeros((count, KINDS), np.int64), np.zeros((count, KINDS), np.bool_)
     for a, b in _portions(pieces, count):
         group, start, end, kind = columns(pieces, a, b)
-        one = sweep.of(group, start, end, kind, lo[a:b], hi[a:b])
+        one = sweep.sweep_events(group, start, end, kind, lo[a:b], hi[a:b])
         every = np.arange(b - a)
         parts[a:b] = one.inside(every, lo[a:b], hi[a:b])
         first, last = extents(group, start, end, b - a)
@@ -155,8 +172,8 @@ def _portions(pieces: Sequence[LinePiece], count: int) -> Iterator[tuple[int, in
 def _grouped(nodes: Nodes, line: Typed) -> tuple[Int32s, Int32s]:
     """(events of a line that can make a difference, their groups).
 
-    Those that are nodes, those that are more than the host's computing, and of its computing what no event around it counts for:
-    an event inside another of its group that counts changes nothing.
+    Those that are nodes, those that are more than the host's computing, and of its computing what
+    no event around it counts for: an event inside another of its group that counts changes nothing.
     """
     telling = line.telling()
     is_node = np.sort(nodes.row)
@@ -164,26 +181,39 @@ def _grouped(nodes: Nodes, line: Typed) -> tuple[Int32s, Int32s]:
     plain, plain_group = _bare(nodes, is_node, line)
     new = ~_among(telling, plain)
     inner = nodes.around(line.track, telling)
-    group = np.where(inner >= 0, nodes.inner[np.maximum(inner, 0)], -1) if len(nodes.row) else np.full(len(telling), -1)
+    group = (
+        np.where(inner >= 0, nodes.inner[np.maximum(inner, 0)], -1)
+        if len(nodes.row)
+        else np.full(len(telling), -1)
+    )
     rows = np.concatenate([nodes.row, telling.astype(np.int32), plain[new].astype(np.int32)])
-    return rows, np.concatenate([nodes.own, group.astype(np.int32), plain_group[new].astype(np.int32)])
+    return rows, np.concatenate(
+        [nodes.own, group.astype(np.int32), plain_group[new].astype(np.int32)]
+    )
 
 
 def _among(ascending: Int64s | Int32s, values: Int64s) -> Bools:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
-    return np.asarray(ascending[np.minimum(ascending.searchsorted(values), len(ascending) - 1)] == values)
+    return np.asarray(
+        ascending[np.minimum(ascending.searchsorted(values), len(ascending) - 1)] == values
+    )
 
 
 def _bare(nodes: Nodes, is_node: Int32s, line: Typed) -> tuple[Int64s, Int64s]:
-    """(the outermost events that count below marks and events that count nowhere, their groups), lane by lane."""
-    kind = line.of(nodes.row)
+    """(the outermost events that count below marks and events that count nowhere, their groups),
+    lane by lane.
+    """
+    kind = line.types_for(nodes.row)
     through = np.isin(kind, (MARK, NOTHING)) & (nodes.inner >= 0)
     if not through.any():
         return _NONE, _NONE
     track = line.track
     order = np.argsort(nodes.row[through], kind="stable")
-    open_rows, open_group = nodes.row[through][order].astype(np.int64), nodes.inner[through][order].astype(np.int64)
+    open_rows, open_group = (
+        nodes.row[through][order].astype(np.int64),
+        nodes.inner[through][order].astype(np.int64),
+    )
     found: list[tuple[Int64s, Int64s]] = []
     above, above_group = _NONE, _NONE
     for depth in range(track.lane_count):
@@ -191,17 +221,21 @@ def _bare(nodes: Nodes, is_node: Int32s, line: Typed) -> tuple[Int64s, Int64s]:
         rows, group = _inside(track, above, above_group, first, last)
         other = ~_among(is_node, rows)
         rows, group = rows[other], group[other]
-        counts = ~np.isin(line.of(rows), (MARK, NOTHING))
+        counts = ~np.isin(line.types_for(rows), (MARK, NOTHING))
         found.append((rows[counts], group[counts]))
         here = slice(*open_rows.searchsorted((first, last)).tolist())
         above = np.concatenate([open_rows[here], rows[~counts]])
         above_group = np.concatenate([open_group[here], group[~counts]])
         order = np.argsort(above, kind="stable")
         above, above_group = above[order], above_group[order]
-    return np.concatenate([rows for rows, _ in found]), np.concatenate([group for _, group in found])
+    return np.concatenate([rows for rows, _ in found]), np.concatenate(
+        [group for _, group in found]
+    )
 
 
-def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int) -> tuple[Int64s, Int64s]:
+def _inside(
+    track: Track, holders: Int64s, group: Int64s, first: int, last: int
+) -> tuple[Int64s, Int64s]:
     """(events of one lane that lie inside these of the lane above, the groups of those)."""
     events = track.events
     lane = events.start[first:last]
@@ -209,7 +243,12 @@ def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int)
     a, b = lane.searchsorted(lo, side="left"), lane.searchsorted(hi, side="right")
     count = np.maximum(0, b - a)
     whose = np.repeat(np.arange(len(holders)), count)
-    rows = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + np.repeat(a, count) + first
+    rows = (
+        np.arange(int(count.sum()))
+        - np.repeat(np.cumsum(count) - count, count)
+        + np.repeat(a, count)
+        + first
+    )
     keep = events.start[rows] + events.duration[rows] <= hi[whose]
     if len(rows):  # on the border of two: the later one's
         keep[:-1] &= rows[:-1] != rows[1:]
@@ -217,7 +256,9 @@ def _inside(track: Track, holders: Int64s, group: Int64s, first: int, last: int)
 
 
 def whenever(lines: Iterable[Typed]) -> list[LinePiece]:
-    """All that counts, as one group: events of the host's computing only where none around them says the same."""
+    """All that counts, as one group: events of the host's computing only where none around them
+    says the same.
+    """
     out = []
     for line in lines:
         rows = _outermost(line)
@@ -227,7 +268,9 @@ def whenever(lines: Iterable[Typed]) -> list[LinePiece]:
 
 
 def _outermost(line: Typed) -> Int32s:
-    """Lane by lane, a part at a time: what lies inside an event of the lanes above that computes as well is left out."""
+    """Lane by lane, a part at a time: what lies inside an event of the lanes above that computes as
+    well is left out.
+    """
     track = line.track
     found = [np.empty(0, np.int32)]
     cover = _NONE, _NONE  # where the host computes, by the lanes so far
@@ -235,7 +278,7 @@ def _outermost(line: Typed) -> Int32s:
         starts, ends = [cover[0]], [cover[1]]
         for at in range(int(track.lanes[depth]), int(track.lanes[depth + 1]), _AT_ONCE):
             rows = np.arange(at, min(at + _AT_ONCE, int(track.lanes[depth + 1])), dtype=np.int32)
-            kind = line.of(rows)
+            kind = line.types_for(rows)
             kept = (kind != NOTHING) & (kind != MARK)
             rows, kind = rows[kept], kind[kept]
             start = track.events.start[rows]

@@ -1,11 +1,13 @@
-"""The table of tools. A tool answers one question about a run with a `Result`; the rest of the program knows no more of it.
+"""The table of tools. A tool answers one question about a run with a `Result`; the rest of the
+program knows no more of it.
 
 A further tool is one file beside this one with
 
     def answer(question: Question) -> Result
 
-and one line in `TOOLS`. It then stands in `powertui report --tool NAME`, in `powertui.open(…)[0].tool("NAME")`, in the palette
-and on a page of its own, as text, JSON, CSV, Markdown and DataFrame.
+and one line in `TOOLS`. It then stands in `powertui report --tool NAME`, in
+`powertui.open(…)[0].tool("NAME")`, in the palette and on a page of its own, as text, JSON, CSV,
+Markdown and DataFrame.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from powertui.plain import plain
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a tool: an opened run, one of its hosts, a window of time (ps; None: all of it), where power lies."""
+    """What is asked of a tool: an opened run, one of its hosts, a window of time (ps; None: all of
+    it), where power lies.
+    """
 
     opened: Opened
     host: int = 0  # index of the profile
@@ -33,14 +37,19 @@ class Question:
     aligning: Aligning = field(default_factory=Aligning)
     compat: Compat = "corrected"
     match: str = ""  # a regular expression: only events with such names, where a tool asks for it
-    together: bool = False  # of all hosts as one answer; only of tools that combine, and of whole profiles
+    together: bool = (
+        False  # of all hosts as one answer; only of tools that combine, and of whole profiles
+    )
 
     @property
     def profile(self) -> Profile:
         """The host's profile. Raises `UsageError` for a run without any."""
         profiles = self.opened.profiles
         if not profiles:
-            raise UsageError(f"{plain(self.opened.name, 80)} has no profile.", hint="See what is there: powertui doctor PATH")
+            raise UsageError(
+                f"{plain(self.opened.name, 80)} has no profile.",
+                hint="See what is there: powertui doctor PATH",
+            )
         return profiles[min(self.host, len(profiles) - 1)]
 
     @property
@@ -48,7 +57,9 @@ class Question:
         """(profile, window) of each host that is asked: one, or all of them together."""
         if not self.together:
             return ((self.profile, *self.window),)
-        return tuple((one, one.trace.span[0], one.trace.span[1] + 1) for one in self.opened.profiles)
+        return tuple(
+            (one, one.trace.span[0], one.trace.span[1] + 1) for one in self.opened.profiles
+        )
 
     @property
     def window(self) -> tuple[int, int]:
@@ -59,7 +70,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: its name (TensorBoard's, where TensorBoard has it), its title, one sentence, and where its code is."""
+    """One tool: its name (TensorBoard's, where TensorBoard has it), its title, one sentence, and
+    where its code is.
+    """
 
     name: str
     title: str
@@ -68,19 +81,29 @@ class Tool:
     combines: bool = False  # whether it can tell of all hosts together
 
     def answer(self, question: Question) -> Result:
-        """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows, the last one's.
+        """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows,
+        the last one's.
 
-        Whoever asks about every step of a run does not want to hold all the answers. Raises `UsageError` where all hosts together
-        are asked of a tool that answers for one at a time.
+        Whoever asks about every step of a run does not want to hold all the answers. Raises
+        `UsageError` where all hosts together are asked of a tool that answers for one at a time.
         """
         if question.together:
             self._can_combine(question)
         module, _, function = self.target.partition(":")
-        ask = cast("Callable[[Question], Result]", getattr(importlib.import_module(module), function))
+        ask = cast(
+            "Callable[[Question], Result]", getattr(importlib.import_module(module), function)
+        )
         whole = question.lo is None and question.hi is None
-        kind = ("tool", self.name, "all" if question.together else question.host, "whole" if whole else "window")
+        kind = (
+            "tool",
+            self.name,
+            "all" if question.together else question.host,
+            "whole" if whole else "window",
+        )
         key = (*kind, question.lo, question.hi, question.aligning, question.compat, question.match)
-        answer = question.opened.cached(key, lambda: _placeless(ask(question)) if question.together else ask(question))
+        answer = question.opened.cached(
+            key, lambda: _placeless(ask(question)) if question.together else ask(question)
+        )
         if not whole:
             question.opened.forget(*kind, but=key)
         return answer
@@ -88,10 +111,13 @@ class Tool:
     def _can_combine(self, question: Question) -> None:
         if not self.combines:
             able = ", ".join(tool.name for tool in TOOLS if tool.combines)
-            raise UsageError(f"{self.name} answers for one host at a time.", hint=f"All hosts together: {able}.")
+            raise UsageError(
+                f"{self.name} answers for one host at a time.", hint=f"All hosts together: {able}."
+            )
         if question.lo is not None or question.hi is not None:
             raise UsageError(
-                "A window lies on the clock of one host.", hint="Name the host, or ask for all hosts without --from and --to."
+                "A window lies on the clock of one host.",
+                hint="Name the host, or ask for all hosts without --from and --to.",
             )
 
 
@@ -101,50 +127,144 @@ def _placeless(result: Result) -> Result:
 
 
 _HERE = "powertui.data.tools"
-_ENERGY = "powertui.data.energy.results"  # stands above the tools: named here, imported when it is asked
+_ENERGY = (
+    "powertui.data.energy.results"  # stands above the tools: named here, imported when it is asked
+)
 
 TOOLS: tuple[Tool, ...] = (
-    Tool("overview_page", "Overview", "What limits the run, by how much, what to do; its steps by category, its ops, its joules.",
-         "powertui.data.energy.overview:answer", combines=True),
-    Tool("input_pipeline_analyzer", "Input pipeline", "Whether steps wait for their input, and what the host does for it.",
-         f"{_HERE}.input_pipeline:answer", combines=True),
-    Tool("tf_data_bottleneck_analysis", "tf.data", "The iterators of each tf.data pipeline, and which of them is too slow.",
-         f"{_HERE}.tf_data:answer"),
-    Tool("op_stats", "Ops", "What ran, by name: count, total and self time.", f"{_HERE}.op_stats:answer"),
-    Tool("framework_op_stats", "Framework ops", "Framework ops on host and device: count, time, self time, with and without idle.",
-         f"{_HERE}.framework_op_stats:answer", combines=True),
-    Tool("hlo_stats", "HLO ops", "XLA's ops one by one: count, time, self time, rates where costs are known.",
-         f"{_HERE}.hlo_stats:answer"),
-    Tool("op_profile", "Op profile", "Where the devices' time went, by category, program and scope, and how well it was used.",
-         f"{_HERE}.op_profile:answer"),
-    Tool("kernel_stats", "GPU kernels", "Kernels by name, shape and op: count, total, average, shortest, longest.",
-         f"{_HERE}.kernel_stats:answer", combines=True),
-    Tool("gpu_timeline", "GPU timeline", "PyTorch: how the devices spent their time; exposed communication and copies.",
-         f"{_HERE}.torch_tables:gpu_timeline"),
-    Tool("ops_summary", "PyTorch operators", "PyTorch: operators by the time of the kernels that they launched.",
-         f"{_HERE}.torch_tables:ops_summary"),
-    Tool("kernel_summary", "Kernels by operator", "PyTorch: kernels by operator and stream.",
-         f"{_HERE}.torch_tables:kernel_summary"),
-    Tool("collectives", "Collectives", "Collectives by kind and size: time, algorithm and bus bandwidth.",
-         f"{_HERE}.collectives:answer"),
-    Tool("event_sets", "Event sets", "Events by name: count, average, deviation, percentiles, first and last.",
-         f"{_HERE}.event_sets:answer"),
-    Tool("steps", "Steps", "Every step: its times, its joules, how far it is from usual, and what its time went to.",
-         "powertui.data.energy.step_table:answer"),
-    Tool("step_ops", "What took longer", "A step against the usual one: each op here, usually, and its share of the difference.",
-         f"{_HERE}.step_ops:answer"),
-    Tool("epochs", "Epochs", "Every epoch: where it lies, its steps, its scalars.", f"{_HERE}.epochs:answer"),
-    Tool("counters", "Counters", "Memory in use, clock rates and other quantities that the trace recorded.",
-         f"{_HERE}.counters:answer"),
-    Tool("energy", "Energy", "Joules of every epoch and step, with their intervals.", f"{_ENERGY}:energy"),
-    Tool("findings", "Findings", "Stretches that drew power or took time beyond what the trace explains.",
-         f"{_ENERGY}:findings"),
-    Tool("sensors", "Sensors", "Channels of power found with the run, and what each resolves.", f"{_ENERGY}:sensors_found"),
-)  # fmt: skip
+    Tool(
+        "overview_page",
+        "Overview",
+        "What limits the run, by how much, what to do; its steps by category, its ops, its joules.",
+        "powertui.data.energy.overview:answer",
+        combines=True,
+    ),
+    Tool(
+        "input_pipeline_analyzer",
+        "Input pipeline",
+        "Whether steps wait for their input, and what the host does for it.",
+        f"{_HERE}.input_pipeline:answer",
+        combines=True,
+    ),
+    Tool(
+        "tf_data_bottleneck_analysis",
+        "tf.data",
+        "The iterators of each tf.data pipeline, and which of them is too slow.",
+        f"{_HERE}.tf_data:answer",
+    ),
+    Tool(
+        "op_stats",
+        "Ops",
+        "What ran, by name: count, total and self time.",
+        f"{_HERE}.op_stats:answer",
+    ),
+    Tool(
+        "framework_op_stats",
+        "Framework ops",
+        "Framework ops on host and device: count, time, self time, with and without idle.",
+        f"{_HERE}.framework_op_stats:answer",
+        combines=True,
+    ),
+    Tool(
+        "hlo_stats",
+        "HLO ops",
+        "XLA's ops one by one: count, time, self time, rates where costs are known.",
+        f"{_HERE}.hlo_stats:answer",
+    ),
+    Tool(
+        "op_profile",
+        "Op profile",
+        "Where the devices' time went, by category, program and scope, and how well it was used.",
+        f"{_HERE}.op_profile:answer",
+    ),
+    Tool(
+        "kernel_stats",
+        "GPU kernels",
+        "Kernels by name, shape and op: count, total, average, shortest, longest.",
+        f"{_HERE}.kernel_stats:answer",
+        combines=True,
+    ),
+    Tool(
+        "gpu_timeline",
+        "GPU timeline",
+        "PyTorch: how the devices spent their time; exposed communication and copies.",
+        f"{_HERE}.torch_tables:gpu_timeline",
+    ),
+    Tool(
+        "ops_summary",
+        "PyTorch operators",
+        "PyTorch: operators by the time of the kernels that they launched.",
+        f"{_HERE}.torch_tables:ops_summary",
+    ),
+    Tool(
+        "kernel_summary",
+        "Kernels by operator",
+        "PyTorch: kernels by operator and stream.",
+        f"{_HERE}.torch_tables:kernel_summary",
+    ),
+    Tool(
+        "collectives",
+        "Collectives",
+        "Collectives by kind and size: time, algorithm and bus bandwidth.",
+        f"{_HERE}.collectives:answer",
+    ),
+    Tool(
+        "event_sets",
+        "Event sets",
+        "Events by name: count, average, deviation, percentiles, first and last.",
+        f"{_HERE}.event_sets:answer",
+    ),
+    Tool(
+        "steps",
+        "Steps",
+        "Every step: its times, its joules, how far it is from usual, and what its time went to.",
+        "powertui.data.energy.step_table:answer",
+    ),
+    Tool(
+        "step_ops",
+        "What took longer",
+        "A step against the usual one: each op here, usually, and its share of the difference.",
+        f"{_HERE}.step_ops:answer",
+    ),
+    Tool(
+        "epochs",
+        "Epochs",
+        "Every epoch: where it lies, its steps, its scalars.",
+        f"{_HERE}.epochs:answer",
+    ),
+    Tool(
+        "counters",
+        "Counters",
+        "Memory in use, clock rates and other quantities that the trace recorded.",
+        f"{_HERE}.counters:answer",
+    ),
+    Tool(
+        "energy",
+        "Energy",
+        "Joules of every epoch and step, with their intervals.",
+        f"{_ENERGY}:energy",
+    ),
+    Tool(
+        "findings",
+        "Findings",
+        "Stretches that drew power or took time beyond what the trace explains.",
+        f"{_ENERGY}:findings",
+    ),
+    Tool(
+        "sensors",
+        "Sensors",
+        "Channels of power found with the run, and what each resolves.",
+        f"{_ENERGY}:sensors_found",
+    ),
+)
 
 
 # What older versions of TensorBoard's profiler call them.
-_ONCE = {"tensorflow_stats": "framework_op_stats", "input_pipeline": "input_pipeline_analyzer", "hlo_op_profile": "op_profile"}
+_ONCE = {
+    "tensorflow_stats": "framework_op_stats",
+    "input_pipeline": "input_pipeline_analyzer",
+    "hlo_op_profile": "op_profile",
+}
 
 
 def get(name: str) -> Tool:
@@ -155,5 +275,9 @@ def get(name: str) -> Tool:
     import difflib  # only for an unknown name
 
     near = difflib.get_close_matches(name, [tool.name for tool in TOOLS], 1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(tool.name for tool in TOOLS)}."
+    hint = (
+        f"Did you mean {near[0]}?"
+        if near
+        else f"There are: {', '.join(tool.name for tool in TOOLS)}."
+    )
     raise UsageError(f"There is no tool {plain(name, 40)!r}.", hint=hint)

@@ -1,4 +1,6 @@
-"""What the steps of a profile come to: mean, deviation and share of each category, and the shares that verdicts use."""
+"""What the steps of a profile come to: mean, deviation and share of each category, and the shares
+that verdicts use.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Shares(NamedTuple):
     host: float
     compile: float
     between: float
-    half: float | None  # of the devices' compute: how much in 16 bit; None where nothing computed on a device
+    half: (
+        float | None
+    )  # of the devices' compute: how much in 16 bit; None where nothing computed on a device
 
 
 def spread(times: Int64s) -> Spread | None:
@@ -45,39 +49,65 @@ def spread(times: Int64s) -> Spread | None:
     if not len(times):
         return None
     deviation = float(times.std(ddof=1)) if len(times) > 1 else None
-    return Spread(float(times.mean()), deviation, int(times.min()), int(times.max()), float(np.median(times)))
+    return Spread(
+        float(times.mean()), deviation, int(times.min()), int(times.max()), float(np.median(times))
+    )
 
 
-def of(steps: Breakdown) -> Shares | None:
+def step_shares(steps: Breakdown) -> Shares | None:
     """None where there is no step, or none of any length."""
     whole = float(steps.length.sum(dtype=np.float64))
     if not whole:
         return None
 
     def share(*kinds: EventType) -> float:
-        return float(steps.of(kinds).sum(dtype=np.float64)) / whole
+        return float(steps.time_by_type(kinds).sum(dtype=np.float64)) / whole
 
     inputs = share(EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)
     output = share(EventType.DEVICE_TO_HOST)
-    compute, collectives = share(EventType.COMPUTE_16, EventType.COMPUTE_32), share(EventType.COLLECTIVES)
+    compute, collectives = (
+        share(EventType.COMPUTE_16, EventType.COMPUTE_32),
+        share(EventType.COLLECTIVES),
+    )
     halves = share(EventType.COMPUTE_16)
     return Shares(
-        inputs, output, compute, collectives, max(0.0, 1 - inputs - output - compute - collectives), share(EventType.HOST_PREPARE),
-        share(EventType.UNKNOWN), share(EventType.HOST_COMPUTE), share(EventType.HOST_COMPILE),
+        inputs,
+        output,
+        compute,
+        collectives,
+        max(0.0, 1 - inputs - output - compute - collectives),
+        share(EventType.HOST_PREPARE),
+        share(EventType.UNKNOWN),
+        share(EventType.HOST_COMPUTE),
+        share(EventType.HOST_COMPILE),
         share(EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE),
         halves / compute if compute else None,
-    )  # fmt: skip
+    )
 
 
 def columns(steps: Breakdown) -> tuple[Column, ...]:
-    """The steps as TensorBoard's table of them: the name, each category, the whole; times in ms for programs."""
+    """The steps as TensorBoard's table of them: the name, each category, the whole; times in ms for
+    programs.
+    """
     return (
         Column("stepnum", "step", "text", list(steps.names), weight=9, head="Step number"),
         *(
-            Column(id_, label.lower(), "duration", steps.of(kinds), "ms", weight=weight, head=label)
-            for (_, label, id_, kinds), weight in zip(CATEGORIES, (8, 2, 3, 7, 6, 7, 3, 2, 6), strict=True)
+            Column(
+                id_,
+                label.lower(),
+                "duration",
+                steps.time_by_type(kinds),
+                "ms",
+                weight=weight,
+                head=label,
+            )
+            for (_, label, id_, kinds), weight in zip(
+                CATEGORIES, (8, 2, 3, 7, 6, 7, 3, 2, 6), strict=True
+            )
         ),
-        Column("stepTimeMs", "step time", "duration", steps.length, "ms", weight=9, head="Step time"),
+        Column(
+            "stepTimeMs", "step time", "duration", steps.length, "ms", weight=9, head="Step time"
+        ),
     )
 
 
@@ -88,4 +118,13 @@ def step_table(question: Question, steps: Breakdown, columns: Sequence[Column]) 
         lo = int(steps.start[row])
         return Place(question.opened.name, question.host, lo, lo + int(steps.length[row]))
 
-    return Table("steps", "Each step by category", tuple(columns), place, None, "No step was measured.", ("stepnum",), "step")
+    return Table(
+        "steps",
+        "Each step by category",
+        tuple(columns),
+        place,
+        None,
+        "No step was measured.",
+        ("stepnum",),
+        "step",
+    )

@@ -1,7 +1,9 @@
-"""What took longer in a step than it usually does: each op here, usually, and its share of the difference.
+"""What took longer in a step than it usually does: each op here, usually, and its share of the
+difference.
 
-Usual is the median over a few steps of about the usual length, so that one stalled step is held against steps and not against the
-mean of a run that holds the stall. A window of several steps is held against as many usual ones.
+Usual is the median over a few steps of about the usual length, so that one stalled step is held
+against steps and not against the mean of a run that holds the stall. A window of several steps is
+held against as many usual ones.
 """
 
 from __future__ import annotations
@@ -31,31 +33,58 @@ def answer(question: Question) -> Result:
     length = steps.ends() - steps.start
     rows = _asked(question, steps, length)
     if not len(rows) or len(steps) < 2:
-        return Result("step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(step_tool.empty(steps),))
+        return Result(
+            "step_ops",
+            "What took longer",
+            (_table([], {}, {}, {}, 0, question),),
+            notes=(step_tool.empty(steps),),
+        )
     lo, hi = int(steps.start[rows].min()), int(steps.ends()[rows].max())
     others = np.setdiff1d(np.arange(len(steps)), rows)
     if not len(others):
         note = "The window holds every step: there is none to compare it with."
-        return Result("step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(note,))
+        return Result(
+            "step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(note,)
+        )
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
-    here, places = _times(op_stats.of(trace, lo, hi))
+    here, places = _times(op_stats.op_stats(trace, lo, hi))
     known: dict[_OpKey, list[int]] = defaultdict(list)
     for row in near.tolist():
-        for key, ps in _times(op_stats.of(trace, int(steps.start[row]), int(steps.ends()[row])))[0].items():
+        for key, ps in _times(
+            op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row]))
+        )[0].items():
             known[key].append(ps)
     # An op that a reference lacks ran for 0 there.
-    usual = {key: round(float(np.median([*times, *([0] * (len(near) - len(times)))]))) * len(rows) for key, times in known.items()}
+    usual = {
+        key: round(float(np.median([*times, *([0] * (len(near) - len(times)))]))) * len(rows)
+        for key, times in known.items()
+    }
     keys = sorted({*here, *usual}, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:_LISTED]
     stall = int(length[rows].sum()) - middle * len(rows)
     facts = (
         Fact("steps", "compared with usual", _named(steps, rows)),
         Fact("length_s", "here", int(length[rows].sum()), "duration"),
-        Fact("usual_s", "usual", middle * len(rows), "duration", why=f"median of {len(others):,} steps"),
+        Fact(
+            "usual_s",
+            "usual",
+            middle * len(rows),
+            "duration",
+            why=f"median of {len(others):,} steps",
+        ),
         Fact("difference_s", "difference", stall, "duration"),
     )
-    note = f"Usual: the median over {len(near)} steps of about the usual length. Ops of several threads run side by side."
-    return Result("step_ops", "What took longer", (_table(keys, here, usual, places, stall, question),), facts, notes=(note,))
+    note = (
+        f"Usual: the median over {len(near)} steps of about the usual length. Ops of "
+        "several threads run side by side."
+    )
+    return Result(
+        "step_ops",
+        "What took longer",
+        (_table(keys, here, usual, places, stall, question),),
+        facts,
+        notes=(note,),
+    )
 
 
 def _asked(question: Question, steps: Steps, length: Int64s) -> Int64s:
@@ -74,7 +103,9 @@ def _named(steps: Steps, rows: Int64s) -> str:
     if len(rows) > 1:
         return f"{len(rows):,} steps"
     return (
-        f"step {number}" if number != UNKNOWN and number >= 0 else steps.names[int(rows[0])] or f"step {int(rows[0])} of the list"
+        f"step {number}"
+        if number != UNKNOWN and number >= 0
+        else steps.names[int(rows[0])] or f"step {int(rows[0])} of the list"
     )
 
 
@@ -105,7 +136,13 @@ def _table(
         Column("usual_s", "usual", "duration", then, weight=8),
         Column("here_s", "here", "duration", now, weight=9),
         Column("difference_s", "difference", "duration", now - then, weight=9, signed=True),
-        optional("share", "of stall", "share", [float(d) / stall if stall > 0 else None for d in (now - then).tolist()], weight=7),
+        optional(
+            "share",
+            "of stall",
+            "share",
+            [float(d) / stall if stall > 0 else None for d in (now - then).tolist()],
+            weight=7,
+        ),
     )
 
     def place(row: int) -> Place | None:
@@ -116,14 +153,28 @@ def _table(
         track, event = stats.longest(of)
         events = _events(stats.trace, track)
         lo = int(events.start[event])
-        return Place(question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event)
+        return Place(
+            question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event
+        )
 
-    summary = f"self time; the step took {units.duration(stall)} more than usual" if stall else "self time"
+    summary = (
+        f"self time; the step took {units.duration(stall)} more than usual"
+        if stall
+        else "self time"
+    )
     waits = np.array([name in category.HAND_OVER for name, _ in keys], np.bool_)
     return Table(
-        "step_ops", "Ops against usual", columns, place, ("difference_s", True), "No step to compare with others.",
-        ("name", "device"), "op", summary, wrappers=lambda _check: waits,
-    )  # fmt: skip
+        "step_ops",
+        "Ops against usual",
+        columns,
+        place,
+        ("difference_s", True),
+        "No step to compare with others.",
+        ("name", "device"),
+        "op",
+        summary,
+        wrappers=lambda _check: waits,
+    )
 
 
 def _events(trace: Trace, track: int) -> Events:

@@ -1,4 +1,6 @@
-"""The steps of one host, one row each: the program's numbers, when each ran, how long its marker and the time to the next were."""
+"""The steps of one host, one row each: the program's numbers, when each ran, how long its marker
+and the time to the next were.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ def answer(question: Question) -> Result:
     columns = (
         epoch_column(steps, profile.epochs, rows),
         number_column(steps, rows),
-        Column("name", "name", "text", Lazy(len(rows), lambda row: steps.names[int(rows[row])]), weight=5),
+        Column(
+            "name",
+            "name",
+            "text",
+            Lazy(len(rows), lambda row: steps.names[int(rows[row])]),
+            weight=5,
+        ),
         Column("start_s", "start", "instant", start, weight=8),
         Column("end_s", "end", "instant", end, weight=4),
         Column("duration_s", "duration", "duration", steps.duration[rows], weight=6),
@@ -33,11 +41,19 @@ def answer(question: Question) -> Result:
 
     notes = list(steps.notes)
     if steps.asynchronous:
-        notes.append("Steps are dispatched asynchronously: host time is the time until the call returned; the work ran on.")
+        notes.append(
+            "Steps are dispatched asynchronously: host time is the time until the call "
+            "returned; the work ran on."
+        )
     if len(steps.markers) > 1:
         other = steps.markers[1]
-        notes.append(f"Next best marker: {other.name} (score {other.score:.2f} against {steps.markers[0].score:.2f}).")
-    table = Table("steps", "Steps", columns, place, ("start_s", False), empty(steps), ("start_s",), "step")
+        notes.append(
+            f"Next best marker: {other.name} (score {other.score:.2f} against "
+            f"{steps.markers[0].score:.2f})."
+        )
+    table = Table(
+        "steps", "Steps", columns, place, ("start_s", False), empty(steps), ("start_s",), "step"
+    )
     each = (_each(question, steps),) if steps.on else ()
     facts = (
         Fact("source", "marked by", steps.source or None),
@@ -51,21 +67,48 @@ def _each(question: Question, steps: Steps) -> Table:
     """The devices, or the replicas on the host, one row each: a straggler stands out."""
 
     def medians(columns: list[Int64s]) -> list[int | None]:
-        return [int(np.median(known)) if len(known := times[times >= 0]) else None for times in columns]
+        return [
+            int(np.median(known)) if len(known := times[times >= 0]) else None for times in columns
+        ]
 
     columns = (
         text_column("name", "on", [one.name for one in steps.on], weight=6),
         text_column("kind", "kind", [one.kind for one in steps.on], weight=3),
-        Column("steps", "steps", "integer", np.array([len(one) for one in steps.on], np.int64), weight=7),
-        optional("step_s", "median step time", "duration", medians([one.duration for one in steps.on]), weight=9),
-        optional("device_s", "median device time", "duration", medians([one.work for one in steps.on]), weight=8),
+        Column(
+            "steps",
+            "steps",
+            "integer",
+            np.array([len(one) for one in steps.on], np.int64),
+            weight=7,
+        ),
+        optional(
+            "step_s",
+            "median step time",
+            "duration",
+            medians([one.duration for one in steps.on]),
+            weight=9,
+        ),
+        optional(
+            "device_s",
+            "median device time",
+            "duration",
+            medians([one.work for one in steps.on]),
+            weight=8,
+        ),
     )
 
     def place(row: int) -> Place:
         one = steps.on[row]
-        return Place(question.opened.name, question.host, int(one.start.min()), int((one.start + one.duration).max()))
+        return Place(
+            question.opened.name,
+            question.host,
+            int(one.start.min()),
+            int((one.start + one.duration).max()),
+        )
 
-    return Table("on", "On each device or replica", columns, place, ("step_s", True), "", (), "device")
+    return Table(
+        "on", "On each device or replica", columns, place, ("step_s", True), "", (), "device"
+    )
 
 
 def _time(name: str, label: str, times: Int64s) -> Column:

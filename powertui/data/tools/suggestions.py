@@ -1,7 +1,8 @@
 """What else stands out: the smart suggestions of today's converter, rule by rule, in our own words.
 
-Each rule looks at a few signals and fires beyond a threshold; it says nothing where a signal is not known. Two thresholds are not
-the converter's: that for one op that stands out, which is a rule of our own, and that for EnqueueDevice, which it does not publish.
+Each rule looks at a few signals and fires beyond a threshold; it says nothing where a signal is not
+known. Two thresholds are not the converter's: that for one op that stands out, which is a rule of
+our own, and that for EnqueueDevice, which it does not publish.
 """
 
 from __future__ import annotations
@@ -31,83 +32,153 @@ class Signals(NamedTuple):
     memory: float | None = None  # of the bandwidth of the devices' memory
     arithmetic: float | None = None  # of the matrix units, or of the FLOP/s
     special: tuple[str, float] | None = None  # the op that takes most of the devices' time
-    core_idle: float | None = None  # of a TPU's step, neither computing nor waiting for anything that is known
+    core_idle: float | None = (
+        None  # of a TPU's step, neither computing nor waiting for anything that is known
+    )
     sparse: float | None = None  # of a TPU's step, waiting for the sparse cores
     barrier: float | None = None  # of a TPU's step, in barrier-cores
     infeed: float | None = None  # of a TPU's step
     enqueue: float | None = None  # of the steps' time, in EnqueueDevice on the host
     printing: float | None = None  # of the steps' time, in debug_print
-    async_done: float | None = None  # of the devices' busy time, in all-reduce and all-gather that end asynchronously
+    async_done: float | None = (
+        None  # of the devices' busy time, in all-reduce and all-gather that end asynchronously
+    )
     memory_used: float | None = None  # at the most, of the devices' memory
 
 
-def of(signals: Signals) -> list[Advice]:
+def matching_advice(signals: Signals) -> list[Advice]:
     """Those that fire."""
     return [advice for rule in RULES if (advice := rule(signals)) is not None]
 
 
 def _input_bound(s: Signals) -> Advice | None:
-    if s.input is None or s.input <= _INPUT_BOUND or s.transfer is not None:  # the two below say more
+    if (
+        s.input is None or s.input <= _INPUT_BOUND or s.transfer is not None
+    ):  # the two below say more
         return None
-    return Advice("input_bound", "high", f"{percent(s.input)} of a step waits for input.",
-                  "See which part of the input takes it.", "input_pipeline_analyzer")  # fmt: skip
+    return Advice(
+        "input_bound",
+        "high",
+        f"{percent(s.input)} of a step waits for input.",
+        "See which part of the input takes it.",
+        "input_pipeline_analyzer",
+    )
 
 
 def _data_transfer(s: Signals) -> Advice | None:
-    if s.input is None or s.transfer is None or s.input <= _INPUT_BOUND or s.transfer < _TRANSFER_BOUND:
+    if (
+        s.input is None
+        or s.transfer is None
+        or s.input <= _INPUT_BOUND
+        or s.transfer < _TRANSFER_BOUND
+    ):
         return None
-    what = f"{percent(s.input)} of a step waits for input, {percent(s.transfer)} of that for copies to the device."
+    what = (
+        f"{percent(s.input)} of a step waits for input, {percent(s.transfer)} of that for "
+        "copies to the device."
+    )
     return Advice(
-        "data_transfer", "high", what, "Copy fewer and larger pieces, and prefetch to the device.", "input_pipeline_analyzer"
+        "data_transfer",
+        "high",
+        what,
+        "Copy fewer and larger pieces, and prefetch to the device.",
+        "input_pipeline_analyzer",
     )
 
 
 def _host_processing(s: Signals) -> Advice | None:
-    if s.input is None or s.transfer is None or s.input <= _INPUT_BOUND or 1 - s.transfer < _PROCESSING_BOUND:
+    if (
+        s.input is None
+        or s.transfer is None
+        or s.input <= _INPUT_BOUND
+        or 1 - s.transfer < _PROCESSING_BOUND
+    ):
         return None
     told = f"{percent(1 - s.transfer)} of that for reading and preparing it on the host."
-    return Advice("host_processing", "high", f"{percent(s.input)} of a step waits for input, {told}",
-                  "Prepare in parallel, or once before training.", "tf_data_bottleneck_analysis")  # fmt: skip
+    return Advice(
+        "host_processing",
+        "high",
+        f"{percent(s.input)} of a step waits for input, {told}",
+        "Prepare in parallel, or once before training.",
+        "tf_data_bottleneck_analysis",
+    )
 
 
 def _memory_bound(s: Signals) -> Advice | None:
     if s.memory is None or s.arithmetic is None or s.memory <= HIGH or s.arithmetic >= LOW:
         return None
     what = f"Memory runs at {percent(s.memory)} of its peak, arithmetic at {percent(s.arithmetic)}."
-    return Advice("memory_bound", "high", what,
-                  "Fuse element-wise ops, use smaller types, or do more with what was read.", "op_profile")  # fmt: skip
+    return Advice(
+        "memory_bound",
+        "high",
+        what,
+        "Fuse element-wise ops, use smaller types, or do more with what was read.",
+        "op_profile",
+    )
 
 
 def _compute_bound(s: Signals) -> Advice | None:
     if s.memory is None or s.arithmetic is None or s.arithmetic <= HIGH or s.memory >= LOW:
         return None
     what = f"Arithmetic runs at {percent(s.arithmetic)} of its peak, memory at {percent(s.memory)}."
-    return Advice("compute_bound", "hint", what,
-                  "The device is used well: only less work (smaller types, sparsity) or more devices make it faster.",
-                  "op_profile")  # fmt: skip
+    return Advice(
+        "compute_bound",
+        "hint",
+        what,
+        (
+            "The device is used well: only less work (smaller types, sparsity) or more devices "
+            "make it faster."
+        ),
+        "op_profile",
+    )
 
 
 def _sparse_core_offload(s: Signals) -> Advice | None:
-    if s.async_done is None or s.memory_used is None or s.async_done <= _ASYNC_BOUND or s.memory_used >= _MEMORY_FREE:
+    if (
+        s.async_done is None
+        or s.memory_used is None
+        or s.async_done <= _ASYNC_BOUND
+        or s.memory_used >= _MEMORY_FREE
+    ):
         return None
     what = f"{percent(s.async_done)} of the devices' time ends asynchronous collectives"
-    return Advice("sparse_core_offload", "hint", f"{what}, and at most {percent(s.memory_used)} of the memory is used.",
-                  "Let collectives begin earlier, or run on the sparse cores.", "op_profile")  # fmt: skip
+    return Advice(
+        "sparse_core_offload",
+        "hint",
+        f"{what}, and at most {percent(s.memory_used)} of the memory is used.",
+        "Let collectives begin earlier, or run on the sparse cores.",
+        "op_profile",
+    )
 
 
 def _host_cpu_bound(s: Signals) -> Advice | None:
-    if s.infeed is None or s.enqueue is None or s.infeed < _INFEED_BOUND or s.enqueue < _ENQUEUE_BOUND:
+    if (
+        s.infeed is None
+        or s.enqueue is None
+        or s.infeed < _INFEED_BOUND
+        or s.enqueue < _ENQUEUE_BOUND
+    ):
         return None
-    return Advice("host_cpu_bound", "high", f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
-                  f"TPU's cores wait for infeed in {percent(s.infeed)}.",
-                  "Give the host more processor time, or let the sparse cores format the data.", "op_stats")  # fmt: skip
+    return Advice(
+        "host_cpu_bound",
+        "high",
+        f"EnqueueDevice takes {percent(s.enqueue)} of the steps' time on the host while the "
+        f"TPU's cores wait for infeed in {percent(s.infeed)}.",
+        "Give the host more processor time, or let the sparse cores format the data.",
+        "op_stats",
+    )
 
 
 def _special_op(s: Signals) -> Advice | None:
     if s.special is None or s.special[1] < _SPECIAL_OP:
         return None
-    return Advice("special_op", "hint", f"{s.special[0]} alone takes {percent(s.special[1])} of the devices' time.",
-                  "See its kernels, shapes and use of tensor cores.", "kernel_stats")  # fmt: skip
+    return Advice(
+        "special_op",
+        "hint",
+        f"{s.special[0]} alone takes {percent(s.special[1])} of the devices' time.",
+        "See its kernels, shapes and use of tensor cores.",
+        "kernel_stats",
+    )
 
 
 @dataclass(frozen=True)
@@ -130,37 +201,83 @@ class _Beyond:
 
 
 _collective_bound = _Beyond(
-    "collectives", _COLLECTIVE_BOUND, "collective_bound", "high", "Collectives take {} of a step.",
-    "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.", "op_stats",
-)  # fmt: skip
+    "collectives",
+    _COLLECTIVE_BOUND,
+    "collective_bound",
+    "high",
+    "Collectives take {} of a step.",
+    "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
+    "op_stats",
+)
 _data_shuffle = _Beyond(
-    "shuffles", _SHUFFLE_BOUND, "data_shuffle", "high",
+    "shuffles",
+    _SHUFFLE_BOUND,
+    "data_shuffle",
+    "high",
     "Gathering, scattering, sorting and transposing take {} of the devices' time.",
-    "Keep layouts as the ops want them, and gathered sizes at multiples of 128.", "op_stats",
-)  # fmt: skip
+    "Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
+    "op_stats",
+)
 _core_idle = _Beyond(
-    "core_idle", _CORE_IDLE, "tensor_core_idle", "high", "The TPU's cores do nothing in {} of a step.",
-    "See what the host does before each launch, and whether programs are dispatched ahead.", "timeline",
-)  # fmt: skip
+    "core_idle",
+    _CORE_IDLE,
+    "tensor_core_idle",
+    "high",
+    "The TPU's cores do nothing in {} of a step.",
+    "See what the host does before each launch, and whether programs are dispatched ahead.",
+    "timeline",
+)
 _sparse_core_bound = _Beyond(
-    "sparse", _SPARSE_BOUND, "sparse_core_bound", "high", "The TPU's cores wait for the sparse cores in {} of a step.",
-    "Overlap embedding look-ups with the dense layers, or shard the tables more evenly.", "op_profile",
-)  # fmt: skip
+    "sparse",
+    _SPARSE_BOUND,
+    "sparse_core_bound",
+    "high",
+    "The TPU's cores wait for the sparse cores in {} of a step.",
+    "Overlap embedding look-ups with the dense layers, or shard the tables more evenly.",
+    "op_profile",
+)
 _barrier_cores = _Beyond(
-    "barrier", _BARRIER_BOUND, "barrier_cores", "high",
+    "barrier",
+    _BARRIER_BOUND,
+    "barrier_cores",
+    "high",
     "The TPU's cores wait for each other in {} of a step (barrier-cores).",
-    "Look for a host or a core that is slower than the others.", "overview_page",
-)  # fmt: skip
+    "Look for a host or a core that is slower than the others.",
+    "overview_page",
+)
 _infeed = _Beyond(
-    "infeed", _INFEED_BOUND, "infeed", "moderate", "The TPU's cores wait for infeed in {} of a step.",
-    "Prepare and enqueue batches ahead.", "input_pipeline_analyzer",
-)  # fmt: skip
+    "infeed",
+    _INFEED_BOUND,
+    "infeed",
+    "moderate",
+    "The TPU's cores wait for infeed in {} of a step.",
+    "Prepare and enqueue batches ahead.",
+    "input_pipeline_analyzer",
+)
 _debug_print = _Beyond(
-    "printing", _PRINT_BOUND, "debug_print", "moderate", "debug_print takes {} of the steps' time.",
-    "Take jax.debug.print out of the step.", "op_stats",
-)  # fmt: skip
+    "printing",
+    _PRINT_BOUND,
+    "debug_print",
+    "moderate",
+    "debug_print takes {} of the steps' time.",
+    "Take jax.debug.print out of the step.",
+    "op_stats",
+)
 
 RULES: tuple[Callable[[Signals], Advice | None], ...] = (
-    _input_bound, _data_transfer, _host_processing, _collective_bound, _data_shuffle, _memory_bound, _compute_bound, _core_idle,
-    _sparse_core_bound, _sparse_core_offload, _barrier_cores, _infeed, _host_cpu_bound, _debug_print, _special_op,
-)  # fmt: skip
+    _input_bound,
+    _data_transfer,
+    _host_processing,
+    _collective_bound,
+    _data_shuffle,
+    _memory_bound,
+    _compute_bound,
+    _core_idle,
+    _sparse_core_bound,
+    _sparse_core_offload,
+    _barrier_cores,
+    _infeed,
+    _host_cpu_bound,
+    _debug_print,
+    _special_op,
+)

@@ -1,11 +1,12 @@
 """The most telling type of work at each moment, and how much of a stretch each type has.
 
-At each moment the highest type that is active counts. The profilers keep that up to date event by event, which has one
-consequence that their figures show: an event of no length leaves its type standing until something of a higher type begins, or
-until an event of its own type ends. The same is done here without walking: type by type, from the highest down, as unions.
+At each moment the highest type that is active counts. The profilers keep that up to date event by
+event, which has one consequence that their figures show: an event of no length leaves its type
+standing until something of a higher type begins, or until an event of its own type ends. The same
+is done here without walking: type by type, from the highest down, as unions.
 
-Events are taken group by group: what runs in one group does not hide what runs in another. So that one union does for all groups,
-each is given a stretch of its own on one long axis.
+Events are taken group by group: what runs in one group does not hide what runs in another. So that
+one union does for all groups, each is given a stretch of its own on one long axis.
 """
 
 from __future__ import annotations
@@ -18,18 +19,27 @@ from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.tools.event_types import KINDS
 
 _NONE = np.empty(0, np.int64)
-_LONGEST = float(1 << 62)  # ps that one axis holds: groups that last as long as the profile fill it soon
+_LONGEST = float(
+    1 << 62
+)  # ps that one axis holds: groups that last as long as the profile fill it soon
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """For each type the moments at which it or a higher one counts, on an axis on which each group has a stretch of its own."""
+    """For each type the moments at which it or a higher one counts, on an axis on which each group
+    has a stretch of its own.
+    """
 
     shift: Int64s  # from a group's time to the axis
-    covers: tuple[tuple[Int64s, Int64s], ...]  # by type: (starts, ends), apart from each other and ascending
+    covers: tuple[
+        tuple[Int64s, Int64s], ...
+    ]  # by type: (starts, ends), apart from each other and ascending
 
     def inside(self, group: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
-        """[stretches × types]: how much of each stretch [lo, hi) of a group each type has. What is left is unknown: type 0."""
+        """[stretches × types]: how much of each stretch [lo, hi) of a group each type has.
+
+        What is left is unknown: type 0.
+        """
         out = np.zeros((len(lo), KINDS), np.int64)
         a, b = lo + self.shift[group], np.maximum(lo, hi) + self.shift[group]
         above = np.zeros(len(lo), np.int64)
@@ -43,7 +53,9 @@ class Sweep:
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """Two sweeps, of groups before and from `border` on: one axis would be too long for all of them."""
+    """Two sweeps, of groups before and from `border` on: one axis would be too long for all of
+    them.
+    """
 
     left: Sweep | Halves
     right: Sweep | Halves
@@ -58,8 +70,13 @@ class Halves:
         return out
 
 
-def of(group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int64s, hi: Int64s) -> Sweep | Halves:
-    """Sweep events of groups 0 … len(lo) - 1. `lo` and `hi`: a stretch of each group that will be asked about."""
+def sweep_events(
+    group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int64s, hi: Int64s
+) -> Sweep | Halves:
+    """Sweep events of groups 0 … len(lo) - 1.
+
+    `lo` and `hi`: a stretch of each group that will be asked about.
+    """
     first, last = lo.copy(), np.maximum(lo, hi)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)
@@ -68,7 +85,11 @@ def of(group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int
         parts = []
         for half, less in ((group < border, 0), (group >= border, border)):
             some = slice(0, border) if not less else slice(border, None)
-            parts.append(of(group[half] - less, start[half], end[half], kind[half], lo[some], hi[some]))
+            parts.append(
+                sweep_events(
+                    group[half] - less, start[half], end[half], kind[half], lo[some], hi[some]
+                )
+            )
         return Halves(parts[0], parts[1], border)
     ends = np.cumsum(last - first + 1)
     shift = ends - (last - first + 1) - first
@@ -82,7 +103,9 @@ def of(group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int
         mine = np.flatnonzero(kind == number)
         if len(mine):
             which = group[mine]
-            cover = _with(cover, above, start[mine] + shift[which], end[mine] + shift[which], which, final)
+            cover = _with(
+                cover, above, start[mine] + shift[which], end[mine] + shift[which], which, final
+            )
             if number > 1:
                 above = np.sort(np.concatenate([above, start[mine] + shift[which]]))
         covers[number] = cover
@@ -90,9 +113,17 @@ def of(group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int
 
 
 def _with(
-    cover: tuple[Int64s, Int64s], above: Int64s, start: Int64s, end: Int64s, group: Int64s, final: Int64s
+    cover: tuple[Int64s, Int64s],
+    above: Int64s,
+    start: Int64s,
+    end: Int64s,
+    group: Int64s,
+    final: Int64s,
 ) -> tuple[Int64s, Int64s]:
-    """The union with events of one type more. `above`: the starts of all events of higher types, ascending."""
+    """The union with events of one type more.
+
+    `above`: the starts of all events of higher types, ascending.
+    """
     real = end > start
     cover = union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
     moments, at = np.unique(start[~real], return_index=True)
@@ -102,7 +133,10 @@ def _with(
         if len(moments):
             for starts in (above, np.sort(start[real])):
                 until = np.minimum(until, _after(starts, moments))
-        cover = union(np.concatenate([cover[0], moments]), np.concatenate([cover[1], np.maximum(until, moments)]))
+        cover = union(
+            np.concatenate([cover[0], moments]),
+            np.concatenate([cover[1], np.maximum(until, moments)]),
+        )
     return cover
 
 
@@ -120,7 +154,9 @@ def union(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
 
 def _holds(cover: tuple[Int64s, Int64s], moments: Int64s) -> Bools:
     at = cover[0].searchsorted(moments, side="right") - 1
-    return np.asarray((at >= 0) & (moments < cover[1][at]) if len(cover[0]) else np.zeros(len(moments), np.bool_))
+    return np.asarray(
+        (at >= 0) & (moments < cover[1][at]) if len(cover[0]) else np.zeros(len(moments), np.bool_)
+    )
 
 
 def _among(values: Int64s, moments: Int64s) -> Bools:
@@ -142,7 +178,9 @@ def _length(start: Int64s, end: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
 
     def until(moments: Int64s) -> Int64s:
         at = start.searchsorted(moments, side="left")
-        over: Int64s = before[at] - np.where(at > 0, np.maximum(0, np.append(_NONE, end)[at - 1] - moments), 0)
+        over: Int64s = before[at] - np.where(
+            at > 0, np.maximum(0, np.append(_NONE, end)[at - 1] - moments), 0
+        )
         return over
 
     if not len(start):

@@ -1,4 +1,6 @@
-"""Which kernels run on tensor cores, and which ops could: by the names that TensorBoard's profiler looks for."""
+"""Which kernels run on tensor cores, and which ops could: by the names that TensorBoard's profiler
+looks for.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,21 @@ def used(kernel: str) -> bool:
 
 
 def told(vendors: Collection[str], kernels: Iterable[str]) -> bool:
-    """Whether names of kernels say what runs on tensor cores: NVIDIA's do. Where no maker is named, the kernels tell it."""
+    """Whether names of kernels say what runs on tensor cores: NVIDIA's do.
+
+    Where no maker is named, the kernels tell it.
+    """
     known = {vendor for vendor in vendors if vendor}
     return "AMD" not in known if known else not any(_AMD.search(name) for name in kernels)
 
 
 def eligible(op: str, equation: str, kernel: str, *, named: bool) -> bool:
-    """Whether an op could run on tensor cores. `named`: it is an op of a framework, which a kernel on tensor cores proves."""
-    return _ELIGIBLE.search(op) is not None or _EINSUM_OF_TWO.match(equation) is not None or (named and used(kernel))
+    """Whether an op could run on tensor cores.
+
+    `named`: it is an op of a framework, which a kernel on tensor cores proves.
+    """
+    return (
+        _ELIGIBLE.search(op) is not None
+        or _EINSUM_OF_TWO.match(equation) is not None
+        or (named and used(kernel))
+    )

@@ -1,9 +1,12 @@
-"""tf.data's pipelines: the iterators of each as a tree with their own time, which of them is too slow, and what to do about it.
+"""tf.data's pipelines: the iterators of each as a tree with their own time, which of them is too
+slow, and what to do about it.
 
-Every call of an iterator is an event that names the whole path from the root. Iterators that work ahead run on threads of their
-own: what they produce (`PrefetchProduce`) and who consumes it carry the same element's number. The own time of a call is what none
-of its children's calls overlaps; a child blocks its parent as far as their calls overlap. Of each call of a root the blocking
-iterator with the most time of its own is the bottleneck. A pipeline with a call of more than 50 µs may hold the program up.
+Every call of an iterator is an event that names the whole path from the root. Iterators that work
+ahead run on threads of their own: what they produce (`PrefetchProduce`) and who consumes it carry
+the same element's number. The own time of a call is what none of its children's calls overlaps; a
+child blocks its parent as far as their calls overlap. Of each call of a root the blocking iterator
+with the most time of its own is the bottleneck. A pipeline with a call of more than 50 µs may hold
+the program up.
 """
 
 from __future__ import annotations
@@ -27,15 +30,52 @@ from powertui.data.window import touches
 _SLOW = 50 * PS_PER_US  # a call of a root that takes longer holds the program up
 
 _HANDS = re.compile(r"^(\w+?)(Produce|Consume)$")
-_WORKS_AHEAD = frozenset(("Prefetch", "ParallelInterleave", "ParallelMap", "ParseExample", "MapAndBatch", "DataService",
-                          "LegacyParallelInterleave", "ParallelBatch"))  # fmt: skip
+_WORKS_AHEAD = frozenset(
+    (
+        "Prefetch",
+        "ParallelInterleave",
+        "ParallelMap",
+        "ParseExample",
+        "MapAndBatch",
+        "DataService",
+        "LegacyParallelInterleave",
+        "ParallelBatch",
+    )
+)
 _VERSION = re.compile(r"V\d+$")
 _INDEX = re.compile(r"\[\d+\]$")
 
-_SOURCES = frozenset(("TFRecord", "TextLine", "FixedLengthRecord", "FromTensor", "TensorSlice", "Generator", "SSTable", "RecordIO",
-                      "ArrayRecord", "Range", "Tensor", "SparseTensorSlice", "Csv"))  # fmt: skip
+_SOURCES = frozenset(
+    (
+        "TFRecord",
+        "TextLine",
+        "FixedLengthRecord",
+        "FromTensor",
+        "TensorSlice",
+        "Generator",
+        "SSTable",
+        "RecordIO",
+        "ArrayRecord",
+        "Range",
+        "Tensor",
+        "SparseTensorSlice",
+        "Csv",
+    )
+)
 _PARALLEL = frozenset(("Map", "Interleave"))
-_ONE_BY_ONE = frozenset(("Filter", "Batch", "Unbatch", "PaddedBatch", "Shuffle", "FlatMap", "Zip", "Concatenate", "Window"))
+_ONE_BY_ONE = frozenset(
+    (
+        "Filter",
+        "Batch",
+        "Unbatch",
+        "PaddedBatch",
+        "Shuffle",
+        "FlatMap",
+        "Zip",
+        "Concatenate",
+        "Window",
+    )
+)
 
 
 class IteratorCalls(NamedTuple):
@@ -46,7 +86,9 @@ class IteratorCalls(NamedTuple):
     end: Int64s
     track: Int64s
     id: Int64s  # of the iterator; -1 where the file does not tell
-    parent: Int64s  # the call that asked for it, by row; -1 for roots and for what nothing ties to one
+    parent: (
+        Int64s  # the call that asked for it, by row; -1 for roots and for what nothing ties to one
+    )
     overlap: Int64s  # with that call
     own: Int64s  # what no child's call overlaps
     root: Int64s  # the root's call that it belongs to, by row; -1 for none
@@ -77,24 +119,37 @@ class _Pipeline(NamedTuple):
 def answer(question: Question) -> Result:
     """The pipelines of one host in the window, the slowest first."""
     trace = question.profile.trace
-    calls = of(trace, *question.window)
+    calls = iterator_calls(trace, *question.window)
     found = _pipelines(trace, calls)
     slow = [one for one in found if one.most > _SLOW]
     words, little = _conclusion(question, trace, calls, found)
     facts = (
         Fact("conclusion", "tf.data", words),
-        Fact("is_input_bound", "some call over 50 µs", bool(slow) if found else None, "flag", why="not recorded"),
+        Fact(
+            "is_input_bound",
+            "some call over 50 µs",
+            bool(slow) if found else None,
+            "flag",
+            why="not recorded",
+        ),
         Fact("share", "waiting for it", little, "share", why="no step was measured"),
         Fact("pipelines", "pipelines", len(found), "integer"),
     )
     return Result(
-        "tf_data_bottleneck_analysis", "tf.data", (_table(question, trace, calls, found), _iterators(question, trace, calls)),
-        facts, mode=question.compat,
-    )  # fmt: skip
+        "tf_data_bottleneck_analysis",
+        "tf.data",
+        (_table(question, trace, calls, found), _iterators(question, trace, calls)),
+        facts,
+        mode=question.compat,
+    )
 
 
-def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]) -> tuple[str, float | None]:
-    """(whether the pipelines hold the program up, in a sentence; the part of the steps' time that goes into waiting for them)."""
+def _conclusion(
+    question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]
+) -> tuple[str, float | None]:
+    """(whether the pipelines hold the program up, in a sentence; the part of the steps' time that
+    goes into waiting for them).
+    """
     if not len(calls):
         return "No pipeline of tf.data was recorded.", None
     if not found:
@@ -102,8 +157,11 @@ def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: l
     worst = found[0]
     if worst.most <= _SLOW:
         return "The input pipeline delays nothing: every batch was ready within 50 µs.", None
-    late = f"up to {units.duration(worst.most)} a call, {worst.slow:,} of {len(worst.calls):,} calls over 50 µs"
-    steps = breakdown.of(question.profile, question.compat)
+    late = (
+        f"up to {units.duration(worst.most)} a call, {worst.slow:,} of {len(worst.calls):,} "
+        "calls over 50 µs"
+    )
+    steps = breakdown.step_breakdown(question.profile, question.compat)
     share = None
     if len(steps):
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
@@ -112,26 +170,56 @@ def _conclusion(question: Question, trace: Trace, calls: IteratorCalls, found: l
         share = min(1.0, float(steps.category("input").sum()) / whole)
         late += f", input {100 * share:.1f} % of the steps' time"
         if share < INPUT_SOME:
-            return f"The input pipeline delays the program slightly: {late}. There is little to gain.", share
+            return (
+                f"The input pipeline delays the program slightly: {late}. There is little to gain.",
+                share,
+            )
     path = trace.names.full(worst.bottleneck)
-    return f"The input pipeline delays the program: {late}. {_kind(path)} is the bottleneck: {suggestion(path)}", share
+    return (
+        (
+            f"The input pipeline delays the program: {late}. {_kind(path)} is the bottleneck: "
+            f"{suggestion(path)}"
+        ),
+        share,
+    )
 
 
 def suggestion(long_name: str) -> str:
     """What to do about an iterator that is the bottleneck."""
     kind = _kind(long_name)
     if kind in _SOURCES:
-        return "reading the source is slow. Keep the data nearer (local disk, memory), interleave files, or cache() after it."
+        return (
+            "reading the source is slow. Keep the data nearer (local disk, memory), "
+            "interleave files, or cache() after it."
+        )
     if kind == "DataService":
-        return "the data service is slow. Give it more workers, or look there for its own bottleneck."
+        return (
+            "the data service is slow. Give it more workers, or look there for its own bottleneck."
+        )
     if kind in _PARALLEL:
         return "it works on one element at a time. Give it num_parallel_calls=tf.data.AUTOTUNE."
-    if kind in ("ParallelMap", "ParallelInterleave", "MapAndBatch", "LegacyParallelInterleave", "ParseExample", "ParallelBatch"):
-        return "its function takes longer than the step. Raise its parallelism if cores are free, make it cheaper, or cache() it."
+    if kind in (
+        "ParallelMap",
+        "ParallelInterleave",
+        "MapAndBatch",
+        "LegacyParallelInterleave",
+        "ParseExample",
+        "ParallelBatch",
+    ):
+        return (
+            "its function takes longer than the step. Raise its parallelism if cores are "
+            "free, make it cheaper, or cache() it."
+        )
     if kind == "Prefetch":
-        return "it waits for what is before it. Speed that up; a larger buffer only helps with uneven times."
+        return (
+            "it waits for what is before it. Speed that up; a larger buffer only helps with "
+            "uneven times."
+        )
     if kind in _ONE_BY_ONE:
-        return "it works element by element. Batch before it and work on whole batches, or move it before cache()."
+        return (
+            "it works element by element. Batch before it and work on whole batches, or "
+            "move it before cache()."
+        )
     return "see what it does, whether it can run ahead (prefetch) or in parallel, or once (cache)."
 
 
@@ -145,7 +233,7 @@ def _kind(long_name: str) -> str:
 _ITERATOR, _PRODUCE, _CONSUME = 0, 1, 2
 
 
-def of(trace: Trace, lo: int, hi: int) -> IteratorCalls:
+def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
     """All calls that touch the window, each with the one that asked for it."""
     rows = _rows(trace, lo, hi)
     start, duration, track, role, family, ident, element, name = rows
@@ -175,11 +263,15 @@ def of(trace: Trace, lo: int, hi: int) -> IteratorCalls:
     start, end = start[calls], end[calls]
     has = parent >= 0
     overlap = np.zeros(len(calls), np.int64)
-    overlap[has] = np.maximum(0, np.minimum(end[has], end[parent[has]]) - np.maximum(start[has], start[parent[has]]))
+    overlap[has] = np.maximum(
+        0, np.minimum(end[has], end[parent[has]]) - np.maximum(start[has], start[parent[has]])
+    )
     own = end - start
     np.subtract.at(own, parent[has], overlap[has])
     known, which = np.unique(name[calls], return_inverse=True)
-    is_root = np.array([trace.names.full(int(i)).count("::") == 1 for i in known.tolist()], np.bool_)[which.ravel()]
+    is_root = np.array(
+        [trace.names.full(int(i)).count("::") == 1 for i in known.tolist()], np.bool_
+    )[which.ravel()]
     root = np.where(is_root, np.arange(len(calls)), -1)
     blocking = is_root.copy()
     for _ in range(64):  # as deep as a pipeline is
@@ -188,11 +280,24 @@ def of(trace: Trace, lo: int, hi: int) -> IteratorCalls:
         if np.array_equal(after, root) and np.array_equal(blocks, blocking):
             break
         root, blocking = after, blocks
-    return IteratorCalls(name[calls], start, end, track[calls], ident[calls], parent, overlap, np.maximum(0, own), root, blocking)
+    return IteratorCalls(
+        name[calls],
+        start,
+        end,
+        track[calls],
+        ident[calls],
+        parent,
+        overlap,
+        np.maximum(0, own),
+        root,
+        blocking,
+    )
 
 
 def _rows(trace: Trace, lo: int, hi: int) -> tuple[Int64s, ...]:
-    """(start, duration, track, role, family, id, element, name) of all calls and hand-overs, line by line."""
+    """(start, duration, track, role, family, id, element, name) of all calls and hand-overs, line
+    by line.
+    """
     count = len(trace.names)
     role_of, family_of = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
     families: dict[str, int] = {}
@@ -200,7 +305,11 @@ def _rows(trace: Trace, lo: int, hi: int) -> tuple[Int64s, ...]:
         name = trace.names.full(index)
         if name.startswith("Iterator::"):
             role_of[index] = _ITERATOR
-        elif name.endswith(("Produce", "Consume")) and (found := _HANDS.match(name)) is not None and found[1] in _WORKS_AHEAD:
+        elif (
+            name.endswith(("Produce", "Consume"))
+            and (found := _HANDS.match(name)) is not None
+            and found[1] in _WORKS_AHEAD
+        ):
             role_of[index] = _PRODUCE if found[2] == "Produce" else _CONSUME
             family_of[index] = families.setdefault(found[1], len(families))
     parts: list[tuple[Int64s, ...]] = []
@@ -215,17 +324,28 @@ def _rows(trace: Trace, lo: int, hi: int) -> tuple[Int64s, ...]:
         rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
         columns = process.source.columns(events.positions(rows), ("id", "element_id"))
         numbers = events.name[rows].astype(np.int64)
-        parts.append((
-            events.start[rows], events.duration[rows], np.full(len(rows), number, np.int64), role_of[numbers], family_of[numbers],
-            np.where(columns["id"].present, columns["id"].ints, -1), whole(columns["element_id"]), numbers,
-        ))  # fmt: skip
+        parts.append(
+            (
+                events.start[rows],
+                events.duration[rows],
+                np.full(len(rows), number, np.int64),
+                role_of[numbers],
+                family_of[numbers],
+                np.where(columns["id"].present, columns["id"].ints, -1),
+                whole(columns["element_id"]),
+                numbers,
+            )
+        )
     if not parts:
         return tuple(np.empty(0, np.int64) for _ in range(8))
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
-    """The innermost event of the same line around each; -1 for none. Rows come line by line, each by start."""
+    """The innermost event of the same line around each; -1 for none.
+
+    Rows come line by line, each by start.
+    """
     out = np.full(len(start), -1, np.int64)
     bounds = np.flatnonzero(np.diff(track)) + 1
     for rows in np.split(np.arange(len(start)), bounds) if len(start) else ():
@@ -233,7 +353,9 @@ def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
         above = rows[depth == 0]
         for level in range(1, int(depth.max()) + 1):
             here = rows[depth == level]
-            at = np.searchsorted(above, here) - 1  # rows are in order of start: the last one above that began before
+            at = (
+                np.searchsorted(above, here) - 1
+            )  # rows are in order of start: the last one above that began before
             out[here] = np.where(at >= 0, above[np.maximum(at, 0)], -1)
             above = here
     held = out >= 0
@@ -253,7 +375,9 @@ def _pipelines(trace: Trace, calls: IteratorCalls) -> list[_Pipeline]:
     worst = np.full(len(calls), -1, np.int64)
     worst[which] = held[order[first]]
     out = []
-    _, group = np.unique(np.stack([calls.name[roots], calls.id[roots]], axis=1), axis=0, return_inverse=True)
+    _, group = np.unique(
+        np.stack([calls.name[roots], calls.id[roots]], axis=1), axis=0, return_inverse=True
+    )
     for number in range(int(group.max()) + 1):
         mine = roots[group.ravel() == number]
         took = calls.end[mine] - calls.start[mine]
@@ -264,10 +388,20 @@ def _pipelines(trace: Trace, calls: IteratorCalls) -> list[_Pipeline]:
         for row in worst[mine].tolist():
             blamed[int(calls.name[row])] = blamed.get(int(calls.name[row]), 0) + 1
         held_up = int(worst[slowest])
-        out.append(_Pipeline(
-            trace.names.full(int(calls.name[slowest])), mine, int((took > _SLOW).sum()), float(took.mean()), int(took.min()),
-            int(took.max()), slowest, int(calls.name[held_up]), int(calls.own[held_up]), blamed,
-        ))  # fmt: skip
+        out.append(
+            _Pipeline(
+                trace.names.full(int(calls.name[slowest])),
+                mine,
+                int((took > _SLOW).sum()),
+                float(took.mean()),
+                int(took.min()),
+                int(took.max()),
+                slowest,
+                int(calls.name[held_up]),
+                int(calls.own[held_up]),
+                blamed,
+            )
+        )
     return sorted(out, key=lambda one: -one.most)
 
 
@@ -285,24 +419,89 @@ def _is_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
 def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]) -> Table:
     names = [trace.names.full(one.bottleneck) for one in found]
     columns = (
-        Column("pipeline", "pipeline", "text", [f"{number + 1}: {one.name}" for number, one in enumerate(found)], weight=8),
-        Column("calls", "calls", "integer", np.array([len(one.calls) for one in found], np.int64), weight=5),
-        Column("slow_calls", "over 50 µs", "integer", np.array([one.slow for one in found], np.int64), weight=7),
-        Column("avg_latency_us", "mean", "duration", np.array([round(one.mean) for one in found], np.int64), "us", weight=6),
-        Column("min_latency_us", "shortest", "duration", np.array([one.least for one in found], np.int64), "us", weight=2),
-        Column("max_latency_us", "longest", "duration", np.array([one.most for one in found], np.int64), "us", weight=8),
-        Column("bottleneck", "bottleneck of the longest", "text", [_kind(name) for name in names], weight=9),
-        Column("bottleneck_s", "its own time", "duration", np.array([one.latency for one in found], np.int64), weight=5),
+        Column(
+            "pipeline",
+            "pipeline",
+            "text",
+            [f"{number + 1}: {one.name}" for number, one in enumerate(found)],
+            weight=8,
+        ),
+        Column(
+            "calls",
+            "calls",
+            "integer",
+            np.array([len(one.calls) for one in found], np.int64),
+            weight=5,
+        ),
+        Column(
+            "slow_calls",
+            "over 50 µs",
+            "integer",
+            np.array([one.slow for one in found], np.int64),
+            weight=7,
+        ),
+        Column(
+            "avg_latency_us",
+            "mean",
+            "duration",
+            np.array([round(one.mean) for one in found], np.int64),
+            "us",
+            weight=6,
+        ),
+        Column(
+            "min_latency_us",
+            "shortest",
+            "duration",
+            np.array([one.least for one in found], np.int64),
+            "us",
+            weight=2,
+        ),
+        Column(
+            "max_latency_us",
+            "longest",
+            "duration",
+            np.array([one.most for one in found], np.int64),
+            "us",
+            weight=8,
+        ),
+        Column(
+            "bottleneck",
+            "bottleneck of the longest",
+            "text",
+            [_kind(name) for name in names],
+            weight=9,
+        ),
+        Column(
+            "bottleneck_s",
+            "its own time",
+            "duration",
+            np.array([one.latency for one in found], np.int64),
+            weight=5,
+        ),
         Column("bottleneck_path", "its path", "text", names, weight=3),
         Column("suggestion", "what to do", "text", [suggestion(name) for name in names], weight=4),
     )
 
     def place(row: int) -> Place:
         at = found[row].slowest
-        return Place(question.opened.name, question.host, int(calls.start[at]), int(calls.end[at]), int(calls.track[at]))
+        return Place(
+            question.opened.name,
+            question.host,
+            int(calls.start[at]),
+            int(calls.end[at]),
+            int(calls.track[at]),
+        )
 
-    return Table("pipelines", "Pipelines, the slowest call first", columns, place, ("max_latency_us", True),
-                 "No call of a pipeline's root was recorded.", ("pipeline",), "pipeline")  # fmt: skip
+    return Table(
+        "pipelines",
+        "Pipelines, the slowest call first",
+        columns,
+        place,
+        ("max_latency_us", True),
+        "No call of a pipeline's root was recorded.",
+        ("pipeline",),
+        "pipeline",
+    )
 
 
 class _Node(NamedTuple):
@@ -312,11 +511,16 @@ class _Node(NamedTuple):
 
 
 def _tree(trace: Trace, calls: IteratorCalls) -> Iterable[_Node]:
-    """The iterators by their paths, each below its parent. `ForeverRepeat[7]` counts its rounds: they are one iterator."""
+    """The iterators by their paths, each below its parent.
+
+    `ForeverRepeat[7]` counts its rounds: they are one iterator.
+    """
     by_path: dict[str, list[Int64s]] = {}
     order = np.argsort(calls.name, kind="stable")
     names, first = np.unique(calls.name[order], return_index=True)
-    for name, rows in zip(names.tolist(), np.split(order, first[1:]) if len(names) else (), strict=True):
+    for name, rows in zip(
+        names.tolist(), np.split(order, first[1:]) if len(names) else (), strict=True
+    ):
         path = re.sub(r"(Repeat)\[\d+\]", r"\1", trace.names.full(int(name)))
         by_path.setdefault(path, []).append(rows)
     for path in sorted(by_path, key=lambda path: path.split("::")):
@@ -330,26 +534,60 @@ def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
         for name, times in one.blamed.items():
             path = re.sub(r"(Repeat)\[\d+\]", r"\1", trace.names.full(name))
             blamed[path] = blamed.get(path, 0) + times
-    total = np.array([int((calls.end[node.rows] - calls.start[node.rows]).sum()) for node in nodes], np.int64)
+    total = np.array(
+        [int((calls.end[node.rows] - calls.start[node.rows]).sum()) for node in nodes], np.int64
+    )
     own = np.array([int(calls.own[node.rows].sum()) for node in nodes], np.int64)
     count = np.array([len(node.rows) for node in nodes], np.int64)
     blocks = [int(calls.blocking[node.rows].sum()) for node in nodes]
     columns = (
-        Column("iterator", "iterator", "text", ["  " * node.depth + node.path.rpartition("::")[2] for node in nodes], weight=9),
+        Column(
+            "iterator",
+            "iterator",
+            "text",
+            ["  " * node.depth + node.path.rpartition("::")[2] for node in nodes],
+            weight=9,
+        ),
         Column("calls", "calls", "integer", count, weight=5),
         Column("total_s", "total", "duration", total, weight=6),
         Column("self_s", "self", "duration", own, weight=9),
         Column("avg_self_s", "self a call", "duration", own // np.maximum(1, count), weight=7),
         Column("blocking", "delayed a step", "integer", np.array(blocks, np.int64), weight=4),
-        optional("bottleneck", "bottleneck", "integer", [blamed.get(node.path) for node in nodes], weight=8),
-        Column("ahead", "works ahead", "flag", np.array([_kind(node.path) in _WORKS_AHEAD for node in nodes], np.bool_), weight=3),
+        optional(
+            "bottleneck",
+            "bottleneck",
+            "integer",
+            [blamed.get(node.path) for node in nodes],
+            weight=8,
+        ),
+        Column(
+            "ahead",
+            "works ahead",
+            "flag",
+            np.array([_kind(node.path) in _WORKS_AHEAD for node in nodes], np.bool_),
+            weight=3,
+        ),
         Column("path", "path", "text", [node.path for node in nodes], weight=0),
-    )  # fmt: skip
+    )
 
     def place(row: int) -> Place:
         rows = nodes[row].rows
         at = int(rows[int(calls.own[rows].argmax())])
-        return Place(question.opened.name, question.host, int(calls.start[at]), int(calls.end[at]), int(calls.track[at]))
+        return Place(
+            question.opened.name,
+            question.host,
+            int(calls.start[at]),
+            int(calls.end[at]),
+            int(calls.track[at]),
+        )
 
-    return Table("iterators", "Iterators, each below the one that asks it", columns, place, None, "No iterator of tf.data ran.",
-                 ("path",), "iterator")  # fmt: skip
+    return Table(
+        "iterators",
+        "Iterators, each below the one that asks it",
+        columns,
+        place,
+        None,
+        "No iterator of tf.data ran.",
+        ("path",),
+        "iterator",
+    )

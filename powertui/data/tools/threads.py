@@ -1,4 +1,6 @@
-"""How busy the threads of a host were, and how much of that was waiting: what a profile without a device tells."""
+"""How busy the threads of a host were, and how much of that was waiting: what a profile without a
+device tells.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import numpy as np
 from powertui.data import category
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.run.device_intervals import covered
 from powertui.data.run.marks import rows_named
-from powertui.data.run.work import covered
 from powertui.data.window import lane_rows
 
 
@@ -26,10 +28,16 @@ class Thread(NamedTuple):
     hi: int
 
 
-def of(trace: Trace, lo: int, hi: int) -> list[Thread]:
+def busy_threads(trace: Trace, lo: int, hi: int) -> list[Thread]:
     """The host's threads with events in the window, the busiest first."""
-    waits = np.fromiter((category.of(trace.names.full(i)) is Category.IDLE for i in range(len(trace.names))), np.bool_,
-                        len(trace.names))  # fmt: skip
+    waits = np.fromiter(
+        (
+            category.work_category(trace.names.full(i)) is Category.IDLE
+            for i in range(len(trace.names))
+        ),
+        np.bool_,
+        len(trace.names),
+    )
     out = []
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:
@@ -46,7 +54,9 @@ def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thre
     if not inside.any():
         return None
     rows = rows_named(track.events.name, waits)
-    a, b = _clipped(track.events.start[rows], track.events.start[rows] + track.events.duration[rows], lo, hi)
+    a, b = _clipped(
+        track.events.start[rows], track.events.start[rows] + track.events.duration[rows], lo, hi
+    )
     waiting = int(covered(np.zeros(len(a), np.int64), a, b, 1)[0]) if len(a) else 0
     count = 0
     for depth in range(track.lane_count):

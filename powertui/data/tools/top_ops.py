@@ -1,4 +1,5 @@
-"""The ops that took most time: of the devices, by the framework's op where kernels say which; else of the host's threads.
+"""The ops that took most time: of the devices, by the framework's op where kernels say which; else
+of the host's threads.
 
 And what both sides come to: which part of the ops ran where, and how much of their time eagerly.
 """
@@ -61,30 +62,43 @@ class _Sum(NamedTuple):
 def on_devices(profile: Profile, lo: int, hi: int, compat: Compat) -> DeviceOps:
     """The devices' ops. Those of the whole profile are kept: several pages ask."""
     if not _is_whole(profile, lo, hi):
-        return device_ops.of(profile, lo, hi, compat)
-    return profile.cached(("device ops", compat), lambda: device_ops.of(profile, lo, hi, compat))
+        return device_ops.device_ops(profile, lo, hi, compat)
+    return profile.cached(
+        ("device ops", compat), lambda: device_ops.device_ops(profile, lo, hi, compat)
+    )
 
 
 def _is_whole(profile: Profile, lo: int, hi: int) -> bool:
     return lo <= profile.trace.span[0] and hi > profile.trace.span[1]
 
 
-def of(parts: Parts, compat: Compat = "corrected") -> list[Top]:
-    """All ops of a window by time, of one host or of several: of devices where there are some, else of the hosts."""
-    if any(process.kind is ProcessKind.DEVICE and process.event_count for one, _, _ in parts for process in one.trace.processes):
+def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
+    """All ops of a window by time, of one host or of several: of devices where there are some, else
+    of the hosts.
+    """
+    if any(
+        process.kind is ProcessKind.DEVICE and process.event_count
+        for one, _, _ in parts
+        for process in one.trace.processes
+    ):
         sums = _of_devices(_devices(parts, compat))
     else:
         sums = _of_host(_hosts(parts, compat)) or [one for part in parts for one in _unnamed(*part)]
     whole = max(1, sum(one.self_time for one in sums))
     return [
         Top(
-            one.name, one.type, one.occurrences, one.self_time, one.self_time / whole,
+            one.name,
+            one.type,
+            one.occurrences,
+            one.self_time,
+            one.self_time / whole,
             _kind_of(one),
-            tensor_cores.eligible(one.name, "", "", named=True), one.tensor_core > 0,
+            tensor_cores.eligible(one.name, "", "", named=True),
+            one.tensor_core > 0,
             one.flops / (one.self_time / PS_PER_S) if one.flops and one.self_time else None,
         )
         for one in sorted(sums, key=lambda one: (-one.self_time, one.name))
-    ]  # fmt: skip
+    ]
 
 
 def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
@@ -102,8 +116,14 @@ _KINDS = frozenset(kind.value for kind in category.Category)
 
 
 def _kind_of(one: _Sum) -> str:
-    """The kind of work of an op: as its type says where that is one of ours (PyTorch's operators), else by its name."""
-    return one.type if one.type in _KINDS else category.of(f"{one.name}:{one.type}" if one.type else one.name).value
+    """The kind of work of an op: as its type says where that is one of ours (PyTorch's operators),
+    else by its name.
+    """
+    return (
+        one.type
+        if one.type in _KINDS
+        else category.work_category(f"{one.name}:{one.type}" if one.type else one.name).value
+    )
 
 
 def _devices(parts: Parts, compat: Compat) -> DeviceOps:
@@ -117,14 +137,20 @@ def _hosts(parts: Parts, compat: Compat) -> HostOps:
 def _of_host(ops: HostOps) -> list[_Sum]:
     """The framework's ops."""
     return [
-        _Sum(ops.table.ops[i].name, ops.table.ops[i].type, int(ops.occurrences[i]), int(ops.self_time[i]), bool(ops.eager[i]))
+        _Sum(
+            ops.table.ops[i].name,
+            ops.table.ops[i].type,
+            int(ops.occurrences[i]),
+            int(ops.self_time[i]),
+            bool(ops.eager[i]),
+        )
         for i in np.flatnonzero(ops.occurrences > 0).tolist()
     ]
 
 
 def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
     """Of a program that names no op, whatever ran but Python's frames and waiting."""
-    found = op_stats.of(profile.trace, lo, hi)
+    found = op_stats.op_stats(profile.trace, lo, hi)
     for row in found.order("self")[:_LOOKED_AT].tolist():
         one = found[row]
         if not event_types.waits(one.full) and one.self_time > 0:
@@ -135,11 +161,20 @@ def _of_devices(ops: DeviceOps) -> list[_Sum]:
     """By the framework's op; of its kernels' counts the largest, as TensorBoard has it."""
     sums: dict[str, _Sum] = {}
     for op in ops.ops:
-        name, kind = (op.framework.name, op.framework.type) if op.framework is not None else (op.name, op.category)
+        name, kind = (
+            (op.framework.name, op.framework.type)
+            if op.framework is not None
+            else (op.name, op.category)
+        )
         last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
         flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
         sums[name] = _Sum(
-            name, kind, max(last.occurrences, op.occurrences), last.self_time + op.self_time, last.eager or op.eager,
-            last.tensor_core + op.tensor_core_time, flops,
-        )  # fmt: skip
+            name,
+            kind,
+            max(last.occurrences, op.occurrences),
+            last.self_time + op.self_time,
+            last.eager or op.eager,
+            last.tensor_core + op.tensor_core_time,
+            flops,
+        )
     return list(sums.values())

@@ -1,8 +1,9 @@
 """PyTorch's traces, linked: which call launched each kernel, and which operator made that call.
 
-A call and its work share a `correlation` (one call of a CUDA graph launches many kernels). The operator is the innermost one
-around the call on its thread; where no call is known, none is. Times are added as TraceLens adds them, whose tables these are
-held against: in doubles of µs, from the `ts` that was written.
+A call and its work share a `correlation` (one call of a CUDA graph launches many kernels). The
+operator is the innermost one around the call on its thread; where no call is known, none is. Times
+are added as TraceLens adds them, whose tables these are held against: in doubles of µs, from the
+`ts` that was written.
 """
 
 from __future__ import annotations
@@ -15,13 +16,25 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats import kineto, kineto_events
 from powertui.data.formats.builder import is_sorted
-from powertui.data.model import Bools, Events, Floats, Int32s, Int64s, Process, ProcessKind, Trace, TrackKind
+from powertui.data.model import (
+    Bools,
+    Events,
+    Floats,
+    Int32s,
+    Int64s,
+    Process,
+    ProcessKind,
+    Trace,
+    TrackKind,
+)
 from powertui.data.opened import Profile
+from powertui.data.run.device_intervals import furthest
 from powertui.data.run.marks import whole
-from powertui.data.run.work import furthest
 
 OPERATORS = frozenset(("cpu_op", "operator"))
-_CALLS = frozenset(("cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "mtia_runtime"))
+_CALLS = frozenset(
+    ("cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "mtia_runtime")
+)
 COPIES = frozenset(("gpu_memcpy", "memcpy"))
 SETS = frozenset(("gpu_memset", "memset"))
 _NONE = np.empty(0, np.int64)
@@ -29,7 +42,9 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class HostCalls:
-    """Operators and calls of all threads, thread by thread, each by start; a parent stands before its children."""
+    """Operators and calls of all threads, thread by thread, each by start; a parent stands before
+    its children.
+    """
 
     line: Int32s  # over Trace.tracks()
     row: Int64s  # of that line's events
@@ -41,7 +56,10 @@ class HostCalls:
         return len(self.row)
 
     def operator_above(self, at: Int64s, passed: Bools | None = None) -> Int64s:
-        """For each of these events the innermost operator that it lies in or is; -1 for none. `passed` are stepped over."""
+        """For each of these events the innermost operator that it lies in or is; -1 for none.
+
+        `passed` are stepped over.
+        """
         skip = ~self.operator if passed is None else ~self.operator | passed
         out = at.copy()
         while len(self):
@@ -54,7 +72,9 @@ class HostCalls:
 
 @dataclass(frozen=True, eq=False)
 class DeviceStreams:
-    """The work of all devices, stream by stream in the order of the lines, and which call launched each."""
+    """The work of all devices, stream by stream in the order of the lines, and which call launched
+    each.
+    """
 
     line: Int32s
     row: Int64s
@@ -82,12 +102,20 @@ class Links:
     trace: Trace
     host: HostCalls
     device: DeviceStreams
-    operator: Int64s  # for each work of a device the innermost operator around its call; -1 for none
+    operator: (
+        Int64s  # for each work of a device the innermost operator around its call; -1 for none
+    )
 
 
-def of(profile: Profile) -> Links | None:
-    """The links of a profile, made at the first question; None for what is no trace of PyTorch's."""
-    return profile.cached("torch links", lambda: _linked(profile.trace)) if profile.trace.format == kineto.NAME else None
+def torch_links(profile: Profile) -> Links | None:
+    """The links of a profile, made at the first question; None for what is no trace of
+    PyTorch's.
+    """
+    return (
+        profile.cached("torch links", lambda: _linked(profile.trace))
+        if profile.trace.format == kineto.NAME
+        else None
+    )
 
 
 def _linked(trace: Trace) -> Links:
@@ -126,7 +154,9 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s,
         parent = _parents(events[mine])
         parents.append(np.where(parent >= 0, parent + first, -1))
         calls = np.flatnonzero(is_call[name])
-        told = whole(process.source.columns(events.positions(mine[calls]), ("correlation",))["correlation"])
+        told = whole(
+            process.source.columns(events.positions(mine[calls]), ("correlation",))["correlation"]
+        )
         ids.append(told[told >= 0])
         callers.append(calls[told >= 0] + first)
         lines.append(np.full(len(mine), number, np.int32))
@@ -134,7 +164,13 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s,
         names.append(name)
         first += len(mine)
     name = np.concatenate(names)
-    host = HostCalls(np.concatenate(lines), np.concatenate(rows), name, is_operator[name], np.concatenate(parents))
+    host = HostCalls(
+        np.concatenate(lines),
+        np.concatenate(rows),
+        name,
+        is_operator[name],
+        np.concatenate(parents),
+    )
     correlation, caller = np.concatenate(ids), np.concatenate(callers)
     order = np.argsort(correlation, kind="stable")
     return host, (correlation[order], caller[order])
@@ -148,7 +184,9 @@ def _parents(events: Events) -> Int64s:
     parent = np.full(len(start), -1, np.int64)
     for level in range(1, len(levels)):
         left = levels[level]
-        for above in range(level - 1, -1, -1):  # what overlaps partly is held further up, or by none
+        for above in range(
+            level - 1, -1, -1
+        ):  # what overlaps partly is held further up, or by none
             holder = levels[above][np.maximum(levels[above].searchsorted(left) - 1, 0)]
             inside = (holder < left) & (end[left] <= end[holder])
             parent[left[inside]] = holder[inside]
@@ -164,15 +202,22 @@ def _parents(events: Events) -> Int64s:
 def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -> DeviceStreams:
     parts: list[tuple[int, Process, Events, int]] = []
     for number, (process, track) in enumerate(trace.tracks()):
-        real = process.kind is ProcessKind.DEVICE and track.kind is TrackKind.STREAM and not track.derived
+        real = (
+            process.kind is ProcessKind.DEVICE
+            and track.kind is TrackKind.STREAM
+            and not track.derived
+        )
         if real and len(track.events):
             parts.append((number, process, track.events, track.key))
     if not parts:
         none, no = _NONE, np.empty(0)
-        return DeviceStreams(np.empty(0, np.int32), none, none, none, categories, no, no, none, none)
+        return DeviceStreams(
+            np.empty(0, np.int32), none, none, none, categories, no, no, none, none
+        )
     zero_ns = _zero_ns(trace)
     correlation = [
-        whole(process.source.columns(events.position, ("correlation",))["correlation"]) for _, process, events, _ in parts
+        whole(process.source.columns(events.position, ("correlation",))["correlation"])
+        for _, process, events, _ in parts
     ]
     ids = np.concatenate(correlation)
     call = np.full(len(ids), -1, np.int64)
@@ -186,8 +231,12 @@ def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -
         np.concatenate([np.arange(len(events)) for _, _, events, _ in parts]),
         np.concatenate([np.full(len(events), key, np.int64) for _, _, events, key in parts]),
         np.concatenate([events.name for _, _, events, _ in parts]).astype(np.int64),
-        categories, start, start + _us(duration, 0), duration, call,
-    )  # fmt: skip
+        categories,
+        start,
+        start + _us(duration, 0),
+        duration,
+        call,
+    )
 
 
 def _zero_ns(trace: Trace) -> int:
@@ -210,7 +259,9 @@ def _us(ps: Int64s, zero_ns: int) -> Floats:
 
 def covered(start: Floats, end: Floats) -> float:
     """How long at least one of these ran."""
-    return float(covered_by(np.zeros(len(start), np.int64), start, end, 1)[0]) if len(start) else 0.0
+    return (
+        float(covered_by(np.zeros(len(start), np.int64), start, end, 1)[0]) if len(start) else 0.0
+    )
 
 
 def covered_by(key: Int64s, start: Floats, end: Floats, count: int) -> Floats:

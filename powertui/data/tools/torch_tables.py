@@ -1,8 +1,9 @@
-"""Tables of a PyTorch trace, as TraceLens makes them: the devices' time by what they did, operators, kernels by operator; and
-collectives.
+"""Tables of a PyTorch trace, as TraceLens makes them: the devices' time by what they did,
+operators, kernels by operator; and collectives.
 
-Work of which no call is known ran before the profile's own operators did: only the table of kernels counts it. An operator's
-direct time is that of the kernels it launched itself; its subtree's also that of the operators it called, so those do not add up.
+Work of which no call is known ran before the profile's own operators did: only the table of kernels
+counts it. An operator's direct time is that of the kernels it launched itself; its subtree's also
+that of the operators it called, so those do not add up.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _COPY_KERNEL = re.compile(
     r"MEMORY_COPY_(?:HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|__amd_rocclr_copyBuffer(?:Rect)?(?:Aligned)?(?:\.kd)?"
 )
 _GRAPH = re.compile(r"cudagraph|graphlaunch", re.IGNORECASE)
-_NONE_HERE = "This is not a PyTorch trace. Its ops are in framework_op_stats, its kernels in kernel_stats."
+_NONE_HERE = (
+    "This is not a PyTorch trace. Its ops are in framework_op_stats, its kernels in kernel_stats."
+)
 _NO_WORK = "No work of a device is linked to a call of this profile."
 
 _ATEN = {
@@ -46,9 +49,14 @@ _ATEN = {
         _scaled_dot_product_cudnn_attention_backward _efficient_attention_backward
     """,
 }
-_CATEGORIES = {f"aten::{name}": category for category, names in _ATEN.items() for name in names.split()}
+_CATEGORIES = {
+    f"aten::{name}": category for category, names in _ATEN.items() for name in names.split()
+}
 _OTHERS = {  # of other libraries, by their whole names
-    "GEMM": "trtllm::cublas_scaled_mm bitsandbytes::int8_linear_matmul tex_ts::te_gemm_ts vllm::gemm_with_dynamic_quant",
+    "GEMM": (
+        "trtllm::cublas_scaled_mm bitsandbytes::int8_linear_matmul tex_ts::te_gemm_ts "
+        "vllm::gemm_with_dynamic_quant"
+    ),
     "CONV_fwd": "ConvBias_ ConvBiasReLU_",
     "CONV_bwd": "ConvBias_Backward ConvBiasReLU_Backward",
     "SDPA_fwd": """
@@ -68,10 +76,16 @@ _NORM = re.compile(
 
 
 def gpu_timeline(question: Question) -> Result:
-    """How the devices spent their time, in ms and percent: computing, exposed communication and copies, idle."""
-    links = torch_links.of(question.profile)
+    """How the devices spent their time, in ms and percent: computing, exposed communication and
+    copies, idle.
+    """
+    links = torch_links.torch_links(question.profile)
     table = Table(
-        "gpu_timeline", "The devices' time", _timeline_columns(()), empty=_NONE_HERE if links is None else _NO_WORK, noun="row"
+        "gpu_timeline",
+        "The devices' time",
+        _timeline_columns(()),
+        empty=_NONE_HERE if links is None else _NO_WORK,
+        noun="row",
     )
     if links is None:
         return Result("gpu_timeline", "GPU timeline", (table,))
@@ -83,23 +97,38 @@ def gpu_timeline(question: Question) -> Result:
 
 def ops_summary(question: Question) -> Result:
     """Operators that launched work, and their categories."""
-    links = torch_links.of(question.profile)
+    links = torch_links.torch_links(question.profile)
     empty = _NONE_HERE if links is None else _NO_WORK
     launched = _launched(links, question) if links is not None else None
     tables = (_ops(launched, empty, question), _categories(launched, empty))
-    return Result("ops_summary", "PyTorch operators", tables, notes=() if links is None else _unlinked(links, question))
+    return Result(
+        "ops_summary",
+        "PyTorch operators",
+        tables,
+        notes=() if links is None else _unlinked(links, question),
+    )
 
 
 def kernel_summary(question: Question) -> Result:
     """Kernels by the operator that launched them, and by stream."""
-    links = torch_links.of(question.profile)
+    links = torch_links.torch_links(question.profile)
     if links is None:
-        empty = Table("kernel_summary", "Kernels by operator", _kernel_columns(None, question), empty=_NONE_HERE, noun="kernel")
+        empty = Table(
+            "kernel_summary",
+            "Kernels by operator",
+            _kernel_columns(None, question),
+            empty=_NONE_HERE,
+            noun="kernel",
+        )
         return Result("kernel_summary", "Kernels by operator", (empty,))
     table = Table(
-        "kernel_summary", "Kernels by operator", _kernel_columns(links, question), empty="No kernel ran in this window.",
-        noun="kernel", order=("Kernel duration (µs)_sum", True),
-    )  # fmt: skip
+        "kernel_summary",
+        "Kernels by operator",
+        _kernel_columns(links, question),
+        empty="No kernel ran in this window.",
+        noun="kernel",
+        order=("Kernel duration (µs)_sum", True),
+    )
     return Result("kernel_summary", "Kernels by operator", (table,))
 
 
@@ -123,7 +152,10 @@ def _unlinked(links: Links, question: Question) -> tuple[str, ...]:
     count = int(_inside(links, question, links.device.call < 0).sum())
     if not count:
         return ()
-    why = "were launched before the profile began, or by calls that it does not contain: they are left out"
+    why = (
+        "were launched before the profile began, or by calls that it does not contain: they "
+        "are left out"
+    )
     return (f"{count:,} events on devices {why}.",)
 
 
@@ -132,7 +164,11 @@ def _communicates(links: Links) -> Bools:
     names = links.trace.names
     used = np.unique(links.device.name)
     known = np.zeros(len(names), np.bool_)
-    known[used] = [_COMMUNICATION.search(names.full(int(i))) is not None and links.device.kind[int(i)] not in COPIES for i in used]
+    known[used] = [
+        _COMMUNICATION.search(names.full(int(i))) is not None
+        and links.device.kind[int(i)] not in COPIES
+        for i in used
+    ]
     return known[links.device.name]
 
 
@@ -140,7 +176,11 @@ def _copies(links: Links) -> Bools:
     names = links.trace.names
     used = np.unique(links.device.name)
     known = np.zeros(len(names), np.bool_)
-    known[used] = [links.device.kind[int(i)] in COPIES or _COPY_KERNEL.fullmatch(names.full(int(i))) is not None for i in used]
+    known[used] = [
+        links.device.kind[int(i)] in COPIES
+        or _COPY_KERNEL.fullmatch(names.full(int(i))) is not None
+        for i in used
+    ]
     return known[links.device.name]
 
 
@@ -159,10 +199,15 @@ def _timeline(links: Links, rows: Bools) -> tuple[tuple[str, float], ...]:
     busy, computing = together(rows), together(computes)
     either = together(computes, communicates)
     return (
-        ("computation_time", computing), ("exposed_comm_time", either - computing), ("exposed_memcpy_time", busy - either),
-        ("busy_time", busy), ("idle_time", total - busy), ("total_time", total), ("total_comm_time", together(communicates)),
+        ("computation_time", computing),
+        ("exposed_comm_time", either - computing),
+        ("exposed_memcpy_time", busy - either),
+        ("busy_time", busy),
+        ("idle_time", total - busy),
+        ("total_time", total),
+        ("total_comm_time", together(communicates)),
         ("total_memcpy_time", together(copies)),
-    )  # fmt: skip
+    )
 
 
 def _timeline_columns(rows: tuple[tuple[str, float], ...]) -> tuple[Column, ...]:
@@ -191,7 +236,9 @@ class _Launched:
 
 
 def _launchers(links: Links) -> Int64s:
-    """For each work of a device who launched it: the innermost operator but for `execute`, else the call itself; -1 for none."""
+    """For each work of a device who launched it: the innermost operator but for `execute`, else the
+    call itself; -1 for none.
+    """
     host, names = links.host, links.trace.names
     used = np.unique(host.name)
     stepped = np.zeros(len(names), np.bool_)
@@ -264,24 +311,67 @@ def _call_category(name: str) -> str:
 def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
     names = launched.names if launched is not None else []
     kinds: dict[str, set[str]] = {}
-    for name, category in zip(names, launched.categories if launched is not None else [], strict=True):
+    for name, category in zip(
+        names, launched.categories if launched is not None else [], strict=True
+    ):
         kinds.setdefault(name, set()).add(category)
     keys = list(kinds)
     number = {name: row for row, name in enumerate(keys)}
     which = np.array([number[name] for name in names], np.int64)
-    direct = np.bincount(which, launched.direct, len(keys)) if launched is not None and len(keys) else np.empty(0)
-    subtree = np.bincount(which, launched.subtree, len(keys)) if launched is not None and len(keys) else np.empty(0)
+    direct = (
+        np.bincount(which, launched.direct, len(keys))
+        if launched is not None and len(keys)
+        else np.empty(0)
+    )
+    subtree = (
+        np.bincount(which, launched.subtree, len(keys))
+        if launched is not None and len(keys)
+        else np.empty(0)
+    )
     count = np.bincount(which, minlength=len(keys))
     order = np.argsort(-direct, kind="stable")
     share = direct[order] / (direct.sum() or 1.0)
     columns = (
         text_column("name", "operator", [keys[i] for i in order.tolist()], weight=9),
-        Column("total_direct_kernel_time_sum", "kernels", "duration", direct[order] * PS_PER_US, "us", weight=9),
-        Column("total_subtree_kernel_time_sum", "with children", "duration", subtree[order] * PS_PER_US, "us", weight=6),
-        Column("total_direct_kernel_time_ms", "kernels ms", "duration", direct[order] * PS_PER_US, "ms", weight=0),
-        Column("total_subtree_kernel_time_ms", "with children ms", "duration", subtree[order] * PS_PER_US, "ms", weight=0),
+        Column(
+            "total_direct_kernel_time_sum",
+            "kernels",
+            "duration",
+            direct[order] * PS_PER_US,
+            "us",
+            weight=9,
+        ),
+        Column(
+            "total_subtree_kernel_time_sum",
+            "with children",
+            "duration",
+            subtree[order] * PS_PER_US,
+            "us",
+            weight=6,
+        ),
+        Column(
+            "total_direct_kernel_time_ms",
+            "kernels ms",
+            "duration",
+            direct[order] * PS_PER_US,
+            "ms",
+            weight=0,
+        ),
+        Column(
+            "total_subtree_kernel_time_ms",
+            "with children ms",
+            "duration",
+            subtree[order] * PS_PER_US,
+            "ms",
+            weight=0,
+        ),
         Column("Count", "count", "integer", count[order], weight=7),
-        text_column("Categories", "category", [", ".join(sorted(kinds[keys[i]])) for i in order.tolist()], weight=5),
+        text_column(
+            "Categories",
+            "category",
+            [", ".join(sorted(kinds[keys[i]])) for i in order.tolist()],
+            weight=5,
+        ),
         Column("Percentage (%)", "share", "share", share, "%", weight=8),
         Column("Cumulative Percentage (%)", "so far", "share", np.cumsum(share), "%", weight=2),
     )
@@ -291,10 +381,23 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             return None
         mine = np.flatnonzero(which == order[row])
         at = int(launched.at[mine[int(np.argmax(launched.direct[mine]))]])
-        return _place(launched.links, int(launched.links.host.line[at]), int(launched.links.host.row[at]), question)
+        return _place(
+            launched.links,
+            int(launched.links.host.line[at]),
+            int(launched.links.host.row[at]),
+            question,
+        )
 
-    return Table("ops_summary", "Operators that launched work", columns, place, ("total_direct_kernel_time_sum", True), empty,
-                 ("name",), "operator")  # fmt: skip
+    return Table(
+        "ops_summary",
+        "Operators that launched work",
+        columns,
+        place,
+        ("total_direct_kernel_time_sum", True),
+        empty,
+        ("name",),
+        "operator",
+    )
 
 
 def _place(links: Links, line: int, row: int, question: Question) -> Place:
@@ -308,17 +411,32 @@ def _categories(launched: _Launched | None, empty: str) -> Table:
     keys = sorted(set(kinds))
     number = {name: row for row, name in enumerate(keys)}
     which = np.array([number[kind] for kind in kinds], np.int64)
-    direct = np.bincount(which, launched.direct, len(keys)) if launched is not None and keys else np.empty(0)
+    direct = (
+        np.bincount(which, launched.direct, len(keys))
+        if launched is not None and keys
+        else np.empty(0)
+    )
     order = np.argsort(-direct, kind="stable")
     share = direct[order] / (direct.sum() or 1.0)
     columns = (
         text_column("op category", "category", [keys[i] for i in order.tolist()], weight=9),
-        Column("Count", "count", "integer", np.bincount(which, minlength=len(keys))[order], weight=7),
-        Column("total_direct_kernel_time_ms", "kernels", "duration", direct[order] * PS_PER_US, "ms", weight=9),
+        Column(
+            "Count", "count", "integer", np.bincount(which, minlength=len(keys))[order], weight=7
+        ),
+        Column(
+            "total_direct_kernel_time_ms",
+            "kernels",
+            "duration",
+            direct[order] * PS_PER_US,
+            "ms",
+            weight=9,
+        ),
         Column("Percentage (%)", "share", "share", share, "%", weight=8),
         Column("Cumulative Percentage (%)", "so far", "share", np.cumsum(share), "%", weight=2),
     )
-    return Table("ops_summary_by_category", "Their categories", columns, empty=empty, noun="category")
+    return Table(
+        "ops_summary_by_category", "Their categories", columns, empty=empty, noun="category"
+    )
 
 
 # ── kernels ──────────────────────────────────────────────────────────────────────────────────────
@@ -352,7 +470,11 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
                 category = _call_category(parent)
             which.append(keys.setdefault((category, parent, names.full(name), stream), len(keys)))
         linked = _inside(links, question, device.call >= 0)
-        span = float(device.end[linked].max() - device.start[linked].min()) * PS_PER_US if linked.any() else 0.0
+        span = (
+            float(device.end[linked].max() - device.start[linked].min()) * PS_PER_US
+            if linked.any()
+            else 0.0
+        )
     row_of = np.array(which, np.int64)
     count = np.bincount(row_of, minlength=len(keys))
     total = np.bincount(row_of, duration, len(keys)) if len(keys) else np.empty(0)
@@ -370,16 +492,35 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
         text_column("Parent op category", "category", [key[0] for key in named], weight=4),
         text_column("Parent cpu_op", "operator", [key[1] for key in named], weight=6),
         text_column("Kernel name", "kernel", [key[2] for key in named], weight=9),
-        Column("Kernel stream", "stream", "integer", np.array([key[3] for key in named], np.int64), weight=3),
+        Column(
+            "Kernel stream",
+            "stream",
+            "integer",
+            np.array([key[3] for key in named], np.int64),
+            weight=3,
+        ),
         us("Kernel duration (µs)_sum", "total", total, 9),
         Column("Kernel duration (µs)_count", "count", "integer", count[order], weight=7),
         us("Kernel duration (µs)_mean", "average", total / np.maximum(count, 1), 5),
         us("Kernel duration (µs)_min", "shortest", shortest, 2),
         us("Kernel duration (µs)_max", "longest", longest, 2),
-        Column("Percent of kernels time (%)", "of kernels", "share", total[order] / whole, "%", weight=8),
-        Column("Percent of total time (%)", "of the time", "share", total[order] / span if span else np.full(len(order), np.nan),
-               "%", weight=3),
-    )  # fmt: skip
+        Column(
+            "Percent of kernels time (%)",
+            "of kernels",
+            "share",
+            total[order] / whole,
+            "%",
+            weight=8,
+        ),
+        Column(
+            "Percent of total time (%)",
+            "of the time",
+            "share",
+            total[order] / span if span else np.full(len(order), np.nan),
+            "%",
+            weight=3,
+        ),
+    )
 
 
 def _first_of_operators(links: Links) -> dict[int, str]:
@@ -389,5 +530,7 @@ def _first_of_operators(links: Links) -> dict[int, str]:
     order = rows[np.argsort(-device.start[rows], kind="stable")]
     return {
         operator: links.trace.names.full(name)
-        for operator, name in zip(links.operator[order].tolist(), device.name[order].tolist(), strict=True)
+        for operator, name in zip(
+            links.operator[order].tolist(), device.name[order].tolist(), strict=True
+        )
     }

@@ -1,8 +1,10 @@
-"""What the cores of a TPU did in each step, and what that comes to over all of them: TensorBoard's breakdown for TPUs.
+"""What the cores of a TPU did in each step, and what that comes to over all of them: TensorBoard's
+breakdown for TPUs.
 
-Of each core the self times of its ops are added by what they do; what no op covers of a step is idle. A step counts where all
-cores have it. Over the cores: computing is the least of a step less its waiting, infeed and copies to and from the host are the
-most, outfeed is the mean; an all-reduce computes as long as the fastest core needs, the rest is waiting for the others.
+Of each core the self times of its ops are added by what they do; what no op covers of a step is
+idle. A step counts where all cores have it. Over the cores: computing is the least of a step less
+its waiting, infeed and copies to and from the host are the most, outfeed is the mean; an all-reduce
+computes as long as the fastest core needs, the rest is waiting for the others.
 """
 
 from __future__ import annotations
@@ -15,30 +17,57 @@ import numpy as np
 from powertui.data import texts
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
+from powertui.data.run.device_intervals import covered
 from powertui.data.run.marks import rows_named, whole
-from powertui.data.run.work import covered
 from powertui.data.tools import device_ops, event_types, kernels
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
 
 _CORE = re.compile(r"/device:TPU:(\d+)$")
 # What an op does, by its category; of files that tell none by the name of its instruction.
-_KINDS = ("infeed", "outfeed", "host", "sparse_wait", "all_reduce", "send_recv", "megacore", "high_flop", "other")
+_KINDS = (
+    "infeed",
+    "outfeed",
+    "host",
+    "sparse_wait",
+    "all_reduce",
+    "send_recv",
+    "megacore",
+    "high_flop",
+    "other",
+)
 _OF_CATEGORY = {
-    "infeed": "infeed", "outfeed": "outfeed",
-    "host send": "host", "host send-done": "host", "host recv": "host", "host recv-done": "host",
-    "sparsecorev0 infeed": "sparse_wait", "sparsecorev0 infeed wait": "sparse_wait", "sparsecorev0 infeed transform": "sparse_wait",
-    "all-reduce": "all_reduce", "all-reduce fusion": "all_reduce", "all-to-all": "all_reduce",
+    "infeed": "infeed",
+    "outfeed": "outfeed",
+    "host send": "host",
+    "host send-done": "host",
+    "host recv": "host",
+    "host recv-done": "host",
+    "sparsecorev0 infeed": "sparse_wait",
+    "sparsecorev0 infeed wait": "sparse_wait",
+    "sparsecorev0 infeed transform": "sparse_wait",
+    "all-reduce": "all_reduce",
+    "all-reduce fusion": "all_reduce",
+    "all-to-all": "all_reduce",
     "all-reduce-scatter fusion": "all_reduce",
-    "send": "send_recv", "send-done": "send_recv", "recv": "send_recv", "recv-done": "send_recv",
-    "megacore fusion": "megacore", "convolution": "high_flop", "convolution fusion": "high_flop", "output fusion": "high_flop",
-    "convolution base-dilated": "high_flop", "convolution window-dilated": "high_flop",
-}  # fmt: skip
+    "send": "send_recv",
+    "send-done": "send_recv",
+    "recv": "send_recv",
+    "recv-done": "send_recv",
+    "megacore fusion": "megacore",
+    "convolution": "high_flop",
+    "convolution fusion": "high_flop",
+    "output fusion": "high_flop",
+    "convolution base-dilated": "high_flop",
+    "convolution window-dilated": "high_flop",
+}
 _OF_NAME = (
-    (re.compile(r"^%?infeed"), "infeed"), (re.compile(r"^%?outfeed"), "outfeed"),
-    (re.compile(r"^%?(?:all-reduce|all-to-all)"), "all_reduce"), (re.compile(r"^%?(?:send|recv)\b"), "send_recv"),
+    (re.compile(r"^%?infeed"), "infeed"),
+    (re.compile(r"^%?outfeed"), "outfeed"),
+    (re.compile(r"^%?(?:all-reduce|all-to-all)"), "all_reduce"),
+    (re.compile(r"^%?(?:send|recv)\b"), "send_recv"),
     (re.compile(r"^%?(?:convolution|dot)\b"), "high_flop"),
-)  # fmt: skip
+)
 _OFF_DUTY = frozenset(("infeed", "outfeed", "host", "megacore"))
 _BARRIER, _PRINT, _ENQUEUE = "barrier-cores", "debug_print", "EnqueueDevice"
 
@@ -79,11 +108,18 @@ def _kind(said: KernelFacts) -> str:
 
 def _cores(trace: Trace) -> list[Process]:
     """The tensor cores of a trace."""
-    return [process for process in trace.processes if process.kind is ProcessKind.DEVICE and _CORE.search(process.name)]
+    return [
+        process
+        for process in trace.processes
+        if process.kind is ProcessKind.DEVICE and _CORE.search(process.name)
+    ]
 
 
 def steps(profile: Profile) -> TpuSteps | None:
-    """The steps over all cores; None without a TPU, or where no step is common to all of them. Made once."""
+    """The steps over all cores; None without a TPU, or where no step is common to all of them.
+
+    Made once.
+    """
     return profile.cached("tpu steps", lambda: _steps(profile))
 
 
@@ -99,9 +135,11 @@ def _steps(profile: Profile) -> TpuSteps | None:
     common = np.unique(common)
     if not len(common):
         return None
-    work = kernels.of(profile)
+    work = kernels.device_kernels(profile)
     start, length = np.zeros((2, len(each), len(common)), np.int64)
-    sums = {name: np.zeros((len(each), len(common)), np.int64) for name in (*_KINDS, "barrier", "print")}
+    sums = {
+        name: np.zeros((len(each), len(common)), np.int64) for name in (*_KINDS, "barrier", "print")
+    }
     reduces: dict[str, Int64s] = {}
     for core, one in enumerate(each):
         order = np.argsort(one.row, kind="stable")
@@ -119,17 +157,33 @@ def _steps(profile: Profile) -> TpuSteps | None:
         idle = idle - infeed
     waits = infeed + sums["outfeed"] + sums["host"] + sums["sparse_wait"] + idle
     compute = (length - waits).min(axis=0)
-    parts = {"infeed": infeed.max(axis=0), "outfeed": sums["outfeed"].mean(axis=0).round().astype(np.int64),
-             "host": sums["host"].max(axis=0), "sparse": sums["sparse_wait"].max(axis=0)}  # fmt: skip
+    parts = {
+        "infeed": infeed.max(axis=0),
+        "outfeed": sums["outfeed"].mean(axis=0).round().astype(np.int64),
+        "host": sums["host"].max(axis=0),
+        "sparse": sums["sparse_wait"].max(axis=0),
+    }
     rest = np.maximum(0, length.min(axis=0) - compute - sum(parts.values()))
     shared = sum((times.min(axis=0) for times in reduces.values()), np.zeros(len(common), np.int64))
     whole_time = float(length.sum())
     return TpuSteps(
-        tuple(one.name for one in each), common, length.max(axis=0), compute, parts["infeed"], parts["outfeed"], parts["host"],
-        parts["sparse"], rest, shared, (sums["all_reduce"] - shared[None, :]).max(axis=0), sums["send_recv"].max(axis=0),
-        sums["high_flop"].mean(axis=0).round().astype(np.int64), told, float(sums["barrier"].sum()) / max(1.0, whole_time),
+        tuple(one.name for one in each),
+        common,
+        length.max(axis=0),
+        compute,
+        parts["infeed"],
+        parts["outfeed"],
+        parts["host"],
+        parts["sparse"],
+        rest,
+        shared,
+        (sums["all_reduce"] - shared[None, :]).max(axis=0),
+        sums["send_recv"].max(axis=0),
+        sums["high_flop"].mean(axis=0).round().astype(np.int64),
+        told,
+        float(sums["barrier"].sum()) / max(1.0, whole_time),
         float(sums["print"].sum()) / max(1.0, whole_time),
-    )  # fmt: skip
+    )
 
 
 def _lines(lines: tuple[DeviceLine, ...], core: str) -> list[DeviceLine]:
@@ -139,9 +193,15 @@ def _lines(lines: tuple[DeviceLine, ...], core: str) -> list[DeviceLine]:
 
 
 def _add(
-    line: DeviceLine, said: tuple[KernelFacts, ...], start: Int64s, length: Int64s, sums: dict[str, Int64s],
-    reduces: dict[str, Int64s], core: int, count: int,
-) -> None:  # fmt: skip
+    line: DeviceLine,
+    said: tuple[KernelFacts, ...],
+    start: Int64s,
+    length: Int64s,
+    sums: dict[str, Int64s],
+    reduces: dict[str, Int64s],
+    core: int,
+    count: int,
+) -> None:
     """The ops of one line of one core, each for the step in which it begins."""
     events = line.track.events
     rows = np.arange(len(events))
@@ -161,7 +221,11 @@ def _add(
         if _PRINT in name:
             np.add.at(sums["print"], step[mine], events.duration[mine])
         if what == "all_reduce":
-            ids = whole(line.process.source.columns(events.positions(mine), ("all_reduce_id",))["all_reduce_id"])
+            ids = whole(
+                line.process.source.columns(events.positions(mine), ("all_reduce_id",))[
+                    "all_reduce_id"
+                ]
+            )
             for id in np.unique(ids).tolist():
                 key = str(id) if id >= 0 else name
                 times = reduces.setdefault(key, np.zeros((count, len(start)), np.int64))
@@ -171,11 +235,18 @@ def _add(
 
 def _host_input(profile: Profile, start: Int64s, length: Int64s) -> Int64s:
     """How long the host waited for input, or enqueued it, in each step: each moment once."""
-    _, hosts = event_types.of(profile.trace, "corrected")
+    _, hosts = event_types.typed_events(profile.trace, "corrected")
     parts = []
     for line in hosts:
         rows = line.telling()
-        parts.append((line.track, rows[np.isin(line.of(rows), (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE))]))
+        parts.append(
+            (
+                line.track,
+                rows[
+                    np.isin(line.types_for(rows), (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE))
+                ],
+            )
+        )
     return _covered(parts, start, length)
 
 
@@ -183,8 +254,11 @@ def enqueuing(profile: Profile, found: TpuSteps) -> float:
     """The part of the steps' time in which the host is in EnqueueDevice."""
     wanted = texts.beginning(profile.trace.names, _ENQUEUE)
     start = profile.steps.start[found.row]
-    parts = [(track, rows_named(track.events.name, wanted)) for process, track in profile.trace.tracks()
-             if process.kind is ProcessKind.HOST and wanted.any()]  # fmt: skip
+    parts = [
+        (track, rows_named(track.events.name, wanted))
+        for process, track in profile.trace.tracks()
+        if process.kind is ProcessKind.HOST and wanted.any()
+    ]
     return found.share(_covered(parts, start, found.length))
 
 
@@ -211,8 +285,10 @@ def _covered(parts: list[tuple[Track, Int64s]], start: Int64s, length: Int64s) -
 
 
 def duty_cycle(profile: Profile, lo: int, hi: int) -> float | None:
-    """The part of their programs' time in which the cores compute: not that in infeed, outfeed and copies to and from the host."""
-    work = kernels.of(profile)
+    """The part of their programs' time in which the cores compute: not that in infeed, outfeed and
+    copies to and from the host.
+    """
+    work = kernels.device_kernels(profile)
     active = every = 0
     for process in _cores(profile.trace):
         duty = [(np.empty(0, np.int64), np.empty(0, np.int64))]
@@ -220,7 +296,15 @@ def duty_cycle(profile: Profile, lo: int, hi: int) -> float | None:
         for line in work.lines:
             if line.process is process:
                 off = np.array([_kind(one) in _OFF_DUTY for one in work.said], np.bool_)[line.said]
-                whole_.append(_within(line.track.events.start, line.track.events.end, lo, hi, np.ones(len(off), np.bool_)))
+                whole_.append(
+                    _within(
+                        line.track.events.start,
+                        line.track.events.end,
+                        lo,
+                        hi,
+                        np.ones(len(off), np.bool_),
+                    )
+                )
                 duty.append(_within(line.track.events.start, line.track.events.end, lo, hi, ~off))
         for track in process.tracks:
             if track.kind is TrackKind.MODULES and len(track.events):
@@ -238,4 +322,6 @@ def _within(start: Int64s, end: Int64s, lo: int, hi: int, rows: Bools) -> tuple[
 
 def _length(parts: list[tuple[Int64s, Int64s]]) -> int:
     start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return max(0, int(covered(np.zeros(len(start), np.int64), start, end, 1)[0])) if len(start) else 0
+    return (
+        max(0, int(covered(np.zeros(len(start), np.int64), start, end, 1)[0])) if len(start) else 0
+    )

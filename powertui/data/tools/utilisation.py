@@ -1,7 +1,9 @@
-"""How well the devices were used: duty cycle, matrix units, FLOP/s and memory against their peaks; the busy parts of TPU steps.
+"""How well the devices were used: duty cycle, matrix units, FLOP/s and memory against their peaks;
+the busy parts of TPU steps.
 
-Collectors of TPUs tell two of these themselves. The others follow from what the ops say that they cost; where ops that take more
-than 1 % of the time say nothing, neither is told. Only ops without others inside count, so that nothing counts twice.
+Collectors of TPUs tell two of these themselves. The others follow from what the ops say that they
+cost; where ops that take more than 1 % of the time say nothing, neither is told. Only ops without
+others inside count, so that nothing counts twice.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Use(NamedTuple):
     flops: float | None = None  # FLOP/s of the peak, the idle time too
     roofline: float | None = None  # … of what the memory lets the ops reach, while they ran
     memory: float | None = None  # bandwidth of the devices' memory
-    memory_told: bool = False  # by the collector; False: from what the ops say that they read and write
+    memory_told: bool = (
+        False  # by the collector; False: from what the ops say that they read and write
+    )
 
     @property
     def arithmetic(self) -> float | None:
@@ -43,14 +47,25 @@ class Use(NamedTuple):
         return self.matrix if self.matrix is not None else self.flops
 
 
-def of(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
+def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
     """The devices of one host in a window."""
-    if not any(process.kind is ProcessKind.DEVICE and process.event_count for process in profile.trace.processes):
+    if not any(
+        process.kind is ProcessKind.DEVICE and process.event_count
+        for process in profile.trace.processes
+    ):
         return Use()
-    matrix, memory = (_stat(profile.trace, name) for name in ("matrix_unit_utilization_percent", "hbm_utilization_percent"))
+    matrix, memory = (
+        _stat(profile.trace, name)
+        for name in ("matrix_unit_utilization_percent", "hbm_utilization_percent")
+    )
     flops, roofline, moved = _by_costs(profile, lo, hi, compat)
     return Use(
-        tpu_cores.duty_cycle(profile, lo, hi), matrix, flops, roofline, moved if memory is None else memory, memory is not None
+        tpu_cores.duty_cycle(profile, lo, hi),
+        matrix,
+        flops,
+        roofline,
+        moved if memory is None else memory,
+        memory is not None,
     )
 
 
@@ -58,48 +73,106 @@ def mean(parts: Sequence[Use]) -> Use:
     """Of several hosts: of each figure the mean of those that tell it."""
     if len(parts) == 1:
         return parts[0]
-    told = {name: [value for one in parts if (value := getattr(one, name)) is not None] for name in Use._fields[:-1]}
-    return Use(**{name: float(np.mean(values)) if values else None for name, values in told.items()},
-               memory_told=all(one.memory_told for one in parts))  # fmt: skip
+    told = {
+        name: [value for one in parts if (value := getattr(one, name)) is not None]
+        for name in Use._fields[:-1]
+    }
+    return Use(
+        **{name: float(np.mean(values)) if values else None for name, values in told.items()},
+        memory_told=all(one.memory_told for one in parts),
+    )
 
 
 def _stat(trace: Trace, name: str) -> float | None:
     """The mean over the devices that tell it: percent in the file."""
-    told = [stat.value for process in trace.processes if process.kind is ProcessKind.DEVICE for stat in process.stats
-            if stat.name == name and isinstance(stat.value, int | float) and 0 <= stat.value <= 100]  # fmt: skip
+    told = [
+        stat.value
+        for process in trace.processes
+        if process.kind is ProcessKind.DEVICE
+        for stat in process.stats
+        if stat.name == name and isinstance(stat.value, int | float) and 0 <= stat.value <= 100
+    ]
     return float(np.mean(told)) / 100 if told else None
 
 
-def _by_costs(profile: Profile, lo: int, hi: int, compat: Compat) -> tuple[float | None, float | None, float | None]:
+def _by_costs(
+    profile: Profile, lo: int, hi: int, compat: Compat
+) -> tuple[float | None, float | None, float | None]:
     """(FLOP/s of the peak, of the roofline, bandwidth of the peak)."""
-    peaks = next((one for one in device_facts.of(profile.trace) if one.recorded and (one.peak_flops or one.bandwidth)), None)
+    peaks = next(
+        (
+            one
+            for one in device_facts.device_facts(profile.trace)
+            if one.recorded and (one.peak_flops or one.bandwidth)
+        ),
+        None,
+    )
     found = top_ops.on_devices(profile, lo, hi, compat)
     leaves = [op for op in found.ops if op.total == op.self_time]
     if peaks is None or not found.span or not found.busy:
         return None, None, None
-    known = [sum(op.self_time for op in leaves if getattr(op, what) is not None) for what in ("flops", "bytes")]
-    flops = sum(op.flops or 0.0 for op in leaves) if known[0] >= _TOLD * (found.busy + found.unnamed) else None
-    size = sum(op.bytes or 0.0 for op in leaves) if known[1] >= _TOLD * (found.busy + found.unnamed) else None
+    known = [
+        sum(op.self_time for op in leaves if getattr(op, what) is not None)
+        for what in ("flops", "bytes")
+    ]
+    flops = (
+        sum(op.flops or 0.0 for op in leaves)
+        if known[0] >= _TOLD * (found.busy + found.unnamed)
+        else None
+    )
+    size = (
+        sum(op.bytes or 0.0 for op in leaves)
+        if known[1] >= _TOLD * (found.busy + found.unnamed)
+        else None
+    )
     seconds, busy = found.span / PS_PER_S, found.busy / PS_PER_S
-    of_peak = min(1.0, flops / seconds / peaks.peak_flops) if flops is not None and peaks.peak_flops else None
-    of_memory = min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
+    of_peak = (
+        min(1.0, flops / seconds / peaks.peak_flops)
+        if flops is not None and peaks.peak_flops
+        else None
+    )
+    of_memory = (
+        min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
+    )
     roofline = None
     if flops is not None and size and peaks.peak_flops and peaks.bandwidth:
-        roofline = min(1.0, flops / busy / min(peaks.peak_flops, flops / size * peaks.bandwidth)) if flops else None
+        roofline = (
+            min(1.0, flops / busy / min(peaks.peak_flops, flops / size * peaks.bandwidth))
+            if flops
+            else None
+        )
     return of_peak, roofline, of_memory
 
 
 def facts(use: Use) -> list[Fact]:
     """Those that are known."""
-    by = "as the profile says" if use.memory_told else "from what the ops say that they read and write"
+    by = (
+        "as the profile says"
+        if use.memory_told
+        else "from what the ops say that they read and write"
+    )
     told = (
-        ("duty_cycle", "duty cycle", use.duty, "of their programs' time the cores compute: not in infeed, outfeed and host copies"),
+        (
+            "duty_cycle",
+            "duty cycle",
+            use.duty,
+            "of their programs' time the cores compute: not in infeed, outfeed and host copies",
+        ),
         ("mxu_utilization", "matrix units", use.matrix, "as the profile says"),
-        ("flops_utilization", "FLOP/s of the peak", use.flops, "from what the ops say that they compute, idle time too"),
+        (
+            "flops_utilization",
+            "FLOP/s of the peak",
+            use.flops,
+            "from what the ops say that they compute, idle time too",
+        ),
         ("roofline_utilization", "FLOP/s of what memory allows", use.roofline, "while ops ran"),
         ("hbm_utilization", "memory's bandwidth", use.memory, by),
     )
-    return [Fact(id, label, share, "share", why=why) for id, label, share, why in told if share is not None]
+    return [
+        Fact(id, label, share, "share", why=why)
+        for id, label, share, why in told
+        if share is not None
+    ]
 
 
 def of_tpu(profile: Profile, steps: TpuSteps | None, signals: Signals) -> Signals:
@@ -108,27 +181,41 @@ def of_tpu(profile: Profile, steps: TpuSteps | None, signals: Signals) -> Signal
         return signals
     asynchronous = _async_done(profile)
     return signals._replace(
-        core_idle=steps.share(steps.idle), sparse=steps.share(steps.sparse), infeed=steps.share(steps.infeed),
-        barrier=steps.barrier, printing=steps.printing, enqueue=tpu_cores.enqueuing(profile, steps), async_done=asynchronous,
+        core_idle=steps.share(steps.idle),
+        sparse=steps.share(steps.sparse),
+        infeed=steps.share(steps.infeed),
+        barrier=steps.barrier,
+        printing=steps.printing,
+        enqueue=tpu_cores.enqueuing(profile, steps),
+        async_done=asynchronous,
         memory_used=_memory_used(profile.trace) if asynchronous else None,
-    )  # fmt: skip
+    )
 
 
 def _async_done(profile: Profile) -> float | None:
     """The part of the devices' busy time in which collectives end that began before."""
     ops = top_ops.on_devices(profile, profile.trace.span[0], profile.trace.span[1] + 1, "corrected")
-    ending = [op for op in ops.ops if op.category == "async-done" and op.name.lstrip("%").split(".")[0].startswith(_COLLECTIVES)]
+    ending = [
+        op
+        for op in ops.ops
+        if op.category == "async-done"
+        and op.name.lstrip("%").split(".")[0].startswith(_COLLECTIVES)
+    ]
     return sum(op.self_time for op in ending) / ops.busy if ops.busy else None
 
 
 def _memory_used(trace: Trace) -> float | None:
-    """The most that was in use of the memory that allocators manage; None where the trace tells of no allocation."""
+    """The most that was in use of the memory that allocators manage; None where the trace tells of
+    no allocation.
+    """
     most = 0.0
     wanted = texts.beginning(trace.names, "MemoryAllocation", whole=True)
     for process, track in trace.tracks():
         rows = rows_named(track.events.name, wanted) if wanted.any() else np.empty(0, np.int64)
         for at in range(0, len(rows), _AT_ONCE):
-            told = process.source.columns(track.events.positions(rows[at : at + _AT_ONCE]), _ALLOCATORS)
+            told = process.source.columns(
+                track.events.positions(rows[at : at + _AT_ONCE]), _ALLOCATORS
+            )
             heap, stack, free = (told[name].floats for name in _ALLOCATORS)
             used = heap + np.nan_to_num(stack)
             part = used / np.where(used + free > 0, used + free, np.nan)
@@ -164,4 +251,13 @@ def tpu_table(opened: Opened, host: int, profile: Profile, found: TpuSteps, rows
         return Place(opened.name, host, lo, lo + max(0, int(profile.steps.step[step])))
 
     title = f"Each step over {len(found.cores)} TPU core{'s' if len(found.cores) > 1 else ''}"
-    return Table("tpu_steps", title, columns, place, None, "No step is common to all cores.", ("step",), "step")
+    return Table(
+        "tpu_steps",
+        title,
+        columns,
+        place,
+        None,
+        "No step is common to all cores.",
+        ("step",),
+        "step",
+    )

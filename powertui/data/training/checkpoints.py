@@ -1,6 +1,8 @@
-"""When a training saved what it had learnt: by marks of a recording, and by checkpoint files that were written meanwhile.
+"""When a training saved what it had learnt: by marks of a recording, and by checkpoint files that
+were written meanwhile.
 
-A file's time is that of its last change, which copying sets anew: it counts only where it lies in a pause of the training.
+A file's time is that of its last change, which copying sets anew: it counts only where it lies in a
+pause of the training.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
 _MARK = re.compile(r"check ?point|ckpt|\bsav(?:e|ed|ing)\b", re.IGNORECASE)
-_FILE = re.compile(r"^checkpoint|ckpt|check_?point|\.(?:keras|h5|hdf5|pt|pth|safetensors|msgpack)$", re.IGNORECASE)
+_FILE = re.compile(
+    r"^checkpoint|ckpt|check_?point|\.(?:keras|h5|hdf5|pt|pth|safetensors|msgpack)$", re.IGNORECASE
+)
 _MOST = 5000  # entries of a folder that are looked at
 _NEAR_NS = 1_000_000_000
 
@@ -28,18 +32,25 @@ class Saved(NamedTuple):
     by: str  # for a person: "marked checkpoint", "model_3.keras was written"
 
 
-def of(training: Training) -> tuple[Saved, ...]:
+def saved_checkpoints(training: Training) -> tuple[Saved, ...]:
     """All that is known, by time."""
     marked = [
-        Saved(mark.start_ns, mark.start_ns if mark.end_ns is None else mark.end_ns, f"marked {mark.name}")
-        for mark in training.marks if _MARK.search(mark.name)
-    ]  # fmt: skip
+        Saved(
+            mark.start_ns,
+            mark.start_ns if mark.end_ns is None else mark.end_ns,
+            f"marked {mark.name}",
+        )
+        for mark in training.marks
+        if _MARK.search(mark.name)
+    ]
     return tuple(sorted((*marked, *_files(training.entry.path))))
 
 
 def within(saved: tuple[Saved, ...], lo_ns: int, hi_ns: int) -> Saved | None:
     """What was saved in a pause."""
-    return next((one for one in saved if one.start_ns <= hi_ns + _NEAR_NS and one.end_ns >= lo_ns), None)
+    return next(
+        (one for one in saved if one.start_ns <= hi_ns + _NEAR_NS and one.end_ns >= lo_ns), None
+    )
 
 
 def _files(folder: str) -> Iterator[Saved]:
@@ -62,6 +73,8 @@ def _files(folder: str) -> Iterator[Saved]:
 def _folders(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(str(Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False))[:100]
+            return sorted(
+                str(Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False)
+            )[:100]
     except OSError:
         return []

@@ -1,8 +1,10 @@
-"""Long recordings looked at in layers: what is short among all readings, piece by piece; what is long among fewer of them.
+"""Long recordings looked at in layers: what is short among all readings, piece by piece; what is
+long among fewer of them.
 
-A burst of twenty seconds is nothing where ten hours are four thousand readings, and a load of an hour is no stretch of a piece of
-half an hour. So each layer tells of stretches that are short against its pieces, from the finest on; what it found is set aside for
-the next one, whose readings are several of the one before. The last layer looks at everything at once.
+A burst of twenty seconds is nothing where ten hours are four thousand readings, and a load of an
+hour is no stretch of a piece of half an hour. So each layer tells of stretches that are short
+against its pieces, from the finest on; what it found is set aside for the next one, whose readings
+are several of the one before. The last layer looks at everything at once.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings import boxes
-from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.noise import Noise, noise_of, spread
+from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, some
 from powertui.data.energy.samples import Samples
-from powertui.data.training import apart
-from powertui.data.training.expected import ExpectedOfTraining
+from powertui.data.training import overlapping_loads
+from powertui.data.training.expected_course import ExpectedOfTraining
 
 _MOST = 4000  # readings that are looked at together
 PIECE = 2000  # readings of a piece; the next one begins in its middle
@@ -33,7 +35,9 @@ _ASIDE = 1.0  # readings of a layer, on either side of what was found before
 
 
 class Layered(NamedTuple):
-    """What was found in all layers, the finest one's noise, and what its readings were held against."""
+    """What was found in all layers, the finest one's noise, and what its readings were held
+    against.
+    """
 
     expected: ExpectedOfTraining
     boxes: list[Box]
@@ -52,7 +56,11 @@ def found(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> Lay
             return Layered(model, every, noise) if finest is None else Layered(finest, every, noise)
         readings = _aside(model.readings, every)
         last = number == len(layers) - 1
-        more, here = apart.found(readings, looks=len(layers)) if last else _pieces(readings, len(layers))
+        more, here = (
+            overlapping_loads.found(readings, looks=len(layers))
+            if last
+            else _pieces(readings, len(layers))
+        )
         every += more
         if finest is None:
             finest, noise = model, here
@@ -68,16 +76,24 @@ def looks(readings: int) -> int:
 def longest(readings: SensorReadings) -> float:
     """The longest stretch (s) that is looked for among all of these, and not among fewer."""
     count = len(readings)
-    return math.inf if count <= _MOST else _SHORT * PIECE * float(readings.hi[-1] - readings.lo[0]) / count
+    return (
+        math.inf
+        if count <= _MOST
+        else _SHORT * PIECE * float(readings.hi[-1] - readings.lo[0]) / count
+    )
 
 
 def _layers(data: Samples) -> Iterator[Samples]:
-    """The readings, then fewer and fewer of them, each the mean of several, until they can be looked at together."""
+    """The readings, then fewer and fewer of them, each the mean of several, until they can be
+    looked at together.
+    """
     while len(data) > _MOST:
         yield data
         pace = float(np.median(np.diff(data.hi)))
         fewer = data.gathered(max(_FACTOR * pace, 0.0))
-        if len(fewer) > _MOST * 1.5 and len(fewer) > 0.7 * len(data):  # it has too many holes to be put together
+        if len(fewer) > _MOST * 1.5 and len(fewer) > 0.7 * len(
+            data
+        ):  # it has too many holes to be put together
             return
         data = fewer
     yield data
@@ -90,7 +106,11 @@ def _aside(readings: SensorReadings, known: list[Box]) -> SensorReadings:
     judged = readings.judged.copy()
     width = _ASIDE * float(np.median(readings.hi - readings.lo))
     for box in known:
-        judged[int(np.searchsorted(readings.hi, box.start - width)) : int(np.searchsorted(readings.lo, box.end + width))] = False
+        judged[
+            int(np.searchsorted(readings.hi, box.start - width)) : int(
+                np.searchsorted(readings.lo, box.end + width)
+            )
+        ] = False
     return replace(readings, judged=judged)
 
 
@@ -102,9 +122,11 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
     close = max(1, len(bounds) // _CLOSELY)
     for number, (first, end) in enumerate(bounds):
         piece = some(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < max(boxes.LEAST, PIECE // 20) or (number % close and _most(piece) < _PROMISING):
+        if int(piece.judged.sum()) < max(stretch_search.LEAST, PIECE // 20) or (
+            number % close and _most(piece) < _PROMISING
+        ):
             continue
-        more, noise = apart.found(piece, looks=len(bounds) * layers)
+        more, noise = overlapping_loads.found(piece, looks=len(bounds) * layers)
         noises.append(noise)
         lo, hi = float(piece.lo[0]), float(piece.hi[-1])
         for box in more:
@@ -116,7 +138,9 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
 
 
 def _most(piece: SensorReadings) -> float:
-    """How many errors a stretch lies off at most: as if neighbours knew nothing of each other, which makes errors small."""
+    """How many errors a stretch lies off at most: as if neighbours knew nothing of each other,
+    which makes errors small.
+    """
     beyond, doubt = piece.beyond()[piece.judged], float(piece.doubt[piece.judged].min())
     one = max(spread(beyond), piece.quantum / math.sqrt(12), 1e-9)
     sums = np.concatenate([[0.0], np.cumsum(beyond - np.median(beyond))])
@@ -129,7 +153,9 @@ def _most(piece: SensorReadings) -> float:
 
 
 def _bounds(count: int) -> list[tuple[int, int]]:
-    """First and last (exclusive) reading of each piece: all of one length, each overlapping the next by half."""
+    """First and last (exclusive) reading of each piece: all of one length, each overlapping the
+    next by half.
+    """
     starts = range(0, max(1, count - PIECE // 2), PIECE // 2)
     return [(max(0, min(start, count - PIECE)), min(count, start + PIECE)) for start in starts]
 
@@ -147,8 +173,15 @@ def _once(every: list[Box]) -> list[Box]:
 
 
 def _usual(noises: list[Noise]) -> Noise:
-    """The noise of the middle one of all pieces. Its largest readings are tails where they are larger than chance makes them."""
+    """The noise of the middle one of all pieces.
+
+    Its largest readings are tails where they are larger than chance makes them.
+    """
     if not noises:
         return noise_of(np.empty(0), 1.0)
     middle = sorted(noises, key=lambda one: one.one)[len(noises) // 2]
-    return replace(middle, shortest=1, most=math.inf) if middle.most <= _BY_CHANCE * middle.one else middle
+    return (
+        replace(middle, shortest=1, most=math.inf)
+        if middle.most <= _BY_CHANCE * middle.one
+        else middle
+    )

@@ -1,4 +1,6 @@
-"""Whose power the logs of a training hold: that of the machines of its sessions, by the same rule as in a run (energy/belongs)."""
+"""Whose power the logs of a training hold: that of the machines of its sessions, by the same rule
+as in a run (energy/belongs).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from powertui.data.energy import belongs, scopes
-from powertui.data.energy.belongs import Belongings
+from powertui.data.energy import power_owners, scopes
+from powertui.data.energy.power_owners import Belongings
 from powertui.data.energy.profiled_machines import Profiled
 from powertui.data.energy.scopes import Addends
 from powertui.data.formats import filenames
@@ -30,7 +32,10 @@ class _UnreadProfile:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPower:
-    """The power of a training and its owners. A training without any host has none: its logs stand for themselves."""
+    """The power of a training and its owners.
+
+    A training without any host has none: its logs stand for themselves.
+    """
 
     power: tuple[PowerSeries, ...]
     owners: Belongings | None
@@ -38,7 +43,7 @@ class TrainingPower:
     @property
     def strangers(self) -> tuple[str, ...]:
         """Sentences on the power that belongs to no machine of the training."""
-        return belongs.strangers(self.power, self.owners) if self.owners is not None else ()
+        return power_owners.strangers(self.power, self.owners) if self.owners is not None else ()
 
     def is_owned(self, series: PowerSeries) -> bool:
         """Whether a channel is some machine's of the training, or the training has no machine."""
@@ -59,7 +64,9 @@ class TrainingPower:
             counted += [mine[index] for index in disjoint.indices]
             name = self.owners.machines[machine]
             if disjoint.text:
-                words.append(f"{name}: {disjoint.text}" if name and len(rows) > 1 else disjoint.text)
+                words.append(
+                    f"{name}: {disjoint.text}" if name and len(rows) > 1 else disjoint.text
+                )
         return Addends(tuple(series[row] for row in counted), tuple(counted), "; ".join(words))
 
     def _machine_of(self, series: PowerSeries) -> int | None:
@@ -68,15 +75,23 @@ class TrainingPower:
     @functools.cached_property
     def _by_channel(self) -> dict[tuple[object, ...], int | None]:
         owners = self.owners.owners if self.owners is not None else ()
-        return {_key(series): owner.machine for series, owner in zip(self.power, owners, strict=True)}
+        return {
+            _key(series): owner.machine for series, owner in zip(self.power, owners, strict=True)
+        }
 
 
 def power_of(training: Training) -> TrainingPower:
-    """The power of a training, as far as its sessions were read: the name inside a profile is known only then."""
-    profiles = tuple(_profiles(training)) or tuple(_UnreadProfile(host) for host in training.entry.hosts)
+    """The power of a training, as far as its sessions were read: the name inside a profile is known
+    only then.
+    """
+    profiles = tuple(_profiles(training)) or tuple(
+        _UnreadProfile(host) for host in training.entry.hosts
+    )
     power = training.logs.power
     said = (*training.options.power_hosts, *training.options.usual_hosts)
-    return TrainingPower(power, belongs.of(power, profiles, said) if profiles else None)
+    return TrainingPower(
+        power, power_owners.attribute_power(power, profiles, said) if profiles else None
+    )
 
 
 def _profiles(training: Training) -> Iterator[Profiled]:
@@ -89,7 +104,9 @@ def _profiles(training: Training) -> Iterator[Profiled]:
             continue
         for file in entry.profiles:
             writer = filenames.trace_writer(PurePath(file.path).name)
-            yield _UnreadProfile(file.host, writer.host if writer is not None and writer.timed else "")
+            yield _UnreadProfile(
+                file.host, writer.host if writer is not None and writer.timed else ""
+            )
 
 
 def _key(series: PowerSeries) -> tuple[object, ...]:

@@ -1,4 +1,6 @@
-"""Where power logs lie on a training: by their clocks, by PowerBoard's marker, by the edges of epochs, validation and training."""
+"""Where power logs lie on a training: by their clocks, by PowerBoard's marker, by the edges of
+epochs, validation and training.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, align, anchor, log_zone, samples, signal
+from powertui.data.energy import account, align, anchor, log_zone, samples, signal_alignment
 from powertui.data.energy.align import Alignment, Placed
-from powertui.data.energy.predict import OUTSIDE, WindowShares
-from powertui.data.energy.signal import Where
+from powertui.data.energy.expected_work import OUTSIDE, WindowShares
+from powertui.data.energy.signal_alignment import Where
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
-from powertui.data.training import folded, islands
-from powertui.data.training.parts import Moment
+from powertui.data.training import epoch_folding, session_places
 from powertui.data.training.stretches import KINDS, TRAINING
+from powertui.data.training.training_parts import Moment
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
 OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 _BINS = 1 << 16
-_PART = 0.5  # of a training: a profile that covers less of it tells less of where a log lies than the whole
+# of a training: a profile that covers less of it tells less of where a log lies than the whole
+_PART = 0.5
 _SAME_MACHINE_S = 0.010
 _SAME_S = 1e-6  # places that are one
 _LEAST = 0.1  # of what anything else in a training draws, its steps draw more
@@ -33,7 +36,9 @@ _LEAST = 0.1  # of what anything else in a training draws, its steps draw more
 
 @dataclass(frozen=True, eq=False)
 class PlacedChannel:
-    """One power channel, and where its log's zero lies: `alignment` counts in s from `base_ns` (Unix ns)."""
+    """One power channel, and where its log's zero lies: `alignment` counts in s from `base_ns`
+    (Unix ns).
+    """
 
     series: PowerSeries
     base_ns: int
@@ -50,7 +55,10 @@ class PlacedChannel:
         found = self.alignment
         if found.offset_s is None or found.lo_s is None or found.hi_s is None:
             return None
-        return Moment(self.base_ns + round(found.offset_s * NS_PER_S), round((found.hi_s - found.lo_s) / 2 * NS_PER_S))
+        return Moment(
+            self.base_ns + round(found.offset_s * NS_PER_S),
+            round((found.hi_s - found.lo_s) / 2 * NS_PER_S),
+        )
 
     def on_axis(self, zero_ns: int, half_ns: int = 0) -> PowerOnTrace:
         """The channel on an axis whose zero lies there, give or take `half_ns`."""
@@ -66,7 +74,10 @@ class PlacedChannel:
 
 
 def all_of(training: Training) -> tuple[PlacedChannel, ...]:
-    """Every channel of a training. Those of one file have one clock, so they are placed together."""
+    """Every channel of a training.
+
+    Those of one file have one clock, so they are placed together.
+    """
     groups: dict[str, list[PowerSeries]] = {}
     for number, series in enumerate(training.logs.power):
         groups.setdefault(series.path or str(number), []).append(series)
@@ -82,10 +93,19 @@ def all_of(training: Training) -> tuple[PlacedChannel, ...]:
     return tuple(out)
 
 
-def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], aligning: Aligning) -> tuple[Placed, ...]:
-    """Placed power, each log where the training places it when that is surer than what the profile alone tells."""
+def on_profile(
+    training: Training, profile: Profile, found: tuple[Placed, ...], aligning: Aligning
+) -> tuple[Placed, ...]:
+    """Placed power, each log where the training places it when that is surer than what the profile
+    alone tells.
+    """
     clock = profile.clock
-    if aligning.mode == "none" or not clock.known or not found or not islands.believed(profile, training.scalar_span):
+    if (
+        aligning.mode == "none"
+        or not clock.known
+        or not found
+        or not session_places.believed(profile, training.scalar_span)
+    ):
         return found
     length = profile.trace.span[1] - profile.trace.span[0]
     span = training.scalar_span
@@ -103,12 +123,18 @@ def on_profile(training: Training, profile: Profile, found: tuple[Placed, ...], 
     return tuple(out)
 
 
-def by_wall(training: Training, clock: Clock, placed: Sequence[Placed], aligning: Aligning) -> tuple[Placed, ...] | None:
-    """The same channels on the same axis as wall time places them, for windows that are known by wall time too: how well the
-    profile's own clock is known makes no difference between the two. None: not all of them are placed by the training."""
+def by_wall(
+    training: Training, clock: Clock, placed: Sequence[Placed], aligning: Aligning
+) -> tuple[Placed, ...] | None:
+    """The same channels on the same axis as wall time places them, for windows that are known by
+    wall time too: how well the profile's own clock is known makes no difference between the two.
+    None: not all of them are placed by the training.
+    """
     own: dict[tuple[object, ...], list[PlacedChannel]] = {}
     asked = training.aligned(aligning)
-    if not clock.known or (align.placed_by_hand(aligning) is not None and _zero_of_first(asked, 0)[0] != clock.mid_ns):
+    if not clock.known or (
+        align.placed_by_hand(aligning) is not None and _zero_of_first(asked, 0)[0] != clock.mid_ns
+    ):
         return None  # a person's offset counts from this profile's zero
     for channel in asked.power:
         own.setdefault(_name_of(channel.series), []).append(channel)
@@ -117,7 +143,9 @@ def by_wall(training: Training, clock: Clock, placed: Sequence[Placed], aligning
         known = own.get(_name_of(one.power.series), [])
         if len(known) != 1 or (known[0].status == "none") != (one.power.status == "none"):
             return None
-        if one.alignment.source == align.SIGNAL and not _same_place(one.alignment, known[0].seen_from(clock.mid_ns)):
+        if one.alignment.source == align.SIGNAL and not _same_place(
+            one.alignment, known[0].seen_from(clock.mid_ns)
+        ):
             return None  # the profile's own trace places it
         out.append(_placed(one.power.series, known[0].seen_from(clock.mid_ns)))
     return tuple(out)
@@ -143,7 +171,9 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     span = training.scalar_span
     base = span[0] if span is not None else 0
     if options.mode == "none":
-        return base, Alignment(None, None, None, "none", align.NOTHING, ("alignment is switched off",))
+        return base, Alignment(
+            None, None, None, "none", align.NOTHING, ("alignment is switched off",)
+        )
     if (by_hand := align.placed_by_hand(options)) is not None:
         base, half_ns = _zero_of_first(training, base)
         return base, _wider(by_hand, half_ns / NS_PER_S)
@@ -154,7 +184,9 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
             half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _SAME_MACHINE_S
-            return base, Alignment(0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,))
+            return base, Alignment(
+                0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,)
+            )
     if options.mode in ("auto", "signal"):
         by_session = _by_session(training, series)
         if by_session is not None:
@@ -165,16 +197,22 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
             return base, surest(own, by_edges)
     if span is None and not any(one.start is not None for one in training.islands):
         if series.clock.known or not any(one.clock.known for one in training.logs.power):
-            return 0, Alignment(0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else lies on this axis",))
+            return 0, Alignment(
+                0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else lies on this axis",)
+            )
         said.append("its times count from its own start, and the logs beside it have wall time")
     if span is not None and len(training.records) <= 2:
-        said.append("a log with wall time, or scalars every few batches (update_freq), would place it")
+        said.append(
+            "a log with wall time, or scalars every few batches (update_freq), would place it"
+        )
     said.append("give --offset, or --pins, to place it by hand")
     return base, Alignment(None, None, None, "none", align.NOTHING, tuple(said))
 
 
 def _zero_of_first(training: Training, base: int) -> Moment:
-    """What a person's offset counts from: the zero of the first session, without one the first record."""
+    """What a person's offset counts from: the zero of the first session, without one the first
+    record.
+    """
     for opened in training.read_sessions():
         for profile in opened.profiles:
             if profile.clock.known:
@@ -183,11 +221,13 @@ def _zero_of_first(training: Training, base: int) -> Moment:
 
 
 def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment] | None:
-    """Where a session that was read and covers most of the training places it: its trace tells more than the records do."""
+    """Where a session that was read and covers most of the training places it: its trace tells more
+    than the records do.
+    """
     for profile in _telling(training):
         if not _covers(training, profile):
             continue
-        for one in account.of(profile, training.aligning).placed:
+        for one in account.energy_account(profile, training.aligning).placed:
             if one.power.series.path == series.path and one.power.status != "none":
                 return profile.clock.mid_ns, _wider(one.alignment, profile.clock.half_ns / NS_PER_S)
     return None
@@ -195,7 +235,9 @@ def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment
 
 def telling(training: Training) -> frozenset[str]:
     """The sessions that were read and may place its power."""
-    return frozenset(f"{profile.opened.path}\0{profile.opened.name}" for profile in _telling(training))
+    return frozenset(
+        f"{profile.opened.path}\0{profile.opened.name}" for profile in _telling(training)
+    )
 
 
 def _telling(training: Training) -> Iterator[Profile]:
@@ -216,20 +258,35 @@ def _tells_within(training: Training) -> bool:
 
 
 def _by_short_sessions(training: Training, series: PowerSeries, base: int) -> list[Alignment]:
-    """Where sessions that are a small part of the training place the log for sure, in s from `base`."""
+    """Where sessions that are a small part of the training place the log for sure, in s from
+    `base`.
+    """
     out = []
     for profile in _telling(training):
         for one in account.placed_alone(profile, training.aligning):
-            if one.power.series.path == series.path and one.alignment.source == align.SIGNAL and one.power.status == "aligned":
-                out.append(_wider(one.alignment, profile.clock.half_ns / NS_PER_S).moved((profile.clock.mid_ns - base) / NS_PER_S))
+            if (
+                one.power.series.path == series.path
+                and one.alignment.source == align.SIGNAL
+                and one.power.status == "aligned"
+            ):
+                out.append(
+                    _wider(one.alignment, profile.clock.half_ns / NS_PER_S).moved(
+                        (profile.clock.mid_ns - base) / NS_PER_S
+                    )
+                )
                 break
     return out
 
 
 def surest(own: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
-    """Of what sessions say for sure and what the epochs say: the narrowest, if all agree; else those that differ, in question."""
+    """Of what sessions say for sure and what the epochs say: the narrowest, if all agree; else
+    those that differ, in question.
+    """
     every = [*own, *([by_edges] if by_edges is not None else [])]
-    sure = sorted((one for one in every if one.status == "aligned"), key=lambda one: _ends(one)[1] - _ends(one)[0])
+    sure = sorted(
+        (one for one in every if one.status == "aligned"),
+        key=lambda one: _ends(one)[1] - _ends(one)[0],
+    )
     if not sure:
         return every[0]
     best, (lo, hi) = sure[0], _ends(sure[0])
@@ -237,11 +294,19 @@ def surest(own: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
     if not against:
         return best
     held = [best, *against]
-    places = tuple(place._replace(weight=place.weight / len(held)) for one in held for place in _places(one))
+    places = tuple(
+        place._replace(weight=place.weight / len(held)) for one in held for place in _places(one)
+    )
     evidence = (*best.evidence, *(f"but {one.evidence[-1]}" for one in against))
     ends = [_ends(one) for one in held]
     return Alignment(
-        best.offset_s, min(a for a, _ in ends), max(b for _, b in ends), "ambiguous", align.SIGNAL, evidence, places=places
+        best.offset_s,
+        min(a for a, _ in ends),
+        max(b for _, b in ends),
+        "ambiguous",
+        align.SIGNAL,
+        evidence,
+        places=places,
     )
 
 
@@ -260,7 +325,11 @@ def _places(found: Alignment) -> tuple[Where, ...]:
 
 def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:
     if series.clock.known and series.clock.source != times.LOCAL:
-        return replace(series.clock, source=align.CLOCKS, detail=f"the log has wall time ({series.clock.source})")
+        return replace(
+            series.clock,
+            source=align.CLOCKS,
+            detail=f"the log has wall time ({series.clock.source})",
+        )
     if times.is_local(series.clock):
         found = _zone(training, series)
         if found is not None and found.assumed:
@@ -277,7 +346,9 @@ def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | 
 
 
 def _gap_ns(training: Training, series: PowerSeries, clock: Clock | None) -> int | None:
-    """How far a log with wall time lies from the training; None where they meet, or where wall time tells nothing of that."""
+    """How far a log with wall time lies from the training; None where they meet, or where wall time
+    tells nothing of that.
+    """
     run = training.extent_ns
     if run is None:
         return None
@@ -290,71 +361,113 @@ def _zone(training: Training, series: PowerSeries) -> Clock | None:
     span = training.scalar_span or _of_islands(training)
     if span is None:
         return None
-    told = (profile.clock.utc_offset_s for opened in training.read_sessions() for profile in opened.profiles)
-    found = log_zone.of(series, span, next((one for one in told if one is not None), None))
+    told = (
+        profile.clock.utc_offset_s
+        for opened in training.read_sessions()
+        for profile in opened.profiles
+    )
+    found = log_zone.log_clock(series, span, next((one for one in told if one is not None), None))
     return replace(found, source=align.LOCAL) if found is not None else None
 
 
 def _of_islands(training: Training) -> tuple[int, int] | None:
-    known = [(one.start.ns, one.end.ns) for one in training.islands if one.start is not None and one.end is not None]
+    known = [
+        (one.start.ns, one.end.ns)
+        for one in training.islands
+        if one.start is not None and one.end is not None
+    ]
     return (min(a for a, _ in known), max(b for _, b in known)) if known else None
 
 
 # ── by the edges of the training ─────────────────────────────────────────────────────────────────
 
 
-def _by_edges(training: Training, series: PowerSeries, base: int, said: list[str]) -> Alignment | None:
-    data = samples.of(series)
+def _by_edges(
+    training: Training, series: PowerSeries, base: int, said: list[str]
+) -> Alignment | None:
+    data = samples.power_samples(series)
     if len(training.records) <= 2:
         return _by_epochs(training, data, base, said)
     shares = _shares_of(training, base)
     if shares is None:
         return None
     known = _known_epochs(training, base)
-    fit = signal.search(data, shares, within=folded.alone(data, known) if known else None)
+    fit = signal_alignment.search(
+        data, shares, within=epoch_folding.alone(data, known) if known else None
+    )
     if not isinstance(fit, str) and _idles(fit.watts):
-        fit = "at the likeliest place its steps would draw nothing: the log may begin after most of it, or end before"
+        fit = (
+            "at the likeliest place its steps would draw nothing: the log may begin after "
+            "most of it, or end before"
+        )
     if isinstance(fit, str):
         said.append(f"by the edges of the training: {fit}")
         return _by_epochs(training, data, base, said)
     evidence = [*said, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
     found = Alignment(
-        fit.offset_s, fit.lo_s, fit.hi_s, "ambiguous" if fit.ambiguous else "aligned", align.SIGNAL, tuple(evidence), fit.ppm, fit,
+        fit.offset_s,
+        fit.lo_s,
+        fit.hi_s,
+        "ambiguous" if fit.ambiguous else "aligned",
+        align.SIGNAL,
+        tuple(evidence),
+        fit.ppm,
+        fit,
         fit.places if fit.ambiguous else (),
-    )  # fmt: skip
-    _, half = training.stretches.edges()  # where steps begin between two records may be off the same way at all of them
-    return _wider(found, (shares.span[1] - shares.span[0]) / _BINS + 1.96 * float(np.median(half)) / NS_PER_S)
+    )
+    _, half = (
+        training.stretches.edges()
+    )  # where steps begin between two records may be off the same way at all of them
+    return _wider(
+        found, (shares.span[1] - shares.span[0]) / _BINS + 1.96 * float(np.median(half)) / NS_PER_S
+    )
 
 
 def _idles(watts: Sequence[tuple[str, float]]) -> bool:
-    """Whether a place takes what the machine drew for all but the steps: no training draws least while it trains."""
+    """Whether a place takes what the machine drew for all but the steps: no training draws least
+    while it trains.
+    """
     above = dict(watts[1:])  # the idle machine comes first
     return above.get(TRAINING, 0.0) < _LEAST * max(above.values(), default=0.0)
 
 
-def _by_epochs(training: Training, data: samples.Samples, base: int, said: list[str]) -> Alignment | None:
+def _by_epochs(
+    training: Training, data: samples.Samples, base: int, said: list[str]
+) -> Alignment | None:
     """Of epochs of which nothing within is known: where they look alike."""
     known = _known_epochs(training, base)
     if not known:
         return None
-    fold = folded.search(data, known)
+    fold = epoch_folding.search(data, known)
     if isinstance(fold, str):
         said.append(f"by the edges of the epochs: {fold}")
         return None
     status: align.Status = "ambiguous" if fold.ambiguous else "aligned"
-    return Alignment(fold.offset_s, fold.lo_s, fold.hi_s, status, align.SIGNAL, (*said, fold.words), places=fold.places)
+    return Alignment(
+        fold.offset_s,
+        fold.lo_s,
+        fold.hi_s,
+        status,
+        align.SIGNAL,
+        (*said, fold.words),
+        places=fold.places,
+    )
 
 
 def _known_epochs(training: Training, base: int) -> list[tuple[float, float]]:
     """The epochs with both bounds, in s from `base`."""
     return [
         ((one.start.ns - base) / NS_PER_S, (one.end.ns - base) / NS_PER_S)
-        for one in training.epochs if one.start is not None and one.end is not None
-    ]  # fmt: skip
+        for one in training.epochs
+        if one.start is not None and one.end is not None
+    ]
 
 
 def _shares_of(training: Training, base: int) -> WindowShares | None:
-    """What a sensor should have seen of the training: steps, validation, pauses, and neither. Seconds from `base`."""
+    """What a sensor should have seen of the training: steps, validation, pauses, and neither.
+
+    Seconds from `base`.
+    """
     stretches = training.stretches
     if not len(stretches) or not stretches.seconds(TRAINING):
         return None
@@ -366,7 +479,15 @@ def _shares_of(training: Training, base: int) -> WindowShares | None:
         return None
     table = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in names], axis=1)
     span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
-    return WindowShares(("base", *names, OUTSIDE), span, span, table, table[-1] / max(length, 1e-12), length / _BINS, True)
+    return WindowShares(
+        ("base", *names, OUTSIDE),
+        span,
+        span,
+        table,
+        table[-1] / max(length, 1e-12),
+        length / _BINS,
+        True,
+    )
 
 
 def _wider(found: Alignment, by_s: float) -> Alignment:

@@ -1,9 +1,12 @@
-"""Step rate and step numbers: from any tag's steps with their wall times, else from a recording's marks, else from the sessions.
+"""Step rate and step numbers: from any tag's steps with their wall times, else from a recording's
+marks, else from the sessions.
 
-Each tag may count in a unit of its own (batches, samples, epochs). The one that is logged most often and only grows tells the
-steps; another tag counts the same where its numbers lie on that one's line, and epochs where it has one record an epoch. Where no
-tag tells, windows and marks named `step 120` do, and at last the numbers that the profiles of its sessions hold: between sessions
-they are interpolated. What lies outside the sessions then is not known: how many steps an epoch had, whether it paused.
+Each tag may count in a unit of its own (batches, samples, epochs). The one that is logged most
+often and only grows tells the steps; another tag counts the same where its numbers lie on that
+one's line, and epochs where it has one record an epoch. Where no tag tells, windows and marks named
+`step 120` do, and at last the numbers that the profiles of its sessions hold: between sessions they
+are interpolated. What lies outside the sessions then is not known: how many steps an epoch had,
+whether it paused.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
-from powertui.data.training.parts import NO_RATE, Rate, ScalarStrip
+from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 
 FEW = 4  # records that tell a rate
 _ALIKE = 0.02  # of the steps between two records: so near the line a tag counts the same
 _EPOCH = "epoch"
-_NUMBERED = re.compile(r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE
+)
 _NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
 
 
@@ -34,7 +39,9 @@ def strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
     for (group, tag), parts in by.items():
         at = np.concatenate([one.wall_ns for one in parts]) if len(parts) > 1 else parts[0].wall_ns
         step = np.concatenate([one.steps for one in parts]) if len(parts) > 1 else parts[0].steps
-        values = np.concatenate([one.values for one in parts]) if len(parts) > 1 else parts[0].values
+        values = (
+            np.concatenate([one.values for one in parts]) if len(parts) > 1 else parts[0].values
+        )
         if len(at) > 1 and (np.diff(at) < 0).any():
             order = np.argsort(at, kind="stable")
             at, step, values = at[order], step[order], values[order]
@@ -43,14 +50,16 @@ def strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
     return tuple(_with_unit(one, main) for one in joined)
 
 
-def of(found: Sequence[ScalarStrip]) -> Rate:
+def step_rate(found: Sequence[ScalarStrip]) -> Rate:
     """The rate by the strip that tells it best; empty where none does."""
     main = _main(found)
     return NO_RATE if main is None else _rate(main)
 
 
 def from_marks(marks: Iterable[Mark]) -> Rate:
-    """By windows and marks named `step 120` or `batch 7` (their times are Unix ns): so many were done when it began."""
+    """By windows and marks named `step 120` or `batch 7` (their times are Unix ns): so many were
+    done when it began.
+    """
     rows = set()
     for mark in marks:
         match = _NUMBERED.match(mark.name.strip())
@@ -70,7 +79,9 @@ class SessionSteps(NamedTuple):
 
 
 def from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
-    """By the numbers that the program gave its steps in the profiles: so many were done when each began and when the last ended."""
+    """By the numbers that the program gave its steps in the profiles: so many were done when each
+    began and when the last ended.
+    """
     rows: list[tuple[int, int]] = []
     within: list[tuple[int, int]] = []
     half = 0
@@ -81,12 +92,17 @@ def from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
         half = max(half, one.half_ns)
         number, at = one.steps.number[known], one.zero_ns + one.steps.start[known] // 1000
         ends = at + one.steps.duration[known] // 1000
-        last = np.append(number[1:] < number[:-1], True)  # of its turn: when it was done, the next one's start does not tell
+        last = np.append(
+            number[1:] < number[:-1], True
+        )  # of its turn: when it was done, the next one's start does not tell
         ends[:-1] = np.where(last[:-1], np.minimum(ends[:-1], at[1:] - 1), ends[:-1])
         rows += zip(at.tolist(), number.tolist(), strict=True)
         rows += zip(ends[last].tolist(), (number[last] + 1).tolist(), strict=True)
         within.append((int(at.min()), int(ends.max())))
-    return replace(_numbered(sorted(rows), "the profiles' own step numbers", half), within=tuple(sorted(within)))
+    return replace(
+        _numbered(sorted(rows), "the profiles' own step numbers", half),
+        within=tuple(sorted(within)),
+    )
 
 
 def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rate:
@@ -111,11 +127,17 @@ def _rate(main: ScalarStrip) -> Rate:
 
 def _main(found: Sequence[ScalarStrip]) -> ScalarStrip | None:
     """The strip with the finest steps of training; epochs are none."""
-    usable = [one for one in found if one.group not in _NO_STEPS and not _counts_epochs(one) and _grows(one.step) >= FEW]
+    usable = [
+        one
+        for one in found
+        if one.group not in _NO_STEPS and not _counts_epochs(one) and _grows(one.step) >= FEW
+    ]
     if not usable:
         return None
     # Of equally many records the one that counts slowest: samples seen are steps times the batch.
-    return max(usable, key=lambda one: (len(one.step) // 2, -int(one.step.max() - one.step.min()), one.tag))
+    return max(
+        usable, key=lambda one: (len(one.step) // 2, -int(one.step.max() - one.step.min()), one.tag)
+    )
 
 
 def _grows(step: Int64s) -> int:

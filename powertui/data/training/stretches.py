@@ -1,8 +1,10 @@
-"""When a training ran steps, validated, or did neither, as far as its records tell: what its power is held against.
+"""When a training ran steps, validated, or did neither, as far as its records tell: what its power
+is held against.
 
-From one record to the next so many steps were done. Where that took no longer than usual, they ran all the time. Where it took much
-longer, the steps filled their usual time and the rest was a pause: at the end of an epoch its validation, then whatever came before
-the first step of the next. Where the steps of such an interval lay in it is not known; the edges carry that as their ±. Where only
+From one record to the next so many steps were done. Where that took no longer than usual, they ran
+all the time. Where it took much longer, the steps filled their usual time and the rest was a pause:
+at the end of an epoch its validation, then whatever came before the first step of the next. Where
+the steps of such an interval lay in it is not known; the edges carry that as their ±. Where only
 profiles number the steps, that holds within them; of the rest its epochs are all that is known.
 """
 
@@ -14,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
-from powertui.data.run.logged import LOGGED_NS
-from powertui.data.training.parts import Rate, TrainedEpoch
+from powertui.data.run.logged_epochs import LOGGED_NS
+from powertui.data.training.training_parts import Rate, TrainedEpoch
 
 TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"
 KINDS = (TRAINING, VALIDATION, PAUSE, STARTING)
@@ -27,7 +29,9 @@ _Row = tuple[int, int, int, int]  # start, end, index into KINDS, ± of the star
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """What a training did, by time and without holes: row i from `start[i]` to `end[i]` (Unix ns)."""
+    """What a training did, by time and without holes: row i from `start[i]` to `end[i]`
+    (Unix ns).
+    """
 
     start: Int64s
     end: Int64s
@@ -37,20 +41,24 @@ class Stretches:
     def __len__(self) -> int:
         return len(self.start)
 
-    def of(self, kind: str) -> tuple[Int64s, Int64s]:
+    def spans(self, kind: str) -> tuple[Int64s, Int64s]:
         """(starts, ends) of one kind."""
         rows = self.kind == KINDS.index(kind)
         return self.start[rows], self.end[rows]
 
     def seconds(self, kind: str) -> float:
         """How long it did that."""
-        start, end = self.of(kind)
+        start, end = self.spans(kind)
         return float((end - start).sum()) / _SECOND
 
     def shares(self, lo: Int64s, hi: Int64s) -> Floats:
-        """[windows, kinds]: the share of each window (Unix ns) that each kind fills; the rest lies outside the training."""
+        """[windows, kinds]: the share of each window (Unix ns) that each kind fills; the rest lies
+        outside the training.
+        """
         length = np.maximum(hi - lo, 1).astype(np.float64)
-        return np.stack([(self.running(kind, hi) - self.running(kind, lo)) / length for kind in KINDS], axis=1)
+        return np.stack(
+            [(self.running(kind, hi) - self.running(kind, lo)) / length for kind in KINDS], axis=1
+        )
 
     def running(self, kind: str, at: Int64s) -> Floats:
         """ns of a kind up to each moment."""
@@ -67,11 +75,15 @@ class Stretches:
         """(moments at which what it does changes, the ± of each)."""
         if not len(self):
             return self.start, self.half
-        changed = np.concatenate([[True], (self.kind[1:] != self.kind[:-1]) | (self.start[1:] > self.end[:-1])])
-        return np.append(self.start[changed], self.end[-1]), np.append(self.half[changed], LOGGED_NS)
+        changed = np.concatenate(
+            [[True], (self.kind[1:] != self.kind[:-1]) | (self.start[1:] > self.end[:-1])]
+        )
+        return np.append(self.start[changed], self.end[-1]), np.append(
+            self.half[changed], LOGGED_NS
+        )
 
 
-def of(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
+def training_stretches(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
     """From step records where there are any, else from the epochs alone."""
     if len(rate) <= 2:
         return _made(_by_epochs(epochs))
@@ -79,7 +91,9 @@ def of(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
 
 
 def _by_epochs(epochs: Sequence[TrainedEpoch]) -> list[_Row]:
-    known = [(one.start, one.end) for one in epochs if one.start is not None and one.end is not None]
+    known = [
+        (one.start, one.end) for one in epochs if one.start is not None and one.end is not None
+    ]
     return [(a.ns, b.ns, 0, a.half_ns) for a, b in known]
 
 
@@ -99,7 +113,10 @@ def _by_sessions(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
 def _without(row: _Row, lo: int, hi: int) -> list[_Row]:
     """What of a stretch lies before and after another."""
     start, end, kind, half = row
-    return [(start, min(end, lo), kind, half), (max(start, hi), end, kind, half if start >= hi else 0)]
+    return [
+        (start, min(end, lo), kind, half),
+        (max(start, hi), end, kind, half if start >= hi else 0),
+    ]
 
 
 def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
@@ -111,16 +128,22 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
     if begins:  # before the first record: its steps at the end, compiling before them
         begin = min(begins)
         before = max(first - round(rate.every * usual[0]), begin) if len(usual) else first
-        rows += [(begin, before, 3, LOGGED_NS), (before, first, 0, round(rate.every * usual[0]) // 2)]
+        rows += [
+            (begin, before, 3, LOGGED_NS),
+            (before, first, 0, round(rate.every * usual[0]) // 2),
+        ]
     rows += _inside(rate, epochs, lengths)
     end = max([one.end.ns for one in epochs if one.end is not None], default=0)
     if end > int(at[-1]):
         final = next((one for one in epochs if one.end is not None and one.end.ns == end), None)
         rest = 0.0
         if final is not None and final.steps is not None and len(usual):
-            rest = min(float(usual[-1]) * max(final.steps[1] - int(rate.step[-1]), 0), end - int(at[-1]))
+            rest = min(
+                float(usual[-1]) * max(final.steps[1] - int(rate.step[-1]), 0), end - int(at[-1])
+            )
         begin = int(at[-1]) + round(rest)
-        # Fewer steps than lie between two records can have run since the last one; as elsewhere, what takes longer holds a pause.
+        # Fewer steps than lie between two records can have run since the last one; as elsewhere,
+        # what takes longer holds a pause.
         short = end - begin <= (_LONG - 1) * rate.every * (usual[-1] if len(usual) else 0)
         kind = 1 if int(at[-1]) in _validated(epochs) else 0 if short else 2
         rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, LOGGED_NS)]
@@ -128,11 +151,15 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
 
 
 def _validated(epochs: Sequence[TrainedEpoch]) -> dict[int, int]:
-    return {one.validation[0].ns: one.validation[1].ns for one in epochs if one.validation is not None}
+    return {
+        one.validation[0].ns: one.validation[1].ns for one in epochs if one.validation is not None
+    }
 
 
 def _lengths(rate: Rate) -> tuple[Floats, Floats, Bools]:
-    """Of each interval between records: (how long its steps usually take, what one does, whether it had a pause). ns."""
+    """Of each interval between records: (how long its steps usually take, what one does, whether it
+    had a pause). ns.
+    """
     at, steps = rate.at_ns, np.diff(rate.step).astype(np.float64)
     length = np.diff(at).astype(np.float64)
     forward = rate.goes_on[1:] & (length > 0)
@@ -142,7 +169,9 @@ def _lengths(rate: Rate) -> tuple[Floats, Floats, Bools]:
     return taken, usual, ~forward | (length > _LONG * taken)
 
 
-def _inside(rate: Rate, epochs: Sequence[TrainedEpoch], lengths: tuple[Floats, Floats, Bools]) -> list[_Row]:
+def _inside(
+    rate: Rate, epochs: Sequence[TrainedEpoch], lengths: tuple[Floats, Floats, Bools]
+) -> list[_Row]:
     """From the first record to the last."""
     at, (taken, usual, paused), validated = rate.at_ns, lengths, _validated(epochs)
     bounds = np.array([one.end.ns for one in epochs if one.end is not None], np.int64)
@@ -155,24 +184,43 @@ def _inside(rate: Rate, epochs: Sequence[TrainedEpoch], lengths: tuple[Floats, F
         inside = bounds[(bounds > at[row]) & (bounds < at[row + 1])]
         bound = int(inside[0]) if len(inside) else None
         rest = _rest(row, rate, epochs, bound, float(usual[row]))
-        rows += _split(int(at[row]), int(at[row + 1]), float(taken[row]), bound, validated.get(int(at[row])), rest)
+        rows += _split(
+            int(at[row]),
+            int(at[row + 1]),
+            float(taken[row]),
+            bound,
+            validated.get(int(at[row])),
+            rest,
+        )
         last = row + 1
     if last < len(at) - 1:
         rows.append((int(at[last]), int(at[-1]), 0, 0))
     return rows
 
 
-def _rest(row: int, rate: Rate, epochs: Sequence[TrainedEpoch], bound: int | None, usual: float) -> float | None:
-    """How long the steps took that an epoch still had after its last record, ns; None where it is not known how many they were."""
+def _rest(
+    row: int, rate: Rate, epochs: Sequence[TrainedEpoch], bound: int | None, usual: float
+) -> float | None:
+    """How long the steps took that an epoch still had after its last record, ns; None where it is
+    not known how many they were.
+    """
     epoch = next((one for one in epochs if one.end is not None and one.end.ns == bound), None)
-    if epoch is None or epoch.steps is None or not int(rate.step[row]) <= epoch.steps[1] <= int(rate.step[row + 1]):
+    if (
+        epoch is None
+        or epoch.steps is None
+        or not int(rate.step[row]) <= epoch.steps[1] <= int(rate.step[row + 1])
+    ):
         return None
     return usual * (epoch.steps[1] - int(rate.step[row]))
 
 
-def _split(lo: int, hi: int, taken: float, bound: int | None, validated: int | None, rest: float | None) -> list[_Row]:
-    """An interval with a pause in it. At the end of an epoch: its last steps, validation, the pause, and the first steps of the
-    next one; inside an epoch nobody knows which of the steps were before the pause."""
+def _split(
+    lo: int, hi: int, taken: float, bound: int | None, validated: int | None, rest: float | None
+) -> list[_Row]:
+    """An interval with a pause in it. At the end of an epoch: its last steps, validation, the
+    pause, and the first steps of the next one; inside an epoch nobody knows which of the steps were
+    before the pause.
+    """
     taken = min(taken, hi - lo)
     before = taken / 2 if rest is None else min(rest, taken)
     if bound is not None and rest is None:

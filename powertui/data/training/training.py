@@ -1,7 +1,8 @@
 """A training as opened: what is known of it so far, each part read when somebody asks and kept.
 
-It holds an `Opened` for each of its sessions. None is read for the list, the axis or the power: a session is read when the view
-reaches it, and let go when it left. Times are Unix ns (`parts`); `seen_from` lays all of it on the axis of one profile.
+It holds an `Opened` for each of its sessions. None is read for the list, the axis or the power: a
+session is read when the view reaches it, and let go when it left. Times are Unix ns (`parts`);
+`seen_from` lays all of it on the axis of one profile.
 """
 
 from __future__ import annotations
@@ -23,24 +24,50 @@ from powertui.data.loading import Beside
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
-from powertui.data.training import by_wall, epochs, islands, placing, rate, seen, stretches
-from powertui.data.training.parts import NO_RATE, Island, Moment, Rate, ScalarStrip, TrainedEpoch
+from powertui.data.training import (
+    epoch_scalars,
+    placing,
+    rate,
+    session_places,
+    stretches,
+    training_on_axis,
+    wall_time_epochs,
+)
 from powertui.data.training.placing import PlacedChannel
 from powertui.data.training.rate import SessionSteps
-from powertui.data.training.seen import Seen
 from powertui.data.training.stretches import Stretches
+from powertui.data.training.training_on_axis import Seen
+from powertui.data.training.training_parts import (
+    NO_RATE,
+    Island,
+    Moment,
+    Rate,
+    ScalarStrip,
+    TrainedEpoch,
+)
 from powertui.errors import UnreadableFile
 
 if TYPE_CHECKING:  # names alone: what is found is looked for after the first picture
     from powertui.data.energy.account import Account
     from powertui.data.energy.findings.finding import Findings
 
-_WORKED_OUT = ("logs", "strips", "told_rate", "scalar_span", "epochs", "stretches", "_power", "marks")  # let go when something came
+_WORKED_OUT = (
+    "logs",
+    "strips",
+    "told_rate",
+    "scalar_span",
+    "epochs",
+    "stretches",
+    "_power",
+    "marks",
+)  # let go when something came
 
 _MANY = 1 << 20  # readings, or records: what reading them took is worth handing back
 _WITHIN = 3  # records of an epoch that tell how its steps ran
 _RECORDED_NS = NS_PER_S // 100  # what a profile's head says of its start is known to a millisecond
-_UNREAD_NS = 120 * NS_PER_S  # a session that nobody has read may take so long: most captures are of seconds
+_UNREAD_NS = (
+    120 * NS_PER_S
+)  # a session that nobody has read may take so long: most captures are of seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +82,31 @@ class Logs:
 class Training:
     """One training. It is the `around` of its sessions."""
 
-    def __init__(self, entry: TrainingEntry, options: ReadOptions | None = None, aligning: Aligning | None = None) -> None:
+    def __init__(
+        self,
+        entry: TrainingEntry,
+        options: ReadOptions | None = None,
+        aligning: Aligning | None = None,
+    ) -> None:
         self.entry = entry
         self.options = options or ReadOptions()
         self.aligning = aligning or Aligning()
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
-        self._lay: dict[str, tuple[Island, ...]] = {}  # of sessions that were read and let go: where their traces said
+        self._lay: dict[
+            str, tuple[Island, ...]
+        ] = {}  # of sessions that were read and let go: where their traces said
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
-        self._telling: frozenset[str] = frozenset()  # the sessions that were read when its power was placed, and place it
-        self._lasted: tuple[int, int] | None = None  # when it ran, as far as that was known when its power was placed
-        self._otherwise: Training | None = None  # the last that was asked for with its power placed otherwise
+        self._telling: frozenset[str] = (
+            frozenset()
+        )  # the sessions that were read when its power was placed, and place it
+        self._lasted: tuple[int, int] | None = (
+            None  # when it ran, as far as that was known when its power was placed
+        )
+        self._otherwise: Training | None = (
+            None  # the last that was asked for with its power placed otherwise
+        )
         self._looked: tuple[Aligning, Seen] | None = None  # the last that was seen from a profile
 
     @property
@@ -97,32 +137,61 @@ class Training:
             if gone is not None and gone.is_read:
                 self._lay[key] = self._of_session(entry)
             self._opened.pop(key, None)
-            if self._looked is not None and self._looked[1].profile is not None and self._looked[1].profile.opened is gone:
+            if (
+                self._looked is not None
+                and self._looked[1].profile is not None
+                and self._looked[1].profile.opened is gone
+            ):
                 self._looked = None
 
     @property
     def islands(self) -> tuple[Island, ...]:
-        """Where its sessions lie, by time; those that nothing places, or whose clock is not believed, last."""
+        """Where its sessions lie, by time; those that nothing places, or whose clock is not
+        believed, last.
+        """
         found: list[Island] = []
         for entry in self.entry.sessions:
-            found += [islands.judged(one, self.scalar_span) for one in self._of_session(entry)]
-        return tuple(sorted(found, key=lambda one: (one.start is None, one.start or Moment(0), one.entry.name, one.host)))
+            found += [
+                session_places.judged(one, self.scalar_span) for one in self._of_session(entry)
+            ]
+        return tuple(
+            sorted(
+                found,
+                key=lambda one: (
+                    one.start is None,
+                    one.start or Moment(0),
+                    one.entry.name,
+                    one.host,
+                ),
+            )
+        )
 
     def islands_unread(self) -> tuple[Island, ...]:
-        """The same by what costs nothing: neither scalars nor sessions are read, so no clock is judged by the whole of them."""
+        """The same by what costs nothing: neither scalars nor sessions are read, so no clock is
+        judged by the whole of them.
+        """
         span = (self.entry.first_ns, self.entry.last_ns)
         known = (span[0], span[1]) if span[0] is not None and span[1] is not None else None
-        return tuple(islands.judged(one, known) for entry in self.entry.sessions for one in self._of_session(entry))
+        return tuple(
+            session_places.judged(one, known)
+            for entry in self.entry.sessions
+            for one in self._of_session(entry)
+        )
 
     def _of_session(self, entry: RunEntry) -> tuple[Island, ...]:
         key = f"{entry.path}\0{entry.name}"
         opened = self._opened.get(key)
         if opened is not None and opened.is_read:
-            return tuple(islands.read(entry, index, trace) for index, trace in enumerate(opened.run.traces))
-        return self._lay.get(key) or islands.unread(entry)
+            return tuple(
+                session_places.read(entry, index, trace)
+                for index, trace in enumerate(opened.run.traces)
+            )
+        return self._lay.get(key) or session_places.unread(entry)
 
     def look_again(self, entry: TrainingEntry | None = None) -> bool:
-        """Whether anything came since: `entry` is the training as it lies there now, with sessions that are new."""
+        """Whether anything came since: `entry` is the training as it lies there now, with sessions
+        that are new.
+        """
         with self._lock:
             changed = entry is not None and entry != self.entry
             self.entry = entry if entry is not None else self.entry
@@ -162,7 +231,10 @@ class Training:
                     raise  # it was asked for by name
                 warnings.append(Warn(error.path, "", error.cause))
                 continue
-            power += [one if one.sensor.poll_s is not None else sensors.describe(one) for one in read.series]
+            power += [
+                one if one.sensor.poll_s is not None else sensors.describe(one)
+                for one in read.series
+            ]
             warnings += read.warnings
         if sum(len(one) for one in power) > _MANY:
             packed.give_back()
@@ -171,7 +243,10 @@ class Training:
     @property
     def warnings(self) -> tuple[Warn, ...]:
         """What could not be read or believed beside the sessions."""
-        return (*self.logs.warnings, *(warn for series in self.logs.power for warn in series.warnings))
+        return (
+            *self.logs.warnings,
+            *(warn for series in self.logs.power for warn in series.warnings),
+        )
 
     @functools.cached_property
     def strips(self) -> tuple[ScalarStrip, ...]:
@@ -181,11 +256,14 @@ class Training:
     @functools.cached_property
     def told_rate(self) -> Rate:
         """How many steps were done when, by what was logged: scalars, else marks of a recording."""
-        return rate.of(self.strips) or rate.from_marks(self._clock_marks())
+        return rate.step_rate(self.strips) or rate.from_marks(self._clock_marks())
 
     @property
     def rate(self) -> Rate:
-        """How many steps were done when. Where nothing was logged, the sessions that somebody has read tell it."""
+        """How many steps were done when.
+
+        Where nothing was logged, the sessions that somebody has read tell it.
+        """
         if len(self.told_rate):
             return self.told_rate
         sessions = self.numbered()
@@ -200,31 +278,48 @@ class Training:
 
     @property
     def records(self) -> Rate:
-        """The rate where it tells steps from pauses: records within each epoch. Numbers of profiles tell nothing between those,
-        nor does what is logged once or twice an epoch; they are left for trainings of which no epochs are known."""
+        """The rate where it tells steps from pauses: records within each epoch. Numbers of profiles
+        tell nothing between those, nor does what is logged once or twice an epoch; they are left
+        for trainings of which no epochs are known.
+        """
         if not self.epochs:
             return self.rate
         return self.told_rate if len(self.told_rate) > _WITHIN * len(self.epochs) else NO_RATE
 
     def numbered(self) -> list[SessionSteps]:
         """The steps of the sessions that were read and whose clocks are believed."""
-        doubted = {(one.entry.path, one.entry.name, one.index) for one in self.islands if not one.trusted}
+        doubted = {
+            (one.entry.path, one.entry.name, one.index) for one in self.islands if not one.trusted
+        }
         return [
             SessionSteps(profile.steps, profile.clock.mid_ns, profile.clock.half_ns)
-            for opened in self.read_sessions() for profile in opened.profiles
-            if profile.clock.known and (opened.entry.path, opened.entry.name, profile.index) not in doubted
-        ]  # fmt: skip
+            for opened in self.read_sessions()
+            for profile in opened.profiles
+            if profile.clock.known
+            and (opened.entry.path, opened.entry.name, profile.index) not in doubted
+        ]
 
     @functools.cached_property
     def scalar_span(self) -> tuple[int, int] | None:
         """From the first to the last record of its scalars."""
-        first = [log.first_ns for log in self.logs.events if log.first_ns is not None and log.group != "demo_logs"]
-        last = [log.last_ns for log in self.logs.events if log.last_ns is not None and log.group != "demo_logs"]
+        first = [
+            log.first_ns
+            for log in self.logs.events
+            if log.first_ns is not None and log.group != "demo_logs"
+        ]
+        last = [
+            log.last_ns
+            for log in self.logs.events
+            if log.last_ns is not None and log.group != "demo_logs"
+        ]
         return (min(first), max(last)) if first and last else None
 
     @property
     def extent_ns(self) -> tuple[int, int] | None:
-        """From when to when it ran (Unix ns), by scalars and sessions: what its power has to meet. None where neither tells."""
+        """From when to when it ran (Unix ns), by scalars and sessions: what its power has to meet.
+
+        None where neither tells.
+        """
         firm: list[int] = list(self.scalar_span or ())
         vague: list[int] = []
         for one in self.islands:
@@ -232,15 +327,21 @@ class Training:
                 continue
             read = self._is_read(one.entry)
             spare = 0 if read else _UNREAD_NS  # how long it is, is not known yet
-            bounds = (one.start.ns - one.start.half_ns - spare, one.end.ns + one.end.half_ns + spare)
-            # A folder's or a file's time is that of a copy as often as not: it counts where nothing else tells.
+            bounds = (
+                one.start.ns - one.start.half_ns - spare,
+                one.end.ns + one.end.half_ns + spare,
+            )
+            # A folder's or a file's time is that of a copy as often as not: it counts where nothing
+            # else tells.
             (firm if read or one.start.half_ns <= _RECORDED_NS else vague).extend(bounds)
         known = firm or vague
         return (min(known), max(known)) if known else None
 
     def around_ns(self, profile: Profile) -> tuple[int, int] | None:
-        """The same for one of its profiles; None where the profile's own clock puts it elsewhere."""
-        return self.extent_ns if islands.believed(profile, self.scalar_span) else None
+        """The same for one of its profiles; None where the profile's own clock puts it
+        elsewhere.
+        """
+        return self.extent_ns if session_places.believed(profile, self.scalar_span) else None
 
     def _is_read(self, entry: RunEntry) -> bool:
         key = f"{entry.path}\0{entry.name}"
@@ -250,12 +351,14 @@ class Training:
     @functools.cached_property
     def epochs(self) -> tuple[TrainedEpoch, ...]:
         """Its epochs, with validation."""
-        return epochs.of(self.logs.events, self.strips, self.rate, self._clock_marks())
+        return epoch_scalars.trained_epochs(
+            self.logs.events, self.strips, self.rate, self._clock_marks()
+        )
 
     @functools.cached_property
     def stretches(self) -> Stretches:
         """When it ran steps, validated, or paused."""
-        return stretches.of(self.rate, self.epochs)
+        return stretches.training_stretches(self.rate, self.epochs)
 
     def _clock_marks(self) -> Iterator[Mark]:
         """Marks and windows of recordings whose log has a clock of its own, in Unix ns."""
@@ -273,7 +376,8 @@ class Training:
         telling = placing.telling(self)
         with self._lock:
             lasted = self.extent_ns
-            # One that was read since may place them surer than the records do, and a log has to meet all of it.
+            # One that was read since may place them surer than the records do, and a log has to
+            # meet all of it.
             if not telling <= self._telling or lasted != self._lasted:
                 self._telling |= telling
                 self._lasted = lasted
@@ -294,7 +398,12 @@ class Training:
         base = self.zero_ns
         found = recorded_marks.on_trace(one.on_axis(base) for one in self.power)
         return tuple(
-            Mark(one.name, base + one.start_ps // 1000, None if one.end_ps is None else base + one.end_ps // 1000) for one in found
+            Mark(
+                one.name,
+                base + one.start_ps // 1000,
+                None if one.end_ps is None else base + one.end_ps // 1000,
+            )
+            for one in found
         )
 
     # ── the axis ─────────────────────────────────────────────────────────────────────────────────
@@ -307,26 +416,36 @@ class Training:
     @property
     def span(self) -> tuple[int, int]:
         """From the first to the last thing that is placed. (0, 0) where nothing is."""
-        return seen.span(self)
+        return training_on_axis.span(self)
 
     def seen_from(self, profile: Profile | None = None, aligning: Aligning | None = None) -> Seen:
-        """Everything on the axis of one profile (ps, zero as there), or without one on the training's own."""
+        """Everything on the axis of one profile (ps, zero as there), or without one on the
+        training's own.
+        """
         how = aligning or self.aligning
-        found = seen.of(self, profile, how)
+        found = training_on_axis.place_training(self, profile, how)
         if profile is not None:
             self._looked = (how, found)
         return found
 
-    def placed(self, profile: Profile, found: tuple[Placed, ...], aligning: Aligning) -> tuple[Placed, ...]:
-        """Power on one of its profiles, put where the whole training places it surer than the profile alone."""
+    def placed(
+        self, profile: Profile, found: tuple[Placed, ...], aligning: Aligning
+    ) -> tuple[Placed, ...]:
+        """Power on one of its profiles, put where the whole training places it surer than the
+        profile alone.
+        """
         return placing.on_profile(self, profile, found, aligning)
 
     def by_wall(self, profile: Profile, account: Account, aligning: Aligning) -> Account | None:
-        """The account of one of its profiles as wall time alone knows power and epochs; None where it does not."""
-        return by_wall.account(self, profile, account, aligning)
+        """The account of one of its profiles as wall time alone knows power and epochs; None where
+        it does not.
+        """
+        return wall_time_epochs.account(self, profile, account, aligning)
 
     def _looked_from(self, profile: Profile, aligning: Aligning) -> Seen:
-        """The same as somebody looked already, with what was worked out of it, where nothing came since."""
+        """The same as somebody looked already, with what was worked out of it, where nothing came
+        since.
+        """
         known = self._looked
         if known is not None and known[0] == aligning:
             before = known[1].profile
@@ -335,7 +454,9 @@ class Training:
         return self.seen_from(profile, aligning)
 
     def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
-        """Whether the power around one of its profiles is looked at here, and not only by what ran in the profile."""
+        """Whether the power around one of its profiles is looked at here, and not only by what ran
+        in the profile.
+        """
         seen = self._looked_from(profile, aligning)
         return seen.wall and not seen.whole.findings.reason
 
@@ -344,7 +465,7 @@ class Training:
         seen = self._looked_from(profile, aligning)
         if not seen.wall:
             return found  # nothing of the training lies on this profile's axis
-        from powertui.data.training.findings import joined
+        from powertui.data.training.training_findings import joined
 
         return joined(found, seen.whole.findings, profile.trace.span)
 
@@ -358,7 +479,9 @@ class Training:
         return other
 
     def aligned(self, aligning: Aligning) -> Training:
-        """This training, or the same with its power placed so: made once for the last that was asked for."""
+        """This training, or the same with its power placed so: made once for the last that was
+        asked for.
+        """
         if aligning == self.aligning:
             return self
         with self._lock:
@@ -368,42 +491,51 @@ class Training:
 
 
 def _meets(series: PowerSeries, run: tuple[int, int]) -> bool:
-    """Whether a recording with a clock of its own was made while a program ran: its marks are that program's."""
+    """Whether a recording with a clock of its own was made while a program ran: its marks are that
+    program's.
+    """
     clock = series.clock
     if clock.lo_ns is None or clock.hi_ns is None or not len(series):
         return False
-    return meeting.gap(clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1]), run) is None
+    return (
+        meeting.gap(clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1]), run)
+        is None
+    )
 
 
 class Trainings:
     """The trainings of a logdir, and the sessions that belong to each."""
 
-    def __init__(self, found: Logdir, options: ReadOptions | None = None, aligning: Aligning | None = None) -> None:
+    def __init__(
+        self, found: Logdir, options: ReadOptions | None = None, aligning: Aligning | None = None
+    ) -> None:
         self.found = found
         self.all = tuple(Training(entry, options, aligning) for entry in found.trainings)
         self._options = options
         self._of = {id(run): one for one in self.all for run in one.entry.sessions}
 
-    def of(self, entry: RunEntry) -> Training | None:
+    def training_for(self, entry: RunEntry) -> Training | None:
         """The training that a session belongs to."""
         return self._of.get(id(entry))
 
     def opened(self, entry: RunEntry) -> Opened:
         """A run, opened as a session of its training where it has one."""
-        around = self.of(entry)
+        around = self.training_for(entry)
         return around.opened(entry) if around is not None else Opened(entry, self._options)
 
     def each(self, entries: Iterable[RunEntry]) -> Iterator[Opened]:
         """Runs, one after the other: what was read of one is let go before the next."""
         for entry in entries:
             yield self.opened(entry)
-            if (training := self.of(entry)) is not None:
+            if (training := self.training_for(entry)) is not None:
                 training.let_go(entry)
 
     def chosen(self, entries: Sequence[RunEntry], everything: bool) -> tuple[Training, ...]:
         """The trainings of these sessions; `everything`: those without any session as well."""
         wanted = {id(entry) for entry in entries}
         return tuple(
-            one for one in self.all
-            if any(id(run) in wanted for run in one.entry.sessions) or (everything and not one.entry.sessions)
-        )  # fmt: skip
+            one
+            for one in self.all
+            if any(id(run) in wanted for run in one.entry.sessions)
+            or (everything and not one.entry.sessions)
+        )

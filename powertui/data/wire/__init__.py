@@ -1,7 +1,9 @@
-"""Protobuf on the wire, for messages that are too large for protobuf: columns straight from the bytes.
+"""Protobuf on the wire, for messages that are too large for protobuf: columns straight from the
+bytes.
 
-Two decoders answer the same calls: `_scan` (scan/, compiled when there was a compiler at installation; the GIL
-is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the second. What they share is in `types`.
+Two decoders answer the same calls: `_scan` (scan/, compiled when there was a compiler at
+installation; the GIL is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the
+second. What they share is in `types`.
 
     data = np.frombuffer(content, np.uint8)     (`windows` has the same calls for a file that is read piece by piece)
 
@@ -155,4 +157,10 @@ else:
 
 blocks, ends, longest, sums = decoder.blocks, decoder.ends, decoder.longest, decoder.sums
 event_stats, scan_stats, stats = decoder.event_stats, decoder.scan_stats, decoder.stats
-hop, pick, scan_events, nest, records = decoder.hop, decoder.pick, decoder.scan_events, decoder.nest, decoder.records
+hop, pick, scan_events, nest, records = (
+    decoder.hop,
+    decoder.pick,
+    decoder.scan_events,
+    decoder.nest,
+    decoder.records,
+)

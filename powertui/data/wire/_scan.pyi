@@ -10,13 +10,27 @@ _In: TypeAlias = ReadableBuffer
 _Out: TypeAlias = WriteableBuffer
 
 def hop(data: _In, lo: int, hi: int, skip: int, /) -> tuple[bytes, int, int]: ...
-def pick(data: _In, lo: _In, hi: _In, tags: _In, present: _Out, value: _Out, end: _Out, /) -> int: ...
+def pick(
+    data: _In, lo: _In, hi: _In, tags: _In, present: _Out, value: _Out, end: _Out, /
+) -> int: ...
 def scan_events(
-    data: _In, lo: int, hi: int, base: int, id: _Out, start: _Out, duration: _Out, position: _Out, at: int, limit: int, /
+    data: _In,
+    lo: int,
+    hi: int,
+    base: int,
+    id: _Out,
+    start: _Out,
+    duration: _Out,
+    position: _Out,
+    at: int,
+    limit: int,
+    /,
 ) -> tuple[int, int, bytes, bytes, bytes, int, int]: ...
 def stats(data: _In, lo: int, hi: int, field: int, /) -> list[RawStat]: ...
 def event_stats(data: _In, position: int, /) -> list[RawStat]: ...
-def scan_stats(data: _In, positions: _In, ids: _In, kind: _Out, bits: _Out, end: _Out, /) -> None: ...
+def scan_stats(
+    data: _In, positions: _In, ids: _In, kind: _Out, bits: _Out, end: _Out, /
+) -> None: ...
 def nest(start: _In, duration: _In, lanes: _Out, /) -> None: ...
 def scan_lanes(
     data: _In, lo: int, hi: int, shift: int, base: int, earliest: int, latest: int, names: _In, state: _Out,

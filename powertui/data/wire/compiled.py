@@ -1,4 +1,6 @@
-"""The calls of `pure`, answered by scan/: this side makes the columns, that side fills them without the GIL."""
+"""The calls of `pure`, answered by scan/: this side makes the columns, that side fills them without
+the GIL.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-import powertui.data.wire._scan as _scan  # not `from …`: a missing scanner must be told from one that does not load
+# not `from …`: a missing scanner must be told from one that does not load
+import powertui.data.wire._scan as _scan
 from powertui.data.wire.types import (
     BLOCK,
     MAX_LANES,
@@ -33,11 +36,15 @@ from powertui.data.wire.types import (
 )
 
 INTERFACE = 3  # of scan/module.c; counted up with every change of what its functions take or give
-if getattr(_scan, "INTERFACE", 1) != INTERFACE:  # an editable installation whose sources were updated
+if (
+    getattr(_scan, "INTERFACE", 1) != INTERFACE
+):  # an editable installation whose sources were updated
     raise ImportError("it was built from another version of powertui; install powertui again")
 
 SLICE = 1 << 17  # events between two ticks: some ms
-_STATE = 2 * MAX_LANES + 5  # the numbers of scan/lanes.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
+_STATE = (
+    2 * MAX_LANES + 5
+)  # the numbers of scan/lanes.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
 _ROWS, _END = 2 * MAX_LANES + 1, _STATE - 1
 
 
@@ -51,15 +58,31 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
 def pick(data: Bytes, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
     """Chosen fields of many messages. See the package's docstring."""
     shape = (len(tags), len(lo))
-    present, value, end = np.zeros(shape, np.bool_), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    bad = _scan.pick(data.data, _i64(lo).data, _i64(hi).data, _i64(tags).data, _flat(present), _flat(value), _flat(end))
+    present, value, end = (
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.int64),
+        np.zeros(shape, np.int64),
+    )
+    bad = _scan.pick(
+        data.data,
+        _i64(lo).data,
+        _i64(hi).data,
+        _i64(tags).data,
+        _flat(present),
+        _flat(value),
+        _flat(end),
+    )
     return PickedFields(present, value, end, bad)
 
 
-def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62) -> Scan:
+def scan_events(
+    data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62
+) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     into = (columns.id.data, columns.start.data, columns.duration.data, columns.position.data)
-    rows, place, counted, wide, wide_ids, dropped, bad = _scan.scan_events(data.data, lo, hi, base, *into, at, limit)
+    rows, place, counted, wide, wide_ids, dropped, bad = _scan.scan_events(
+        data.data, lo, hi, base, *into, at, limit
+    )
     return Scan(rows, place, _column(counted), _column(wide), _column(wide_ids), dropped, bad)
 
 
@@ -76,8 +99,19 @@ def event_stats(data: Bytes, position: int) -> list[RawStat]:
 def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int]) -> StatScan:
     """Chosen stats of many events. See the package's docstring."""
     shape = (len(ids), len(positions))
-    kind, bits, end = np.zeros(shape, np.uint8), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    _scan.scan_stats(data.data, as_positions(positions).data, _i64(ids).data, _flat(kind), _flat(bits), _flat(end))
+    kind, bits, end = (
+        np.zeros(shape, np.uint8),
+        np.zeros(shape, np.int64),
+        np.zeros(shape, np.int64),
+    )
+    _scan.scan_stats(
+        data.data,
+        as_positions(positions).data,
+        _i64(ids).data,
+        _flat(kind),
+        _flat(bits),
+        _flat(end),
+    )
     return StatScan(kind, bits, end)
 
 
@@ -91,7 +125,9 @@ def nest(start: Int64s, duration: Int64s) -> UInt8s:
 class LaneScan:
     """A line whose events are all as they should be, lane by lane. See the package's docstring."""
 
-    def __init__(self, events: int, size: int, base: int, span: tuple[int, int], table: UInt32s, aside: Aside) -> None:
+    def __init__(
+        self, events: int, size: int, base: int, span: tuple[int, int], table: UInt32s, aside: Aside
+    ) -> None:
         self._made = _columns(events, size)
         self._rules = (base, *span, table.data)
         self._state = np.zeros(_STATE, np.int64)
@@ -105,7 +141,10 @@ class LaneScan:
         return int(self._state[_ROWS])
 
     def feed(self, data: Bytes, shift: int) -> bool:
-        """The next bytes of the line, whole fields, `shift` bytes behind its first. False when they need a closer look."""
+        """The next bytes of the line, whole fields, `shift` bytes behind its first.
+
+        False when they need a closer look.
+        """
         at = 0
         while at < len(data):
             before = at
@@ -139,11 +178,15 @@ class _Columns(NamedTuple):
 
     def rows(self, lo: int, hi: int) -> _Columns:
         """Some rows, as views."""
-        return _Columns(self.start[lo:hi], self.duration[lo:hi], self.name[lo:hi], self.place[lo:hi])
+        return _Columns(
+            self.start[lo:hi], self.duration[lo:hi], self.name[lo:hi], self.place[lo:hi]
+        )
 
 
 def _columns(rows: int, size: int) -> _Columns:
-    return _Columns(empty(rows, np.int64), empty(rows, np.int64), empty(rows, np.uint32), places(rows, size))
+    return _Columns(
+        empty(rows, np.int64), empty(rows, np.int64), empty(rows, np.uint32), places(rows, size)
+    )
 
 
 def _views(columns: _Columns) -> tuple[memoryview, memoryview, memoryview, memoryview]:
@@ -151,10 +194,12 @@ def _views(columns: _Columns) -> tuple[memoryview, memoryview, memoryview, memor
 
 
 class Aside:
-    """Room for events whose place is not known yet: all of a line that do not lie in its outermost lane, in pieces.
+    """Room for events whose place is not known yet: all of a line that do not lie in its outermost
+    lane, in pieces.
 
-    A piece is used again and again, by the line itself and by those that follow, for fresh memory costs more than what
-    is done with it. Pieces are mapped, so that they are gone when they are dropped, whatever the allocator thinks of it.
+    A piece is used again and again, by the line itself and by those that follow, for fresh memory
+    costs more than what is done with it. Pieces are mapped, so that they are gone when they are
+    dropped, whatever the allocator thinks of it.
     """
 
     def __init__(self) -> None:
@@ -194,8 +239,13 @@ def _piece(wide: np.dtype[Any]) -> tuple[UInt8s, _Columns]:
     size = wide.itemsize
     whole = mmap.mmap(-1, SLICE * (8 + 8 + 4 + size + 1))
     start, duration = np.frombuffer(whole, np.int64, 2 * SLICE).reshape(2, SLICE)
-    name, place = np.frombuffer(whole, np.uint32, SLICE, 16 * SLICE), np.frombuffer(whole, wide, SLICE, 20 * SLICE)
-    return np.frombuffer(whole, np.uint8, SLICE, (20 + size) * SLICE), _Columns(start, duration, name, place)
+    name, place = (
+        np.frombuffer(whole, np.uint32, SLICE, 16 * SLICE),
+        np.frombuffer(whole, wide, SLICE, 20 * SLICE),
+    )
+    return np.frombuffer(whole, np.uint8, SLICE, (20 + size) * SLICE), _Columns(
+        start, duration, name, place
+    )
 
 
 def blocks(duration: Int64s) -> tuple[Int64s, UInt8s]:
@@ -216,7 +266,9 @@ def sums(duration: Int64s, before: Int64s, at: Int64s) -> Int64s:
 def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s) -> Int64s:
     """The longest event of each range of rows. See the package's docstring."""
     row = np.empty(len(lo), np.int64)
-    _scan.longest(_i64(duration).data, top.data, _flat(table), _i64(lo).data, _i64(hi).data, row.data)
+    _scan.longest(
+        _i64(duration).data, top.data, _flat(table), _i64(lo).data, _i64(hi).data, row.data
+    )
     return row
 
 

@@ -1,9 +1,10 @@
 """CRC32C of many byte ranges at once, in numpy: what TFRecord files are checked with.
 
-A byte-by-byte loop in Python does five megabytes a second, and training logs hold graphs of hundreds of
-megabytes. So ranges are cut into lanes of equal length, all lanes step through their bytes together (one table
-lookup for all of them), and the lanes of one range are put together again with the algebra of the checksum:
-the register after `n` further zero bytes is a linear function of the register before, one table per power of two.
+A byte-by-byte loop in Python does five megabytes a second, and training logs hold graphs of
+hundreds of megabytes. So ranges are cut into lanes of equal length, all lanes step through their
+bytes together (one table lookup for all of them), and the lanes of one range are put together again
+with the algebra of the checksum: the register after `n` further zero bytes is a linear function of
+the register before, one table per power of two.
 """
 
 from __future__ import annotations
@@ -32,11 +33,15 @@ def _table() -> UInt32s:
 
 @cache
 def _shift(power: int) -> UInt32s:
-    """[4, 256] lookup tables: the register after 2**power zero bytes, from each byte of the register before."""
+    """[4, 256] lookup tables: the register after 2**power zero bytes, from each byte of the
+    register before.
+    """
     if power == 0:
         base = np.arange(256, dtype=np.uint32)
         rows = [(base << np.uint32(8 * byte)).astype(np.uint32) for byte in range(4)]
-        return np.stack([_table()[row & 0xFF] ^ (row >> np.uint32(8)) for row in rows]).astype(np.uint32)
+        return np.stack([_table()[row & 0xFF] ^ (row >> np.uint32(8)) for row in rows]).astype(
+            np.uint32
+        )
     half = _shift(power - 1)
     return np.stack([_apply(half, half[byte]) for byte in range(4)])
 
@@ -81,7 +86,10 @@ def _byte_by_byte(data: bytes | memoryview) -> int:
 def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[int]) -> UInt32s:
     """The CRC32C of `data[start:start + length]`, for each pair."""
     if sum(lengths) <= _FEW:
-        return np.array([_byte_by_byte(data[at : at + size]) for at, size in zip(starts, lengths, strict=True)], np.uint32)
+        return np.array(
+            [_byte_by_byte(data[at : at + size]) for at, size in zip(starts, lengths, strict=True)],
+            np.uint32,
+        )
     raw = np.frombuffer(data, np.uint8)
     start = np.asarray(starts, np.int64)
     length = np.asarray(lengths, np.int64)
@@ -92,7 +100,9 @@ def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[in
     after = (counts[owner] - 1 - index) * _LANE  # bytes of the range behind this lane
     stop = start[owner] + length[owner] - after
     size = np.where(index == 0, length[owner] - after, _LANE)
-    registers = np.where(index == 0, 0xFFFFFFFF, 0).astype(np.uint32)  # the register starts with ones, joined lanes with zeros
+    registers = np.where(index == 0, 0xFFFFFFFF, 0).astype(
+        np.uint32
+    )  # the register starts with ones, joined lanes with zeros
     step = max(1, _BATCH // _LANE)
     for first in range(0, len(owner), step):
         rows = slice(first, first + step)
@@ -103,8 +113,15 @@ def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[in
     return np.asarray(out ^ np.uint32(0xFFFFFFFF), np.uint32)
 
 
-def _lanes(raw: npt.NDArray[np.uint8], start: npt.NDArray[np.int64], size: npt.NDArray[np.int64], register: UInt32s) -> UInt32s:
-    """All lanes step through their bytes together; the longest first, so that the running ones are a prefix."""
+def _lanes(
+    raw: npt.NDArray[np.uint8],
+    start: npt.NDArray[np.int64],
+    size: npt.NDArray[np.int64],
+    register: UInt32s,
+) -> UInt32s:
+    """All lanes step through their bytes together; the longest first, so that the running ones are
+    a prefix.
+    """
     table = _table()
     order = np.argsort(-size, kind="stable")
     start, size, register = start[order], size[order], register[order]
@@ -115,13 +132,17 @@ def _lanes(raw: npt.NDArray[np.uint8], start: npt.NDArray[np.int64], size: npt.N
         if running == 0:
             break
         live = register[:running]
-        register[:running] = table[(live ^ raw[start[:running] + offset]) & 0xFF] ^ (live >> np.uint32(8))
+        register[:running] = table[(live ^ raw[start[:running] + offset]) & 0xFF] ^ (
+            live >> np.uint32(8)
+        )
     out = np.empty_like(register)
     out[order] = register
     return out
 
 
 def masked(crc: UInt32s) -> UInt32s:
-    """As TFRecord stores it: rotated and offset, so that a checksum of checksums is no fixed point."""
+    """As TFRecord stores it: rotated and offset, so that a checksum of checksums is no
+    fixed point.
+    """
     rotated = (crc >> np.uint32(15)) | (crc << np.uint32(17))
     return np.asarray(rotated + np.uint32(0xA282EAD8), np.uint32)

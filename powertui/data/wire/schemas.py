@@ -1,15 +1,17 @@
-"""Protobuf messages made at run time: no generated code, so any protobuf from 4.21 on will do, pure Python included.
+"""Protobuf messages made at run time: no generated code, so any protobuf from 4.21 on will do, pure
+Python included.
 
-For small messages only: `Event` reads tfevents; `XSpace` is what the tests hold the scanners against (protobuf
-needs six times a profile's size in memory). The messages live in a pool of their own, so a program that has
-TensorFlow loaded too sees no clash.
+For small messages only: `Event` reads tfevents; `XSpace` is what the tests hold the scanners
+against (protobuf needs six times a profile's size in memory). The messages live in a pool of their
+own, so a program that has TensorFlow loaded too sees no clash.
 
     from powertui.data.wire import schemas
     event = schemas.parsed("Event", record)
     event.wall_time, event.step, event.WhichOneof("what")
 
-`parsed` raises `Undecodable` for bytes that are no such message (text that is no UTF-8 too), whichever protobuf does the work: the
-compiled ones have one kind of error for that, the one in pure Python (all that PyPI has for POWER) many.
+`parsed` raises `Undecodable` for bytes that are no such message (text that is no UTF-8 too),
+whichever protobuf does the work: the compiled ones have one kind of error for that, the one in pure
+Python (all that PyPI has for POWER) many.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
-# message → fields as "name number type": [type] is repeated, {type} a map from int64, ":name" puts the field into a oneof.
-# Only what a reader here looks at; protobuf keeps the rest as unknown fields.
+# message → fields as "name number type": [type] is repeated, {type} a map from int64, ":name" puts
+# the field into a oneof. Only what a reader here looks at; protobuf keeps the rest as unknown
+# fields.
 _SCHEMAS: dict[str, str] = {
     # tensorflow/core/util/event.proto, framework/summary.proto, framework/tensor.proto
     "Event": """
@@ -35,7 +38,10 @@ _SCHEMAS: dict[str, str] = {
         node_name 7 string, tag 1 string, metadata 9 SummaryMetadata,
         simple_value 2 float :value, image 4 bytes :value, histo 5 bytes :value, audio 6 bytes :value, tensor 8 TensorProto :value
     """,
-    "SummaryMetadata": "plugin_data 1 PluginData, display_name 2 string, summary_description 3 string, data_class 4 int32",
+    "SummaryMetadata": (
+        "plugin_data 1 PluginData, display_name 2 string, summary_description 3 "
+        "string, data_class 4 int32"
+    ),
     "PluginData": "plugin_name 1 string, content 2 bytes",
     "TensorProto": """
         dtype 1 int32, tensor_shape 2 TensorShape, version_number 3 int32, tensor_content 4 bytes,
@@ -54,14 +60,21 @@ _SCHEMAS: dict[str, str] = {
         id 1 int64, display_id 10 int64, name 2 string, display_name 11 string,
         timestamp_ns 3 int64, duration_ps 9 int64, events 4 [XEvent]
     """,
-    "XEvent": "metadata_id 1 int64, offset_ps 2 int64 :data, num_occurrences 5 int64 :data, duration_ps 3 int64, stats 4 [XStat]",
+    "XEvent": (
+        "metadata_id 1 int64, offset_ps 2 int64 :data, num_occurrences 5 int64 :data, "
+        "duration_ps 3 int64, stats 4 [XStat]"
+    ),
     "XStat": """
         metadata_id 1 int64, double_value 2 double :value, uint64_value 3 uint64 :value, int64_value 4 int64 :value,
         str_value 5 string :value, bytes_value 6 bytes :value, ref_value 7 uint64 :value
     """,
-    "XEventMetadata": "id 1 int64, name 2 string, metadata 3 bytes, display_name 4 string, stats 5 [XStat], child_id 6 [int64]",
+    "XEventMetadata": (
+        "id 1 int64, name 2 string, metadata 3 bytes, display_name 4 string, "
+        "stats 5 [XStat], child_id 6 [int64]"
+    ),
     "XStatMetadata": "id 1 int64, name 2 string, description 3 string",
-    # tensorflow/core/profiler/protobuf/trace_events.proto; the entries of its maps by hand, with keys as wide as any version's
+    # tensorflow/core/profiler/protobuf/trace_events.proto; the entries of its maps by hand, with
+    # keys as wide as any version's
     "TraceViewEntry": "key 1 int64, value 2 TraceViewDevice",
     "TraceViewDevice": "name 1 string, device_id 2 uint64, resources 3 [TraceViewLine]",
     "TraceViewLine": "key 1 int64, value 2 TraceViewResource",
@@ -74,7 +87,9 @@ _SCHEMAS: dict[str, str] = {
     """,
     "PerfettoText": "iid 1 uint64, name 2 string",
     "PerfettoBytes": "iid 1 uint64, str 2 bytes",
-    "PerfettoDefaults": "timestamp_clock_id 58 uint32, track_event_defaults 11 PerfettoEventDefaults",
+    "PerfettoDefaults": (
+        "timestamp_clock_id 58 uint32, track_event_defaults 11 PerfettoEventDefaults"
+    ),
     "PerfettoEventDefaults": "track_uuid 11 uint64",
     "PerfettoTrack": """
         uuid 1 uint64, parent_uuid 5 uint64, name 2 string, static_name 10 string, atrace_name 13 string,
@@ -82,9 +97,14 @@ _SCHEMAS: dict[str, str] = {
     """,
     "PerfettoProcess": "pid 1 int32, cmdline 2 [string], process_name 6 string",
     "PerfettoThread": "pid 1 int32, tid 2 int64, thread_name 5 string",
-    "PerfettoCounter": "type 1 int32, unit 3 int32, unit_name 6 string, unit_multiplier 4 int64, is_incremental 5 bool",
+    "PerfettoCounter": (
+        "type 1 int32, unit 3 int32, unit_name 6 string, unit_multiplier 4 "
+        "int64, is_incremental 5 bool"
+    ),
     "PerfettoClocks": "clocks 1 [PerfettoClock], primary_trace_clock 2 uint32",
-    "PerfettoClock": "clock_id 1 uint32, timestamp 2 uint64, is_incremental 3 bool, unit_multiplier_ns 4 uint64",
+    "PerfettoClock": (
+        "clock_id 1 uint32, timestamp 2 uint64, is_incremental 3 bool, unit_multiplier_ns 4 uint64"
+    ),
     "PerfettoTree": "processes 1 [PerfettoTreeProcess], threads 2 [PerfettoTreeThread]",
     "PerfettoTreeProcess": "pid 1 int32, cmdline 3 [string]",
     "PerfettoTreeThread": "tid 1 int32, name 2 string, tgid 3 int32",
@@ -103,14 +123,19 @@ _SCHEMAS: dict[str, str] = {
     """,
     # xla/service/hlo.proto, xla/xla_data.proto
     "HloProto": "hlo_module 1 HloModule",
-    "HloModule": "name 1 string, entry_computation_name 2 string, computations 3 [HloComputation], id 5 int64",
+    "HloModule": (
+        "name 1 string, entry_computation_name 2 string, computations 3 "
+        "[HloComputation], id 5 int64"
+    ),
     "HloComputation": "name 1 string, instructions 2 [HloInstruction], id 5 int64, root_id 6 int64",
     "HloInstruction": """
         name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata, fusion_kind 11 string,
         custom_call_target 28 string, id 35 int64, operand_ids 36 [int64], called_computation_ids 38 [int64]
     """,
     "HloMetadata": "op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32",
-    "HloShape": "element_type 2 int32, dimensions 3 [int64], tuple_shapes 4 [HloShape], layout 5 HloLayout",
+    "HloShape": (
+        "element_type 2 int32, dimensions 3 [int64], tuple_shapes 4 [HloShape], layout 5 HloLayout"
+    ),
     "HloLayout": "minor_to_major 1 [int64], tiles 6 [HloTile]",
     "HloTile": "dimensions 1 [int64]",
 }
@@ -127,9 +152,13 @@ def parsed(name: str, data: bytes) -> Any:
     made = message(name)()
     try:
         taken = made.MergeFromString(data)
-    except Exception as error:  # DecodeError, UnicodeDecodeError, struct.error, IndexError, RecursionError …
+    except (
+        Exception
+    ) as error:  # DecodeError, UnicodeDecodeError, struct.error, IndexError, RecursionError …
         raise Undecodable(f"{type(error).__name__}: {error}") from error
-    if taken < len(data):  # the one that is compiled from C++ takes what stands before a group's end for the whole
+    if taken < len(
+        data
+    ):  # the one that is compiled from C++ takes what stands before a group's end for the whole
         raise Undecodable(f"only {taken} of its {len(data)} bytes are a message")
     return made
 
@@ -151,8 +180,12 @@ def message(name: str) -> type[Message]:
 def _pool() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool
 
-    warnings.filterwarnings("ignore", "Unexpected end-group tag", RuntimeWarning)  # `parsed` says it, as an error
-    file = descriptor_pb2.FileDescriptorProto(name="powertui.proto", package=_PACKAGE, syntax="proto3")
+    warnings.filterwarnings(
+        "ignore", "Unexpected end-group tag", RuntimeWarning
+    )  # `parsed` says it, as an error
+    file = descriptor_pb2.FileDescriptorProto(
+        name="powertui.proto", package=_PACKAGE, syntax="proto3"
+    )
     for name, fields in _SCHEMAS.items():
         made = file.message_type.add(name=name)
         for line in fields.split(","):
@@ -171,7 +204,9 @@ def _add_field(made: Any, words: list[str]) -> None:
         field.label = Field.LABEL_REPEATED
     if kind[0] == "{":
         # a map is a repeated message with a key and a value, and a mark that it is one
-        entry = made.nested_type.add(name="".join(part.title() for part in name.split("_")) + "Entry")
+        entry = made.nested_type.add(
+            name="".join(part.title() for part in name.split("_")) + "Entry"
+        )
         entry.options.map_entry = True
         _add_field(entry, ["key", "1", "int64"])
         _add_field(entry, ["value", "2", kind[1:-1]])

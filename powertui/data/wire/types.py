@@ -1,7 +1,8 @@
 """What both decoders take and give: plain tuples of numpy columns.
 
-A *message* is a range of bytes `lo … hi` of the file. A malformed or cut message is never an error here: what
-was read before the trouble is given, and `bad` is the byte where it stopped making sense (-1 when all is well).
+A *message* is a range of bytes `lo … hi` of the file. A malformed or cut message is never an error
+here: what was read before the trouble is given, and `bad` is the byte where it stopped making sense
+(-1 when all is well).
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ VARINT, FIXED64, LEN, FIXED32 = 0, 1, 2, 5
 
 # kinds of a stat: the number of its field in XStat; 0 stands for "no value"
 NO_VALUE, DOUBLE, UINT64, INT64, STR, BYTES, REF = 0, 2, 3, 4, 5, 6, 7
-STAT_KINDS = {DOUBLE: "double", UINT64: "uint64", INT64: "int64", STR: "str", BYTES: "bytes", REF: "ref"}
+STAT_KINDS = {
+    DOUBLE: "double",
+    UINT64: "uint64",
+    INT64: "int64",
+    STR: "str",
+    BYTES: "bytes",
+    REF: "ref",
+}
 
 EVENTS_FIELD = 4  # XLine.events
 EVENT_STATS_FIELD = 4  # XEvent.stats
@@ -62,7 +70,9 @@ class Hop(NamedTuple):
         return self.lo[rows], self.hi[rows]
 
     def payload(self, number: int) -> tuple[int, int]:
-        """The payload of a single string, bytes or message field: the last one given, (0, 0) without one."""
+        """The payload of a single string, bytes or message field: the last one given, (0, 0)
+        without one.
+        """
         lo, hi = self.ranges(number)
         return (int(lo[-1]), int(hi[-1])) if len(lo) else (0, 0)
 
@@ -83,7 +93,12 @@ class EventColumns(NamedTuple):
     @classmethod
     def empty(cls, rows: int) -> EventColumns:
         """Room for so many events, not yet touched (so not yet resident)."""
-        return cls(np.empty(rows, np.uint32), np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.uint64))
+        return cls(
+            np.empty(rows, np.uint32),
+            np.empty(rows, np.int64),
+            np.empty(rows, np.int64),
+            np.empty(rows, np.uint64),
+        )
 
 
 class Scan(NamedTuple):
@@ -91,7 +106,8 @@ class Scan(NamedTuple):
 
     rows: int  # events written
     next: int  # the byte to go on at; the line's end when it is done
-    counted: Int64s  # rows that say only how often something ran: their `start` is num_occurrences, without the base
+    # rows that say only how often something ran: their `start` is num_occurrences, without the base
+    counted: Int64s
     wide: Int64s  # rows whose metadata id does not fit 32 bits …
     wide_ids: Int64s  # … and those ids
     dropped: int  # events whose own bytes are malformed; they take no row
@@ -104,13 +120,17 @@ class Laned(NamedTuple):
     start: Int64s
     duration: Int64s
     name: UInt32s
-    place: UInt32s | UInt64s  # where each record's length prefix lies, counted from the line's first byte
+    place: (
+        UInt32s | UInt64s
+    )  # where each record's length prefix lies, counted from the line's first byte
     lanes: Int64s  # lane d is the rows from lanes[d] to lanes[d + 1]
     end: int  # when the last event ends
 
 
 class PickedFields(NamedTuple):
-    """Chosen fields of many messages: `present[k, i]` says whether message i has the field of tag k."""
+    """Chosen fields of many messages: `present[k, i]` says whether message i has the field of tag
+    k.
+    """
 
     present: Bools
     value: Int64s  # numbers as in Hop; for LEN where the payload starts
@@ -129,10 +149,14 @@ class RecordFrames(NamedTuple):
 
 
 class StatScan(NamedTuple):
-    """Chosen stats of many events: `kind[k, i]` is how event i holds stat k, NO_VALUE where it has none."""
+    """Chosen stats of many events: `kind[k, i]` is how event i holds stat k, NO_VALUE where it has
+    none.
+    """
 
     kind: UInt8s
-    bits: Int64s  # the value's 64 bits (view as float64 for DOUBLE, uint64 for UINT64 and REF); STR, BYTES: where they start
+    # the value's 64 bits (view as float64 for DOUBLE, uint64 for UINT64 and REF); STR, BYTES: where
+    # they start
+    bits: Int64s
     end: Int64s  # STR, BYTES: where they end, else 0
 
 
@@ -142,19 +166,26 @@ def text(data: Bytes, lo: int, hi: int) -> str:
 
 
 def empty(rows: int, kind: type[Any]) -> npt.NDArray[Any]:
-    """np.empty for columns that are kept. For large ones numpy asks the kernel for huge pages: to find and clear those took
-    as long as to decode what goes into them, and a page that is touched in one place is resident as a whole."""
+    """np.empty for columns that are kept. For large ones numpy asks the kernel for huge pages: to
+    find and clear those took as long as to decode what goes into them, and a page that is touched
+    in one place is resident as a whole.
+    """
     size = rows * np.dtype(kind).itemsize
     return np.empty(rows, kind) if size < LARGE else np.frombuffer(mmap.mmap(-1, size), kind)
 
 
 def places(rows: int, size: int) -> UInt32s | UInt64s:
-    """Room for places within a line of so many bytes: four bytes each unless the line is longer than they can measure."""
+    """Room for places within a line of so many bytes: four bytes each unless the line is longer
+    than they can measure.
+    """
     return empty(rows, np.uint32 if size < 1 << 32 else np.uint64)
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Each value once, in order. What np.unique does, which first imports numpy.ma: 40 ms of every start."""
+    """Each value once, in order.
+
+    What np.unique does, which first imports numpy.ma: 40 ms of every start.
+    """
     ordered = np.sort(values)
     first = np.ones(len(ordered), np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
@@ -162,7 +193,10 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def median(values: npt.NDArray[Any]) -> float:
-    """The middle of finite numbers. What np.median does, which imports numpy.ma as well, and takes as long as ten sorts of few."""
+    """The middle of finite numbers.
+
+    What np.median does, which imports numpy.ma as well, and takes as long as ten sorts of few.
+    """
     if not len(values):
         return float("nan")
     upper = len(values) // 2
@@ -172,5 +206,8 @@ def median(values: npt.NDArray[Any]) -> float:
 
 
 def as_positions(positions: npt.NDArray[Any]) -> Int64s:
-    """Positions as indices. Those beyond any file (2**63 and up) turn negative, which every decoder refuses."""
+    """Positions as indices.
+
+    Those beyond any file (2**63 and up) turn negative, which every decoder refuses.
+    """
     return np.ascontiguousarray(positions).astype(np.int64, copy=False)

@@ -1,7 +1,9 @@
-"""The calls of the wire on a `Stored` file: the same answers, with a window of the file in memory at a time.
+"""The calls of the wire on a `Stored` file: the same answers, with a window of the file in memory
+at a time.
 
-All positions given and taken are those of the file. A window is about as large as a processor's cache, so that bytes
-are still warm when the decoder comes to them; a payload that nobody asks for is jumped over and never read.
+All positions given and taken are those of the file. A window is about as large as a processor's
+cache, so that bytes are still warm when the decoder comes to them; a payload that nobody asks for
+is jumped over and never read.
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ class Outline(NamedTuple):
 
 
 def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) -> Outline:
-    """`wire.hop`, window by window. Fields numbered `skip` are counted; other payloads that are large are not read.
+    """`wire.hop`, window by window. Fields numbered `skip` are counted; other payloads that are
+    large are not read.
 
-    Without `empty`, messages of no bytes are dropped as they come: two bytes of the file, of which columns would make sixty.
+    Without `empty`, messages of no bytes are dropped as they come: two bytes of the file, of which
+    columns would make sixty.
     """
     hi = min(hi, stored.size)
     width = WINDOW if skip else _OUTLINE
@@ -88,7 +92,9 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) 
 
 
 def _payload(data: Bytes, base: int) -> tuple[int, int, int] | None:
-    """Number, first byte and last byte of the payload whose field begins here; None when there is none."""
+    """Number, first byte and last byte of the payload whose field begins here; None when there is
+    none.
+    """
     tag, after = _varint(data, 0)
     if after < 0 or tag & 7 != wire.LEN or not 0 < tag >> 3 < 1 << 29:
         return None
@@ -112,7 +118,11 @@ def _filled(found: Hop) -> Hop:
     if len(rows) == len(found.number):
         return found
     return found._replace(
-        number=found.number[rows], wire=found.wire[rows], value=found.value[rows], lo=found.lo[rows], hi=found.hi[rows]
+        number=found.number[rows],
+        wire=found.wire[rows],
+        value=found.value[rows],
+        lo=found.lo[rows],
+        hi=found.hi[rows],
     )
 
 
@@ -124,8 +134,14 @@ def _until(found: Hop, bad: int) -> Hop:
     """Without the field that begins at `bad`."""
     keep = int(np.searchsorted(found.lo, bad, side="right"))  # a value lies behind its tag
     return Hop(
-        found.number[:keep], found.wire[:keep], found.value[:keep], found.lo[:keep], found.hi[:keep], found.skipped, -1
-    )  # fmt: skip
+        found.number[:keep],
+        found.wire[:keep],
+        found.value[:keep],
+        found.lo[:keep],
+        found.hi[:keep],
+        found.skipped,
+        -1,
+    )
 
 
 def _whole(found: Hop) -> Hop:
@@ -145,17 +161,23 @@ def _joined(parts: Sequence[Hop], skipped: int, bad: int) -> Hop:
         none = np.empty(0, np.int64)
         return Hop(none, np.empty(0, np.uint8), none, none, none, skipped, bad)
     return Hop(
-        np.concatenate([part.number for part in parts]), np.concatenate([part.wire for part in parts]),
-        np.concatenate([part.value for part in parts]), np.concatenate([part.lo for part in parts]),
-        np.concatenate([part.hi for part in parts]), skipped, bad,
-    )  # fmt: skip
+        np.concatenate([part.number for part in parts]),
+        np.concatenate([part.wire for part in parts]),
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.lo for part in parts]),
+        np.concatenate([part.hi for part in parts]),
+        skipped,
+        bad,
+    )
 
 
 # ── texts of many messages ───────────────────────────────────────────────────────────────────────
 
 
 class MapTexts(NamedTuple):
-    """What the entries of a map<int64, message> hold: their keys, where the messages lie, and some of their texts."""
+    """What the entries of a map<int64, message> hold: their keys, where the messages lie, and some
+    of their texts.
+    """
 
     keys: Int64s
     lo: Int64s  # of the messages, in the file
@@ -174,25 +196,40 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapT
     kept = 0
     for rows, data, base in _ranges(stored, lo, hi):
         if data is None:
-            entry, inner, data, base = _large(stored, int(lo[rows.start]), int(hi[rows.start]), fields)
+            entry, inner, data, base = _large(
+                stored, int(lo[rows.start]), int(hi[rows.start]), fields
+            )
         else:
-            entry = wire.pick(data, lo[rows] - base, hi[rows] - base, (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)))
+            entry = wire.pick(
+                data,
+                lo[rows] - base,
+                hi[rows] - base,
+                (wire.tag(1, wire.VARINT), wire.tag(2, wire.LEN)),
+            )
             inner = wire.pick(data, entry.value[1], entry.end[1], tags)
         keys[rows] = entry.value[0]
-        los[rows], his[rows] = entry.value[1] + base * entry.present[1], entry.end[1] + base * entry.present[1]
+        los[rows], his[rows] = (
+            entry.value[1] + base * entry.present[1],
+            entry.end[1] + base * entry.present[1],
+        )
         for k in range(len(fields)):
             length = inner.end[k] - inner.value[k]
             last = np.cumsum(length)
             text_lo[k, rows], text_hi[k, rows] = kept + last - length, kept + last
             total = int(last[-1])
-            pieces.append(data[np.repeat(inner.value[k] - (last - length), length) + np.arange(total)])
+            pieces.append(
+                data[np.repeat(inner.value[k] - (last - length), length) + np.arange(total)]
+            )
             kept += total
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
     return MapTexts(keys, los, his, arena, text_lo, text_hi)
 
 
 def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
-    """`wire.pick` of many messages, in file order. Malformed ones have what stands before the trouble."""
+    """`wire.pick` of many messages, in file order.
+
+    Malformed ones have what stands before the trouble.
+    """
     present = np.zeros((len(tags), len(lo)), np.bool_)
     value, end = np.zeros((len(tags), len(lo)), np.int64), np.zeros((len(tags), len(lo)), np.int64)
     payloads = np.array([tag & 7 == wire.LEN for tag in tags])[:, None]
@@ -203,13 +240,19 @@ def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedF
             data = stored.read(base, int(hi[rows.start]))
         found = wire.pick(data, lo[rows] - base, hi[rows] - base, tags)
         by = base * (found.present & payloads)
-        present[:, rows], value[:, rows], end[:, rows] = found.present, found.value + by, found.end + by
+        present[:, rows], value[:, rows], end[:, rows] = (
+            found.present,
+            found.value + by,
+            found.end + by,
+        )
         bad = found.bad + base if found.bad >= 0 > bad else bad
     return PickedFields(present, value, end, bad)
 
 
 def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Bytes | None, int]]:
-    """Neighbouring ranges (in file order) that share a window; a range larger than a window comes alone, without data."""
+    """Neighbouring ranges (in file order) that share a window; a range larger than a window comes
+    alone, without data.
+    """
     buffer = np.empty(min(WINDOW, stored.size), np.uint8)
     row = 0
     while row < len(lo):
@@ -223,7 +266,9 @@ def _ranges(stored: Stored, lo: Int64s, hi: Int64s) -> Iterator[tuple[slice, Byt
         row = after
 
 
-def _large(stored: Stored, lo: int, hi: int, fields: Sequence[int]) -> tuple[PickedFields, PickedFields, Bytes, int]:
+def _large(
+    stored: Stored, lo: int, hi: int, fields: Sequence[int]
+) -> tuple[PickedFields, PickedFields, Bytes, int]:
     """One entry of any size: only its key and the wanted texts are read."""
     entry = _whole(hop(stored, lo, hi).hop)
     at, end = entry.payload(2)
@@ -232,9 +277,17 @@ def _large(stored: Stored, lo: int, hi: int, fields: Sequence[int]) -> tuple[Pic
     last = np.cumsum([len(piece) for piece in found])
     begin = np.concatenate(([0], last[:-1]))
     outer = PickedFields(
-        np.array([[True], [end > at]]), np.array([[entry.integer(1)], [at]], np.int64), np.array([[0], [end]], np.int64), -1
+        np.array([[True], [end > at]]),
+        np.array([[entry.integer(1)], [at]], np.int64),
+        np.array([[0], [end]], np.int64),
+        -1,
     )
-    within = PickedFields(np.ones((len(fields), 1), np.bool_), begin[:, None].astype(np.int64), last[:, None].astype(np.int64), -1)
+    within = PickedFields(
+        np.ones((len(fields), 1), np.bool_),
+        begin[:, None].astype(np.int64),
+        last[:, None].astype(np.int64),
+        -1,
+    )
     return outer, within, np.concatenate(found), 0
 
 
@@ -301,5 +354,7 @@ def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
         length, size = _varint(stored.read(last, min(last + _PREFIX, stored.size)), 0)
         whole = 0 < size <= stored.size - last and length <= stored.size - last - size
         end = last + size + length if whole else min(last + _PREFIX, stored.size)
-        yield Records(slice(row, after), stored.read(base, end, buffer), positions[row:after] - base)
+        yield Records(
+            slice(row, after), stored.read(base, end, buffer), positions[row:after] - base
+        )
         row = after

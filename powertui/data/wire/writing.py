@@ -31,7 +31,9 @@ def flag(field: int, value: bool) -> bytes:
 
 
 def message(field: int, content: bytes) -> bytes:
-    """A message or bytes field; an empty one is written too, as it says that the message is there."""
+    """A message or bytes field; an empty one is written too, as it says that the message is
+    there.
+    """
     return _varint(tag(field, LEN)) + _varint(len(content)) + content
 
 

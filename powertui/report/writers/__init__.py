@@ -1,4 +1,5 @@
-"""A `Result` written down: text, JSON, CSV and Markdown. None of the writers knows which tool gave the answer.
+"""A `Result` written down: text, JSON, CSV and Markdown. None of the writers knows which tool gave
+the answer.
 
 A further form is one file beside these with `write(result) -> str` and one line in `WRITERS`.
 """

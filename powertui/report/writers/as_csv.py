@@ -1,4 +1,6 @@
-"""The first table of a `Result` as CSV (RFC 4180): ids above, times in seconds, unknown values empty."""
+"""The first table of a `Result` as CSV (RFC 4180): ids above, times in seconds, unknown values
+empty.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from powertui.units import fixed
 
 
 class _Exact:
-    """A number that is text already, with every digit. It may begin with a minus, which text from a file may not."""
+    """A number that is text already, with every digit.
+
+    It may begin with a minus, which text from a file may not.
+    """
 
     __slots__ = ("digits",)
 
@@ -39,7 +44,10 @@ def _cells(column: Column) -> Iterator[object]:
     if column.kind in TIMES:
         size = ps_of(column.unit)
         digits = len(str(size)) - 1
-        return (None if v is None else _Exact(fixed(int(v), size, digits)) for v in (column.value(i) for i in range(len(column))))
+        return (
+            None if v is None else _Exact(fixed(int(v), size, digits))
+            for v in (column.value(i) for i in range(len(column)))
+        )
     return iter(_plainly(value) for value in column.exports())
 
 

@@ -31,20 +31,25 @@ def of_facts(facts: Sequence[Fact]) -> pd.DataFrame:
             "unit": texts([fact.exported_unit or None for fact in facts]),
             "lo": np.array([np.nan if lo is None else lo for _, lo, _ in shown], np.float64),
             "hi": np.array([np.nan if hi is None else hi for _, _, hi in shown], np.float64),
-            "badge": texts([fact.badge.value if fact.badge is not None else None for fact in facts]),
+            "badge": texts(
+                [fact.badge.value if fact.badge is not None else None for fact in facts]
+            ),
             "why": texts([fact.why or None for fact in facts]),
         }
     )
 
 
 def of_hosts(frames: Sequence[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
-    """Frames of the same form one below the other, the host of each as the first column (once, if they have it themselves)."""
+    """Frames of the same form one below the other, the host of each as the first column (once, if
+    they have it themselves).
+    """
     found = []
     for host, one in frames:
         bare = one.drop(columns="host") if "host" in one else one
         bare.insert(0, "host", texts([host] * len(bare)))
         found.append(bare)
-    # An empty frame has no types to give: its float column would turn the whole numbers of the others into floats.
+    # An empty frame has no types to give: its float column would turn the whole numbers of the
+    # others into floats.
     filled = [one for one in found if len(one)] or found[:1]
     if not filled:
         return frame({"host": texts([])})
@@ -73,7 +78,13 @@ def _column(column: Column) -> Any:
     if column.present is not None:
         missing = missing | ~column.present
     if column.kind in TIMES or column.kind in ("number", "share"):
-        size = ps_of(column.unit) if column.kind in TIMES else 0.01 if column.kind == "share" and column.unit else 1
+        size = (
+            ps_of(column.unit)
+            if column.kind in TIMES
+            else 0.01
+            if column.kind == "share" and column.unit
+            else 1
+        )
         return np.where(missing, np.nan, values.astype(np.float64) / size)
     whole = np.where(missing, 0, values).astype(np.bool_ if column.kind == "flag" else np.int64)
     return nullable(whole, ~missing) if missing.any() else whole
@@ -81,7 +92,10 @@ def _column(column: Column) -> Any:
 
 def nullable(values: Any, present: Bools) -> Any:
     """Whole numbers or flags of which some are not known: pandas' Int64 or boolean."""
-    column = pd.array(np.where(present, values, 0).astype(values.dtype), dtype="boolean" if values.dtype == np.bool_ else "Int64")
+    column = pd.array(
+        np.where(present, values, 0).astype(values.dtype),
+        dtype="boolean" if values.dtype == np.bool_ else "Int64",
+    )
     if not present.all():
         column[~present] = pd.NA
     return column

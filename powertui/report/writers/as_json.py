@@ -1,6 +1,8 @@
-"""A `Result` as JSON: columns with their ids, labels and units, rows as lists in their order; what is unknown is null.
+"""A `Result` as JSON: columns with their ids, labels and units, rows as lists in their order; what
+is unknown is null.
 
-Times are seconds, or what the column's unit says: tables that TensorBoard has too carry its ids and labels, and its microseconds.
+Times are seconds, or what the column's unit says: tables that TensorBoard has too carry its ids and
+labels, and its microseconds.
 """
 
 from __future__ import annotations
@@ -38,31 +40,52 @@ def rows(table: Table) -> list[list[Value]]:
 def _finite(column: Column) -> list[Value]:
     found = column.exports()
     if column.kind in ("number", "share"):
-        return [None if isinstance(value, float) and not math.isfinite(value) else value for value in found]
+        return [
+            None if isinstance(value, float) and not math.isfinite(value) else value
+            for value in found
+        ]
     return found
 
 
 def _table(table: Table) -> dict[str, Any]:
     columns = [
-        {"id": c.id, "label": c.head or c.label, "kind": c.kind, "unit": c.exported_unit or None} for c in table.columns
-    ]  # fmt: skip
+        {"id": c.id, "label": c.head or c.label, "kind": c.kind, "unit": c.exported_unit or None}
+        for c in table.columns
+    ]
     empty = table.empty or None if not len(table) else None
-    return {"name": table.id, "title": table.title, "columns": columns, "rows": rows(table), "empty": empty}
+    return {
+        "name": table.id,
+        "title": table.title,
+        "columns": columns,
+        "rows": rows(table),
+        "empty": empty,
+    }
 
 
 def _fact(fact: Fact) -> dict[str, Any]:
     value, lo, hi = fact.exported()
     return {
-        "label": fact.label, "value": value, "unit": fact.exported_unit or None, "lo": lo, "hi": hi,
-        "badge": fact.badge.value if fact.badge is not None else None, "why": fact.why or None,
-    }  # fmt: skip
+        "label": fact.label,
+        "value": value,
+        "unit": fact.exported_unit or None,
+        "lo": lo,
+        "hi": hi,
+        "badge": fact.badge.value if fact.badge is not None else None,
+        "why": fact.why or None,
+    }
 
 
 def _chart(chart: Chart) -> dict[str, Any]:
     return {
-        "title": chart.title, "kind": chart.kind, "x": chart.x_label, "y": chart.y_label,
-        "series": [{"label": one.label, "x": list(one.x), "y": _numbers(one.y.tolist())} for one in chart.series],
-    }  # fmt: skip
+        "title": chart.title,
+        "kind": chart.kind,
+        "x": chart.x_label,
+        "y": chart.y_label,
+        "series": [
+            {"label": one.label, "x": list(one.x), "y": _numbers(one.y.tolist())}
+            for one in chart.series
+        ],
+    }
 
 
 def _numbers(values: list[float]) -> list[float | None]:

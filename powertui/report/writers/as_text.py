@@ -1,4 +1,6 @@
-"""A `Result` as aligned text: what is known first, then the tables, cut at a length that a person reads."""
+"""A `Result` as aligned text: what is known first, then the tables, cut at a length that a person
+reads.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def write(result: Result) -> str:
 def _lines(result: Result, rows: int = _ROWS) -> list[str]:
     """The same, line by line."""
     out = [plain(result.title)]
-    out += text.labelled([(plain(fact.label), plain(fact.text()) + _badge(fact.badge)) for fact in result.facts])
+    out += text.labelled(
+        [(plain(fact.label), plain(fact.text()) + _badge(fact.badge)) for fact in result.facts]
+    )
     for table in result.tables:
         out += ["", *_table_lines(table, rows)]
     if result.notes:

@@ -1,4 +1,6 @@
-"""A process with a terminal of its own, without forking this one: it has threads, and newer Pythons object to that."""
+"""A process with a terminal of its own, without forking this one: it has threads, and newer Pythons
+object to that.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # Makes standard input the controlling terminal of its new session, then becomes the command.
-_TAKE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+_TAKE_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
 
 
 class PtyProcess:

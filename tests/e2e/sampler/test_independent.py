@@ -28,7 +28,9 @@ def need(program: str) -> str:
     return found
 
 
-def ipmitool(bmc: Bmc, *words: str, user: str = "viewer", **environment: str) -> subprocess.CompletedProcess[str]:
+def ipmitool(
+    bmc: Bmc, *words: str, user: str = "viewer", **environment: str
+) -> subprocess.CompletedProcess[str]:
     command = [
         need("ipmitool"),
         "-I",
@@ -48,11 +50,15 @@ def ipmitool(bmc: Bmc, *words: str, user: str = "viewer", **environment: str) ->
         "3",
     ]
     env = {**os.environ, "IPMI_PASSWORD": "pw-viewer", **environment}
-    return subprocess.run([*command, *words], env=env, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [*command, *words], env=env, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def value_of(source: Source, wanted: float | None = None) -> float:
-    """The next value (or the first that is `wanted`): on a busy machine an answer may come too late, which is a gap."""
+    """The next value (or the first that is `wanted`): on a busy machine an answer may come too
+    late, which is a gap.
+    """
     end = time.monotonic() + 120
     while time.monotonic() < end:
         watts = source.read()[0].watts
@@ -79,7 +85,10 @@ def test_ipmitool_reads_our_bmcs_sensors(bmc):
 
 
 def test_ipmitool_is_refused_where_we_are(bmc):
-    assert "RAKP 2 HMAC is invalid" in ipmitool(bmc, "-v", "-C", "17", "mc", "info", IPMI_PASSWORD="x").stderr
+    assert (
+        "RAKP 2 HMAC is invalid"
+        in ipmitool(bmc, "-v", "-C", "17", "mc", "info", IPMI_PASSWORD="x").stderr
+    )
     bmc.suites = (17,)
     assert "invalid authentication algorithm" in ipmitool(bmc, "-C", "3", "mc", "info").stderr
 
@@ -92,7 +101,9 @@ def test_ipmitool_with_k_g():
 
 def test_freeipmi_reads_our_bmcs_dcmi_power(bmc, tmp_path):
     config = tmp_path / "freeipmi.conf"
-    config.write_text("username viewer\npassword pw-viewer\nprivilege-level user\ncipher-suite-id 17\n")
+    config.write_text(
+        "username viewer\npassword pw-viewer\nprivilege-level user\ncipher-suite-id 17\n"
+    )
     config.chmod(0o600)
     command = [
         need("ipmi-dcmi"),
@@ -167,7 +178,9 @@ def test_a_killed_bmc_that_comes_back(ipmi, ipmi_sim):
 def tool(bmc: Bmc, user: str = "viewer", password: str = "pw-viewer", **options: object):
     need("ipmitool")
     options.setdefault("timeout", 60.0)
-    return open_source(f"ipmitool://{user}@127.0.0.1:{bmc.port}", Options(password=Secret(password), **options))  # type: ignore[arg-type]
+    return open_source(
+        f"ipmitool://{user}@127.0.0.1:{bmc.port}", Options(password=Secret(password), **options)
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("offered", "taken"), [((17,), "17"), ((3,), "3")])
@@ -239,7 +252,10 @@ def test_ipmitool_over_ipv6():
         pytest.skip("no IPv6 loopback here")
     try:
         need("ipmitool")
-        source = open_source(f"ipmitool://viewer@[::1]:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=60.0))
+        source = open_source(
+            f"ipmitool://viewer@[::1]:{bmc.port}",
+            Options(password=Secret("pw-viewer"), timeout=60.0),
+        )
         source.open()
         assert value_of(source) == 245
     finally:

@@ -1,4 +1,6 @@
-"""A real Prometheus: samples that promtool wrote, and live scrapes through Debian's ipmi-exporter."""
+"""A real Prometheus: samples that promtool wrote, and live scrapes through Debian's
+ipmi-exporter.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ def opened(prometheus, query="", **options):
 
 def test_only_some_hosts(prometheus):
     now = time.time()
-    prometheus.fill(METRIC, [(f'instance="bmc{h}"', round(now - 60 + n, 3), 100 + h) for h in range(12) for n in range(50)])
+    prometheus.fill(
+        METRIC,
+        [
+            (f'instance="bmc{h}"', round(now - 60 + n, 3), 100 + h)
+            for h in range(12)
+            for n in range(50)
+        ],
+    )
     prometheus.start()
     source, info = opened(prometheus, "?instance=bmc1|bmc7")
     assert [c.host or c.name for c in info.channels] == ["bmc1", "bmc7"]
@@ -44,15 +53,21 @@ def test_counters_of_joules_are_means_between_two_samples(prometheus):
     """Kepler before 0.10; one host's counter begins again, and then stands still."""
     now = round(time.time()) - 1.0
     steady = [('instance="a:9102"', now - 60 + n, 1000.0 + 250.0 * n) for n in range(60)]
-    odd = [0.0 if n == 59 else 70.0 if n == 58 else 70.0 if n == 57 else 5000.0 + 40.0 * n for n in range(60)]
+    odd = [
+        0.0 if n == 59 else 70.0 if n == 58 else 70.0 if n == 57 else 5000.0 + 40.0 * n
+        for n in range(60)
+    ]
     metric = "kepler_node_platform_joules_total"
-    prometheus.fill(metric, steady + [('instance="b:9102"', now - 60 + n, odd[n]) for n in range(60)])
+    prometheus.fill(
+        metric, steady + [('instance="b:9102"', now - 60 + n, odd[n]) for n in range(60)]
+    )
     prometheus.start()
     source, info = opened(prometheus)
     assert info.facts["query"] == metric
     assert {(c.host, c.scope, c.kind, c.period_s, c.most_w) for c in info.channels} == {
-        ("a", "node", "interval", 1.0, None), ("b", "node", "interval", 1.0, None),
-    }  # fmt: skip
+        ("a", "node", "interval", 1.0, None),
+        ("b", "node", "interval", 1.0, None),
+    }
     found = {series.labels["instance"]: dict(series.samples) for series in source._vectors(30, now)}
     assert found["a:9102"] == {now - 30 + n: 250.0 for n in range(30)}
     b = [found["b:9102"][now - 30 + n] for n in range(30)]
@@ -77,7 +92,9 @@ def test_live_through_the_ipmi_exporter(prometheus, ipmi_sim, tmp_path):
         pytest.skip(reason)
     exporter = IpmiExporter(tmp_path, "admin", "pw-admin").start()
     try:
-        prometheus.scrape([f"127.0.0.1:{ipmi_sim.port}"], exporter_port=exporter.port, module="power")
+        prometheus.scrape(
+            [f"127.0.0.1:{ipmi_sim.port}"], exporter_port=exporter.port, module="power"
+        )
         prometheus.start()
         source = open_source(prometheus.url, Options(timeout=60.0))
         end = time.monotonic() + 120

@@ -1,4 +1,6 @@
-"""`powertui record` as a person runs it: around a command, alone, in a terminal, and when things go wrong."""
+"""`powertui record` as a person runs it: around a command, alone, in a terminal, and when things go
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,18 @@ pytestmark = pytest.mark.e2e
 
 
 def where(bmc) -> list[str]:
-    return ["--host", f"127.0.0.1:{bmc.port}", "--user", "viewer", "-o", "p.csv", "--interval", "0.1", "--timeout", "60"]
+    return [
+        "--host",
+        f"127.0.0.1:{bmc.port}",
+        "--user",
+        "viewer",
+        "-o",
+        "p.csv",
+        "--interval",
+        "0.1",
+        "--timeout",
+        "60",
+    ]
 
 
 def frame(tmp_path: Path) -> pd.DataFrame:
@@ -44,7 +57,9 @@ def text_of(path: Path) -> str:
 
 
 def wait_until(holds: Callable[[], bool], what: Callable[[], str]) -> None:
-    """Wait for an event, however long it takes on a busy machine; `what` says how things stand when it never comes."""
+    """Wait for an event, however long it takes on a busy machine; `what` says how things stand when
+    it never comes.
+    """
     end = time.monotonic() + 120
     while not holds():
         if time.monotonic() > end:
@@ -66,7 +81,9 @@ def child_of(pid: int, name: str) -> int:
 
     def look() -> bool:
         children = text_of(Path(f"/proc/{pid}/task/{pid}/children")).split()
-        found.extend(int(child) for child in children if name in text_of(Path(f"/proc/{child}/cmdline")))
+        found.extend(
+            int(child) for child in children if name in text_of(Path(f"/proc/{child}/cmdline"))
+        )
         return bool(found)
 
     wait_until(look, lambda: f"{pid} has no child {name}")
@@ -78,7 +95,9 @@ def state_of(pid: int) -> str:
 
 
 class Numbers:
-    """A log whose readings are counted: one that was left out, doubled or reordered is seen, whatever time anything took."""
+    """A log whose readings are counted: one that was left out, doubled or reordered is seen,
+    whatever time anything took.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "numbers.csv"
@@ -93,7 +112,12 @@ class Numbers:
 
 
 def numbers_in(*paths: Path) -> list[float]:
-    rows = [line.split(",") for path in paths for line in path.read_text().splitlines() if ",ok," in line]
+    rows = [
+        line.split(",")
+        for path in paths
+        for line in path.read_text().splitlines()
+        if ",ok," in line
+    ]
     return [float(row[4]) for row in rows]
 
 
@@ -110,7 +134,9 @@ def until_rows(count: int, path: str = "p.csv") -> str:
 
 
 def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
-    process = powertui("record", *where(bmc), "--", "sh", "-c", f"echo out; echo err >&2; {until_rows(10)}; exit 7")
+    process = powertui(
+        "record", *where(bmc), "--", "sh", "-c", f"echo out; echo err >&2; {until_rows(10)}; exit 7"
+    )
     out, err = process.communicate(timeout=120)
     assert process.returncode == 7
     assert out == "out\n"
@@ -118,17 +144,26 @@ def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
     found = re.search(r"power: ([\d.]+) (k?)J, mean 245\.0 W \(245 to 245 W\) over ([\d.]+) s", err)
     assert found, err
     joules, covered = float(found[1]) * (1000 if found[2] else 1), float(found[3])
-    assert joules == pytest.approx(245 * covered, abs=0.06 * 245, rel=0.001)  # the seconds are told with one decimal
+    assert joules == pytest.approx(
+        245 * covered, abs=0.06 * 245, rel=0.001
+    )  # the seconds are told with one decimal
     rows = frame(tmp_path)
     begin, end = rows[[q in ("begin", "end") for q in rows.quality]].mono_s
-    share = re.search(r"which is ([\d.]+)% of the time", err)  # where a busy machine missed readings
-    assert covered == pytest.approx((end - begin) * (float(share[1]) / 100 if share else 1.0), abs=0.06 + 0.006 * (end - begin))
+    share = re.search(
+        r"which is ([\d.]+)% of the time", err
+    )  # where a busy machine missed readings
+    assert covered == pytest.approx(
+        (end - begin) * (float(share[1]) / 100 if share else 1.0), abs=0.06 + 0.006 * (end - begin)
+    )
     assert list(rows[[q in ("begin", "end") for q in rows.quality]]["mark"]) == ["sh", "sh"]
     assert ended(tmp_path)["reason"] == "the command ended"
 
 
 def test_a_command_gets_the_environment_as_it_was(bmc, powertui, environment):
-    """But for secrets. What powertui sets for itself (numpy without threads) would make a training slower."""
+    """But for secrets.
+
+    What powertui sets for itself (numpy without threads) would make a training slower.
+    """
     told = "import os; print(sorted(name for name in os.environ if name.endswith('_NUM_THREADS')))"
     here = sorted(name for name in environment if name.endswith("_NUM_THREADS"))
     process = powertui("record", *where(bmc), "--", sys.executable, "-c", told)
@@ -142,7 +177,9 @@ def test_a_short_command_has_no_energy(bmc, powertui):
     assert "energy not resolved (1 reading" in err or "energy not resolved (0 readings" in err
 
 
-@pytest.mark.parametrize(("command", "code"), [(["no-such-command-here"], 127), (["/etc/passwd"], 126)])
+@pytest.mark.parametrize(
+    ("command", "code"), [(["no-such-command-here"], 127), (["/etc/passwd"], 126)]
+)
 def test_a_command_that_cannot_run_leaves_nothing_behind(bmc, powertui, tmp_path, command, code):
     process = powertui("record", *where(bmc), "--", *command)
     _, err = process.communicate(timeout=120)
@@ -172,7 +209,13 @@ def test_signals_go_to_the_command(bmc, powertui, tmp_path, number):
 def test_a_command_that_somebody_else_stops_and_continues(bmc, powertui, tmp_path):
     """Not the terminal: we are not to stop with it, nobody would wake us."""
     process = powertui(
-        "record", *where(bmc), "--", sys.executable, "-c", "print('ready', flush=True); input()", stdin=subprocess.PIPE
+        "record",
+        *where(bmc),
+        "--",
+        sys.executable,
+        "-c",
+        "print('ready', flush=True); input()",
+        stdin=subprocess.PIPE,
     )
     assert process.stdout.readline() == "ready\n"
     command = child_of(process.pid, "ready")
@@ -218,9 +261,15 @@ def test_alone_until_sigterm_or_hangup(bmc, powertui, tmp_path):
         (tmp_path / "p.csv").unlink()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_it_may_be_ended_as_soon_as_it_says_that_it_records(bmc, environment, tmp_path, number, code):
-    """On a busy machine time passes between that line and the next look: here the signal comes with the line itself."""
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_it_may_be_ended_as_soon_as_it_says_that_it_records(
+    bmc, environment, tmp_path, number, code
+):
+    """On a busy machine time passes between that line and the next look: here the signal comes with
+    the line itself.
+    """
     script = (
         "import os, sys; from powertui.sampler import recording_run as run\n"
         "said = run._Talker.started\n"
@@ -229,7 +278,15 @@ def test_it_may_be_ended_as_soon_as_it_says_that_it_records(bmc, environment, tm
         "from powertui.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", script, "record", *where(bmc)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == code, done.stderr
     assert " rows in " in done.stderr
     assert ended(tmp_path)["reason"] == "stopped"
@@ -246,17 +303,24 @@ def test_for_a_duration(bmc, powertui, tmp_path):
 
 
 def test_hosts_of_the_config_file_and_several_sources(bmc, powertui, tmp_path, environment):
-    """Names from the file in the recording, the password from a file of its own, a log followed beside the BMC."""
+    """Names from the file in the recording, the password from a file of its own, a log followed
+    beside the BMC.
+    """
     del environment["IPMI_PASSWORD"]
     secret = tmp_path / "secret"
     secret.write_text("pw-viewer\n")
     secret.chmod(0o600)
     config = tmp_path / "config.toml"
-    config.write_text(f'[hosts.node7]\nhost = "127.0.0.1:{bmc.port}"\nuser = "viewer"\npassword_file = "{secret}"\n')
+    config.write_text(
+        f'[hosts.node7]\nhost = "127.0.0.1:{bmc.port}"\nuser = "viewer"\npassword_file = '
+        f'"{secret}"\n'
+    )
     environment["POWERTUI_CONFIG"] = str(config)
     log = tmp_path / "gpu.csv"
     log.write_text("timestamp,watts\n")
-    process = powertui("record", "--host", "node7", "--source", f"csv:{log}", "-o", "p.csv", "--interval", "0.1")
+    process = powertui(
+        "record", "--host", "node7", "--source", f"csv:{log}", "-o", "p.csv", "--interval", "0.1"
+    )
     started(process)
     wait_for_rows(tmp_path / "p.csv", 3)
     for n in range(3):
@@ -276,7 +340,16 @@ def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui
 
     with Bmc() as other:
         other.machine.watts = 1000
-        process = powertui("record", *where(bmc), "--host", f"127.0.0.1:{other.port}", "--", "sh", "-c", until_rows(8))
+        process = powertui(
+            "record",
+            *where(bmc),
+            "--host",
+            f"127.0.0.1:{other.port}",
+            "--",
+            "sh",
+            "-c",
+            until_rows(8),
+        )
         _, err = process.communicate(timeout=120)
     assert process.returncode == 0
     log = registry.load(str(tmp_path / "p.csv"))
@@ -285,7 +358,10 @@ def test_two_machines_are_added_up_and_read_back_by_our_own_reader(bmc, powertui
     assert f"2 machines together (127.0.0.1:{bmc.port}, 127.0.0.1:{other.port})" in err
     rows = frame(tmp_path)
     for series in log.series:
-        assert len(series) == (rows.source == f"127.0.0.1:{bmc.port if 245 in series.watts else other.port}").sum()
+        assert (
+            len(series)
+            == (rows.source == f"127.0.0.1:{bmc.port if 245 in series.watts else other.port}").sum()
+        )
 
 
 def test_sensors_as_json(bmc, powertui):
@@ -315,11 +391,16 @@ def test_a_rotated_recording_goes_on_under_its_name_and_loses_nothing(powertui, 
     assert "a new file with that name continues it" in err
     assert process.returncode == 0, "nothing is lost"
     assert numbers_in(old, path) == list(range(15))
-    assert pd.read_csv(path, comment="#").columns.tolist() == pd.read_csv(old, comment="#").columns.tolist()
+    assert (
+        pd.read_csv(path, comment="#").columns.tolist()
+        == pd.read_csv(old, comment="#").columns.tolist()
+    )
 
 
 @pytest.mark.parametrize("harm", ["cut", "removed"])
-def test_what_happens_to_the_file_is_said_and_nothing_is_claimed_that_it_does_not_hold(powertui, tmp_path, harm):
+def test_what_happens_to_the_file_is_said_and_nothing_is_claimed_that_it_does_not_hold(
+    powertui, tmp_path, harm
+):
     numbers, path = Numbers(tmp_path), tmp_path / "p.csv"
     process = powertui("record", *numbers.words)
     started(process)
@@ -398,7 +479,9 @@ def test_a_wrong_password_starts_no_command_and_no_file(bmc, powertui, tmp_path,
 
 
 def test_an_outage_in_mid_run_costs_only_the_outage(bmc, powertui, tmp_path):
-    """Killed and restarted: true values before and after, gaps with their reason between, and it is said."""
+    """Killed and restarted: true values before and after, gaps with their reason between, and it is
+    said.
+    """
     path = tmp_path / "p.csv"
     process = powertui("record", *where(bmc))
     started(process)
@@ -437,7 +520,11 @@ def test_a_full_disk_is_said_and_told_by_the_exit_code(bmc, powertui, tmp_path):
         pytest.skip("a small file system needs root")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", str(disk)], check=False, capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "none", str(disk)],
+        check=False,
+        capture_output=True,
+    )
     if mounted.returncode:
         pytest.skip("no file system can be mounted here")
     try:
@@ -447,7 +534,9 @@ def test_a_full_disk_is_said_and_told_by_the_exit_code(bmc, powertui, tmp_path):
         wait_for_rows(disk / "p.csv", 2)
         (disk / "filler2").write_bytes(b"x" * 100)
         lines = [""]
-        while not any("kept in memory" in line for line in lines) and (line := process.stderr.readline()):
+        while not any("kept in memory" in line for line in lines) and (
+            line := process.stderr.readline()
+        ):
             lines.append(line)
         assert any("No space left on device" in line for line in lines)
         process.send_signal(signal.SIGINT)
@@ -486,7 +575,9 @@ def test_pulses_are_marked_with_what_they_took(bmc, powertui, tmp_path):
 
 def shell(environment: dict[str, str], cwd: Path) -> PtyProcess:
     """A shell with job control."""
-    made = PtyProcess(["bash", "--norc", "--noprofile", "-i"], {**environment, "PS1": "PROMPT> "}, cwd)
+    made = PtyProcess(
+        ["bash", "--norc", "--noprofile", "-i"], {**environment, "PS1": "PROMPT> "}, cwd
+    )
     made.wait("PROMPT> ")
     return made
 
@@ -500,7 +591,8 @@ def terminal(environment, tmp_path):
 
 def test_ctrl_z_gives_the_prompt_back_and_the_recording_goes_on(bmc, terminal, tmp_path):
     path = tmp_path / "p.csv"
-    command = f"sh -c 'echo be\"\"gun; {until_rows(10**6)}'"  # until it is interrupted; what is typed does not read "begun"
+    # until it is interrupted; what is typed does not read "begun"
+    command = f"sh -c 'echo be\"\"gun; {until_rows(10**6)}'"
     terminal.send(f"{sys.executable} -m powertui record {' '.join(where(bmc))} -- {command}\n")
     terminal.wait("recording to")
     terminal.wait("begun")
@@ -516,13 +608,17 @@ def test_ctrl_z_gives_the_prompt_back_and_the_recording_goes_on(bmc, terminal, t
     terminal.wait("mean 245.0 W")
     terminal.wait("PROMPT> ")
     rows = frame(tmp_path)
-    notes = rows[(rows.quality == "note") & rows.reason.astype(str).str.startswith("sh ")].reason.tolist()
+    notes = rows[
+        (rows.quality == "note") & rows.reason.astype(str).str.startswith("sh ")
+    ].reason.tolist()
     assert notes == ["sh was suspended", "sh goes on"]
     ended(tmp_path)
 
 
 def test_ctrl_c_reaches_the_command_and_ends_both(bmc, terminal, tmp_path):
-    terminal.send(f"{sys.executable} -m powertui record {' '.join(where(bmc))} -- sleep 60; echo code=$?\n")
+    terminal.send(
+        f"{sys.executable} -m powertui record {' '.join(where(bmc))} -- sleep 60; echo code=$?\n"
+    )
     terminal.wait("recording to")
     wait_for_rows(tmp_path / "p.csv", 3)
     terminal.send("\x03")

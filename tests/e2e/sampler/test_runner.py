@@ -23,7 +23,9 @@ print("code", runner.run(["sleep", "1000"], os.environ))
 
 
 def test_ctrl_c_before_the_command_began_reaches_it(environment, tmp_path) -> None:
-    """The terminal's signal came while it was blocked and nobody else was there to take it: it must not be lost."""
+    """The terminal's signal came while it was blocked and nobody else was there to take it: it must
+    not be lost.
+    """
     program = PtyProcess([sys.executable, "-c", CODE], environment, tmp_path)
     program.wait("blocked")
     program.send("\x03")

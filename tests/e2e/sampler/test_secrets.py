@@ -1,4 +1,6 @@
-"""The password is looked for wherever it must not be: command lines, environments, files, output, tracebacks."""
+"""The password is looked for wherever it must not be: command lines, environments, files, output,
+tracebacks.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,11 @@ def descendants(pid: int) -> list[int]:
         except OSError:  # it has just ended
             continue
         for task in tasks:
-            found += [int(child) for child in read(Path(f"/proc/{known}/task/{task}/children")).split() if int(child) not in found]
+            found += [
+                int(child)
+                for child in read(Path(f"/proc/{known}/task/{task}/children")).split()
+                if int(child) not in found
+            ]
     return found
 
 
@@ -67,16 +73,31 @@ def private_file(path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["ipmi", "ipmitool"])
-def test_no_command_line_and_no_environment_of_a_child_holds_it(secret_bmc, powertui, tmp_path, environment, scheme):
-    """From the environment: it stays in our own and reaches neither the recorder's nor the command's."""
+def test_no_command_line_and_no_environment_of_a_child_holds_it(
+    secret_bmc, powertui, tmp_path, environment, scheme
+):
+    """From the environment: it stays in our own and reaches neither the recorder's nor the
+    command's.
+    """
     if scheme == "ipmitool":
         import shutil
 
         if not shutil.which("ipmitool"):
             pytest.skip("ipmitool is not installed")
     environment |= {"IPMI_PASSWORD": SECRET, "IPMI_KGKEY": KG}
-    recorded = "import os, sys, time; print([k for k in os.environ if 'IPMI' in k], flush=True); time.sleep(60)"
-    words = ["record", "--source", f"{scheme}://viewer@127.0.0.1:{secret_bmc.port}", "-o", "p.csv", "--interval", "0.2"]
+    recorded = (
+        "import os, sys, time; print([k for k in os.environ if 'IPMI' in k], "
+        "flush=True); time.sleep(60)"
+    )
+    words = [
+        "record",
+        "--source",
+        f"{scheme}://viewer@127.0.0.1:{secret_bmc.port}",
+        "-o",
+        "p.csv",
+        "--interval",
+        "0.2",
+    ]
     process = powertui(*words, "--", sys.executable, "-c", recorded)
     assert process.stdout.readline() == "[]\n"
     seen: set[int] = set()
@@ -85,10 +106,12 @@ def test_no_command_line_and_no_environment_of_a_child_holds_it(secret_bmc, powe
         for pid in descendants(process.pid):
             seen.add(pid)
             assert not holds(Path(f"/proc/{pid}/cmdline"))
-            # ipmitool itself is handed the password in its environment, which only its owner can read
+            # ipmitool itself is handed the password in its environment, which only its owner can
+            # read
             if pid != process.pid and holds(Path(f"/proc/{pid}/environ")):
                 assert read(Path(f"/proc/{pid}/comm")).strip() in (b"ipmitool", b"")
-        # the recorder and the command at least, for as long as it takes to make a few readings (and an ipmitool for each)
+        # the recorder and the command at least, for as long as it takes to make a few readings (and
+        # an ipmitool for each)
         return len(seen) >= 3 and read(tmp_path / "p.csv").count(b",ok,") >= 5
 
     wait_until(searched)
@@ -101,11 +124,24 @@ def test_no_command_line_and_no_environment_of_a_child_holds_it(secret_bmc, powe
         assert path.is_dir() or not holds(path), path
 
 
-def test_from_files_it_is_not_even_in_our_own_environment(secret_bmc, powertui, tmp_path, environment):
+def test_from_files_it_is_not_even_in_our_own_environment(
+    secret_bmc, powertui, tmp_path, environment
+):
     del environment["IPMI_PASSWORD"]
     password, kg = private_file(tmp_path / "pw", SECRET), private_file(tmp_path / "kg", KG)
-    words = ["--host", f"127.0.0.1:{secret_bmc.port}", "--user", "viewer", "--password-file", password, "--kg-file", kg]
-    process = powertui("record", *words, "-o", "p.csv", "--interval", "0.2", "--", "cat", stdin=subprocess.PIPE)
+    words = [
+        "--host",
+        f"127.0.0.1:{secret_bmc.port}",
+        "--user",
+        "viewer",
+        "--password-file",
+        password,
+        "--kg-file",
+        kg,
+    ]
+    process = powertui(
+        "record", *words, "-o", "p.csv", "--interval", "0.2", "--", "cat", stdin=subprocess.PIPE
+    )
     wait_until(lambda: read(tmp_path / "p.csv").count(b",ok,") >= 3)
     seen = descendants(process.pid)
     assert len(seen) >= 3
@@ -118,7 +154,9 @@ def test_from_files_it_is_not_even_in_our_own_environment(secret_bmc, powertui, 
 
 
 @pytest.mark.parametrize("fault", ["level", "kg", "drop"])
-def test_no_message_and_no_log_holds_it_when_things_go_wrong(secret_bmc, powertui, tmp_path, environment, fault):
+def test_no_message_and_no_log_holds_it_when_things_go_wrong(
+    secret_bmc, powertui, tmp_path, environment, fault
+):
     environment |= {"IPMI_PASSWORD": SECRET, "IPMI_KGKEY": "wrong" if fault == "kg" else KG}
     secret_bmc.drop = fault == "drop"
     words = ["--source", f"ipmi://viewer@127.0.0.1:{secret_bmc.port}", "--timeout", "0.2"]
@@ -140,12 +178,16 @@ def test_a_traceback_in_the_source_shows_no_password():
     from powertui.sampler.credentials import Secret
     from powertui.sampler.source import Options, open_source
 
-    source = open_source("ipmi://viewer@127.0.0.1:9", Options(password=Secret(SECRET), kg=Secret(KG)))
+    source = open_source(
+        "ipmi://viewer@127.0.0.1:9", Options(password=Secret(SECRET), kg=Secret(KG))
+    )
     source._link._resolve = lambda: 1 / 0
     try:
         source.open()
     except ZeroDivisionError as error:
-        text = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+        text = "".join(
+            traceback.TracebackException.from_exception(error, capture_locals=True).format()
+        )
     assert "_link" in text
     assert SECRET not in text
     assert KG not in text
@@ -162,7 +204,14 @@ def test_the_prompt_is_masked(secret_bmc, environment, tmp_path):
     """In a terminal: what is typed does not appear."""
     del environment["IPMI_PASSWORD"]
     secret_bmc.kg = None
-    words = [sys.executable, "-m", "powertui", "sensors", "--source", f"ipmi://viewer@127.0.0.1:{secret_bmc.port}"]
+    words = [
+        sys.executable,
+        "-m",
+        "powertui",
+        "sensors",
+        "--source",
+        f"ipmi://viewer@127.0.0.1:{secret_bmc.port}",
+    ]
     terminal = PtyProcess(words, environment, tmp_path)
     seen = terminal.wait("Password of viewer")
     seen += terminal.wait(": ")

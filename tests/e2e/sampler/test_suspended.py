@@ -1,4 +1,6 @@
-"""A recording that somebody stops, freezes or sends to sleep: it goes on, ends when it was to end, and reports what is missing."""
+"""A recording that somebody stops, freezes or sends to sleep: it goes on, ends when it was to end,
+and reports what is missing.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,27 @@ from pathlib import Path
 
 import pytest
 from pty_process import PtyProcess
-from test_record import Numbers, child_of, ended, numbers_in, started, state_of, text_of, wait_for_end, wait_for_rows, wait_until
+from test_record import (
+    Numbers,
+    child_of,
+    ended,
+    numbers_in,
+    started,
+    state_of,
+    text_of,
+    wait_for_end,
+    wait_for_rows,
+    wait_until,
+)
 
 from powertui.data.power import registry
 from tests.e2e import freezer, interrupted_recordings
 
 pytestmark = pytest.mark.e2e
 
-WAITS_S = 1.0  # the recording's longest wait for a signal: a process that is stopped for longer than that misses its end
+# the recording's longest wait for a signal: a process that is stopped for longer than that misses
+# its end
+WAITS_S = 1.0
 STOPPED_S = 2 * WAITS_S
 RECORDER = "powertui-recorder"
 CENTURIES_S = 250 * 365.25 * 86400
@@ -35,7 +50,11 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def gaps_in(path: Path) -> list[list[str]]:
-    return [row for row in rows_of(path) if row[7] == "none" and row[8].startswith("nothing was recorded for ")]
+    return [
+        row
+        for row in rows_of(path)
+        if row[7] == "none" and row[8].startswith("nothing was recorded for ")
+    ]
 
 
 def stop(*pids: int) -> None:
@@ -66,11 +85,17 @@ def interrupt(process: subprocess.Popen[str]) -> str:
 
 
 def until_waited(path: Path, since: float) -> None:
-    """The recorder, which goes on, shows by its own rows that the other process has slept through its wait."""
-    wait_until(lambda: float(rows_of(path)[-1][1]) > since + STOPPED_S, lambda: text_of(path)[-300:])
+    """The recorder, which goes on, shows by its own rows that the other process has slept through
+    its wait.
+    """
+    wait_until(
+        lambda: float(rows_of(path)[-1][1]) > since + STOPPED_S, lambda: text_of(path)[-300:]
+    )
 
 
-def test_a_stopped_program_goes_on_and_loses_nothing(powertui: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_a_stopped_program_goes_on_and_loses_nothing(
+    powertui: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
     log = Numbers(tmp_path)
     process = powertui("record", *log.words)
     started(process)
@@ -94,7 +119,9 @@ def test_a_stopped_program_goes_on_and_loses_nothing(powertui: Callable[..., sub
     assert ended(tmp_path)["reason"] == "stopped"
 
 
-def test_the_end_comes_when_it_was_asked_for_though_the_program_is_stopped(bmc, powertui, tmp_path: Path) -> None:
+def test_the_end_comes_when_it_was_asked_for_though_the_program_is_stopped(
+    bmc, powertui, tmp_path: Path
+) -> None:
     process = powertui("record", *where(bmc), "--interval", "0.1", "--duration", "3")
     started(process)
     path = tmp_path / "p.csv"
@@ -112,7 +139,9 @@ def test_the_end_comes_when_it_was_asked_for_though_the_program_is_stopped(bmc, 
 
 @pytest.mark.parametrize("interval", ["0.1", "1"])
 @pytest.mark.parametrize("also", ["the recorder alone", "all of it"])
-def test_what_a_stopped_recorder_could_not_read_is_a_gap(bmc, powertui, tmp_path: Path, also: str, interval: str) -> None:
+def test_what_a_stopped_recorder_could_not_read_is_a_gap(
+    bmc, powertui, tmp_path: Path, also: str, interval: str
+) -> None:
     process = powertui("record", *where(bmc), "--interval", interval)
     started(process)
     path = tmp_path / "p.csv"
@@ -128,7 +157,9 @@ def test_what_a_stopped_recorder_could_not_read_is_a_gap(bmc, powertui, tmp_path
 
 
 def check_the_hole(path: Path, err: str, cause: str, least_s: float) -> None:
-    """One gap row with its length between readings that lie as far apart; said once; its share of the time is not counted."""
+    """One gap row with its length between readings that lie as far apart; said once; its share of
+    the time is not counted.
+    """
     rows = [row for row in rows_of(path) if row[3]]
     (at,) = (i for i, row in enumerate(rows) if row in gaps_in(path) and row[8].endswith(cause))
     before, gap, after = rows[at - 1 : at + 2]
@@ -137,15 +168,21 @@ def check_the_hole(path: Path, err: str, cause: str, least_s: float) -> None:
     assert apart >= least_s
     reason = gap[8]
     assert err.count(f"powertui: {reason}\n") == 1
-    length = re.fullmatch(r"nothing was recorded for (?:(\d+) h )?(?:(\d+) min ?)?(?:([\d.]+) s)?: " + cause, reason)
+    length = re.fullmatch(
+        r"nothing was recorded for (?:(\d+) h )?(?:(\d+) min ?)?(?:([\d.]+) s)?: " + cause, reason
+    )
     assert length, reason
-    seconds = sum(float(part or 0) * scale for part, scale in zip(length.groups(), (3600, 60, 1), strict=True))
+    seconds = sum(
+        float(part or 0) * scale for part, scale in zip(length.groups(), (3600, 60, 1), strict=True)
+    )
     assert least_s - 0.1 <= seconds <= apart * 1.1 + 60 * bool(length[1])
     covered = re.search(r"([\d.]+)% of the time", err)
     times = [float(row[1]) for row in rows if row[7] == "ok"]
     share = 100 * (1 - apart / (times[-1] - times[0]))
     assert covered is not None, err
-    assert float(covered[1]) <= share + 12, err  # what lies before the first reading and behind the last is a little more
+    assert float(covered[1]) <= share + 12, (
+        err
+    )  # what lies before the first reading and behind the last is a little more
     (series,) = registry.load(str(path)).series
     assert int((series.watts != series.watts).sum()) == len(gaps_in(path))
 
@@ -176,7 +213,13 @@ def test_a_log_that_went_on_meanwhile_is_read_afterwards(powertui, tmp_path: Pat
     err = interrupt(process)
     assert numbers_in(path) == list(range(log.written))
     assert gaps_in(path) == []
-    assert re.search(r"the recorder was suspended for [\d.]+ s, and then read what the source had kept: nothing is missing\n", err)
+    assert re.search(
+        (
+            r"the recorder was suspended for [\d.]+ s, and then read what the source had kept: "
+            r"nothing is missing\n"
+        ),
+        err,
+    )
     assert "missed" not in err
 
 
@@ -223,7 +266,9 @@ def test_a_frozen_container(bmc, powertui, tmp_path: Path, version: str) -> None
     started(process)
     path = tmp_path / "p.csv"
     wait_for_rows(path, 3)
-    with freezer.frozen_group(mounts[version], [process.pid, child_of(process.pid, RECORDER)]) as group:
+    with freezer.frozen_group(
+        mounts[version], [process.pid, child_of(process.pid, RECORDER)]
+    ) as group:
         group.freeze()
         time.sleep(2.5)
         group.thaw()
@@ -251,7 +296,11 @@ class SleepingMachine:
         self.environment = {"LD_PRELOAD": str(library), "SLEEPING_MACHINE": str(folder / "slept")}
 
     def sleep(self, seconds: float, *, clock_set_s: float = 0.0) -> None:
-        os.pwrite(self._file.fileno(), struct.pack("qq", round(seconds * 1e9), round(clock_set_s * 1e9)), 0)
+        os.pwrite(
+            self._file.fileno(),
+            struct.pack("qq", round(seconds * 1e9), round(clock_set_s * 1e9)),
+            0,
+        )
 
     def close(self) -> None:
         self._file.close()
@@ -265,9 +314,15 @@ def machine(tmp_path: Path) -> Iterator[SleepingMachine]:
         yield made
 
 
-def test_a_machine_that_slept_is_no_clock_that_was_set(bmc, powertui, tmp_path, environment, machine) -> None:
-    """The monotonic clock stands still meanwhile and the wall clock does not; the hole has its true length."""
-    process = powertui("record", *where(bmc), "--interval", "0.1", env={**environment, **machine.environment})
+def test_a_machine_that_slept_is_no_clock_that_was_set(
+    bmc, powertui, tmp_path, environment, machine
+) -> None:
+    """The monotonic clock stands still meanwhile and the wall clock does not; the hole has its true
+    length.
+    """
+    process = powertui(
+        "record", *where(bmc), "--interval", "0.1", env={**environment, **machine.environment}
+    )
     started(process)
     path = tmp_path / "p.csv"
     wait_for_rows(path, 5)
@@ -283,7 +338,15 @@ def test_a_machine_that_slept_is_no_clock_that_was_set(bmc, powertui, tmp_path, 
 
 
 def test_a_duration_counts_the_time_asleep(bmc, powertui, tmp_path, environment, machine) -> None:
-    process = powertui("record", *where(bmc), "--interval", "0.1", "--duration", "5000", env={**environment, **machine.environment})
+    process = powertui(
+        "record",
+        *where(bmc),
+        "--interval",
+        "0.1",
+        "--duration",
+        "5000",
+        env={**environment, **machine.environment},
+    )
     started(process)
     wait_for_rows(tmp_path / "p.csv", 5)
     machine.sleep(4000)
@@ -293,11 +356,18 @@ def test_a_duration_counts_the_time_asleep(bmc, powertui, tmp_path, environment,
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert ended(tmp_path)["reason"] == "after 5000 s"
-    assert err.count("this machine slept\n") in (1, 2)  # the second sleep may end the recording before a reading comes
+    assert err.count("this machine slept\n") in (
+        1,
+        2,
+    )  # the second sleep may end the recording before a reading comes
 
 
-def test_a_clock_that_was_set_while_the_machine_was_awake_is_reported(bmc, powertui, tmp_path, environment, machine) -> None:
-    process = powertui("record", *where(bmc), "--interval", "0.1", env={**environment, **machine.environment})
+def test_a_clock_that_was_set_while_the_machine_was_awake_is_reported(
+    bmc, powertui, tmp_path, environment, machine
+) -> None:
+    process = powertui(
+        "record", *where(bmc), "--interval", "0.1", env={**environment, **machine.environment}
+    )
     started(process)
     path = tmp_path / "p.csv"
     wait_for_rows(path, 5)
@@ -313,7 +383,13 @@ def test_a_clock_past_2262_is_a_sentence(bmc, powertui, tmp_path, environment, m
     machine.sleep(0, clock_set_s=CENTURIES_S)
     path = tmp_path / "x.csv"
     path.write_text("time,watts\n0,1\n1,1\n")
-    for words in (["record", *where(bmc)], ["report", str(path)], ["doctor", str(path)], ["sensors"], ["energy", str(path)]):
+    for words in (
+        ["record", *where(bmc)],
+        ["report", str(path)],
+        ["doctor", str(path)],
+        ["sensors"],
+        ["energy", str(path)],
+    ):
         process = powertui(*words, env={**environment, **machine.environment})
         _, err = process.communicate(timeout=300)
         assert process.returncode == 1, err
@@ -324,8 +400,12 @@ def test_a_clock_past_2262_is_a_sentence(bmc, powertui, tmp_path, environment, m
     assert not (tmp_path / "p.csv").exists()
 
 
-def test_a_clock_that_is_set_past_2262_while_recording_ends_nothing(bmc, powertui, tmp_path, environment, machine) -> None:
-    process = powertui("record", *where(bmc), "--interval", "0.1", env={**environment, **machine.environment})
+def test_a_clock_that_is_set_past_2262_while_recording_ends_nothing(
+    bmc, powertui, tmp_path, environment, machine
+) -> None:
+    process = powertui(
+        "record", *where(bmc), "--interval", "0.1", env={**environment, **machine.environment}
+    )
     started(process)
     path = tmp_path / "p.csv"
     wait_for_rows(path, 5)
@@ -336,4 +416,6 @@ def test_a_clock_that_is_set_past_2262_while_recording_ends_nothing(bmc, powertu
     assert "Traceback" not in err
     assert "the host's clock was stepped by +" in err
     assert process.returncode == 0, err
-    assert json.loads(text_of(path).splitlines()[-1].removeprefix("# ended: "))["rows"] == len(rows_of(path))
+    assert json.loads(text_of(path).splitlines()[-1].removeprefix("# ended: "))["rows"] == len(
+        rows_of(path)
+    )

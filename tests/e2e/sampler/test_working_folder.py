@@ -1,4 +1,6 @@
-"""Nothing that lies in the working folder is run: no module of ours is found there, and no helper program either."""
+"""Nothing that lies in the working folder is run: no module of ours is found there, and no helper
+program either.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,49 @@ from powertui import import_path
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[3]
-# What the recorder imports at some time, and what an innocent training folder may call its own files.
+# What the recorder imports at some time, and what an innocent training folder may call its own
+# files.
 NAMES = [
-    "argparse", "bisect", "collections", "csv", "dataclasses", "datetime", "fcntl", "hashlib", "hmac", "http",
-    "importlib_metadata", "json", "pathlib", "queue", "random", "re", "resource", "select", "selectors", "signal", "site",
-    "socket", "ssl", "statistics", "string", "struct", "subprocess", "tempfile", "threading", "typing", "urllib", "uuid",
-    "cryptography", "keyring", "pyipmi", "pynvml", "tomli", "usercustomize", "sitecustomize",
-]  # fmt: skip
+    "argparse",
+    "bisect",
+    "collections",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "fcntl",
+    "hashlib",
+    "hmac",
+    "http",
+    "importlib_metadata",
+    "json",
+    "pathlib",
+    "queue",
+    "random",
+    "re",
+    "resource",
+    "select",
+    "selectors",
+    "signal",
+    "site",
+    "socket",
+    "ssl",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "typing",
+    "urllib",
+    "uuid",
+    "cryptography",
+    "keyring",
+    "pyipmi",
+    "pynvml",
+    "tomli",
+    "usercustomize",
+    "sitecustomize",
+]
 
 CALLER = """
 import sys
@@ -36,7 +74,10 @@ raise SystemExit(main())
 
 
 def trap(folder: Path, *, spare: set[str] | frozenset[str] = frozenset()) -> Path:
-    """Fill a folder with modules that leave a trace when they are imported. Returns where the traces would lie."""
+    """Fill a folder with modules that leave a trace when they are imported.
+
+    Returns where the traces would lie.
+    """
     traces = folder / "traces"
     traces.mkdir(parents=True)
     for name in NAMES:
@@ -51,16 +92,27 @@ def log(folder: Path) -> str:
 
 
 def loaded_by_python_itself(environment: dict[str, str]) -> set[str]:
-    """`python -m` looks for its module with the working folder on the path: what that takes is beyond any program's reach."""
+    """`python -m` looks for its module with the working folder on the path: what that takes is
+    beyond any program's reach.
+    """
     code = "import runpy, sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return set(done.stdout.split())
 
 
 @pytest.mark.parametrize("how", ["the command", "python -m", "-c"])
 @pytest.mark.parametrize("verb", ["record", "sensors"])
 def test_no_module_of_the_working_folder_is_run(tmp_path, environment, how, verb):
-    traces = trap(tmp_path / "work", spare=loaded_by_python_itself(environment) if how != "the command" else frozenset())
+    traces = trap(
+        tmp_path / "work",
+        spare=loaded_by_python_itself(environment) if how != "the command" else frozenset(),
+    )
     script = tmp_path / "bin" / "powertui"
     script.parent.mkdir()
     script.write_text("from powertui.cli import main\nraise SystemExit(main())\n")
@@ -69,21 +121,28 @@ def test_no_module_of_the_working_folder_is_run(tmp_path, environment, how, verb
         "python -m": [sys.executable, "-m", "powertui"],
         # a caller whose own path begins with the working folder, after it has what it needs itself
         "-c": [sys.executable, "-c", CALLER],
-    }[how]  # fmt: skip
+    }[how]
     if how == "-c" and verb == "sensors":
         pytest.skip("it runs in the caller's own process, whose path is the caller's affair")
     words = ["-o", "x.csv", "--duration", "0.3"] if verb == "record" else []
     done = subprocess.run(
         [*program, verb, "--source", log(tmp_path), *words],
-        cwd=tmp_path / "work", env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=tmp_path / "work",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert "csv (a CSV file)" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(p.name for p in traces.iterdir()) == []
 
 
 def test_neither_a_scripts_folder_nor_an_empty_entry_reaches_the_recorder(tmp_path, environment):
-    """A script's own folder comes first on its path; the process that is told the password must not look there."""
+    """A script's own folder comes first on its path; the process that is told the password must not
+    look there.
+    """
     traces = trap(tmp_path / "training", spare=frozenset(NAMES))
     (tmp_path / "work").mkdir()
     script = tmp_path / "training" / "train.py"
@@ -131,8 +190,14 @@ def test_ipmitool_is_run_from_a_safe_folder_and_named(bmc, powertui, tmp_path, e
     out, err = powertui("sensors", "--source", source).communicate(timeout=300)
     real = shutil.which("ipmitool")
     assert f"program {real}" in out, out + err
-    _, err = powertui("record", "--source", source, "-o", "p.csv", "--duration", "0.5").communicate(timeout=300)
-    head = next(line for line in (tmp_path / "p.csv").read_text().splitlines() if line.startswith("# source: "))
+    _, err = powertui("record", "--source", source, "-o", "p.csv", "--duration", "0.5").communicate(
+        timeout=300
+    )
+    head = next(
+        line
+        for line in (tmp_path / "p.csv").read_text().splitlines()
+        if line.startswith("# source: ")
+    )
     assert json.loads(head.removeprefix("# source: "))["facts"]["program"] == real
     assert not (tmp_path / "stolen").exists()
 

@@ -25,5 +25,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     rows = np.array([line.split() for line in source.head_text.splitlines()[1:]], np.float64)
     ns = (rows[:, 0] * 1e9).astype(np.int64)
     clock = Clock(int(ns[0]), int(ns[0]), "absolute timestamps")
-    series = assemble.make(Sensor("toy", NAME, Scope.NODE), ns - ns[0], rows[:, 1], clock=clock, path=source.path, notes=notes)
+    series = assemble.make(
+        Sensor("toy", NAME, Scope.NODE),
+        ns - ns[0],
+        rows[:, 1],
+        clock=clock,
+        path=source.path,
+        notes=notes,
+    )
     return PowerLog(source.path, NAME, (series,), ())

@@ -40,16 +40,30 @@ def recorded() -> api.RunView:
 def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
     frame = recorded.energy()
     assert list(frame.columns) == [
-        "host", "window", "epoch", "start_s", "end_s", "joules", "lo", "hi", "mean_watts", "coverage",
-        "badge", "reason",
-    ]  # fmt: skip
+        "host",
+        "window",
+        "epoch",
+        "start_s",
+        "end_s",
+        "joules",
+        "lo",
+        "hi",
+        "mean_watts",
+        "coverage",
+        "badge",
+        "reason",
+    ]
     assert frame["window"].tolist() == ["epoch 0", "epoch 1", "whole"]
-    found = account.of(recorded.opened.profiles[0])
+    found = account.energy_account(recorded.opened.profiles[0])
     for row, epoch in enumerate(found.epoch_energies):
         lo, hi, energy = epoch.lo, epoch.hi, epoch.energy
         assert energy is not None
         assert frame["epoch"][row] == epoch.number
-        assert (frame["joules"][row], frame["lo"][row], frame["hi"][row]) == (energy.joules, energy.lo, energy.hi)
+        assert (frame["joules"][row], frame["lo"][row], frame["hi"][row]) == (
+            energy.joules,
+            energy.lo,
+            energy.hi,
+        )
         assert (frame["mean_watts"][row], frame["coverage"][row], frame["badge"][row]) == (
             energy.mean_w,
             energy.coverage,
@@ -66,7 +80,10 @@ def test_joules_are_those_of_the_account(recorded: api.RunView) -> None:
 def test_an_epoch_is_asked_for_by_its_own_number(recorded: api.RunView) -> None:
     """A profile that begins in epoch 4 has it at place 0."""
     run = recorded.run
-    later = Epochs(tuple(replace(epoch, number=epoch.number + 4) for epoch in run.epochs[0]), run.epochs[0].phases)
+    later = Epochs(
+        tuple(replace(epoch, number=epoch.number + 4) for epoch in run.epochs[0]),
+        run.epochs[0].phases,
+    )
     opened = Opened(recorded.opened.entry, run=replace(run, epochs=(later,)))
     frame = api.RunView(opened).energy(epoch=4)
     assert frame["window"].tolist() == ["epoch 4"]
@@ -90,9 +107,14 @@ def test_joules_of_one_epoch_or_of_a_window(recorded: api.RunView) -> None:
     assert one["joules"][0] == recorded.energy()["joules"][1]
     lo, hi = 2 * 10**12, 9 * 10**12
     window = recorded.energy(start=2, end=9)
-    energy = account.of(recorded.opened.profiles[0]).energy(lo, hi)
+    energy = account.energy_account(recorded.opened.profiles[0]).energy(lo, hi)
     assert energy is not None
-    assert window[["window", "start_s", "end_s", "joules"]].iloc[0].tolist() == ["window", 2.0, 9.0, energy.joules]
+    assert window[["window", "start_s", "end_s", "joules"]].iloc[0].tolist() == [
+        "window",
+        2.0,
+        9.0,
+        energy.joules,
+    ]
     rest = recorded.energy(start=2)  # to the end of the profile
     assert rest["end_s"][0] == pytest.approx(20.963, abs=0.001)
     short = recorded.energy(start=2, end=2.001)
@@ -121,12 +143,20 @@ def test_without_power_no_joule_is_told(run: api.RunView) -> None:
 def test_windows_of_a_recording_are_rows(data: Path, tmp_path: Path) -> None:
     """As the recorder writes them: a minute at 250 W, and two windows of it."""
     start = 1_790_000_000.0
-    rows = [(float(t), reading_row(Reading(start + t, t, 250.0 + t % 2, 0.001, "bmc1", "power", "ok"))) for t in range(60)]
+    rows = [
+        (float(t), reading_row(Reading(start + t, t, 250.0 + t % 2, 0.001, "bmc1", "power", "ok")))
+        for t in range(60)
+    ]
     for name, lo, hi in (("epoch 0", 10.5, 30.5), ("short", 40.1, 40.2)):
-        rows += [(at, mark_row(kind, Stamp(start + at, at), name)) for kind, at in ((BEGIN, lo), (END, hi))]
+        rows += [
+            (at, mark_row(kind, Stamp(start + at, at), name))
+            for kind, at in ((BEGIN, lo), (END, hi))
+        ]
     info = Info("ipmi DCMI", "ipmi://bmc1", "bmc1", (Channel("power", "bmc1", "node"),), {}, ())
     log = tmp_path / "power.csv"
-    log.write_text(head(1.0, [("bmc1", info)]) + COLUMNS + "\n" + "".join(row for _, row in sorted(rows)))
+    log.write_text(
+        head(1.0, [("bmc1", info)]) + COLUMNS + "\n" + "".join(row for _, row in sorted(rows))
+    )
     frame = powertui.open(data / JAX, power=log)[0].windows
     assert frame["window"].tolist() == ["epoch 0", "short"]
     assert (frame["log_end_s"] - frame["log_start_s"]).tolist() == pytest.approx([20.0, 0.1])
@@ -150,7 +180,11 @@ def test_findings_are_rows(recorded: api.RunView, run: api.RunView) -> None:
         "measured",
     )
     assert (row["start_s"], row["end_s"]) == (found.start_ps / 1e12, found.end_ps / 1e12)
-    assert (row["delta_watts"], row["delta_joules"], row["delta_s"]) == (found.delta_watts, found.delta_joules, found.delta_seconds)
+    assert (row["delta_watts"], row["delta_joules"], row["delta_s"]) == (
+        found.delta_watts,
+        found.delta_joules,
+        found.delta_seconds,
+    )
     assert row["text"] == found.text
     assert any("validation" in note for note in frame.attrs["notes"])
     none = run.findings
@@ -168,7 +202,9 @@ def test_every_tool_answers(recorded: api.RunView, name: str) -> None:
         frame = answer.frames[table.id]
         assert list(frame.columns) == ["host", *(id for id in table.ids if id != "host")]
         assert len(frame) == len(table)
-        assert all(id.endswith("_s") for id in table.ids if table[id].kind in TIMES and not table[id].unit), table.ids
+        assert all(
+            id.endswith("_s") for id in table.ids if table[id].kind in TIMES and not table[id].unit
+        ), table.ids
     assert list(answer.facts["id"]) == [fact.id for fact in result.facts]
     assert answer.notes == tuple(dict.fromkeys(result.notes))
     assert answer.text() == str(answer) == write(result, "text")
@@ -180,7 +216,10 @@ def test_a_tool_is_told_where_the_power_lies(recorded: api.RunView) -> None:
     def joules(answer: api.Answer) -> float:
         return float(answer.facts.set_index("id").loc["energy", "value"])
 
-    there, nowhere = recorded.tool("energy"), recorded.tool("energy", aligning=Aligning(mode="none"))
+    there, nowhere = (
+        recorded.tool("energy"),
+        recorded.tool("energy", aligning=Aligning(mode="none")),
+    )
     assert joules(there) == recorded.energy()["joules"].iloc[-1]
     assert nowhere.frames["epochs"]["joules"].isna().all()
     assert there.frames["epochs"]["joules"].tolist() == recorded.energy()["joules"].tolist()[:-1]
@@ -190,7 +229,9 @@ def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
     lo, hi = 0, 10**12
     frame = recorded.ops(start=0, end=1)
     table = registry.get("op_stats").answer(Question(recorded.opened, 0, lo, hi)).tables[0]
-    assert frame["self_s"].sum() == pytest.approx(int(np.asarray(table["self_s"].values).sum()) / 1e12)
+    assert frame["self_s"].sum() == pytest.approx(
+        int(np.asarray(table["self_s"].values).sum()) / 1e12
+    )
     assert frame["count"].dtype == np.int64
     assert frame["self_s"].is_monotonic_decreasing
     assert 0 < len(frame) < len(recorded.ops())
@@ -199,10 +240,15 @@ def test_ops_are_those_of_the_tool(recorded: api.RunView) -> None:
 def test_asking_about_every_window_does_not_hold_all_the_answers(data: Path) -> None:
     run = powertui.open(data / JAX, unit="ps")[0]
     whole = run.tool("op_stats").results[0][1]
-    asked = [weakref.ref(run.tool("op_stats", start=lo, end=lo + 10**9).results[0][1]) for lo in range(0, 20 * 10**9, 10**9)]
+    asked = [
+        weakref.ref(run.tool("op_stats", start=lo, end=lo + 10**9).results[0][1])
+        for lo in range(0, 20 * 10**9, 10**9)
+    ]
     gc.collect()
     assert [answer() is not None for answer in asked] == [False] * 19 + [True]
-    assert run.tool("op_stats", start=19 * 10**9, end=20 * 10**9).results[0][1] is asked[-1]()  # and that one is not made again
+    assert (
+        run.tool("op_stats", start=19 * 10**9, end=20 * 10**9).results[0][1] is asked[-1]()
+    )  # and that one is not made again
     assert run.tool("op_stats").results[0][1] is whole
 
 
@@ -221,8 +267,12 @@ def test_answers_of_several_hosts_lie_one_below_the_other(two_hosts: api.RunView
 
 
 def test_the_host_stands_in_front_once() -> None:
-    table = Table("rows", "Rows", (text_column("name", "name", ["x"]), text_column("host", "host", ["vm"])))
-    answer = api.Answer("toy", (("vm", Result("toy", "Toy", (table,))), ("other", Result("toy", "Toy", (table,)))))
+    table = Table(
+        "rows", "Rows", (text_column("name", "name", ["x"]), text_column("host", "host", ["vm"]))
+    )
+    answer = api.Answer(
+        "toy", (("vm", Result("toy", "Toy", (table,))), ("other", Result("toy", "Toy", (table,))))
+    )
     assert list(answer.frame.columns) == ["host", "name"]
     assert answer.frame["host"].tolist() == ["vm", "other"]
 
@@ -231,10 +281,19 @@ def test_a_tool_that_needs_no_profile_answers_without(monkeypatch: pytest.Monkey
     class Module:
         @staticmethod
         def answer(question: Question) -> Result:
-            return Result("toy", "Toy", (), (Fact("sensors", "sensors", len(question.opened.run.power), "integer"),))
+            return Result(
+                "toy",
+                "Toy",
+                (),
+                (Fact("sensors", "sensors", len(question.opened.run.power), "integer"),),
+            )
 
     monkeypatch.setitem(sys.modules, "toy_tool_of_a_test", Module())  # type: ignore[misc]
-    monkeypatch.setattr(registry, "TOOLS", (*registry.TOOLS, registry.Tool("toy", "Toy", "A toy.", "toy_tool_of_a_test:answer")))
+    monkeypatch.setattr(
+        registry,
+        "TOOLS",
+        (*registry.TOOLS, registry.Tool("toy", "Toy", "A toy.", "toy_tool_of_a_test:answer")),
+    )
     (log,) = demo.folder().glob("logs/*/*/train/events.out.tfevents.*")
     assert powertui.open(log)[0].tool("toy").facts["value"].tolist() == [0]
 
@@ -246,8 +305,15 @@ def test_a_tool_that_is_not_there_is_said_so(run: api.RunView) -> None:
 
 def test_a_notebook_gets_no_markup_out_of_names() -> None:
     evil = "<script>alert(1)</script>\x1b[31m"
-    table = Table("rows", evil, (text_column("name", "name", [evil]), optional("time_s", "time", "duration", [2 * 10**12])))
-    facts = (Fact("t", "time", 10**12, "duration", "", Badge.ESTIMATED, 5 * 10**11, 2 * 10**12), Fact("n", evil, None, why=evil))
+    table = Table(
+        "rows",
+        evil,
+        (text_column("name", "name", [evil]), optional("time_s", "time", "duration", [2 * 10**12])),
+    )
+    facts = (
+        Fact("t", "time", 10**12, "duration", "", Badge.ESTIMATED, 5 * 10**11, 2 * 10**12),
+        Fact("n", evil, None, why=evil),
+    )
     empty = Table("none", "None", (text_column("name", "name", []),), empty=f"Nothing {evil}")
     answer = api.Answer("toy", ((evil, Result("toy", evil, (table, empty), facts, (), (evil,))),))
     shown = answer._repr_html_()

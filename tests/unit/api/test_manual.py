@@ -1,4 +1,6 @@
-"""What the manual says of the library is so: every name is told, every example runs as it stands."""
+"""What the manual says of the library is so: every name is told, every example runs as it
+stands.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def test_importing_everything_leaves_open_alone() -> None:
 def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
     drawn: dict[str, tuple[str, int]] = {}  # name → its base, its exit code
     above: list[str] = []
-    for indent, name, code in re.findall(r"^    ([│├└─ ]*)(\w+) +(\d+) +\S", errors.__doc__ or "", re.MULTILINE):
+    for indent, name, code in re.findall(
+        r"^    ([│├└─ ]*)(\w+) +(\d+) +\S", errors.__doc__ or "", re.MULTILINE
+    ):
         del above[len(indent) // 4 :]
         drawn[name] = (above[-1] if above else "Exception", int(code))
         above.append(name)
@@ -45,11 +49,18 @@ def test_the_tree_of_errors_is_the_one_that_is_drawn() -> None:
 
 
 def examples() -> list[tuple[str, str]]:
-    """Every block of Python in README and docs that opens runs. Those that record need a sensor and are tested elsewhere."""
+    """Every block of Python in README and docs that opens runs.
+
+    Those that record need a sensor and are tested elsewhere.
+    """
     found = []
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-        found += [(page.name, block) for block in blocks if "powertui.open(" in block and "powertui.record(" not in block]
+        found += [
+            (page.name, block)
+            for block in blocks
+            if "powertui.open(" in block and "powertui.record(" not in block
+        ]
     return found
 
 
@@ -63,7 +74,9 @@ def test_the_manual_names_all_that_there_is() -> None:
                 names.add(name)
                 if callable(value):
                     asked = inspect.signature(value).parameters.values()
-                    names |= {one.name for one in asked if one.kind is inspect.Parameter.KEYWORD_ONLY}
+                    names |= {
+                        one.name for one in asked if one.kind is inspect.Parameter.KEYWORD_ONLY
+                    }
     names |= set(inspect.signature(api.open).parameters)
     assert {"steps", "tool", "compat", "trainings"} <= names
     assert sorted(name for name in names if not re.search(rf"\b{name}\b", page)) == []
@@ -73,9 +86,15 @@ def test_the_manual_has_examples() -> None:
     assert {"README.md", "library.md"} <= {page for page, _ in examples()}
 
 
-@pytest.mark.parametrize(("page", "block"), [pytest.param(*one, id=f"{one[0]}-{i}") for i, one in enumerate(examples())])
-def test_the_manual_shows_what_works(page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line runs as it stands there, with the demo for ~/logs, and none of them comes up empty."""
+@pytest.mark.parametrize(
+    ("page", "block"), [pytest.param(*one, id=f"{one[0]}-{i}") for i, one in enumerate(examples())]
+)
+def test_the_manual_shows_what_works(
+    page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every line runs as it stands there, with the demo for ~/logs, and none of them comes up
+    empty.
+    """
     (tmp_path / "logs").symlink_to(demo.folder())
     monkeypatch.setenv("HOME", str(tmp_path))
     known: dict[str, object] = {}

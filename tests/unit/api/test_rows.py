@@ -24,7 +24,9 @@ from .conftest import JAX, NAME
 def test_open_reads_nothing_until_it_is_asked(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     real = formats.open_file
-    monkeypatch.setattr(formats, "open_file", lambda path, limit: (opened.append(str(path)), real(path))[1])
+    monkeypatch.setattr(
+        formats, "open_file", lambda path, limit: (opened.append(str(path)), real(path))[1]
+    )
     runs = powertui.open(data / "logdirs")
     assert len(runs) == 2
     assert runs.names == ("jax_cpu/2026_11_21_00_50_50", "trace_export/2026_11_21_00_50_42")
@@ -61,13 +63,24 @@ def test_a_path_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_events_are_rows_with_whole_numbers(run: api.RunView) -> None:
     frame = run.events(unit="ps")
     assert len(frame) == 2978
-    assert list(frame.columns) == ["host", "process", "track", "lane", "name", "full_name", "start_ps", "duration_ps"]
+    assert list(frame.columns) == [
+        "host",
+        "process",
+        "track",
+        "lane",
+        "name",
+        "full_name",
+        "start_ps",
+        "duration_ps",
+    ]
     assert frame["start_ps"].dtype == frame["duration_ps"].dtype == frame["lane"].dtype == np.int64
     for column in ("host", "process", "track", "name", "full_name"):
         assert all(isinstance(value, str) for value in frame[column])
         assert pd.api.types.is_string_dtype(frame[column]) or frame[column].dtype == object
     trace = run.run.traces[0]
-    assert frame["duration_ps"].sum() == sum(int(t.events.duration.sum()) for _, t in trace.tracks())
+    assert frame["duration_ps"].sum() == sum(
+        int(t.events.duration.sum()) for _, t in trace.tracks()
+    )
     assert set(frame["track"]) == {t.name for _, t in trace.tracks()}
 
 
@@ -80,7 +93,9 @@ def test_events_are_chosen_by_name_track_and_time(run: api.RunView) -> None:
     train = run.events(exact="train")
     assert len(train) == 20
     holds = run.events(name="rai")
-    has = everything["name"].str.contains("rai", regex=False) | everything["full_name"].str.contains("rai", regex=False)
+    has = everything["name"].str.contains("rai", regex=False) | everything[
+        "full_name"
+    ].str.contains("rai", regex=False)
     assert len(holds) == has.sum() >= len(train)
     assert set(train["name"]) <= set(holds["name"])
     assert len(run.events(name="rai", exact="train")) == 20
@@ -93,24 +108,39 @@ def test_events_are_chosen_by_name_track_and_time(run: api.RunView) -> None:
     end = everything["start_s"] + everything["duration_s"]
     inside = (everything["start_s"] < hi) & ((end > lo) | (everything["start_s"] >= lo))
     assert len(window) == inside.sum() > 10
-    exact = run.events(start=np.int64(30_000_000_000), end=np.int64(40_000_000_000), unit="ps")  # as a frame holds them
+    exact = run.events(
+        start=np.int64(30_000_000_000), end=np.int64(40_000_000_000), unit="ps"
+    )  # as a frame holds them
     assert exact["start_ps"].tolist() == [round(one * PS_PER_S) for one in window["start_s"]]
 
 
 def test_times_are_seconds_and_picoseconds_when_asked(data: Path) -> None:
     run, exact = powertui.open(data / JAX)[0], powertui.open(data / JAX, unit="ps")[0]
     assert (run.unit, exact.unit) == ("s", "ps")
-    for ask in (lambda one: one.events(), lambda one: one.steps, lambda one: one.epochs, lambda one: one.traces[0].steps):
+    for ask in (
+        lambda one: one.events(),
+        lambda one: one.steps,
+        lambda one: one.epochs,
+        lambda one: one.traces[0].steps,
+    ):
         seconds, whole = ask(run), ask(exact)
         named = [column for column in seconds.columns if column.endswith("_s")]
         assert named
-        assert [column[:-1] + "ps" if column in named else column for column in seconds.columns] == list(whole.columns)
+        assert [
+            column[:-1] + "ps" if column in named else column for column in seconds.columns
+        ] == list(whole.columns)
         for column in named:
             other = whole[column[:-1] + "ps"]
             assert str(other.dtype).lower() == "int64"
             assert seconds[column].isna().tolist() == other.isna().tolist()
-            assert seconds[column].dropna().tolist() == [value / PS_PER_S for value in other.dropna().tolist()]
-    assert len(exact.ops(start=0, end=40_000_000_000)) == len(run.ops(start=0, end=0.04)) < len(run.ops())
+            assert seconds[column].dropna().tolist() == [
+                value / PS_PER_S for value in other.dropna().tolist()
+            ]
+    assert (
+        len(exact.ops(start=0, end=40_000_000_000))
+        == len(run.ops(start=0, end=0.04))
+        < len(run.ops())
+    )
     assert list(exact.ops().columns) == list(run.ops().columns)  # answers are in seconds
     for unit in ("ms", "S"):
         with pytest.raises(UsageError, match="There is no unit"):
@@ -122,7 +152,17 @@ def test_times_are_seconds_and_picoseconds_when_asked(data: Path) -> None:
 def test_no_event_is_an_empty_frame_of_the_same_form(run: api.RunView) -> None:
     frame = run.events(name="nothing of this name", stats=["step_num"])
     assert len(frame) == 0
-    assert list(frame.columns) == ["host", "process", "track", "lane", "name", "full_name", "start_s", "duration_s", "step_num"]
+    assert list(frame.columns) == [
+        "host",
+        "process",
+        "track",
+        "lane",
+        "name",
+        "full_name",
+        "start_s",
+        "duration_s",
+        "step_num",
+    ]
     assert frame["start_s"].dtype == np.float64
 
 
@@ -142,8 +182,17 @@ def test_stats_become_columns_and_stay_whole(run: api.RunView) -> None:
 def test_steps_are_rows(data: Path) -> None:
     steps = powertui.open(data / JAX, unit="ps")[0].steps
     assert list(steps.columns) == [
-        "host", "number", "name", "epoch", "start_ps", "duration_ps", "start_to_start_ps", "host_ps", "device_ps", "step_ps",
-    ]  # fmt: skip
+        "host",
+        "number",
+        "name",
+        "epoch",
+        "start_ps",
+        "duration_ps",
+        "start_to_start_ps",
+        "host_ps",
+        "device_ps",
+        "step_ps",
+    ]
     assert (steps["host_ps"] > 0).all()
     assert steps["device_ps"].isna().all()  # no device was profiled: unknown, not 0
     assert steps["number"].tolist() == list(range(20))
@@ -182,14 +231,20 @@ def test_hosts_lie_one_below_the_other(two_hosts: api.RunView) -> None:
 def test_power_and_scalars_are_rows(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "logs/plugins/profile/x"
     folder.mkdir(parents=True)
-    (folder / "vm.xplane.pb").write_bytes((data / JAX / "plugins/profile" / NAME / "vm.xplane.pb").read_bytes())
+    (folder / "vm.xplane.pb").write_bytes(
+        (data / JAX / "plugins/profile" / NAME / "vm.xplane.pb").read_bytes()
+    )
     log = tmp_path / "my power.csv"
-    log.write_text("time_s,watts\n" + "".join(f"{1_795_222_250 + i * 0.1:.1f},{200 + i}\n" for i in range(10)))
+    log.write_text(
+        "time_s,watts\n" + "".join(f"{1_795_222_250 + i * 0.1:.1f},{200 + i}\n" for i in range(10))
+    )
     run = powertui.open(tmp_path / "logs", power=[log])[0]
     power = run.power
     assert power["watts"].tolist() == [200.0 + i for i in range(10)]
     assert power["time_ns"].dtype == np.int64
-    assert abs(np.diff(power["time_ns"]) - 100_000_000).max() < 1_000  # the log tells seconds as decimals
+    assert (
+        abs(np.diff(power["time_ns"]) - 100_000_000).max() < 1_000
+    )  # the log tells seconds as decimals
     assert list(run.scalars.columns) == ["group", "tag", "step", "wall_ns", "value"]
     assert len(run.scalars) == 0
 
@@ -221,16 +276,37 @@ def test_keras_in_a_notebook(shared_data: Path) -> None:
 
 
 def test_filters_are_named(run: api.RunView) -> None:
-    for method in (api.RunView.events, api.RunView.ops, api.RunView.energy, api.RunView.tool, api.TraceView.events):
-        names = [p for p in inspect.signature(method).parameters.values() if p.name not in ("self", "name") or p.default is None]
+    for method in (
+        api.RunView.events,
+        api.RunView.ops,
+        api.RunView.energy,
+        api.RunView.tool,
+        api.TraceView.events,
+    ):
+        names = [
+            p
+            for p in inspect.signature(method).parameters.values()
+            if p.name not in ("self", "name") or p.default is None
+        ]
         assert names
-        assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in names if p.name != "self"), method
+        assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in names if p.name != "self"), (
+            method
+        )
     with pytest.raises(TypeError):
         run.events("python")  # type: ignore[misc]
 
 
 def test_what_needs_no_argument_is_a_property() -> None:
-    for name in ("steps", "epochs", "scalars", "power", "windows", "findings", "tracks", "warnings"):
+    for name in (
+        "steps",
+        "epochs",
+        "scalars",
+        "power",
+        "windows",
+        "findings",
+        "tracks",
+        "warnings",
+    ):
         assert isinstance(getattr(api.RunView, name), property), name
 
 
@@ -262,6 +338,8 @@ def test_a_run_that_has_no_profile_has_empty_frames_of_the_same_form(run: api.Ru
         assert len(getattr(bare, name)) == 0
         assert list(getattr(bare, name).columns) == list(getattr(run, name).columns), name
     assert list(bare.energy().columns) == list(run.energy().columns)
-    assert list(bare.events(stats=["x"]).columns) == list(run.events(name="nothing", stats=["x"]).columns)
+    assert list(bare.events(stats=["x"]).columns) == list(
+        run.events(name="nothing", stats=["x"]).columns
+    )
     with pytest.raises(UsageError, match="has no profile"):
         bare.ops()

@@ -1,4 +1,6 @@
-"""A profile of a command that is recorded: it waits for the server, and takes the steps that were asked for."""
+"""A profile of a command that is recorded: it waits for the server, and takes the steps that were
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LIMIT_S = 180.0
 
 
 def wanted(server: ProfilerServer, logdir: Path, **more: object) -> WantedProfile:
-    return WantedProfile(Plan((address.parse(server.address),), str(logdir), ProfileRequest(30)), **more)  # type: ignore[arg-type]
+    return WantedProfile(
+        Plan((address.parse(server.address),), str(logdir), ProfileRequest(30)), **more
+    )  # type: ignore[arg-type]
 
 
 def logged(file: Path, steps: range, last_s: float, each_s: float) -> None:
@@ -36,7 +40,10 @@ def logged(file: Path, steps: range, last_s: float, each_s: float) -> None:
 def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: Path) -> None:
     now, said = time.time(), []
     logged(tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2", range(100), now, 0.1)
-    with ProfilerServer(hold=True) as server, WhileRecording(wanted(server, tmp_path, steps=(120, 130)), said.append) as one:
+    with (
+        ProfilerServer(hold=True) as server,
+        WhileRecording(wanted(server, tmp_path, steps=(120, 130)), said.append) as one,
+    ):
         assert server.began.wait(LIMIT_S)
         began = time.time()
         assert server.terminated.wait(LIMIT_S)
@@ -46,7 +53,9 @@ def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: P
     assert ended >= now + 3.1, "step 130 ends then"
     assert one.taken is not None
     assert Path(one.taken.files[0]).exists()
-    late = said[0].startswith("Steps 120 to 130 were over")  # on a machine that took seconds for the first look
+    late = said[0].startswith(
+        "Steps 120 to 130 were over"
+    )  # on a machine that took seconds for the first look
     assert began >= now + 3.1 if late else said[0].endswith(": capturing until step 130")
     assert any(line.startswith("profile: ") for line in said)
     assert said[-1].startswith("It holds steps 0 to 2, by its own numbers. Requested: 120 to 130.")
@@ -55,14 +64,21 @@ def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: P
 def test_steps_that_were_over_when_the_log_told_of_them(tmp_path: Path) -> None:
     """As many are taken from now on, and it is said which."""
     now, said = time.time(), []
-    logged(tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2", range(0, 200, 20), now - 9, 0.1)
+    logged(
+        tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2",
+        range(0, 200, 20),
+        now - 9,
+        0.1,
+    )
     with (
         ProfilerServer(hold=True, steps=()) as server,
         WhileRecording(wanted(server, tmp_path, steps=(20, 30)), said.append) as one,
     ):
         assert server.terminated.wait(LIMIT_S)
         one._thread.join(LIMIT_S)
-    told = re.match(r"Steps 20 to 30 had already run when logged: capturing 10 steps from about (\d+)", said[0])
+    told = re.match(
+        r"Steps 20 to 30 had already run when logged: capturing 10 steps from about (\d+)", said[0]
+    )
     held = re.match(r"It holds steps (\d+)", said[-1])
     assert told is not None
     assert held is not None
@@ -70,11 +86,16 @@ def test_steps_that_were_over_when_the_log_told_of_them(tmp_path: Path) -> None:
     assert said[-1].endswith(", by the rate of the steps that were logged. Requested: 20 to 30.")
 
 
-def test_a_log_that_comes_late_is_said_with_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_comes_late_is_said_with_what_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(beside, "_LATE_S", 1.0)
     now, said = time.time(), []
     file = tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2"
-    with ProfilerServer(steps=()) as server, WhileRecording(wanted(server, tmp_path, steps=(5, 8)), said.append) as one:
+    with (
+        ProfilerServer(steps=()) as server,
+        WhileRecording(wanted(server, tmp_path, steps=(5, 8)), said.append) as one,
+    ):
         time.sleep(2.5)  # the program makes its steps, and its writer keeps them
         logged(file, range(20), time.time(), 0.1)
         one._thread.join(LIMIT_S)
@@ -88,7 +109,10 @@ def test_the_last_step_that_is_logged_ends_it(tmp_path: Path) -> None:
     now, said = time.time(), []
     file = tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2"
     logged(file, range(0, 100, 10), now, 10.0)
-    with ProfilerServer(hold=True) as server, WhileRecording(wanted(server, tmp_path, steps=(90, 100)), said.append) as one:
+    with (
+        ProfilerServer(hold=True) as server,
+        WhileRecording(wanted(server, tmp_path, steps=(90, 100)), said.append) as one,
+    ):
         assert server.began.wait(LIMIT_S)
         assert not server.terminated.wait(1.5)
         with file.open("ab") as more:
@@ -100,12 +124,23 @@ def test_the_last_step_that_is_logged_ends_it(tmp_path: Path) -> None:
 
 def test_one_step_alone_tells_no_rate(tmp_path: Path) -> None:
     now, said = time.time(), []
-    logged(tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2", range(500, 501), now, 1.0)
-    with ProfilerServer() as server, WhileRecording(wanted(server, tmp_path, steps=(100, 110)), said.append) as one:
+    logged(
+        tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2",
+        range(500, 501),
+        now,
+        1.0,
+    )
+    with (
+        ProfilerServer() as server,
+        WhileRecording(wanted(server, tmp_path, steps=(100, 110)), said.append) as one,
+    ):
         one._thread.join(LIMIT_S)
         (_, request), *_ = server.asked
     assert request[1] == [2000]
-    assert said[0] == "The log does not show how fast steps go: it has only step 500. Capturing 2 s now."
+    assert (
+        said[0]
+        == "The log does not show how fast steps go: it has only step 500. Capturing 2 s now."
+    )
 
 
 def test_a_rate_is_as_good_as_what_was_logged() -> None:
@@ -130,16 +165,24 @@ def test_a_rate_is_as_good_as_what_was_logged() -> None:
 
 
 def test_after_some_time_where_no_steps_are_named(tmp_path: Path) -> None:
-    with ProfilerServer() as server, WhileRecording(wanted(server, tmp_path, after_s=0.1), lambda _: None) as one:
+    with (
+        ProfilerServer() as server,
+        WhileRecording(wanted(server, tmp_path, after_s=0.1), lambda _: None) as one,
+    ):
         one._thread.join(LIMIT_S)
     assert one.taken is not None
     assert one.taken.files
 
 
-def test_without_steps_in_the_log_it_is_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_steps_in_the_log_it_is_by_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(beside, "_NO_STEPS_S", 0.1)
     said: list[str] = []
-    with ProfilerServer() as server, WhileRecording(wanted(server, tmp_path, steps=(1, 2)), said.append) as one:
+    with (
+        ProfilerServer() as server,
+        WhileRecording(wanted(server, tmp_path, steps=(1, 2)), said.append) as one,
+    ):
         one._thread.join(LIMIT_S)
         (_, request), *_ = server.asked
     assert request[1] == [2000], "as long as a profile by time, not as the most by steps"
@@ -184,6 +227,8 @@ def test_ranges_of_steps_that_are_none(written: str) -> None:
         (["--profile-server", "x", "--logdir", ".", "--", "true"], "is not the address"),
     ],
 )
-def test_wrong_usage_is_said_before_anything_runs(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_is_said_before_anything_runs(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(["record", *words]) == 2
     assert told in capsys.readouterr().err

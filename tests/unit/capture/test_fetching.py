@@ -1,4 +1,7 @@
-"""Fetching through ssh, where the other side is sick or means no good. What stands in for ssh is a program that really runs."""
+"""Fetching through ssh, where the other side is sick or means no good.
+
+What stands in for ssh is a program that really runs.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,9 @@ def files_in(place: SessionPlace) -> list[str]:
     return sorted(entry.name for entry in place.here.iterdir()) if place.here.exists() else []
 
 
-def test_a_chatty_ssh_does_not_stop_the_fetch(place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chatty_ssh_does_not_stop_the_fetch(
+    place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """8 MB of warnings, more than any pipe holds, before, among and behind the profile."""
     program = """
         noise = b"Warning: hello\\n" * 200_000
@@ -81,7 +86,11 @@ def test_a_connection_that_stays_for_others_is_not_waited_for(
     [
         ("time.sleep(3600)", HASTY, "nothing came for 0.3 s"),
         ("err.close(); time.sleep(3600)", HASTY, "nothing came for 0.3 s"),
-        ("out.write(b'1000\\nabc'); out.flush(); time.sleep(3600)", HASTY, "nothing came for 0.3 s"),
+        (
+            "out.write(b'1000\\nabc'); out.flush(); time.sleep(3600)",
+            HASTY,
+            "nothing came for 0.3 s",
+        ),
         ("while True: err.write(b'wait\\n' * 1000); err.flush()", HASTY, "nothing came for 0.3 s"),
         (
             "out.write(b'1000000\\n')\nwhile True: out.write(b'x'); out.flush(); time.sleep(0.01)",
@@ -89,28 +98,64 @@ def test_a_connection_that_stays_for_others_is_not_waited_for(
             "it takes longer than 0.6 s",
         ),
         ("while True: out.write(b'x' * 65536)", PATIENT, "instead of the size"),
-        ("out.write(b'10\\n')\nwhile True: out.write(b'x' * 65536)", PATIENT, "it sends more than the size that it announced"),
-        ("out.write(b'0\\n')\nwhile True: out.write(b'x' * 65536)", PATIENT, "it sends more than the size that it announced"),
-        ("out.write(b'1000000000000000000\\n'); out.flush(); time.sleep(3600)", PATIENT, "do not fit on the disk"),
-        ("out.write(b'9' * 4000 + b'\\n'); out.flush(); time.sleep(3600)", PATIENT, "instead of the size"),
+        (
+            "out.write(b'10\\n')\nwhile True: out.write(b'x' * 65536)",
+            PATIENT,
+            "it sends more than the size that it announced",
+        ),
+        (
+            "out.write(b'0\\n')\nwhile True: out.write(b'x' * 65536)",
+            PATIENT,
+            "it sends more than the size that it announced",
+        ),
+        (
+            "out.write(b'1000000000000000000\\n'); out.flush(); time.sleep(3600)",
+            PATIENT,
+            "do not fit on the disk",
+        ),
+        (
+            "out.write(b'9' * 4000 + b'\\n'); out.flush(); time.sleep(3600)",
+            PATIENT,
+            "instead of the size",
+        ),
         ("out.write(b'-5\\nabcde')", PATIENT, "'-5' instead of the size"),
-        ("out.write(b'\\x1b[31mWelcome\\n5\\nabcde')", PATIENT, "'\\\\x1b[31mWelcome' instead of the size"),
+        (
+            "out.write(b'\\x1b[31mWelcome\\n5\\nabcde')",
+            PATIENT,
+            "'\\\\x1b[31mWelcome' instead of the size",
+        ),
         ("out.write('٣\\nabc'.encode())", PATIENT, "instead of the size"),
         ("out.write(b'5\\nabc')", PATIENT, "the connection broke after 3 of 5 bytes"),
         ("out.write(b'5\\nabcde'); sys.exit(1)", PATIENT, "the connection broke"),
-        ("out.write(b'5\\nab'); out.flush(); os.kill(os.getpid(), 9)", PATIENT, "the connection broke"),
+        (
+            "out.write(b'5\\nab'); out.flush(); os.kill(os.getpid(), 9)",
+            PATIENT,
+            "the connection broke",
+        ),
         ("out.write(b'5')", PATIENT, "the connection broke"),
         ("pass", PATIENT, "the connection broke"),
         (
-            "out.close(); os.close(1); err.write(b'\\x1b]0;x\\x07no such\\x1b[31m file\\n'); sys.exit(1)",
+            (
+                "out.close(); os.close(1); err.write(b'\\x1b]0;x\\x07no such\\x1b[31m file\\n'); "
+                "sys.exit(1)"
+            ),
             PATIENT,
             "no such\\x1b[31m file",
         ),
-        ("err.write(b'first\\n' * 100_000 + b'the last word\\n'); sys.exit(255)", PATIENT, "the last word"),
+        (
+            "err.write(b'first\\n' * 100_000 + b'the last word\\n'); sys.exit(255)",
+            PATIENT,
+            "the last word",
+        ),
     ],
 )
 def test_what_goes_wrong_is_one_sentence_and_leaves_nothing(
-    place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, limits: FetchLimits, words: str
+    place: SessionPlace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    limits: FetchLimits,
+    words: str,
 ) -> None:
     stand_in(tmp_path, program, monkeypatch)
     with pytest.raises(CaptureError) as caught:
@@ -129,20 +174,28 @@ def test_no_ssh_is_one_sentence(place: SessionPlace, monkeypatch: pytest.MonkeyP
     assert files_in(place) == []
 
 
-def test_the_end_of_what_is_fetched_may_not_fit(place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit for a file's size is the system's own: a write beyond it fails like one on a full disk."""
+def test_the_end_of_what_is_fetched_may_not_fit(
+    place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit for a file's size is the system's own: a write beyond it fails like one on a full
+    disk.
+    """
     stand_in(tmp_path, "out.write(b'900000\\n' + b'x' * 900_000)", monkeypatch)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, before[1]))
     try:
-        with pytest.raises(CaptureError, match=r"far\.xplane\.pb: cannot be written \(File too large\)"):
+        with pytest.raises(
+            CaptureError, match=r"far\.xplane\.pb: cannot be written \(File too large\)"
+        ):
             fetching.fetch(place, SERVER, "far", limits=PATIENT)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert files_in(place) == []
 
 
-def test_how_far_it_is_and_that_it_can_be_ended(place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_far_it_is_and_that_it_can_be_ended(
+    place: SessionPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = f"""
         open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()) + "\\n")
         out.write(b"1000000\\n" + b"x" * 400_000); out.flush()
@@ -164,7 +217,10 @@ def test_how_far_it_is_and_that_it_can_be_ended(place: SessionPlace, tmp_path: P
 
 
 def test_ctrl_c_ends_it_at_once_and_an_ssh_that_does_not_want_to(tmp_path: Path) -> None:
-    """Nothing is left, neither a process nor a file. The memory that 200 MB of profile take is that of a few pieces."""
+    """Nothing is left, neither a process nor a file.
+
+    The memory that 200 MB of profile take is that of a few pieces.
+    """
     program = """
         import signal
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -193,7 +249,9 @@ except KeyboardInterrupt:
     print("ended", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "POWERTUI_SSH": f"{sys.executable} {ssh}"}
-    with subprocess.Popen([sys.executable, "-c", client], env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", client], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
         until(lambda: (tmp_path / "ssh.py.sent").exists())
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=LIMIT_S)

@@ -1,4 +1,6 @@
-"""Servers that speak HTTP/2 and mean no good, and ones that break: each is one sentence, and none holds us or fills the memory."""
+"""Servers that speak HTTP/2 and mean no good, and ones that break: each is one sentence, and none
+holds us or fills the memory.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LIMIT_S = 60.0
 
 
 def frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
-    return struct.pack(">I", len(body))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + body
+    return (
+        struct.pack(">I", len(body))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + body
+    )
 
 
 def headers(*pairs: tuple[str, str]) -> bytes:
@@ -36,7 +40,9 @@ def setting(number: int, value: int) -> bytes:
 
 
 HELLO = frame(SETTINGS, 0, 0, b"")
-BEGUN = frame(HEADERS, END_HEADERS, 1, headers((":status", "200"), ("content-type", "application/grpc")))
+BEGUN = frame(
+    HEADERS, END_HEADERS, 1, headers((":status", "200"), ("content-type", "application/grpc"))
+)
 ENDED = frame(HEADERS, END_HEADERS | END_STREAM, 1, headers(("grpc-status", "0")))
 PUSHED = headers((":method", "GET"), (":path", "/"), (":scheme", "http"), (":authority", "x"))
 MORE = frame(CONTINUATION, 0, 1, b"\0\1a\1b" * 100)
@@ -81,7 +87,9 @@ def said(
 ) -> CaptureError:
     """What is said of a capture that comes to nothing."""
     asked = ProfileRequest(0.1, patience_s=patience_s)
-    ((outcome,), _) = servers.take(servers.named((address.parse(where),)), asked, str(folder), "s", on_wait=on_wait)
+    ((outcome,), _) = servers.take(
+        servers.named((address.parse(where),)), asked, str(folder), "s", on_wait=on_wait
+    )
     assert outcome.problem is not None
     return outcome.problem
 
@@ -89,7 +97,9 @@ def said(
 @pytest.mark.parametrize(
     ("hello", "words"),
     [
-        pytest.param(HELLO + frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)), "takes no requests", id="goodbye"),
+        pytest.param(
+            HELLO + frame(GOAWAY, 0, 0, struct.pack(">II", 0, 0)), "takes no requests", id="goodbye"
+        ),
         pytest.param(setting(4, 0), "takes no requests", id="no room for a request"),
         pytest.param(setting(3, 0), "takes no requests", id="no streams"),
         pytest.param(setting(5, 1), "is not a profiler server", id="impossible setting"),
@@ -107,17 +117,36 @@ def test_one_that_takes_no_request(hello: bytes, words: str, tmp_path: Path) -> 
     "then",
     [
         pytest.param(lambda: iter([BOMB]), id="header bomb"),
-        pytest.param(lambda: iter([frame(HEADERS, 0, 1, b""), *repeat(MORE, 5000)]), id="headers without end"),
-        pytest.param(lambda: iter([BEGUN, *repeat(frame(HEADERS, END_HEADERS, 1, headers(("a", "b"))), 99)]), id="trailers again"),
-        pytest.param(lambda: iter([BEGUN, *repeat(frame(DATA, 0, 1, b"x" * 16384), 4000)]), id="more than its window"),
-        pytest.param(lambda: iter([frame(PUSH, END_HEADERS, 1, struct.pack(">I", 2) + PUSHED)]), id="what nobody asked for"),
-        pytest.param(lambda: iter([b"\xff\xff\xff\0\0\0\0\0\1" + b"x" * 100_000]), id="a frame too large"),
+        pytest.param(
+            lambda: iter([frame(HEADERS, 0, 1, b""), *repeat(MORE, 5000)]), id="headers without end"
+        ),
+        pytest.param(
+            lambda: iter([BEGUN, *repeat(frame(HEADERS, END_HEADERS, 1, headers(("a", "b"))), 99)]),
+            id="trailers again",
+        ),
+        pytest.param(
+            lambda: iter([BEGUN, *repeat(frame(DATA, 0, 1, b"x" * 16384), 4000)]),
+            id="more than its window",
+        ),
+        pytest.param(
+            lambda: iter([frame(PUSH, END_HEADERS, 1, struct.pack(">I", 2) + PUSHED)]),
+            id="what nobody asked for",
+        ),
+        pytest.param(
+            lambda: iter([b"\xff\xff\xff\0\0\0\0\0\1" + b"x" * 100_000]), id="a frame too large"
+        ),
         pytest.param(lambda: iter([frame(RESET, 0, 1, struct.pack(">I", 2))]), id="reset"),
         pytest.param(lambda: iter([BEGUN[:7]]), id="killed in the middle of a frame"),
-        pytest.param(lambda: iter([BEGUN, frame(DATA, 0, 1, b"\0\xff\xff\xff\xffabc"), ENDED]), id="a length that is not so"),
-        pytest.param(lambda: iter([frame(HEADERS, END_HEADERS, 1, b"\x80\xff\xff\xff\xff")]), id="headers that are none"),
+        pytest.param(
+            lambda: iter([BEGUN, frame(DATA, 0, 1, b"\0\xff\xff\xff\xffabc"), ENDED]),
+            id="a length that is not so",
+        ),
+        pytest.param(
+            lambda: iter([frame(HEADERS, END_HEADERS, 1, b"\x80\xff\xff\xff\xff")]),
+            id="headers that are none",
+        ),
     ],
-)  # fmt: skip
+)
 def test_one_that_answers_nonsense(then: Callable[[], Iterator[bytes]], tmp_path: Path) -> None:
     with server(HELLO, then) as where:
         problem = said(where, tmp_path)
@@ -137,8 +166,12 @@ TALKS = pytest.mark.parametrize(
 
 
 @TALKS
-def test_one_that_talks_for_ever_can_be_left(piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl+C is heard between its frames, and a second one waits no more; who is told, is told a few times a second."""
+def test_one_that_talks_for_ever_can_be_left(
+    piece: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl+C is heard between its frames, and a second one waits no more; who is told, is told a
+    few times a second.
+    """
     monkeypatch.setattr(servers, "PATIENCE_S", 0.2)
     monkeypatch.setattr(call, "PATIENCE_S", 2.0)
     times: list[float] = []
@@ -149,20 +182,29 @@ def test_one_that_talks_for_ever_can_be_left(piece: bytes, tmp_path: Path, monke
             raise KeyboardInterrupt
         return False
 
-    first, rest = (piece[: len(BEGUN)], piece[len(BEGUN) :]) if piece.startswith(BEGUN) else (b"", piece)
+    first, rest = (
+        (piece[: len(BEGUN)], piece[len(BEGUN) :]) if piece.startswith(BEGUN) else (b"", piece)
+    )
     with server(HELLO, lambda: iter(chain_of(first, rest))) as where:
         problem = said(where, tmp_path, on_wait)
-    assert problem.message.startswith("Stopped before") or "closed the connection" in problem.message
+    assert (
+        problem.message.startswith("Stopped before") or "closed the connection" in problem.message
+    )
     assert len(times) < 4 * times[-1] + 4
 
 
 @TALKS
 def test_one_that_talks_for_ever_has_a_deadline(piece: bytes, tmp_path: Path) -> None:
     """However much it says, its answer is late: nobody has to press a key."""
-    first, rest = (piece[: len(BEGUN)], piece[len(BEGUN) :]) if piece.startswith(BEGUN) else (b"", piece)
+    first, rest = (
+        (piece[: len(BEGUN)], piece[len(BEGUN) :]) if piece.startswith(BEGUN) else (b"", piece)
+    )
     with server(HELLO, lambda: iter(chain_of(first, rest))) as where:
         problem = said(where, tmp_path, patience_s=0.4)
-    assert problem.message == f"{where} did not answer within 0.5 s." or "closed the connection" in problem.message
+    assert (
+        problem.message == f"{where} did not answer within 0.5 s."
+        or "closed the connection" in problem.message
+    )
 
 
 def chain_of(first: bytes, rest: bytes) -> Iterator[bytes]:

@@ -1,4 +1,6 @@
-"""Asking Kineto: as its daemon, which answers the process that is meant and nobody else; what it writes is waited for."""
+"""Asking Kineto: as its daemon, which answers the process that is meant and nobody else; what it
+writes is waited for.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from powertui.errors import CaptureError, UsageError
 from tests.bmc.rmcpplus import Bmc
 from tests.unit.capture.test_whole import power_of
 
-# What Kineto does, as far as it concerns us: it asks its daemon again and again, and writes a trace where that says.
+# What Kineto does, as far as it concerns us: it asks its daemon again and again, and writes a trace
+# where that says.
 STAND_IN = """
 import json, os, socket, struct, sys, time
 suffix, bits, user = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -59,8 +62,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("s")  # the path of a socket is 107 bytes at most
 
 
-def start(place: Path, suffix: str = "", bits: int = 3, daemon: bool = True, user: int = 0) -> subprocess.Popen[str]:
-    env = {**os.environ, "KINETO_IPC_SOCKET_DIR": str(place), **({"KINETO_USE_DAEMON": "1"} if daemon else {})}
+def start(
+    place: Path, suffix: str = "", bits: int = 3, daemon: bool = True, user: int = 0
+) -> subprocess.Popen[str]:
+    env = {
+        **os.environ,
+        "KINETO_IPC_SOCKET_DIR": str(place),
+        **({"KINETO_USE_DAEMON": "1"} if daemon else {}),
+    }
     words = [sys.executable, "-c", STAND_IN, suffix, str(bits), str(user)]
     process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -75,7 +84,9 @@ def program(request: pytest.FixtureRequest, place: Path) -> Iterator[subprocess.
         process.kill()
 
 
-def test_it_is_asked_and_its_file_waited_for(program: subprocess.Popen[str], place: Path, tmp_path: Path) -> None:
+def test_it_is_asked_and_its_file_waited_for(
+    program: subprocess.Popen[str], place: Path, tmp_path: Path
+) -> None:
     taken = whole.take(Plan((), str(tmp_path / "logs"), ProfileRequest(1.5), pid=program.pid))
     assert not taken.problems
     (path,) = taken.files
@@ -90,7 +101,9 @@ def test_it_is_asked_and_its_file_waited_for(program: subprocess.Popen[str], pla
 def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_that_is_cut(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dead program stays listed, since nobody has asked for its exit code: that is no reason to wait for it."""
+    """The dead program stays listed, since nobody has asked for its exit code: that is no reason to
+    wait for it.
+    """
     killed = []
 
     def told(_stage: whole.Stage) -> bool:
@@ -98,15 +111,29 @@ def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_
             killed.append(process.kill())
         return False
 
-    monkeypatch.setattr(sys.modules[__name__], "STAND_IN", STAND_IN.replace("time.sleep(0.6)", "time.sleep(3600)"))
+    monkeypatch.setattr(
+        sys.modules[__name__], "STAND_IN", STAND_IN.replace("time.sleep(0.6)", "time.sleep(3600)")
+    )
     with start(place) as process, Bmc() as bmc:
-        asked = Plan((), str(tmp_path / "logs"), ProfileRequest(0.2), power_of(bmc), before_s=0.2, pid=process.pid)
+        asked = Plan(
+            (),
+            str(tmp_path / "logs"),
+            ProfileRequest(0.2),
+            power_of(bmc),
+            before_s=0.2,
+            pid=process.pid,
+        )
         taken = whole.take(asked, told)
     (problem,) = taken.problems
     assert problem.message == f"Process {process.pid} ended before its profile was written."
     (trace,) = taken.folder.glob("*.part")
-    assert problem.hint == f"What was written of the profile ends in the middle. It is kept in {trace}."
-    assert sorted(entry.name for entry in taken.folder.iterdir()) == sorted([trace.name, "power.csv"])
+    assert (
+        problem.hint
+        == f"What was written of the profile ends in the middle. It is kept in {trace}."
+    )
+    assert sorted(entry.name for entry in taken.folder.iterdir()) == sorted(
+        [trace.name, "power.csv"]
+    )
     assert taken.power == str(taken.folder / "power.csv")
 
 
@@ -118,7 +145,9 @@ def test_a_process_that_was_not_started_for_it(place: Path, tmp_path: Path) -> N
         process.kill()
 
 
-@pytest.mark.parametrize(("bits", "said"), [(-1, "did not ask for anything"), (0, "is taking another profile already")])
+@pytest.mark.parametrize(
+    ("bits", "said"), [(-1, "did not ask for anything"), (0, "is taking another profile already")]
+)
 def test_one_that_never_asks_and_one_that_is_busy(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int, said: str
 ) -> None:
@@ -132,7 +161,9 @@ def test_one_that_never_asks_and_one_that_is_busy(
     assert not list((tmp_path / "logs").iterdir())
 
 
-def test_a_daemon_that_runs_already_is_not_put_aside(program: subprocess.Popen[str], place: Path, tmp_path: Path) -> None:
+def test_a_daemon_that_runs_already_is_not_put_aside(
+    program: subprocess.Popen[str], place: Path, tmp_path: Path
+) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as theirs:
         theirs.bind(str(place / "dynolog"))
         taken = whole.take(Plan((), str(tmp_path / "logs"), pid=program.pid))
@@ -149,10 +180,21 @@ def test_only_the_process_that_is_meant_gets_the_order(place: Path) -> None:
     where = bytes(place / "dynolog")
     answers = []
     for pid in (1, os.getpid()):
-        with Daemon(where, pid, "ORDER=1\n") as daemon, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+        with (
+            Daemon(where, pid, "ORDER=1\n") as daemon,
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client,
+        ):
             client.bind(str(place / f"client-{pid}"))
             client.settimeout(10)
-            for one in (said, b"", b"x" * 39, said[:44], struct.pack("@N32s", 0, b"ctxt"), b"\xff" * 60, said):
+            for one in (
+                said,
+                b"",
+                b"x" * 39,
+                said[:44],
+                struct.pack("@N32s", 0, b"ctxt"),
+                b"\xff" * 60,
+                said,
+            ):
                 client.sendto(one, where)
                 daemon.look(10)
             client.setblocking(False)
@@ -162,7 +204,9 @@ def test_only_the_process_that_is_meant_gets_the_order(place: Path) -> None:
                 client.recv(1)
     count = struct.pack("@i", 1)
     assert [told for mine, told in answers if not mine] == [b"", b"", count, b""]
-    assert [told for mine, told in answers if mine] == [b"ORDER=1\n", b"", count, b""], "it is told once"
+    assert [told for mine, told in answers if mine] == [b"ORDER=1\n", b"", count, b""], (
+        "it is told once"
+    )
 
 
 OTHER_USER = ProcessUser(65534, 65534)
@@ -179,7 +223,10 @@ def open_place() -> Iterator[Path]:
 
 def refusal(folder: Path, user: ProcessUser | None = None) -> str:
     """Why no socket is bound in this folder."""
-    with pytest.raises(CaptureError) as caught, Daemon(bytes(folder) + b"/dynolog", os.getpid(), "", user):
+    with (
+        pytest.raises(CaptureError) as caught,
+        Daemon(bytes(folder) + b"/dynolog", os.getpid(), "", user),
+    ):
         pass
     return str(caught.value)
 
@@ -209,7 +256,9 @@ def test_a_folder_that_others_can_write_to_is_used_only_if_it_is_sticky(place: P
         assert (place / "dynolog").is_socket()
 
 
-def test_a_folder_that_is_not_there_or_not_a_whole_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_not_there_or_not_a_whole_path(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "No such file or directory" in refusal(place / "nowhere")
     (place / "file").touch()
     assert "Not a directory" in refusal(place / "file")
@@ -227,7 +276,9 @@ def test_a_folder_of_a_third_user_is_not_used(place: Path) -> None:
 
 @needs_root
 def test_root_binds_with_the_rights_of_the_program_s_user(open_place: Path) -> None:
-    """A folder of root's where that user may not write is not written to for him, and its socket can be reached by his program."""
+    """A folder of root's where that user may not write is not written to for him, and its socket
+    can be reached by his program.
+    """
     assert "Permission denied" in refusal(open_place, OTHER_USER)
     os.chown(open_place, OTHER_USER.user_id, OTHER_USER.group_id)
     with Daemon(bytes(open_place / "dynolog"), os.getpid(), "", OTHER_USER):
@@ -278,7 +329,9 @@ def test_a_socket_that_nobody_listens_at_is_named(place: Path) -> None:
     assert (place / "dynolog").is_socket()
 
 
-def test_an_answer_goes_only_to_a_socket_of_the_same_folder(place: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_answer_goes_only_to_a_socket_of_the_same_folder(
+    place: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Root answers: a sender's name could lead to a socket that only root can write to."""
     elsewhere = tmp_path_factory.mktemp("e")
     request = struct.pack("@N32s", 0, b"ctxt")
@@ -297,7 +350,9 @@ def test_an_answer_goes_only_to_a_socket_of_the_same_folder(place: Path, tmp_pat
 
 
 def test_the_name_is_the_one_that_kineto_compares() -> None:
-    """It ends its program when an answer comes from a name that does not begin with its folder and a slash."""
+    """It ends its program when an answer comes from a name that does not begin with its folder and
+    a slash.
+    """
     for folder in (b"/run/x", b"/run/x/", b"/run//x"):
         assert dynolog.socket_of({b"KINETO_IPC_SOCKET_DIR": folder}) == folder + b"/dynolog"
 

@@ -1,4 +1,6 @@
-"""Servers that die, never answer or fill the disk: what was recorded is kept, and no cut file has the name of a profile."""
+"""Servers that die, never answer or fill the disk: what was recorded is kept, and no cut file has
+the name of a profile.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_a_server_that_is_killed_in_the_middle_leaves_the_power(tmp_path: Path) 
     with server_process(hold=True) as (process, where), Bmc() as bmc:
         taken = whole.take(plan(tmp_path, where, power=power_of(bmc)), Killer(process, tmp_path))
     (problem,) = taken.problems
-    assert problem.message.startswith(f"{where} closed the connection before the profile was written")
+    assert problem.message.startswith(
+        f"{where} closed the connection before the profile was written"
+    )
     assert not taken.good
     assert taken.power == str(taken.folder / "power.csv")
     assert power_rows(taken.power) >= 3
@@ -67,9 +71,13 @@ def test_a_server_that_is_killed_in_the_middle_leaves_the_power(tmp_path: Path) 
     assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"], "nothing lies beside it"
 
 
-def test_one_of_two_servers_is_killed_and_the_other_profile_is_kept_with_the_power(tmp_path: Path) -> None:
+def test_one_of_two_servers_is_killed_and_the_other_profile_is_kept_with_the_power(
+    tmp_path: Path,
+) -> None:
     with server_process(hold=True) as (process, dies), ProfilerServer() as lives, Bmc() as bmc:
-        taken = whole.take(plan(tmp_path, dies, lives.address, power=power_of(bmc)), Killer(process, tmp_path))
+        taken = whole.take(
+            plan(tmp_path, dies, lives.address, power=power_of(bmc)), Killer(process, tmp_path)
+        )
     assert len(taken.problems) == 1
     assert dies in taken.problems[0].message
     (path,) = taken.files
@@ -88,9 +96,14 @@ def test_a_file_that_a_killed_server_had_begun_is_kept_under_another_name(tmp_pa
 
         taken = whole.take(plan(tmp_path, where, power=power_of(bmc)), told)
     (aside,) = taken.folder.glob("*.part")
-    assert sorted(entry.name for entry in taken.folder.iterdir()) == sorted([aside.name, "power.csv"])
+    assert sorted(entry.name for entry in taken.folder.iterdir()) == sorted(
+        [aside.name, "power.csv"]
+    )
     assert aside.stat().st_size > 0
-    assert taken.notes[0] == f"What was written of the profile ends in the middle. It is kept in {aside}."
+    assert (
+        taken.notes[0]
+        == f"What was written of the profile ends in the middle. It is kept in {aside}."
+    )
 
 
 def test_a_profile_that_was_complete_when_its_server_died_is_a_profile(tmp_path: Path) -> None:
@@ -98,7 +111,12 @@ def test_a_profile_that_was_complete_when_its_server_died_is_a_profile(tmp_path:
 
         def told(_stage: Stage) -> bool:
             if server.began.is_set():
-                until(lambda: any(profile_file.file_state(path) == "complete" for path in tmp_path.rglob("*.pb")))
+                until(
+                    lambda: any(
+                        profile_file.file_state(path) == "complete"
+                        for path in tmp_path.rglob("*.pb")
+                    )
+                )
                 for connection in list(server._open):
                     with suppress(OSError):  # the first one only asked whether it is there
                         connection.shutdown(socket.SHUT_RDWR)
@@ -119,18 +137,27 @@ def test_a_server_that_reports_a_cut_file_as_written(tmp_path: Path) -> None:
 
 
 def test_a_server_whose_disk_is_full_leaves_no_cut_file(tmp_path: Path) -> None:
-    with ProfilerServer(cuts=True, status=13, said="x; No space left on device") as server, Bmc() as bmc:
+    with (
+        ProfilerServer(cuts=True, status=13, said="x; No space left on device") as server,
+        Bmc() as bmc,
+    ):
         taken = whole.take(plan(tmp_path, server.address, power=power_of(bmc)))
     assert "disk is full" in taken.problems[0].message
     assert [entry.name for entry in taken.folder.iterdir()] == ["power.csv"]
-    assert taken.notes[0].startswith("The server left a file that ends in the middle. It was removed: ")
+    assert taken.notes[0].startswith(
+        "The server left a file that ends in the middle. It was removed: "
+    )
 
 
 # ── the deadline ─────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("settings", [{"writes": False, "mute": True}, {"cuts": True, "mute": True}])
-def test_a_server_that_never_answers_has_a_deadline(settings: dict[str, bool], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"writes": False, "mute": True}, {"cuts": True, "mute": True}]
+)
+def test_a_server_that_never_answers_has_a_deadline(
+    settings: dict[str, bool], tmp_path: Path
+) -> None:
     """Half of the answer's file is there in the second case."""
     with ProfilerServer(**settings) as server, Bmc() as bmc:  # type: ignore[arg-type]
         asked = ProfileRequest(0.2, patience_s=0.3)
@@ -149,7 +176,12 @@ def test_the_profile_of_a_server_that_wrote_it_and_never_answered_is_taken(tmp_p
 
         def told(stage: Stage) -> bool:
             if stage.what != "profiling":  # however late this machine lets it write
-                until(lambda: any(profile_file.file_state(path) == "complete" for path in tmp_path.rglob("*.pb")))
+                until(
+                    lambda: any(
+                        profile_file.file_state(path) == "complete"
+                        for path in tmp_path.rglob("*.pb")
+                    )
+                )
             return False
 
         taken = whole.take(plan(tmp_path, server.address, asked=asked), told)
@@ -157,7 +189,9 @@ def test_the_profile_of_a_server_that_wrote_it_and_never_answered_is_taken(tmp_p
     assert "did not answer" in taken.problems[0].message
 
 
-def test_a_slow_server_is_named_with_the_deadline_and_what_ctrl_c_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_server_is_named_with_the_deadline_and_what_ctrl_c_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(whole, "_SLOW_S", 0.0)
     stages: list[Stage] = []
 
@@ -170,8 +204,15 @@ def test_a_slow_server_is_named_with_the_deadline_and_what_ctrl_c_does(tmp_path:
         whole.take(plan(tmp_path, server.address, asked=asked, power=power_of(bmc)), told)
     slow = next(stage for stage in stages if stage.sentence())
     named = slow._replace(past_s=12.3).sentence()
-    assert named == (f"Waiting for {server.address}: 12 s of at most 600 s. Ctrl+C ends the capture and keeps the power.")
-    assert slow._replace(keeps_power=False, ending=True, past_s=12.3).sentence("P").endswith("600 s. P stops waiting.")
+    assert named == (
+        f"Waiting for {server.address}: 12 s of at most 600 s. Ctrl+C ends the capture and "
+        "keeps the power."
+    )
+    assert (
+        slow._replace(keeps_power=False, ending=True, past_s=12.3)
+        .sentence("P")
+        .endswith("600 s. P stops waiting.")
+    )
 
 
 # ── whether a profile is complete ────────────────────────────────────────────────────────────────
@@ -202,7 +243,9 @@ def test_a_pipe_in_the_place_of_a_profile_is_not_opened(tmp_path: Path) -> None:
 # ── files of ours ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_power_goes_to_another_file_system_as_a_complete_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_power_goes_to_another_file_system_as_a_complete_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def another(*_: object) -> None:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
@@ -226,7 +269,9 @@ def test_power_goes_to_another_file_system_as_a_complete_copy(tmp_path: Path, mo
 
 
 def test_results_of_an_old_server_that_do_not_fit_leave_no_cut_file(tmp_path: Path) -> None:
-    """The limit for a file's size is the system's own: a write beyond it fails like one on a full disk."""
+    """The limit for a file's size is the system's own: a write beyond it fails like one on a full
+    disk.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with ProfilerServer(results=(("a.json", b"a" * 10), ("b.json", b"b" * 100_000))) as server:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))

@@ -1,4 +1,6 @@
-"""The client against a stand-in server: what it says, what it takes, and one sentence for everything that can go wrong."""
+"""The client against a stand-in server: what it says, what it takes, and one sentence for
+everything that can go wrong.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,14 @@ from powertui.errors import CaptureError, UsageError
 from tests.profiler_server import EXISTS, ProfilerServer
 
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"
-HTTPS_WANTED = b"HTTP/1.1 400 Bad Request\r\n\r\n<html>The plain HTTP request was sent to HTTPS port</html>"
+HTTPS_WANTED = (
+    b"HTTP/1.1 400 Bad Request\r\n\r\n<html>The plain HTTP request was sent to HTTPS port</html>"
+)
 
 
-def take(root: Path, *of: ProfilerServer, asked: ProfileRequest | None = None, **more: object) -> tuple[servers.Outcome, ...]:
+def take(
+    root: Path, *of: ProfilerServer, asked: ProfileRequest | None = None, **more: object
+) -> tuple[servers.Outcome, ...]:
     named = servers.named([address.parse(one.address) for one in of])
     return servers.take(named, asked or ProfileRequest(0.1), str(root), "session", **more)[0]  # type: ignore[arg-type]
 
@@ -30,13 +36,22 @@ def problem(outcome: servers.Outcome) -> str:
 
 def test_the_server_is_told_everything_and_writes_the_file(tmp_path: Path) -> None:
     with ProfilerServer() as server:
-        (outcome,) = take(tmp_path, server, asked=ProfileRequest(1.5, host_level=3, device_level=2, python_level=1, hlo=True))
+        (outcome,) = take(
+            tmp_path,
+            server,
+            asked=ProfileRequest(1.5, host_level=3, device_level=2, python_level=1, hlo=True),
+        )
         (method, request), *_ = server.asked
     assert outcome.problem is None
     assert outcome.answer == messages.ServerAnswer(empty=False, results=())
     assert method == "/tensorflow.ProfilerService/Profile"
     host = outcome.server.host
-    assert (request[1], request[5], request[6], request[7]) == ([1500], [str(tmp_path).encode()], [b"session"], [host.encode()])
+    assert (request[1], request[5], request[6], request[7]) == (
+        [1500],
+        [str(tmp_path).encode()],
+        [b"session"],
+        [host.encode()],
+    )
     from tests.profiler_server import fields
 
     assert fields(request[4][0]) == {2: [3], 3: [2], 4: [1], 5: [1], 7: [1], 9: [1500]}
@@ -54,13 +69,19 @@ def test_several_are_started_together_with_one_session(tmp_path: Path) -> None:
         first, second = take(tmp_path, one, other)
         sessions = {server.asked[0][1][6][0] for server in (one, other)}
     assert sessions == {b"session"}
-    assert first.server.host != second.server.host, "two programs on one machine must not write one file"
-    assert {path.name for path in (tmp_path / "session").iterdir()} == {f"{o.server.host}.xplane.pb" for o in (first, second)}
+    assert first.server.host != second.server.host, (
+        "two programs on one machine must not write one file"
+    )
+    assert {path.name for path in (tmp_path / "session").iterdir()} == {
+        f"{o.server.host}.xplane.pb" for o in (first, second)
+    }
 
 
 def test_what_is_there_is_kept_when_it_is_ended_early(tmp_path: Path) -> None:
     with ProfilerServer(hold=True) as server:
-        (outcome,) = take(tmp_path, server, asked=ProfileRequest(60), on_wait=lambda _wait: server.began.is_set())
+        (outcome,) = take(
+            tmp_path, server, asked=ProfileRequest(60), on_wait=lambda _wait: server.began.is_set()
+        )
         assert server.asked[-1] == ("/tensorflow.ProfilerService/Terminate", {1: [b"session"]})
     assert outcome.problem is None
     assert (tmp_path / "session" / f"{outcome.server.host}.xplane.pb").exists()
@@ -77,13 +98,19 @@ def test_ctrl_c_ends_it_early(tmp_path: Path) -> None:
             return False
 
         named = servers.named([address.parse(server.address)])
-        (outcome,), early = servers.take(named, ProfileRequest(60), str(tmp_path), "session", on_wait=on_wait)
+        (outcome,), early = servers.take(
+            named, ProfileRequest(60), str(tmp_path), "session", on_wait=on_wait
+        )
     assert early
     assert outcome.problem is None
 
 
-def test_ctrl_c_in_the_moment_of_asking_ends_what_was_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two servers, and right behind the last: the one that profiles is ended, and what it has is kept."""
+def test_ctrl_c_in_the_moment_of_asking_ends_what_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two servers, and right behind the last: the one that profiles is ended, and what it
+    has is kept.
+    """
 
     def pressed() -> None:
         raise KeyboardInterrupt
@@ -139,7 +166,9 @@ def test_old_servers_answer_with_results(tmp_path: Path) -> None:
         (14, "", "no reason was given (grpc status 14)"),
     ],
 )
-def test_what_the_server_refuses_is_one_sentence(tmp_path: Path, status: int, said: str, words: str) -> None:
+def test_what_the_server_refuses_is_one_sentence(
+    tmp_path: Path, status: int, said: str, words: str
+) -> None:
     with ProfilerServer(status=status, said=said.replace("\u001b", "")) as server:
         (outcome,) = take(tmp_path, server)
         assert words in problem(outcome)
@@ -159,7 +188,10 @@ def test_an_empty_profile_is_said_with_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ProfilerServer(greeting=b"HTTP/1.0 501 Unsupported method\r\n\r\n"), "answers in HTTP/1, as web servers do"),
+        (
+            lambda: ProfilerServer(greeting=b"HTTP/1.0 501 Unsupported method\r\n\r\n"),
+            "answers in HTTP/1, as web servers do",
+        ),
         (lambda: ProfilerServer(greeting=TLS_ALERT), "wants TLS"),
         (lambda: ProfilerServer(greeting=HTTPS_WANTED), "wants TLS"),
         (lambda: ProfilerServer(greeting=b"SSH-2.0-OpenSSH_9.2\r\n"), "in an unknown protocol"),
@@ -167,7 +199,9 @@ def test_an_empty_profile_is_said_with_what_to_do(tmp_path: Path) -> None:
         (lambda: ProfilerServer(greeting=b"\0\0"), "in an unknown protocol"),
     ],
 )
-def test_what_is_no_profiler_server_is_named(make: Callable[[], ProfilerServer], words: str) -> None:
+def test_what_is_no_profiler_server_is_named(
+    make: Callable[[], ProfilerServer], words: str
+) -> None:
     with make() as server, pytest.raises(CaptureError, match="is not a profiler server") as caught:
         servers.check([address.parse(server.address)])
     assert words in str(caught.value)
@@ -193,7 +227,10 @@ def test_a_host_that_does_not_exist() -> None:
         servers.check([address.parse("no-such-host.invalid:9012")])
 
 
-@pytest.mark.parametrize("written", ["", "host", "host:", "host:0", "host:65536", "a b:1", "-oProxyCommand=x:1x", "http://h:1"])
+@pytest.mark.parametrize(
+    "written",
+    ["", "host", "host:", "host:0", "host:65536", "a b:1", "-oProxyCommand=x:1x", "http://h:1"],
+)
 def test_addresses_that_are_none(written: str) -> None:
     with pytest.raises(UsageError, match="is not the address"):
         address.parse(written)
@@ -202,10 +239,13 @@ def test_addresses_that_are_none(written: str) -> None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ("9012", "localhost:9012"), (":9012", "localhost:9012"), ("node-7.x:1", "node-7.x:1"), ("[::1]:9", "[::1]:9"),
+        ("9012", "localhost:9012"),
+        (":9012", "localhost:9012"),
+        ("node-7.x:1", "node-7.x:1"),
+        ("[::1]:9", "[::1]:9"),
         ("grpc://a:8466", "a:8466"),
     ],
-)  # fmt: skip
+)
 def test_addresses(written: str, meant: str) -> None:
     assert str(address.parse(written)) == meant
 

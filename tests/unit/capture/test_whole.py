@@ -1,4 +1,6 @@
-"""One capture from start to end, against the stand-in server: files, power beside them, what is fetched, what is said."""
+"""One capture from start to end, against the stand-in server: files, power beside them, what is
+fetched, what is said.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,23 @@ from tests.waiting import text_of, until
 
 
 def plan(server: ProfilerServer, logdir: Path, **more: object) -> Plan:
-    return Plan((address.parse(server.address),), str(logdir), ProfileRequest(0.2), before_s=0.6, after_s=0.6, **more)  # type: ignore[arg-type]
+    return Plan(
+        (address.parse(server.address),),
+        str(logdir),
+        ProfileRequest(0.2),
+        before_s=0.6,
+        after_s=0.6,
+        **more,
+    )  # type: ignore[arg-type]
 
 
 def power_of(bmc: Bmc) -> tuple[Target, ...]:
-    return (Target(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=120.0)),)
+    return (
+        Target(
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+            Options(password=Secret("pw-viewer"), timeout=120.0),
+        ),
+    )
 
 
 def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) -> None:
@@ -48,15 +62,22 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
         stages.append(stage.what)
         told_at.append(time.time())
         if stage.what == "power before":  # however long this machine takes for the first ones
-            until(lambda: sum(text_of(path).count(",ok,") for path in tmp_path.glob("power-*.csv")) >= 3)
+            until(
+                lambda: (
+                    sum(text_of(path).count(",ok,") for path in tmp_path.glob("power-*.csv")) >= 3
+                )
+            )
         if stage.what != "power after":
             return False
         (grows,) = tmp_path.glob("plugins/profile/*/power.csv")
         until(lambda: last_reading(grows) >= told_at[-1] + 0.4)
-        return True  # nothing more is waited for: the time is longer than any machine takes to come here
+        # nothing more is waited for: the time is longer than any machine takes to come here
+        return True
 
     with ProfilerServer() as server, Bmc() as bmc:
-        taken = whole.take(replace(plan(server, tmp_path, power=power_of(bmc), interval=0.1), after_s=600), told)
+        taken = whole.take(
+            replace(plan(server, tmp_path, power=power_of(bmc), interval=0.1), after_s=600), told
+        )
     assert not taken.problems
     (profile,) = taken.files
     assert Path(profile).parent == taken.folder == tmp_path / "plugins/profile" / taken.session
@@ -64,37 +85,56 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
     assert stages[0] == "power before"
     assert stages[-1] == "power after"
     rows = [line for line in Path(taken.power).read_text().splitlines() if line[:1].isdigit()]
-    marks = {row.split(",")[7]: float(row.split(",")[0]) for row in rows if row.split(",")[7] in ("begin", "end")}
+    marks = {
+        row.split(",")[7]: float(row.split(",")[0])
+        for row in rows
+        if row.split(",")[7] in ("begin", "end")
+    }
     readings = [float(row.split(",")[0]) for row in rows if row.split(",")[7] == "ok"]
     assert sum(one < marks["begin"] for one in readings) >= 3, "power is known before the profile"
     assert told_at[0] <= marks["begin"] - 0.5, "for as long as was asked"
     assert readings[-1] >= marks["end"] + 0.4, "and after it"
-    assert told_at[0] < marks["begin"] < server.began_ns / 1e9 + 0.1, "marked when the server was asked"
+    assert told_at[0] < marks["begin"] < server.began_ns / 1e9 + 0.1, (
+        "marked when the server was asked"
+    )
     (profile_of_it,) = Opened(logdir.scan(str(taken.folder)).runs[0]).profiles
-    found = account.of(profile_of_it)
+    found = account.energy_account(profile_of_it)
     assert found.alignment is not None
     assert (found.alignment.status, len(found.counted)) == ("aligned", 1)
     assert found.alignment.offset_s is not None
     truth = readings[0] - server.began_ns / 1e9
-    assert abs(found.alignment.offset_s - truth) <= 0.005, "both were stamped by this machine's clock"
+    assert abs(found.alignment.offset_s - truth) <= 0.005, (
+        "both were stamped by this machine's clock"
+    )
     assert any(line.strip().startswith("energy") for line in captured.lines(taken.folder))
-    assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"], "nothing else is left behind"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"], (
+        "nothing else is left behind"
+    )
 
 
-def test_two_programs_of_one_machine_are_two_profiles_of_one_run_with_its_power_once(tmp_path: Path) -> None:
+def test_two_programs_of_one_machine_are_two_profiles_of_one_run_with_its_power_once(
+    tmp_path: Path,
+) -> None:
     with ProfilerServer() as one, ProfilerServer() as other, Bmc() as bmc:
-        asked = replace(plan(one, tmp_path, power=power_of(bmc)), addresses=tuple(map(address.parse, (one.address, other.address))))
+        asked = replace(
+            plan(one, tmp_path, power=power_of(bmc)),
+            addresses=tuple(map(address.parse, (one.address, other.address))),
+        )
         taken = whole.take(asked)
     assert not taken.problems
     assert one.asked[0][1][6] == other.asked[0][1][6] == [taken.session.encode()], "one session"
     (entry,) = logdir.scan(str(tmp_path)).runs
     opened = Opened(entry)
     name = socket.gethostname()
-    assert sorted(profile.host for profile in opened.profiles) == sorted(f"{name}_{server.port}" for server in (one, other))
-    both = host_energy.of(opened)
+    assert sorted(profile.host for profile in opened.profiles) == sorted(
+        f"{name}_{server.port}" for server in (one, other)
+    )
+    both = host_energy.run_energy(opened)
     assert both.hosts == (name,)
     lines = captured.lines(taken.folder)
-    assert any("ran 2 of the profiled workers: its power is that of all of them." in line for line in lines)
+    assert any(
+        "ran 2 of the profiled workers: its power is that of all of them." in line for line in lines
+    )
     assert sum(" in all" in line for line in lines) == 2
 
 
@@ -104,7 +144,9 @@ def last_reading(path: str | Path) -> float:
     return max(float(row[0]) for row in rows if row[7] == "ok")
 
 
-def test_power_grows_beside_the_profile_while_something_else_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_power_grows_beside_the_profile_while_something_else_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The timeline stands while power is still recorded, and for longer than that."""
     seen: list[str] = []
     goes_on, asked_for = threading.Event(), []
@@ -127,7 +169,9 @@ def test_power_grows_beside_the_profile_while_something_else_is_done(tmp_path: P
             before = text_of(Path(taken.power)).count(",ok,")
             until(lambda: text_of(Path(taken.power)).count(",ok,") >= before + 3)
             goes_on.set()
-            until(lambda: "# ended" in text_of(Path(taken.power)))  # nobody has to be there to end it
+            until(
+                lambda: "# ended" in text_of(Path(taken.power))
+            )  # nobody has to be there to end it
             assert last_reading(taken.power) >= taken.ended_ns / 1e9 + asked_for[0]
             return False
 
@@ -137,14 +181,19 @@ def test_power_grows_beside_the_profile_while_something_else_is_done(tmp_path: P
     assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"]
 
 
-def test_power_lies_beside_the_profile_where_a_file_has_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_power_lies_beside_the_profile_where_a_file_has_one_name_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     seen: list[str] = []
     with ProfilerServer() as server, Bmc() as bmc:
-        taken = whole.take(plan(server, tmp_path, power=power_of(bmc)), meanwhile=lambda taken: bool(seen.append(taken.power)))
+        taken = whole.take(
+            plan(server, tmp_path, power=power_of(bmc)),
+            meanwhile=lambda taken: bool(seen.append(taken.power)),
+        )
     assert Path(seen[0]).parent == tmp_path, "it grows where it was begun"
     assert taken.power == str(taken.folder / "power.csv")
     assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"]
@@ -177,10 +226,14 @@ def test_power_of_another_capture_is_not_overwritten_where_a_file_has_one_name_o
         power.start()
         assert power.stop(folder) == str(power.path), "it stays where it was begun"
     assert (folder / "power.csv").read_text() == "mine"
-    assert [note for note in power.notes if "File exists" in note] == [f"{folder / 'power.csv'} cannot be written: File exists."]
+    assert [note for note in power.notes if "File exists" in note] == [
+        f"{folder / 'power.csv'} cannot be written: File exists."
+    ]
 
 
-def test_where_the_fetched_file_cannot_be_written_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_fetched_file_cannot_be_written_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake_ssh(tmp_path, "echo 4; printf abcd", monkeypatch)
     (tmp_path / "logs").write_text("a file where the folder has to be")
     place = where.SessionPlace(tmp_path / "logs" / "session", "/far/session")
@@ -211,7 +264,9 @@ def test_a_second_ctrl_c_leaves_the_power(tmp_path: Path) -> None:
         return False
 
     with ProfilerServer(hold=True, stubborn=True) as server, Bmc() as bmc:
-        taken = whole.take(replace(plan(server, tmp_path, power=power_of(bmc)), asked=ProfileRequest(60)), told)
+        taken = whole.take(
+            replace(plan(server, tmp_path, power=power_of(bmc)), asked=ProfileRequest(60)), told
+        )
         assert server.terminated.is_set()
     assert taken.stopped
     assert "had written its profile" in str(taken.problems[0])
@@ -225,7 +280,9 @@ def test_a_server_on_another_disk_is_told_with_one_line(tmp_path: Path) -> None:
     (line,) = taken.elsewhere
     words = shlex.split(line)
     assert words[0] == "scp"
-    assert words[1].endswith(f"{tmp_path}/logs/plugins/profile/{taken.session}/{where_host(server)}.xplane.pb")
+    assert words[1].endswith(
+        f"{tmp_path}/logs/plugins/profile/{taken.session}/{where_host(server)}.xplane.pb"
+    )
     assert words[2] == f"{taken.folder}/"
 
 
@@ -243,7 +300,10 @@ def fake_ssh(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_it_is_fetched_through_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The far shell runs what was ordered; here it is this machine's, below another root."""
-    script = 'while [ "$1" != -- ]; do shift; done; echo "$1 $2" > "$(dirname "$0")/asked"; shift 2; exec sh -c "$*"'
+    script = (
+        'while [ "$1" != -- ]; do shift; done; echo "$1 $2" > "$(dirname "$0")/asked"; '
+        'shift 2; exec sh -c "$*"'
+    )
     fake_ssh(tmp_path, script, monkeypatch)
     far = tmp_path / "far's logs"
     with ProfilerServer() as server:
@@ -254,8 +314,12 @@ def test_it_is_fetched_through_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "bin/asked").read_text().split() == ["--", "me@far"]
 
 
-@pytest.mark.parametrize("script", ["echo no such host >&2; exit 255", "echo 100; echo short", "exit 0"])
-def test_a_fetch_that_fails_leaves_nothing_and_says_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+@pytest.mark.parametrize(
+    "script", ["echo no such host >&2; exit 255", "echo 100; echo short", "exit 0"]
+)
+def test_a_fetch_that_fails_leaves_nothing_and_says_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
     fake_ssh(tmp_path, script, monkeypatch)
     with ProfilerServer(root=str(tmp_path / "far")) as server:
         taken = whole.take(plan(server, tmp_path / "logs", via=("far",)))
@@ -272,7 +336,13 @@ def test_what_ssh_would_take_for_an_option_is_refused(host: str) -> None:
 
 
 def test_results_of_an_old_server_are_kept_under_plain_names_only(tmp_path: Path) -> None:
-    given = (("trace.json.gz", b"a"), ("../../evil", b"b"), ("/etc/x", b"c"), (".hidden", b"d"), ("overview_page.pb", b"e"))
+    given = (
+        ("trace.json.gz", b"a"),
+        ("../../evil", b"b"),
+        ("/etc/x", b"c"),
+        (".hidden", b"d"),
+        ("overview_page.pb", b"e"),
+    )
     with ProfilerServer(results=given) as server:
         taken = whole.take(plan(server, tmp_path))
     assert sorted(Path(path).name.split(".", 1)[1] for path in taken.results) == [
@@ -344,9 +414,20 @@ def test_again_and_again_keeps_the_last_ones_and_what_others_put_there(tmp_path:
     assert len(list(sessions.rglob("*.xplane.pb"))) == 1
 
 
-def test_the_command_line_says_what_it_came_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_says_what_it_came_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with ProfilerServer() as server:
-        words = ["capture", server.address, "--logdir", str(tmp_path), "-t", "200ms", "--no-power", "--no-open"]
+        words = [
+            "capture",
+            server.address,
+            "--logdir",
+            str(tmp_path),
+            "-t",
+            "200ms",
+            "--no-power",
+            "--no-open",
+        ]
         assert cli.main(words) == 0
     out, _ = capsys.readouterr()
     lines = out.splitlines()
@@ -362,10 +443,19 @@ def test_the_command_line_says_what_it_came_to(tmp_path: Path, capsys: pytest.Ca
         (["capture", "9012"], "Name the logdir with --logdir"),
         (["capture", "9012", "--logdir", ".", "-t", "soon"], "-t soon"),
         (["capture", "9012", "--logdir", ".", "--keep", "0"], "--keep must be 1"),
-        (["capture", "9012", "--logdir", ".", "--keep", "2", "--no-power"], "--keep belongs to --every"),
+        (
+            ["capture", "9012", "--logdir", ".", "--keep", "2", "--no-power"],
+            "--keep belongs to --every",
+        ),
         (["capture", "9012", "--logdir", ".", "--via", "-x"], "--via needs a value"),
-        (["capture", "9012", "--logdir", ".", "--no-power", "--host", "x"], "--no-power records nothing"),
-        (["capture", "9012", "--logdir", ".", "--server-logdir", "x", "--no-power"], "must be an absolute path"),
+        (
+            ["capture", "9012", "--logdir", ".", "--no-power", "--host", "x"],
+            "--no-power records nothing",
+        ),
+        (
+            ["capture", "9012", "--logdir", ".", "--server-logdir", "x", "--no-power"],
+            "must be an absolute path",
+        ),
     ],
 )
 def test_wrong_usage(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

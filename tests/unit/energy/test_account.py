@@ -1,4 +1,6 @@
-"""What an account adds up, and how sure it is: errors that are common, steps that traced, edges of epochs."""
+"""What an account adds up, and how sure it is: errors that are common, steps that traced, edges of
+epochs.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,17 @@ S = PS_PER_S
 def ramps() -> list[integrate.Energy]:
     """Two channels over one window, each with another power at its two edges."""
     at = np.arange(0, 60, dtype=np.int64) * S
-    powers = [traces.power(at, [base + slope * i for i in range(60)], slack_ps=S) for base, slope in ((100.0, 2.0), (50.0, 3.0))]
+    powers = [
+        traces.power(at, [base + slope * i for i in range(60)], slack_ps=S)
+        for base, slope in ((100.0, 2.0), (50.0, 3.0))
+    ]
     return [integrate.energy(power, 10 * S, 50 * S) for power in powers]
 
 
 def test_an_offset_common_to_two_channels_moves_both_at_once() -> None:
-    """One clock places them: its error adds up as it is, where the errors of their values add up in squares."""
+    """One clock places them: its error adds up as it is, where the errors of their values add up in
+    squares.
+    """
     one, two = ramps()
     both = account.combined([one, two])
     assert both is not None
@@ -57,14 +64,21 @@ def training(first_s: int) -> tuple[account.Account, Steps]:
             at += length
     steps = traces.steps(*bounds, epoch=[0] * 10 + [1] * 10)
     trace = traces.trace({("/host:CPU", "a"): [(lo, length, "train") for lo, length in bounds]})
-    epochs = Epochs((Epoch(0, 0, at // 2, "steps", slack=2 * S), Epoch(1, at // 2, at, "steps", slack=S)))
-    power = traces.power(np.arange(-10, at // S + 10, dtype=np.int64) * S, [200.0 + i % 2 * 1e-3 for i in range(at // S + 20)])
+    epochs = Epochs(
+        (Epoch(0, 0, at // 2, "steps", slack=2 * S), Epoch(1, at // 2, at, "steps", slack=S))
+    )
+    power = traces.power(
+        np.arange(-10, at // S + 10, dtype=np.int64) * S,
+        [200.0 + i % 2 * 1e-3 for i in range(at // S + 20)],
+    )
     clocked = account.Alignment(0.0, 0.0, 0.0, "aligned", "wall clocks of both", ())
     return account.of_placed(trace, steps, epochs, [account.Placed(power, clocked)]), steps
 
 
 def test_a_step_that_traced_is_no_usual_step() -> None:
-    """A first step of five times the usual length compiled; the mean energy of a step leaves it out."""
+    """A first step of five times the usual length compiled; the mean energy of a step leaves it
+    out.
+    """
     found, _ = training(20)
     for epoch in (0, 1, None):
         mean = found.per_step(epoch)
@@ -81,7 +95,10 @@ def test_a_step_that_is_merely_slow_counts() -> None:
 
 def test_the_slack_of_an_epoch_is_a_95_percent_interval() -> None:
     found, _ = training(4)
-    assert [round(sigma) for *_, sigma in found.epoch_windows()] == [round(2 * S / 1.96), round(S / 1.96)]
+    assert [round(sigma) for *_, sigma in found.epoch_windows()] == [
+        round(2 * S / 1.96),
+        round(S / 1.96),
+    ]
 
 
 def test_steps_that_traced_are_folded_and_not_compared() -> None:
@@ -91,7 +108,8 @@ def test_steps_that_traced_are_folded_and_not_compared() -> None:
     assert not isinstance(folded, str)
     assert folded.tracing[:, 0].all()
     assert not folded.tracing[:, 1:].any()
-    # The edge rule would leave the first step out as well: a sensor without reach shows what tracing alone does.
+    # The edge rule would leave the first step out as well: a sensor without reach shows what
+    # tracing alone does.
     power = found.power
     assert power is not None
     none = replace(power.series.sensor, refresh_s=None, window_s=None, poll_s=None)

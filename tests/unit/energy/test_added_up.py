@@ -7,28 +7,42 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import added_up, integrate, placing
 from powertui.data.energy import curve as curves
+from powertui.data.energy import integrate, placing, summed_channels
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Figure, PowerOnTrace, PowerSeries, Scope, Sensor
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_S,
+    Badge,
+    Figure,
+    PowerOnTrace,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
 
-ROWS = 3 * added_up.MOST + 5  # every third reading, if one took every third
+ROWS = 3 * summed_channels.MOST + 5  # every third reading, if one took every third
 
 
 def channel(number: int, *, path: str, late_ns: int = 0) -> PowerOnTrace:
     """Its readings repeat every three: one of them alone tells nothing of the others."""
     times = np.arange(ROWS, dtype=np.int64) * NS_PER_S + late_ns
     watts = np.where(np.arange(ROWS) % 3 == 0, 400.0, 100.0) + 10 * number
-    series = sensors.describe(PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, watts, path=path))
+    series = sensors.describe(
+        PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, watts, path=path)
+    )
     return placing.on_trace(series, 0, 0, 0, "aligned", "wall clocks of both")
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["one log", "two logs"])
 def test_joules_do_not_come_from_readings_that_were_left_out(apart: bool) -> None:
-    channels = [channel(0, path="a.csv"), channel(1, path="b.csv" if apart else "a.csv", late_ns=NS_PER_S // 3 if apart else 0)]
-    one = added_up.summed(channels)
+    channels = [
+        channel(0, path="a.csv"),
+        channel(1, path="b.csv" if apart else "a.csv", late_ns=NS_PER_S // 3 if apart else 0),
+    ]
+    one = summed_channels.summed(channels)
     assert one is not None
-    assert len(one.times) <= max(added_up.MOST, ROWS)
+    assert len(one.times) <= max(summed_channels.MOST, ROWS)
     for lo, hi in ((1000, ROWS - 1000), (7_000, 9_000), (200_000, 203_601)):
         alone = integrate.across(channels, lo * PS_PER_S, hi * PS_PER_S)
         found = integrate.energy(one, lo * PS_PER_S, hi * PS_PER_S)
@@ -42,22 +56,26 @@ def test_what_is_missing_of_one_channel_is_missing_of_the_sum() -> None:
     watts = hole.watts.copy()
     watts[100_000:101_000] = np.nan
     hole = replace(hole, series=replace(hole.series, watts=watts), watts=watts)
-    one = added_up.summed([channel(0, path="a.csv"), hole])
+    one = summed_channels.summed([channel(0, path="a.csv"), hole])
     assert one is not None
-    assert integrate.energy(one, 99_000 * PS_PER_S, 102_000 * PS_PER_S).coverage == pytest.approx(2 / 3, abs=0.01)
+    assert integrate.energy(one, 99_000 * PS_PER_S, 102_000 * PS_PER_S).coverage == pytest.approx(
+        2 / 3, abs=0.01
+    )
 
 
 def test_a_sum_is_made_once_and_has_one_curve_at_one_place_however_sure_that_is() -> None:
     channels = [channel(number, path="a.csv") for number in range(3)]
-    unsure = [replace(one, offset_lo_ps=-PS_PER_S, offset_hi_ps=PS_PER_S, places=()) for one in channels]
-    one, other = added_up.together(channels), added_up.together(unsure)
+    unsure = [
+        replace(one, offset_lo_ps=-PS_PER_S, offset_hi_ps=PS_PER_S, places=()) for one in channels
+    ]
+    one, other = summed_channels.together(channels), summed_channels.together(unsure)
     assert one is not None
     assert other is not None
     assert one.series is other.series
-    assert curves.of(one) is curves.of(other)
+    assert curves.power_curve(one) is curves.power_curve(other)
     later = placing.shifted(one, PS_PER_S)
-    assert curves.of(later).knots[0] == curves.of(one).knots[0] + PS_PER_S
-    assert added_up.together(channels[:2]).series is not one.series  # type: ignore[union-attr]
+    assert curves.power_curve(later).knots[0] == curves.power_curve(one).knots[0] + PS_PER_S
+    assert summed_channels.together(channels[:2]).series is not one.series  # type: ignore[union-attr]
 
 
 def test_a_sum_lies_where_its_channels_do_however_long_their_means_are() -> None:
@@ -65,24 +83,37 @@ def test_a_sum_lies_where_its_channels_do_however_long_their_means_are() -> None
     channels = []
     for number in range(2):
         watts = np.where(times // (20 * NS_PER_S) % 2 == 0, 100.0, 400.0) + number
-        series = sensors.describe(PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, watts, path="a.csv"))
-        series = replace(series, sensor=replace(series.sensor, window_s=Figure(4.0, Badge.MEASURED)))
+        series = sensors.describe(
+            PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, watts, path="a.csv")
+        )
+        series = replace(
+            series, sensor=replace(series.sensor, window_s=Figure(4.0, Badge.MEASURED))
+        )
         channels.append(placing.on_trace(series, 0, 0, 0, "aligned", "wall clocks of both"))
-    one = added_up.summed(channels)
+    one = summed_channels.summed(channels)
     assert one is not None
     assert abs(sensors.centre_s(one.series.sensor)) >= 1.0
     at = np.arange(50, 150, dtype=np.int64) * PS_PER_S
-    assert integrate.watts_at(one, at) == pytest.approx(sum(integrate.watts_at(channel, at) for channel in channels))
+    assert integrate.watts_at(one, at) == pytest.approx(
+        sum(integrate.watts_at(channel, at) for channel in channels)
+    )
 
 
 def test_a_few_short_channels_are_worked_with_one_by_one() -> None:
     times = np.arange(200, dtype=np.int64) * NS_PER_S
     several = []
-    for number in range(added_up.MANY + 1):
-        series = PowerSeries(Sensor(f"gpu {number}", "csv", Scope.GPU), times, np.full(200, 100.0 + number), path="a.csv")
-        several.append(placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "wall clocks of both"))
-    assert added_up.where_many(several[:2]) is None
-    assert added_up.where_many(several[: added_up.MANY]) is None
-    one = added_up.where_many(several)
+    for number in range(summed_channels.MANY + 1):
+        series = PowerSeries(
+            Sensor(f"gpu {number}", "csv", Scope.GPU),
+            times,
+            np.full(200, 100.0 + number),
+            path="a.csv",
+        )
+        several.append(
+            placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "wall clocks of both")
+        )
+    assert summed_channels.where_many(several[:2]) is None
+    assert summed_channels.where_many(several[: summed_channels.MANY]) is None
+    one = summed_channels.where_many(several)
     assert one is not None
     assert one.watts[0] == sum(channel.watts[0] for channel in several)

@@ -42,7 +42,9 @@ def context(made, logs=tuple) -> align.AlignmentContext:
 
 def clocked(series, made, offset_s: float, half_s: float = 0.0, source: str = times.ABSOLUTE):
     zero = made.trace.clock.mid_ns + round(offset_s * NS)
-    return replace(series, clock=Clock(zero - round(half_s * NS), zero + round(half_s * NS), source))
+    return replace(
+        series, clock=Clock(zero - round(half_s * NS), zero + round(half_s * NS), source)
+    )
 
 
 def test_wall_clocks_on_both_sides_align_at_once_with_the_interval_of_both(made, logged) -> None:
@@ -59,7 +61,9 @@ def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged
     series, offset = logged
     wrong = align.place(clocked(series, made, offset + 4.0, 0.001), context(made)).alignment
     assert wrong.offset_s == pytest.approx(offset + 4.0, abs=1e-6)  # the clock said so
-    vague = align.place(clocked(series, made, offset + 1.0, 6.0, times.BMC), context(made)).alignment
+    vague = align.place(
+        clocked(series, made, offset + 1.0, 6.0, times.BMC), context(made)
+    ).alignment
     assert vague.source == align.REFINED
     assert vague.offset_s == pytest.approx(offset, abs=0.2)
     assert vague.lo_s <= offset <= vague.hi_s
@@ -68,7 +72,9 @@ def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged
 
 @pytest.mark.parametrize("off_s", [0.6, -0.6, 2.0])
 def test_a_clock_that_the_samples_plainly_contradict_is_doubted(made, logged, off_s: float) -> None:
-    """The log of a machine whose clock is off: neither place is taken for right, and what is told holds for both."""
+    """The log of a machine whose clock is off: neither place is taken for right, and what is told
+    holds for both.
+    """
     series, offset = logged
     off = clocked(series, made, offset + off_s, 0.001)
     placed = align.place(off, context(made))
@@ -80,32 +86,45 @@ def test_a_clock_that_the_samples_plainly_contradict_is_doubted(made, logged, of
     assert found.places[1].offset_s == pytest.approx(offset, abs=0.2)
     assert f"s {'earlier' if off_s > 0 else 'later'}" in " ".join(found.evidence)
     assert len(placed.power.places) == 2
-    assert align.place(off, context(made), Aligning("clock")).alignment.status == "aligned"  # as asked
+    assert (
+        align.place(off, context(made), Aligning("clock")).alignment.status == "aligned"
+    )  # as asked
 
 
 @pytest.mark.parametrize("off_s", [0.0, 0.1, -0.1])
 def test_a_clock_that_is_right_is_not_doubted(made, logged, off_s: float) -> None:
     series, offset = logged
-    assert align.place(clocked(series, made, offset + off_s, 0.001), context(made)).alignment.status == "aligned"
+    assert (
+        align.place(clocked(series, made, offset + off_s, 0.001), context(made)).alignment.status
+        == "aligned"
+    )
 
 
 def test_a_burst_of_another_program_hides_no_wrong_clock(made, logged) -> None:
     series, offset = logged
     watts = np.array(series.watts)
     watts[len(watts) // 2 : len(watts) // 2 + len(watts) // 10] += 60.0
-    found = align.place(clocked(replace(series, watts=watts), made, offset + 1.0, 0.001), context(made)).alignment
+    found = align.place(
+        clocked(replace(series, watts=watts), made, offset + 1.0, 0.001), context(made)
+    ).alignment
     assert found.status == "ambiguous"
     assert found.lo_s <= offset <= found.hi_s
 
 
 def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, logged) -> None:
-    """A clock of ±6 s says nothing of the middle of its interval: what is computed there alone would be sure and wrong."""
+    """A clock of ±6 s says nothing of the middle of its interval: what is computed there alone
+    would be sure and wrong.
+    """
     series, offset = logged
-    late = align.place(clocked(series, made, offset + 4.0, 6.0, times.BMC), context(made), Aligning("clock"))
+    late = align.place(
+        clocked(series, made, offset + 4.0, 6.0, times.BMC), context(made), Aligning("clock")
+    )
     assert late.alignment.status == "ambiguous"
     assert len(late.power.places) == align.MOST_SPREAD
     assert sum(place.weight for place in late.power.places) == pytest.approx(1)
-    assert late.power.places[0].offset_ps == pytest.approx(late.power.offset_ps, abs=1000), "the middle is drawn"
+    assert late.power.places[0].offset_ps == pytest.approx(late.power.offset_ps, abs=1000), (
+        "the middle is drawn"
+    )
     (lo, _), *_ = made.work.epochs
     window = round(lo * 1e12), round((lo + 5) * 1e12)
     truth = float(made.work.energy(lo, lo + 5))
@@ -118,7 +137,9 @@ def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, log
 
 def test_asked_for_signal_sets_clocks_aside(made, logged) -> None:
     series, offset = logged
-    found = align.place(clocked(series, made, offset + 4.0), context(made), Aligning("signal")).alignment
+    found = align.place(
+        clocked(series, made, offset + 4.0), context(made), Aligning("signal")
+    ).alignment
     assert found.source == align.SIGNAL
     assert found.offset_s == pytest.approx(offset, abs=0.5)
     assert "were ignored" in found.evidence[0]
@@ -130,7 +151,9 @@ def test_a_relative_log_is_aligned_by_signal(made, logged) -> None:
     assert placed.alignment.source == align.SIGNAL
     assert placed.alignment.lo_s <= offset <= placed.alignment.hi_s
     assert placed.power.offset_ps == round(placed.alignment.offset_s * 1e12)
-    assert placed.power.times[0] == pytest.approx(series.times[0] * 1000 + placed.power.offset_ps, abs=1000)
+    assert placed.power.times[0] == pytest.approx(
+        series.times[0] * 1000 + placed.power.offset_ps, abs=1000
+    )
 
 
 def test_by_hand_wins_over_everything(made, logged) -> None:
@@ -167,21 +190,29 @@ def test_local_times_take_the_profiled_machines_zone(made, logged) -> None:
     series, offset = logged
     zero = made.trace.clock.mid_ns + round(offset * NS)
     local = zero - 3 * 3600 * NS  # the wall clock in Brazil, read as if it were UTC
-    naive = replace(series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL))
+    naive = replace(
+        series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL)
+    )
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=-3 * 3600))
     found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs)).alignment
     assert found.source == align.LOCAL
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     assert "UTC-03:00" in found.evidence[0]
-    found = align.place(naive, context(made)).alignment  # nothing tells the zone, but only in one do both overlap
+    found = align.place(
+        naive, context(made)
+    ).alignment  # nothing tells the zone, but only in one do both overlap
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     assert "only in time zone" in found.evidence[0]
 
 
 def _naive(series, made, offset: float, ahead_s: int):
-    """The log as a clock `ahead_s` seconds east of UTC wrote it, the profile of a machine in UTC."""
+    """The log as a clock `ahead_s` seconds east of UTC wrote it, the profile of a machine
+    in UTC.
+    """
     local = made.trace.clock.mid_ns + round(offset * NS) + ahead_s * NS
-    naive = replace(series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL))
+    naive = replace(
+        series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL)
+    )
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
     return naive, align.AlignmentContext(zoned, made.steps, made.epochs)
 
@@ -192,12 +223,17 @@ def test_a_short_log_of_another_zone_than_the_machines_is_taken_for_one(made, lo
     found = align.place(naive, asked).alignment
     assert found.source == align.LOCAL
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
-    assert "only in time zone UTC+01:00 (assumed; the profiled machine's is UTC+00:00)" in found.evidence[0]
+    assert (
+        "only in time zone UTC+01:00 (assumed; the profiled machine's is UTC+00:00)"
+        in found.evidence[0]
+    )
 
 
 def test_a_log_that_meets_the_run_in_no_zone_is_not_placed(made, logged) -> None:
     series, offset = logged
-    naive, asked = _naive(series, made, offset, 3600 + 900)  # a quarter of an hour beside: another run's
+    naive, asked = _naive(
+        series, made, offset, 3600 + 900
+    )  # a quarter of an hour beside: another run's
     found = align.place(naive, asked).alignment
     assert (found.offset_s, found.status) == (None, "none")
     assert "begins 74 minutes after this run. It is not used." in found.elsewhere
@@ -205,7 +241,9 @@ def test_a_log_that_meets_the_run_in_no_zone_is_not_placed(made, logged) -> None
 
 
 def test_a_log_that_meets_the_run_in_no_zone_is_not_put_on_it_by_its_signal(made, logged) -> None:
-    """A log that ends in the first session of a training meets the second one in no zone, though its power may look alike."""
+    """A log that ends in the first session of a training meets the second one in no zone, though
+    its power may look alike.
+    """
     series, offset = logged
     naive, asked = _naive(series, made, offset, 3600 + 400)
     zoneless = replace(asked, trace=made.trace)
@@ -221,18 +259,26 @@ def test_a_log_that_meets_the_run_in_no_zone_is_not_put_on_it_by_its_signal(made
 
 def test_a_long_log_would_meet_any_run_in_some_zone_and_is_not_moved(made, logged) -> None:
     series, offset = logged
-    long = replace(series, times=series.times * 20)  # ten minutes and more, over before the run began
+    long = replace(
+        series, times=series.times * 20
+    )  # ten minutes and more, over before the run began
     naive, asked = _naive(long, made, offset - 1200, 0)
     found = align.place(naive, asked, Aligning("clock")).alignment
     assert (found.offset_s, found.status) == (None, "none")
     assert "before this run. It is not used." in found.elsewhere
 
 
-@pytest.mark.parametrize(("zone_s", "told_s"), [(-3 * 3600, None), (9 * 3600, None), (0, -3 * 3600)])
-def test_times_of_day_take_the_day_of_the_run(zone_s: int, told_s: int | None, made, logged) -> None:
+@pytest.mark.parametrize(
+    ("zone_s", "told_s"), [(-3 * 3600, None), (9 * 3600, None), (0, -3 * 3600)]
+)
+def test_times_of_day_take_the_day_of_the_run(
+    zone_s: int, told_s: int | None, made, logged
+) -> None:
     """In the profiled machine's zone, or in the one that the log tells."""
     series, offset = logged
-    local = made.trace.clock.mid_ns + round(offset * NS) + (zone_s if told_s is None else told_s) * NS
+    local = (
+        made.trace.clock.mid_ns + round(offset * NS) + (zone_s if told_s is None else told_s) * NS
+    )
     naive = replace(series, clock=Clock(of_day_ns=local % times.DAY, utc_offset_s=told_s))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=zone_s))
     found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs)).alignment
@@ -247,7 +293,9 @@ def test_times_of_day_that_meet_the_run_on_no_day_have_no_date(made, logged) -> 
     naive = replace(series, clock=Clock(of_day_ns=local % times.DAY))
     for zone_s in (0, None):  # another hour, or an unknown zone
         zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=zone_s))
-        found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")).alignment
+        found = align.place(
+            naive, align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
+        ).alignment
         assert found.offset_s is None
         assert any("times of day alone" in words for words in found.evidence)
 
@@ -258,7 +306,9 @@ def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
     naive = times.bmc(Clock(zero - 14 * 3600 * NS, zero + 12 * 3600 * NS, times.LOCAL))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
     found = align.place(
-        replace(series, clock=naive), align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
+        replace(series, clock=naive),
+        align.AlignmentContext(zoned, made.steps, made.epochs),
+        Aligning("clock"),
     ).alignment
     assert found.hi_s - found.lo_s > 200
     assert found.lo_s < offset < found.hi_s
@@ -276,9 +326,18 @@ def test_channels_of_one_file_share_one_offset(made, logged) -> None:
 
     series, offset = logged
     flat = replace(series, watts=np.full(len(series), 7.0), path="a.csv")
-    run = Run("r", "x", (made.trace,), (made.steps,), (made.epochs,), power=(flat, replace(series, path="a.csv")))
+    run = Run(
+        "r",
+        "x",
+        (made.trace,),
+        (made.steps,),
+        (made.epochs,),
+        power=(flat, replace(series, path="a.csv")),
+    )
     both = align.place_all(run, 0)
-    assert both[0].alignment.offset_s == both[1].alignment.offset_s == pytest.approx(offset, abs=0.5)
+    assert (
+        both[0].alignment.offset_s == both[1].alignment.offset_s == pytest.approx(offset, abs=0.5)
+    )
 
 
 def test_no_power_and_no_profile_are_no_error(made) -> None:
@@ -295,7 +354,9 @@ def test_an_empty_series_is_placed_nowhere(made, logged) -> None:
     assert align.place(empty, context(made)).power.status == "none"
 
 
-@pytest.mark.parametrize(("text", "value"), [("1.25s", 1.25), ("-300ms", -0.3), ("2min", 120.0), ("12", 12.0)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("1.25s", 1.25), ("-300ms", -0.3), ("2min", 120.0), ("12", 12.0)]
+)
 def test_times_as_a_person_writes_them(text: str, value: float) -> None:
     assert align.seconds(text) == pytest.approx(value)
 
@@ -307,7 +368,12 @@ def test_what_is_no_time_gets_a_sentence(text: str) -> None:
 
 
 def test_training_outside_the_profile_comes_from_epochs_that_are_known_well(made) -> None:
-    wide = Epochs((Epoch(0, -int(1e12), int(5e12), "x"), Epoch(1, int(5e12), int(40e12), "x", slack=int(2e12))))
+    wide = Epochs(
+        (
+            Epoch(0, -int(1e12), int(5e12), "x"),
+            Epoch(1, int(5e12), int(40e12), "x", slack=int(2e12)),
+        )
+    )
     assert replace(context(made), epochs=wide).training == (-int(1e12), int(5e12))
     assert replace(context(made), epochs=Epochs()).training is None
 
@@ -320,21 +386,32 @@ def _marker(path: Path, wall: float) -> None:
     tensor = number(1, 7) + blob(2, b"") + blob(8, b"./data")
     value = blob(1, blob(1, b"ipmi_data.csv") + blob(9, metadata) + blob(8, tensor))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(frame(double(1, wall) + blob(3, b"brain.Event:2")) + frame(double(1, wall) + number(2, 0) + blob(5, value)))
+    path.write_bytes(
+        frame(double(1, wall) + blob(3, b"brain.Event:2"))
+        + frame(double(1, wall) + number(2, 0) + blob(5, value))
+    )
 
 
 def test_powerboards_marker_and_the_training_run_place_its_log(made, logged, tmp_path) -> None:
     series, _ = logged
     start = 1_700_000_100.0
     last = float(series.times[-1]) / 1e9
-    _marker(tmp_path / "demo_logs" / "events.out.tfevents.1700000200.host.4242.99.v2", start + last + 0.4)
+    _marker(
+        tmp_path / "demo_logs" / "events.out.tfevents.1700000200.host.4242.99.v2",
+        start + last + 0.4,
+    )
     write_scalars(
-        tmp_path / "logs" / "train" / "events.out.tfevents.1700000100.host.4242.0.v2", [(start + 0.5, 0, "epoch_loss", 1.0)], start
+        tmp_path / "logs" / "train" / "events.out.tfevents.1700000100.host.4242.0.v2",
+        [(start + 0.5, 0, "epoch_loss", 1.0)],
+        start,
     )
     log = tmp_path / "data" / "ipmi_data.csv"
     log.parent.mkdir()
     log.write_text("x")
-    logs = [*anchor.near(None, [str(log)]), anchor.tfevents.read(str(next((tmp_path / "logs" / "train").iterdir())), "train")]
+    logs = [
+        *anchor.near(None, [str(log)]),
+        anchor.tfevents.read(str(next((tmp_path / "logs" / "train").iterdir())), "train"),
+    ]
     found = anchor.find(series, logs)
     assert found is not None
     assert found.clock.lo_ns <= round((start + 0.5) * NS)
@@ -355,19 +432,24 @@ def test_powerboard_run_195247_lies_within_a_second_of_its_evidence(shared_data)
     folder = shared_data / "public"
     entry = logdir.scan(folder / "powerboard_tf22_run195247").runs[0]
     for name in ("data/ipmi_data.csv", "ipmi_data.db"):
-        options = ReadOptions(power=(str(folder / "powerboard_power_run195247" / name),), find_power=False)
+        options = ReadOptions(
+            power=(str(folder / "powerboard_power_run195247" / name),), find_power=False
+        )
         run = loading.load_run(entry, options=options)
         (placed,) = align.place_all(run, 0, entry)
         assert placed.alignment.status == "aligned"
         assert placed.alignment.source == align.MARKER
-        # The first record of the training run was written at 1616280767.92; start() is called just before.
+        # The first record of the training run was written at 1616280767.92; start() is called just
+        # before.
         zero = run.traces[0].clock.mid_ns / 1e9 + placed.alignment.offset_s
         assert abs(zero - 1616280767.9) < 1
 
 
 # ── the recorded run ─────────────────────────────────────────────────────────────────────────────
 
-TRUE_OFFSET = 1795224813.3142254 - 1795224823.636256  # the simulated BMC's own zero, on the profile's clock
+TRUE_OFFSET = (
+    1795224813.3142254 - 1795224823.636256
+)  # the simulated BMC's own zero, on the profile's clock
 
 
 def test_the_demo_is_aligned_by_its_clocks(tmp_path) -> None:

@@ -17,7 +17,7 @@ def test_only_what_is_shown_is_explained() -> None:
     found = powertui.open(demo.folder())[0].opened.profiles[0]
     from powertui.data.energy import account
 
-    of = account.of(found)
+    of = account.energy_account(found)
     whole = of.energy(*of.trace.span)
     short = next(one for one in of.step_energies if not one.resolved)
     assert isinstance(whole, Energy)
@@ -31,4 +31,7 @@ def test_the_energy_page_and_the_tool_explain_them(capsys: object) -> None:
     assert cli.main(["energy", str(demo.folder())]) == 0
     said = capsys.readouterr().out  # type: ignore[attr-defined]
     assert "measured: integrated from readings; not resolved: the sensor" in said
-    assert any(note.startswith("Measured: integrated") for note in powertui.open(demo.folder())[0].tool("energy").notes)
+    assert any(
+        note.startswith("Measured: integrated")
+        for note in powertui.open(demo.folder())[0].tool("energy").notes
+    )

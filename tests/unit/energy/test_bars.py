@@ -1,4 +1,6 @@
-"""What `make bench TOPICS=energy` prints for 200 seeds, for a few: what must hold in every single recording."""
+"""What `make bench TOPICS=energy` prints for 200 seeds, for a few: what must hold in every single
+recording.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +58,22 @@ def test_joules_of_a_bmc_hold(score, kind: str) -> None:
 
 
 def test_a_told_limit_is_read_between_its_watts_and_never_beyond() -> None:
-    told = {"could_find": [{"watts": 10, "seconds": 4.0}, {"watts": 40, "seconds": 1.0}, {"watts": 5, "seconds": None}]}
+    told = {
+        "could_find": [
+            {"watts": 10, "seconds": 4.0},
+            {"watts": 40, "seconds": 1.0},
+            {"watts": 5, "seconds": None},
+        ]
+    }
     assert limit(told, 10) == pytest.approx(4)
     assert limit(told, 20) == pytest.approx(2)
     assert limit(told, 100) == pytest.approx(1)
     assert limit(told, 5) == math.inf
     assert limit({}, 5) is None
-    assert limit({"could_find": [], "could_find_text": "no burst could have been found"}, 5) == math.inf
+    assert (
+        limit({"could_find": [], "could_find_text": "no burst could have been found"}, 5)
+        == math.inf
+    )
 
 
 def test_a_missed_cell_is_named_with_its_seeds() -> None:

@@ -1,14 +1,28 @@
-"""What stands out beside a profile, where the power log may lie at several places: told where it holds at all of them."""
+"""What stands out beside a profile, where the power log may lie at several places: told where it
+holds at all of them.
+"""
 
 from __future__ import annotations
 
-from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.unexplained import in_profile
 
 
 def box(start: float, end: float, watts: float = 20.0) -> Box:
     joules = watts * (end - start)
-    return Box(start, end, (start, start), (end, end), watts, watts - 1, watts + 1, joules, joules - 1, joules + 1, 1e-9)
+    return Box(
+        start,
+        end,
+        (start, start),
+        (end, end),
+        watts,
+        watts - 1,
+        watts + 1,
+        joules,
+        joules - 1,
+        joules + 1,
+        1e-9,
+    )
 
 
 def test_a_stretch_beside_the_profile_is_told_where_it_stands_out_at_all_places() -> None:

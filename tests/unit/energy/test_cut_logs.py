@@ -1,4 +1,6 @@
-"""Logs of real trainings by signal alone, of sensors of all kinds, that begin or end within the profile: never sure and wrong."""
+"""Logs of real trainings by signal alone, of sensors of all kinds, that begin or end within the
+profile: never sure and wrong.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.energy_answers import CUTS, cut, injected
-from powertui.data.energy.predict import WindowShares
+from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import MEMORY, Samples
 
 # What was sure and wrong once, by up to 23 s, or missed.
@@ -25,12 +27,16 @@ CUT = [
 
 
 @pytest.mark.parametrize(("name", "sensor", "where", "seed"), CUT)
-def test_a_log_that_is_cut_is_never_sure_and_wrong(shared_data: Path, name: str, sensor: str, where: str, seed: int) -> None:
+def test_a_log_that_is_cut_is_never_sure_and_wrong(
+    shared_data: Path, name: str, sensor: str, where: str, seed: int
+) -> None:
     rows = cut(shared_data / "own" / "bursts" / name, seed, [sensor], [where])
     told = {row.what: row.value for row in rows if row.kind == "cut"}
     assert told.get("sure and wrong", 0.0) == 0
     assert told.get("sure holds", 1.0) == 1
-    if sensor != "mean 1 s, 1 W":  # a dozen readings of it fit a pause in the profile as well as the one before it
+    if (
+        sensor != "mean 1 s, 1 W"
+    ):  # a dozen readings of it fit a pause in the profile as well as the one before it
         assert told.get("unsure holds", 1.0) == 1
 
 
@@ -38,9 +44,16 @@ def test_a_log_that_is_cut_is_never_sure_and_wrong(shared_data: Path, name: str,
 def test_what_the_fit_and_the_window_leave_open_count_together(
     shared_data: Path, monkeypatch: pytest.MonkeyPatch, share: float, seed: int
 ) -> None:
-    """Means of a second that seem to be of half a second: either doubt alone was narrow enough, and the place 0.32 s off."""
+    """Means of a second that seem to be of half a second: either doubt alone was narrow enough, and
+    the place 0.32 s off.
+    """
     monkeypatch.setitem(CUTS, "ends here", (None, share))
-    rows = cut(shared_data / "own" / "bursts" / "keras_4ep_1s_sensor", seed, ["mean 1 s every 0.1 s"], ["ends here"])
+    rows = cut(
+        shared_data / "own" / "bursts" / "keras_4ep_1s_sensor",
+        seed,
+        ["mean 1 s every 0.1 s"],
+        ["ends here"],
+    )
     told = {row.what: row.value for row in rows if row.kind == "cut"}
     assert told["sure and wrong"] == 0
     assert told["unsure holds"] == 1
@@ -48,7 +61,10 @@ def test_what_the_fit_and_the_window_leave_open_count_together(
 
 @pytest.mark.parametrize("name", ["keras_quiet_3ep", "keras_4ep_1s_sensor"])
 def test_a_log_that_is_whole_is_sure(shared_data: Path, name: str) -> None:
-    told = {row.what: row.value for row in cut(shared_data / "own" / "bursts" / name, 1, ["mean 0.5 s, 1 W"], ["whole"])}
+    told = {
+        row.what: row.value
+        for row in cut(shared_data / "own" / "bursts" / name, 1, ["mean 0.5 s, 1 W"], ["whole"])
+    }
     assert told["sure"] == 1
     assert told["error"] < 0.3
 
@@ -63,7 +79,9 @@ def test_a_fast_log_of_a_quiet_training_lists_no_moments(shared_data: Path) -> N
 def shares(table: np.ndarray, step: float) -> WindowShares:
     """One kind of work."""
     span = (0.0, (len(table) - 1) * step)
-    return WindowShares(("base", "compute", "outside"), span, span, table[:, None], table[-1:] / span[1], step)
+    return WindowShares(
+        ("base", "compute", "outside"), span, span, table[:, None], table[-1:] / span[1], step
+    )
 
 
 def test_what_a_sensor_remembers_is_an_exponential_mean() -> None:
@@ -84,7 +102,9 @@ def test_what_a_sensor_remembers_is_an_exponential_mean() -> None:
 
 
 def test_readings_that_remember_stand_where_they_were_published() -> None:
-    data = Samples(np.array([1.0]), np.array([2.0]), np.array([5.0]), 1.0, 0.0, 0.0, (), centre_s=0.5)
+    data = Samples(
+        np.array([1.0]), np.array([2.0]), np.array([5.0]), 1.0, 0.0, 0.0, (), centre_s=0.5
+    )
     one = data.forgetting(0.7)
     assert one.hi[0] == pytest.approx(2.0)
     assert one.lo[0] == pytest.approx(2.0 - MEMORY * 0.7)

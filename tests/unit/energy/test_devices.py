@@ -12,14 +12,18 @@ import pytest
 import powertui
 from powertui import cli
 from powertui.data.energy import devices, scopes
-from powertui.data.energy.predict import Intervals
+from powertui.data.energy.expected_work import Intervals
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from tests.synthetic import gpus
 from tests.synthetic.gpus import Machine
 
 
-def energy(logdir: Path, log: Path, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    assert cli.main(["energy", str(logdir), "--power", str(log), "--tz", "UTC", "--json", *more]) == 0
+def energy(
+    logdir: Path, log: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> dict[str, Any]:
+    assert (
+        cli.main(["energy", str(logdir), "--power", str(log), "--tz", "UTC", "--json", *more]) == 0
+    )
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     found: dict[str, Any] = run
     return found
@@ -52,10 +56,14 @@ def test_each_device_has_its_own_joules_where_power_follows_what_ran(
             half = (one["hi"] - one["lo"]) / 2
             assert abs(one["joules"] - made.joules(device, lo, hi)) < 1.5 * half
     # what the machine drew is all of them, profiled or not
-    assert run["profile"]["joules"] == pytest.approx(sum(one["joules"] for one in run["devices"]), rel=0.01)
+    assert run["profile"]["joules"] == pytest.approx(
+        sum(one["joules"] for one in run["devices"]), rel=0.01
+    )
 
 
-def test_visible_devices_in_another_order_are_found_by_their_power(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_visible_devices_in_another_order_are_found_by_their_power(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(8, (5, 2, 7))  # CUDA_VISIBLE_DEVICES=5,2,7
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv"), capsys)
     assert told(run) == [("signal", False)] * 3
@@ -66,7 +74,9 @@ def test_visible_devices_in_another_order_are_found_by_their_power(tmp_path: Pat
         assert "CUDA_VISIBLE_DEVICES has changed the order" in run["devices"][device]["why"]
 
 
-def test_where_all_compute_alike_the_number_is_an_assumption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_all_compute_alike_the_number_is_an_assumption(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(4, (0, 1, 2, 3), alike=True)
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv"), capsys)
     assert told(run) == [("index", False)] * 4
@@ -75,14 +85,18 @@ def test_where_all_compute_alike_the_number_is_an_assumption(tmp_path: Path, cap
     assert run["profile"]["badge"] == "measured"  # the machine's own joules do not depend on it
 
 
-def test_more_gpus_logged_than_profiled_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_more_gpus_logged_than_profiled_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(8, (0, 1), alike=True)
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv"), capsys)
     assert told(run) == [("index", False)] * 2
     assert "8 GPUs are logged and 2 profiled" in run["devices"][0]["why"]
 
 
-def test_devices_that_did_nothing_are_not_guessed_when_the_others_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_devices_that_did_nothing_are_not_guessed_when_the_others_moved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(4, (1, 0))
     run = energy(made.write(tmp_path, empty=2), made.smi(tmp_path / "smi.csv"), capsys)
     assert told(run) == [("signal", False), ("signal", False), ("none", False), ("none", False)]
@@ -90,7 +104,9 @@ def test_devices_that_did_nothing_are_not_guessed_when_the_others_moved(tmp_path
     assert "does not tell which GPU it is" in run["devices"][2]["reason"]
 
 
-def test_two_that_compute_alike_in_another_order_are_told_as_not_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_that_compute_alike_in_another_order_are_told_as_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(8, (5, 2), alike=True)  # GPU 0 and GPU 1, whose numbers they have, idled
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv"), capsys)
     assert told(run) == [("none", False)] * 2
@@ -105,7 +121,9 @@ def test_one_gpu_on_both_sides_is_sure(tmp_path: Path, capsys: pytest.CaptureFix
     assert right(run, made, 0, 0)
 
 
-def test_a_uuid_without_a_number_needs_the_signal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_uuid_without_a_number_needs_the_signal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(3, (0, 1, 2), alike=True)
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv", by="pci.bus_id"), capsys)
     assert told(run) == [("none", False)] * 3
@@ -113,23 +131,32 @@ def test_a_uuid_without_a_number_needs_the_signal(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("kind", ["uuid", "pci"])
-def test_addresses_settle_it_whatever_the_order(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+def test_addresses_settle_it_whatever_the_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
     made = gpus.make(8, (5, 2), alike=True)
-    made.stats = [{kind: gpus.uuid(gpu) if kind == "uuid" else f"0000:{0x10 + gpu:02x}:00.0"} for gpu in made.order]
+    made.stats = [
+        {kind: gpus.uuid(gpu) if kind == "uuid" else f"0000:{0x10 + gpu:02x}:00.0"}
+        for gpu in made.order
+    ]
     run = energy(made.write(tmp_path), made.nvml(tmp_path / "nvml.csv"), capsys)
     assert told(run) == [("identity", True)] * 2
     assert right(run, made, 0, 5)
     assert right(run, made, 1, 2)
 
 
-def test_the_variable_is_named_after_the_maker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_variable_is_named_after_the_maker(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(2, (0, 1), alike=True)
     made.stats = [{"device_vendor": "AMD"}] * 2
     run = energy(made.write(tmp_path), made.nvml(tmp_path / "nvml.csv"), capsys)
     assert "HIP_VISIBLE_DEVICES may have changed the order" in run["devices"][0]["why"]
 
 
-def test_a_sensor_that_cannot_resolve_a_step_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sensor_that_cannot_resolve_a_step_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(2, (0, 1), steps=200, step_s=0.06)
     run = energy(made.write(tmp_path), made.smi(tmp_path / "smi.csv"), capsys)
     assert {one["joules"] for step in run["steps"] for one in step["devices"]} == {None}
@@ -137,13 +164,18 @@ def test_a_sensor_that_cannot_resolve_a_step_says_so(tmp_path: Path, capsys: pyt
     assert run["devices"][0]["per_step"]["joules"] is not None
 
 
-def test_the_text_the_tool_and_the_python_interface(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_the_tool_and_the_python_interface(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = gpus.make(2, (0, 1), alike=True)
     logdir, log = made.write(tmp_path), made.nvml(tmp_path / "nvml.csv")
     assert cli.main(["energy", str(logdir), "--power", str(log)]) == 0
     text = capsys.readouterr().out
     assert "/device:GPU:1" in text
-    assert "nvml GPU 1 for /device:GPU:1: by its number alone: CUDA_VISIBLE_DEVICES may have changed the order" in text
+    assert (
+        "nvml GPU 1 for /device:GPU:1: by its number alone: CUDA_VISIBLE_DEVICES may have "
+        "changed the order"
+    ) in text
     frames = powertui.open(logdir, power=log)[0].tool("energy").frames
     assert list(frames["devices"]["device"]) == ["/device:GPU:0", "/device:GPU:1"]
     assert list(frames["devices"]["sure"]) == [False, False]
@@ -153,8 +185,13 @@ def test_the_text_the_tool_and_the_python_interface(tmp_path: Path, capsys: pyte
 def test_power_follows_a_device_only_when_it_does_so_clearly() -> None:
     assert devices._by_signal({0: [(9.0, 3), (1.0, 0)]}) == {0: 3}
     assert devices._by_signal({0: [(4.9, 3), (0.0, 0)]}) == {0: None}  # hardly more than chance
-    assert devices._by_signal({0: [(9.0, 3), (6.0, 0)]}) == {0: None}  # another's does nearly as much
-    assert devices._by_signal({0: [(9.0, 3), (1.0, 0)], 1: [(9.0, 3), (1.0, 0)]}) == {0: None, 1: None}  # one for two
+    assert devices._by_signal({0: [(9.0, 3), (6.0, 0)]}) == {
+        0: None
+    }  # another's does nearly as much
+    assert devices._by_signal({0: [(9.0, 3), (1.0, 0)], 1: [(9.0, 3), (1.0, 0)]}) == {
+        0: None,
+        1: None,
+    }  # one for two
     assert devices._by_signal({0: []}) == {0: None}
 
 
@@ -173,7 +210,9 @@ def test_slow_loads_that_have_nothing_to_do_with_one_another_do_not_follow() -> 
 
 
 def series(name: str, path: str, device: Device | None = None) -> PowerSeries:
-    return PowerSeries(Sensor(name, "x", Scope.GPU, device=device), np.arange(3), np.ones(3), path=path)
+    return PowerSeries(
+        Sensor(name, "x", Scope.GPU, device=device), np.arange(3), np.ones(3), path=path
+    )
 
 
 def test_two_logs_of_one_gpu_are_counted_once() -> None:
@@ -192,4 +231,6 @@ def test_two_logs_of_one_gpu_are_counted_once() -> None:
 def test_our_nvml_recordings_tell_which_board_is_which(tmp_path: Path) -> None:
     log = gpus.make(2, (0, 1)).nvml(tmp_path / "nvml.csv")
     frame = powertui.open(gpus.make(2, (0, 1)).write(tmp_path), power=log)[0].run.power
-    assert [one.sensor.device for one in frame] == [Device(g, gpus.uuid(g), f"0000:{0x10 + g:02x}:00.0") for g in range(2)]
+    assert [one.sensor.device for one in frame] == [
+        Device(g, gpus.uuid(g), f"0000:{0x10 + g:02x}:00.0") for g in range(2)
+    ]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import fold, scan
-from powertui.data.energy.findings import epochs as against_epochs
-from powertui.data.energy.findings import joined, neighbours
+from powertui.data.energy.findings import epoch_differences as against_epochs
+from powertui.data.energy.findings import neighbours, trace_findings
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import Epoch, Epochs, Phase, PowerOnTrace, Steps
 from tests.synthetic import Burst, Plan
@@ -26,7 +26,9 @@ def compared(one, name: str, seed: int, **options: object) -> Findings:
 
 
 def told(one, epochs: Epochs, power: PowerOnTrace | None, **options: object) -> Findings:
-    return joined.of(joined.FindingInputs(one.trace, one.steps, epochs, power), **options)  # type: ignore[arg-type]
+    return trace_findings.findings_in_trace(
+        trace_findings.FindingInputs(one.trace, one.steps, epochs, power), **options
+    )  # type: ignore[arg-type]
 
 
 def power_of(result: Findings) -> list[Finding]:
@@ -39,7 +41,9 @@ def test_without_a_burst_nothing_is_found(name: str) -> None:
     assert sum(bool(f) for f in found) == 0, found  # at one in a hundred, one of ten is a fault
 
 
-@pytest.mark.parametrize(("watts", "first", "last"), [(45.0, 30, 65), (60.0, 45, 71), (200.0, 50, 62), (-40.0, 30, 60)])
+@pytest.mark.parametrize(
+    ("watts", "first", "last"), [(45.0, 30, 65), (60.0, 45, 71), (200.0, 50, 62), (-40.0, 30, 60)]
+)
 def test_a_burst_is_found_where_it_was(watts: float, first: int, last: int) -> None:
     for seed in range(3):
         one = make(seed, replace(QUIET, bursts=(Burst(1, first, last, watts),)))
@@ -76,7 +80,12 @@ def test_of_many_epochs_each_is_held_against_the_others() -> None:
 
 
 def test_what_two_other_epochs_do_not_agree_on_is_not_told_as_if_it_were_known() -> None:
-    one = make(4, replace(QUIET, seconds=45, epochs=3, bursts=(Burst(0, 20, 50, 60.0), Burst(1, 20, 80, 40.0))))
+    one = make(
+        4,
+        replace(
+            QUIET, seconds=45, epochs=3, bursts=(Burst(0, 20, 50, 60.0), Burst(1, 20, 80, 40.0))
+        ),
+    )
     found, taken = sensed(one, "nvml-1s", 4)
     power = truly_placed(found, taken)
     folded = fold.fold(one.steps, one.epochs, power)
@@ -114,7 +123,9 @@ def test_one_epoch_has_nothing_to_be_compared_with() -> None:
 def test_without_power_times_are_compared_all_the_same() -> None:
     steps = _steps(2, 60, slow=(1, 20, 40, 1.8))
     two = Epochs((Epoch(0, None, None, ""), Epoch(1, None, None, "")))
-    result = joined.of(joined.FindingInputs(make(1, QUIET).trace, steps, two, None))
+    result = trace_findings.findings_in_trace(
+        trace_findings.FindingInputs(make(1, QUIET).trace, steps, two, None)
+    )
     (finding,) = result.findings
     assert (finding.kind, finding.epoch, finding.step_lo, finding.step_hi) == ("time", 1, 20, 40)
     assert finding.delta_watts is None
@@ -138,12 +149,22 @@ def test_ops_that_ran_longer_are_named_and_otherwise_said_to_be_none() -> None:
         def late(lo: int, hi: int) -> int:
             return (hi - lo) // 3 if lo > one.steps.start[len(one.steps) // 2] else 0
 
-        return {"MatMul": (hi - lo, [b - a for a, b in others]), "Checkpoint": (late(lo, hi), [late(a, b) for a, b in others])}
+        return {
+            "MatMul": (hi - lo, [b - a for a, b in others]),
+            "Checkpoint": (late(lo, hi), [late(a, b) for a, b in others]),
+        }
 
     (finding,) = power_of(compared(one, "nvml-1s", 7, ops=ops))
     assert finding.ops[0][0] == "Checkpoint"
     assert "Checkpoint ran" in finding.text
-    (finding,) = power_of(compared(one, "nvml-1s", 7, ops=lambda lo, hi, others, least: {"MatMul": (10, [10] * len(others))}))
+    (finding,) = power_of(
+        compared(
+            one,
+            "nvml-1s",
+            7,
+            ops=lambda lo, hi, others, least: {"MatMul": (10, [10] * len(others))},
+        )
+    )
     assert finding.text.endswith("no difference in the trace")
 
 
@@ -156,7 +177,9 @@ def test_why_smaller_differences_are_some_is_looked_up_when_they_are_read_and_on
         asked.append((lo, hi))
         return {"Checkpoint": (hi - lo, [0] * len(others))}
 
-    result = joined.of(joined.FindingInputs(make(1, QUIET).trace, steps, two, None), ops)
+    result = trace_findings.findings_in_trace(
+        trace_findings.FindingInputs(make(1, QUIET).trace, steps, two, None), ops
+    )
     assert not result.findings
     assert len(result.smaller) == 1
     assert not asked
@@ -169,7 +192,9 @@ def test_why_smaller_differences_are_some_is_looked_up_when_they_are_read_and_on
 def test_steps_without_pauses_are_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     scanned = []
     stretches = scan.stretches
-    monkeypatch.setattr(scan, "stretches", lambda *asked: (scanned.append(asked), stretches(*asked))[1])
+    monkeypatch.setattr(
+        scan, "stretches", lambda *asked: (scanned.append(asked), stretches(*asked))[1]
+    )
     found = neighbours.time(_steps(1, 200, slow=(0, 80, 120, 1.5)), np.random.default_rng(1))
     assert [(one.first, one.last) for one in found] == [(80, 121)]
     assert len(scanned) == 1
@@ -187,7 +212,14 @@ def test_steps_that_count_on_over_epochs_are_folded_by_their_place() -> None:
 def test_an_epoch_that_was_cut_off_is_compared_as_far_as_it_goes() -> None:
     steps = _steps(3, 40)
     keep = ~((steps.epoch == 2) & (steps.number >= 15))
-    cut = Steps(steps.number[keep], steps.start[keep], steps.duration[keep], steps.epoch[keep], ["s"] * int(keep.sum()), "test")
+    cut = Steps(
+        steps.number[keep],
+        steps.start[keep],
+        steps.duration[keep],
+        steps.epoch[keep],
+        ["s"] * int(keep.sum()),
+        "test",
+    )
     folded = fold.fold(cut, Epochs(tuple(Epoch(i, None, None, "") for i in range(3))), None)
     assert isinstance(folded, fold.Folded)
     assert (folded.start[2] >= 0).sum() == 15
@@ -198,7 +230,9 @@ def _steps(epochs: int, each: int, slow: tuple[int, int, int, float] | None = No
     rng = np.random.default_rng(0)
     length = (0.1e12 * (1 + 0.03 * rng.standard_normal((epochs, each)))).astype(np.int64)
     if slow is not None:
-        length[slow[0], slow[1] : slow[2] + 1] = (length[slow[0], slow[1] : slow[2] + 1] * slow[3]).astype(np.int64)
+        length[slow[0], slow[1] : slow[2] + 1] = (
+            length[slow[0], slow[1] : slow[2] + 1] * slow[3]
+        ).astype(np.int64)
     flat = length.ravel()
     start = np.concatenate([[0], np.cumsum(flat)[:-1]]).astype(np.int64)
     number = np.tile(np.arange(each), epochs)
@@ -207,20 +241,26 @@ def _steps(epochs: int, each: int, slow: tuple[int, int, int, float] | None = No
 
 
 @pytest.mark.parametrize(
-    ("load", "low", "high", "listed"), [(-60.0, -140.0, 12.0, False), (-60.0, -90.0, -30.0, True), (60.0, -12.0, 140.0, True)]
+    ("load", "low", "high", "listed"),
+    [(-60.0, -140.0, 12.0, False), (-60.0, -90.0, -30.0, True), (60.0, -12.0, 140.0, True)],
 )
 def test_a_dip_that_may_as_well_be_nothing_is_a_smaller_difference(
     load: float, low: float, high: float, listed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pause that a slow sensor showed late. Of a load the same interval only says that its place is open."""
+    """A pause that a slow sensor showed late.
+
+    Of a load the same interval only says that its place is open.
+    """
     one = make(0, replace(QUIET, bursts=(Burst(1, 30, 60, load),)))
-    real = joined.unexplained.of
+    real = trace_findings.unexplained.of
 
     def unsure(*given: object) -> object:
         seen = real(*given)
-        return replace(seen, boxes=tuple(replace(box, lo_watts=low, hi_watts=high) for box in seen.boxes))
+        return replace(
+            seen, boxes=tuple(replace(box, lo_watts=low, hi_watts=high) for box in seen.boxes)
+        )
 
-    monkeypatch.setattr(joined.unexplained, "of", unsure)
+    monkeypatch.setattr(trace_findings.unexplained, "unexplained_power", unsure)
     result = compared(one, "nvml-1s", 0)
     assert bool(power_of(result)) is listed
     assert any(f.kind == "power" for f in result.smaller) is not listed

@@ -1,4 +1,7 @@
-"""Power logs that do not fit the run: of another day, of one row, of nothing. Answers, never a warning of numpy's."""
+"""Power logs that do not fit the run: of another day, of one row, of nothing.
+
+Answers, never a warning of numpy's.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,12 @@ def told(folder: Path, recorded: tuple[RunEntry, Run, Rows], rows: Rows) -> str:
             log = registry.load(str(path))
             both = replace(run, power=log.series, warnings=(*run.warnings, *log.warnings))
             found = energy.of_run(Opened(entry, run=both), Aligning())
-            out += [line for one in found for style in (energy._Plain(), energy._Markdown()) for line in energy._page(one, style)]
+            out += [
+                line
+                for one in found
+                for style in (energy._Plain(), energy._Markdown())
+                for line in energy._page(one, style)
+            ]
             energy_json.as_json("x", found)
             list(energy._csv_rows(found))
             out += summary.describe(facts.of_run(entry, both, ""))
@@ -57,7 +65,16 @@ def told(folder: Path, recorded: tuple[RunEntry, Run, Rows], rows: Rows) -> str:
             span = both.traces[0].span
             for what in ("samples", "steps", "ops"):
                 try:
-                    export.write(both, 0, *span, what=what, path=str(folder / what), format="csv", force=True, power=placed)
+                    export.write(
+                        both,
+                        0,
+                        *span,
+                        what=what,
+                        path=str(folder / what),
+                        format="csv",
+                        force=True,
+                        power=placed,
+                    )
                 except PowertuiError as error:
                     out.append(str(error))
         except PowertuiError as error:
@@ -71,14 +88,22 @@ def shifted(rows: Rows, by: float) -> Rows:
 
 @pytest.mark.parametrize("by", [0.0, 30.0, 3600.0, DAY, 30 * DAY, 365 * DAY, 3000 * DAY])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_log_of_another_time_is_one_sentence(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], by: float, sign: int) -> None:
+def test_a_log_of_another_time_is_one_sentence(
+    tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], by: float, sign: int
+) -> None:
     said = told(tmp_path, recorded, shifted(recorded[2], sign * by))
-    apart = [line.strip() for line in said.splitlines() if line.strip("- ").startswith("power.csv ") and "this run" in line]
+    apart = [
+        line.strip()
+        for line in said.splitlines()
+        if line.strip("- ").startswith("power.csv ") and "this run" in line
+    ]
     assert len(apart) == 3 * (abs(by) >= 3600), "by energy as text and as Markdown, and by report"
     if apart:
         assert (" before this run. It is not used." in apart[0]) is (sign < 0)
         assert (" after this run. It is not used." in apart[0]) is (sign > 0)
-        assert "epoch 0" not in [line.split("  ")[0] for line in said.splitlines()], "no table of energies that are not known"
+        assert "epoch 0" not in [line.split("  ")[0] for line in said.splitlines()], (
+            "no table of energies that are not known"
+        )
 
 
 def one_sample_inside(rows: Rows) -> Rows:
@@ -94,7 +119,9 @@ WAYS: dict[str, Callable[[Rows], Rows]] = {
     "two rows": lambda rows: [rows[0], rows[-1]],
     "no reading": lambda rows: [(t, "nan") for t, _ in rows],
     "no reading, another day": lambda rows: [(t + DAY, "nan") for t, _ in rows],
-    "one reading": lambda rows: [(t, w if i == len(rows) // 2 else "nan") for i, (t, w) in enumerate(rows)],
+    "one reading": lambda rows: [
+        (t, w if i == len(rows) // 2 else "nan") for i, (t, w) in enumerate(rows)
+    ],
     "backwards": lambda rows: rows[::-1],
     "backwards, another day": lambda rows: shifted(rows, DAY)[::-1],
     "hardly overlapping": one_sample_inside,
@@ -109,12 +136,16 @@ WAYS: dict[str, Callable[[Rows], Rows]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_odd_logs_are_told_without_a_warning(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], way: str) -> None:
+def test_odd_logs_are_told_without_a_warning(
+    tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], way: str
+) -> None:
     assert told(tmp_path, recorded, WAYS[way](recorded[2]))
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_any_part_of_a_log_anywhere(tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], seed: int) -> None:
+def test_any_part_of_a_log_anywhere(
+    tmp_path: Path, recorded: tuple[RunEntry, Run, Rows], seed: int
+) -> None:
     rng = random.Random(seed)
     rows = list(recorded[2])
     lo = rng.randrange(len(rows))
@@ -132,20 +163,31 @@ def noise(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
 
 def another_program(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
     """It works and rests as it likes."""
-    return 150 + 90 * (np.cumsum(rng.random(len(at)) < (at[1] - at[0]) / 4) % 2) + 2 * rng.standard_normal(len(at))
+    return (
+        150
+        + 90 * (np.cumsum(rng.random(len(at)) < (at[1] - at[0]) / 4) % 2)
+        + 2 * rng.standard_normal(len(at))
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("watts", "pace"), [(noise, 0.1), (noise, 0.5), (another_program, 0.1)])
 def test_a_log_that_the_profile_explains_nothing_of_has_no_place(
-    watts: Callable[[np.random.Generator, np.ndarray], np.ndarray], pace: float, seed: int, tmp_path: Path
+    watts: Callable[[np.random.Generator, np.ndarray], np.ndarray],
+    pace: float,
+    seed: int,
+    tmp_path: Path,
 ) -> None:
-    """What lies beside the profile may be anything: where all of it did, such logs were laid somewhere, 0 % explained."""
+    """What lies beside the profile may be anything: where all of it did, such logs were laid
+    somewhere, 0 % explained.
+    """
     at = np.arange(0, 60, pace)
     log = tmp_path / "power.csv"
     rows = zip(at.tolist(), watts(np.random.default_rng([seed, 3]), at).tolist(), strict=True)
     log.write_text("time_s,watts\n" + "".join(f"{t:.3f},{w:.1f}\n" for t, w in rows))
-    found = account.of(powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning())
+    found = account.energy_account(
+        powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning()
+    )
     assert found.alignment is not None
     assert found.alignment.status == "none"
     said = " ".join(found.alignment.evidence)
@@ -153,11 +195,15 @@ def test_a_log_that_the_profile_explains_nothing_of_has_no_place(
     assert found.alignment.offset_s is None
 
 
-def test_the_same_profile_still_tells_where_its_own_log_lies(recorded: tuple[RunEntry, Run, Rows], tmp_path: Path) -> None:
+def test_the_same_profile_still_tells_where_its_own_log_lies(
+    recorded: tuple[RunEntry, Run, Rows], tmp_path: Path
+) -> None:
     log = tmp_path / "power.csv"
     rows = recorded[2]
     log.write_text("time_s,watts\n" + "".join(f"{t - rows[0][0]:.3f},{w}\n" for t, w in rows))
-    found = account.of(powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning()).alignment
+    found = account.energy_account(
+        powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning()
+    ).alignment
     assert found is not None
     assert found.source == align.SIGNAL
     assert found.offset_s is not None

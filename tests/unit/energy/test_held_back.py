@@ -1,4 +1,6 @@
-"""What a limit held back is a finding of its own, and none of its power is unexplained; a limit never reached says nothing."""
+"""What a limit held back is a finding of its own, and none of its power is unexplained; a limit
+never reached says nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import held, joined
+from powertui.data.energy.findings import throttling, trace_findings
 from powertui.data.energy.findings.finding import LIMIT, Findings
 from powertui.data.model import Mark, PowerCap, PowerOnTrace, PowerSeries, Steps
 from powertui.data.power import registry
@@ -26,10 +28,16 @@ def recorded(one: Made, seed: int = 0) -> PowerOnTrace:
 
 
 def told(one: Made, power: PowerOnTrace) -> Findings:
-    return joined.of(joined.FindingInputs(one.trace, one.steps, one.epochs, power, held=held.of([power])))
+    return trace_findings.findings_in_trace(
+        trace_findings.FindingInputs(
+            one.trace, one.steps, one.epochs, power, held=throttling.throttled_stretches([power])
+        )
+    )
 
 
-def marked(power: PowerOnTrace, lo: float, hi: float, name: str = "throttled: GPU 0 (power cap)") -> PowerOnTrace:
+def marked(
+    power: PowerOnTrace, lo: float, hi: float, name: str = "throttled: GPU 0 (power cap)"
+) -> PowerOnTrace:
     """A window from lo to hi s of the trace, as the recorder writes it."""
     begin, end = (round((at * PS - power.offset_ps) / 1000) for at in (lo, hi))
     return replace(power, series=replace(power.series, marks=(Mark(name, begin, end),)))
@@ -70,8 +78,14 @@ def test_what_steps_took_longer_is_told() -> None:
     inside = (start >= lo * PS) & (ends <= hi * PS)
     shift = np.cumsum(inside * round(0.1 * PS))
     moved = replace(one.steps, start=start + np.concatenate([[0], shift[:-1]]))
-    stretched = (held.HeldBack(round(lo * PS), int(moved.ends()[np.flatnonzero(inside)[-1]]), ("throttled (GPU 0)",)),)
-    found = joined.of(joined.FindingInputs(one.trace, moved, one.epochs, None, held=stretched))
+    stretched = (
+        throttling.HeldBack(
+            round(lo * PS), int(moved.ends()[np.flatnonzero(inside)[-1]]), ("throttled (GPU 0)",)
+        ),
+    )
+    found = trace_findings.findings_in_trace(
+        trace_findings.FindingInputs(one.trace, moved, one.epochs, None, held=stretched)
+    )
     first = found.findings[0]
     assert first.witnesses[0] == LIMIT
     assert first.delta_seconds == pytest.approx(0.1 * inside.sum(), rel=0.15)
@@ -90,7 +104,11 @@ def series(watts: list[float], caps: tuple[PowerCap, ...], every: float = 0.25) 
     ("watts", "limit", "rows"),
     [
         ([200.0] * 8 + [297.0, 299.0, 302.0, 296.0] * 3 + [200.0] * 8, 300.0, (8, 19)),
-        ([200.0] * 8 + [297.0, 299.0, 250.0, 296.0] * 3 + [200.0] * 8, 300.0, None),  # it moves about below it
+        (
+            [200.0] * 8 + [297.0, 299.0, 250.0, 296.0] * 3 + [200.0] * 8,
+            300.0,
+            None,
+        ),  # it moves about below it
         ([200.0] * 30, 300.0, None),
         ([297.0] * 30, 400.0, None),
         ([350.0] * 30, 300.0, None),  # another figure than this limit is for
@@ -99,15 +117,17 @@ def series(watts: list[float], caps: tuple[PowerCap, ...], every: float = 0.25) 
         ([300.0] * 30, float("nan"), None),
     ],
 )
-def test_power_that_stands_at_its_limit(watts: list[float], limit: float, rows: tuple[int, int] | None) -> None:
+def test_power_that_stands_at_its_limit(
+    watts: list[float], limit: float, rows: tuple[int, int] | None
+) -> None:
     one = series(watts, (PowerCap(0, limit),))
-    found = held._at_limit(one)
+    found = throttling._at_limit(one)
     assert [(run.lo, run.hi) for run in found] == ([rows] if rows else [])
 
 
 def test_a_limit_counts_from_when_it_was_set() -> None:
     one = series([300.0] * 40, (PowerCap(5 * NS, 300.0), PowerCap(8 * NS, 400.0)))
-    (run,) = held._at_limit(one)
+    (run,) = throttling._at_limit(one)
     assert (run.lo, run.hi, run.watts) == (20, 31, 300.0)
 
 
@@ -115,13 +135,21 @@ def test_a_limit_that_is_never_reached_changes_nothing() -> None:
     for seed in range(3):
         one = make(seed, PLAN)
         power = recorded(one, seed)
-        high = replace(power, series=replace(power.series, limits=(PowerCap(0, 1.2 * float(np.nanmax(power.series.watts))),)))
-        assert held.of([high]) == ()
+        high = replace(
+            power,
+            series=replace(
+                power.series, limits=(PowerCap(0, 1.2 * float(np.nanmax(power.series.watts))),)
+            ),
+        )
+        assert throttling.throttled_stretches([high]) == ()
         assert told(one, high).findings == told(one, power).findings == ()
 
 
 def test_the_report_names_the_limit(tmp_path: Path) -> None:
-    head = "# powertui recording 1\ntime_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
+    head = (
+        "# powertui recording "
+        "1\ntime_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
+    )
     rows = [f"{1_795_000_000 + n}.000000,{n}.000000,s,c,100,,0.001,ok,,\n" for n in range(20)]
     rows.insert(5, "1795000004.500000,4.500000,s,,250,,,limit,,c\n")
     path = tmp_path / "power.csv"
@@ -136,6 +164,9 @@ def test_the_report_names_the_limit(tmp_path: Path) -> None:
 def test_a_step_that_a_limit_touched_is_none_of_those_that_nothing_held_back() -> None:
     start = np.array([0, 10, 20, 30])
     steps = Steps(np.arange(4), start, np.full(4, 10), np.zeros(4, np.int32), [""] * 4, "marks")
-    back = (held.HeldBack(12, 15, ("at its limit",)), held.HeldBack(29, 31, ("at its limit",)))
-    assert held._free(back, steps).tolist() == [True, False, False, False]
-    assert held._free((), steps).tolist() == [True] * 4
+    back = (
+        throttling.HeldBack(12, 15, ("at its limit",)),
+        throttling.HeldBack(29, 31, ("at its limit",)),
+    )
+    assert throttling._free(back, steps).tolist() == [True, False, False, False]
+    assert throttling._free((), steps).tolist() == [True] * 4

@@ -1,4 +1,6 @@
-"""What the machine draws when nothing runs: the lowest level that the log has, and how sure that is."""
+"""What the machine draws when nothing runs: the lowest level that the log has, and how sure that
+is.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, align, idle, integrate
-from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, PowerOnTrace, PowerSeries, Scope, Sensor
+from powertui.data.model import (
+    PS_PER_S,
+    Badge,
+    Epochs,
+    Figure,
+    PowerOnTrace,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
 from powertui.data.power import outages
 from tests.synthetic import traces
 from tests.unit.energy.test_integrate import placed, ps
@@ -16,7 +27,13 @@ EDGES = (0.0, 20.0, 30.0, 35.0, 45.0, 50.0, 60.0, 80.0)
 
 
 def course(
-    before: float, work: float, pauses: float, after: float, *, noise: float = 1.0, poll: float = 0.1
+    before: float,
+    work: float,
+    pauses: float,
+    after: float,
+    *,
+    noise: float = 1.0,
+    poll: float = 0.1,
 ) -> tuple[np.ndarray, ...]:
     """Times and watts of a log over 80 s."""
     times = np.arange(0, 80, poll)
@@ -27,7 +44,9 @@ def course(
 
 def asked(*channels: PowerOnTrace, told: bool = False, pauses: bool = True) -> idle.IdlePower:
     stretches = WORK if pauses else [(20.0, 60.0)]
-    los, his = (np.array([ps(at) for at in side], np.int64) for side in zip(*stretches, strict=True))
+    los, his = (
+        np.array([ps(at) for at in side], np.int64) for side in zip(*stretches, strict=True)
+    )
     return idle.of_all(channels, idle.When(los, his, ps(20), ps(60), told))
 
 
@@ -58,7 +77,11 @@ def test_a_log_of_the_profile_alone_tells_what_idle_is_at_most() -> None:
     inside = (times >= 20) & (times < 60)
     found = asked(placed(times[inside], watts[inside]))
     assert found.figure is not None
-    assert (found.figure.badge, found.at_most, found.text) == (Badge.ESTIMATED, True, "in the pauses of the trace")
+    assert (found.figure.badge, found.at_most, found.text) == (
+        Badge.ESTIMATED,
+        True,
+        "in the pauses of the trace",
+    )
     assert found.figure.value == pytest.approx(249, abs=2)
     times, watts = course(200, 308, 308, 200)
     found = asked(placed(times[inside], watts[inside]))
@@ -88,7 +111,9 @@ def test_a_log_that_rests_at_both_ends_needs_no_pause() -> None:
     assert found.figure is not None
     assert found.figure.value == pytest.approx(200, abs=2)
     assert (found.figure.badge, found.at_most) == (Badge.ESTIMATED, True)
-    assert asked(placed(*course(200, 300, 300, 200)), pauses=False, told=True).figure == Figure(found.figure.value, Badge.MEASURED)
+    assert asked(placed(*course(200, 300, 300, 200)), pauses=False, told=True).figure == Figure(
+        found.figure.value, Badge.MEASURED
+    )
 
 
 def test_what_a_machine_draws_that_is_off_or_a_sensor_that_restarts_is_not_idle() -> None:
@@ -98,7 +123,9 @@ def test_what_a_machine_draws_that_is_off_or_a_sensor_that_restarts_is_not_idle(
     assert found.figure is not None
     assert found.figure.value == pytest.approx(99, abs=1.5)
     watts[times < 12] = 0.0
-    series = PowerSeries(Sensor("power", "test", Scope.NODE), np.round(times * 1e9).astype(np.int64), watts)
+    series = PowerSeries(
+        Sensor("power", "test", Scope.NODE), np.round(times * 1e9).astype(np.int64), watts
+    )
     kept = outages.without(series)
     for rows in (watts, kept.watts):
         found = asked(placed(times, rows))
@@ -134,7 +161,9 @@ def test_idle_is_unknown_without_pauses_and_given_by_a_person() -> None:
     busy = np.array([ps(-10)], np.int64), np.array([ps(200)], np.int64)
     assert idle.of_all([power], idle.When(*busy, ps(-10), ps(200), False)).figure is None
     short = np.array([ps(-10)], np.int64), np.array([ps(98)], np.int64)
-    assert idle.of_all([power], idle.When(*short, ps(-10), ps(100), False)).figure is None  # a pause of two readings tells nothing
+    assert (
+        idle.of_all([power], idle.When(*short, ps(-10), ps(100), False)).figure is None
+    )  # a pause of two readings tells nothing
     assert idle.given(90.0).figure == Figure(90.0, Badge.ASSUMED)
 
 
@@ -150,7 +179,9 @@ def test_an_account_says_where_its_idle_power_was_read() -> None:
     assert found.idle_text == "before and after the profile; in the pauses of the trace 307 W"
     whole = found.energy(*trace.span)
     assert whole is not None
-    assert whole.active_joules == pytest.approx(108 * (trace.span[1] - trace.span[0]) / PS_PER_S, rel=0.05)
+    assert whole.active_joules == pytest.approx(
+        108 * (trace.span[1] - trace.span[0]) / PS_PER_S, rel=0.05
+    )
 
 
 @pytest.mark.parametrize("told", [False, True])

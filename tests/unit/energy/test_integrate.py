@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from powertui.data.energy import curve as curves
 from powertui.data.energy import integrate, placing, sensor
-from powertui.data.model import PS_PER_S, Badge, Figure, Floats, PowerKind, PowerOnTrace, PowerSeries, Scope, Sensor
+from powertui.data.model import (
+    PS_PER_S,
+    Badge,
+    Figure,
+    Floats,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+    Scope,
+    Sensor,
+)
 
 S = 1_000_000_000
 
@@ -21,9 +31,15 @@ def ps(seconds: float) -> int:
 
 
 def placed(
-    times_s: np.ndarray, watts: np.ndarray, *, kind: PowerKind = PowerKind.SAMPLED, spread_s: float = 0.0, status: str = "aligned",
-    offset_s: float = 0.0, **about: object,
-) -> PowerOnTrace:  # fmt: skip
+    times_s: np.ndarray,
+    watts: np.ndarray,
+    *,
+    kind: PowerKind = PowerKind.SAMPLED,
+    spread_s: float = 0.0,
+    status: str = "aligned",
+    offset_s: float = 0.0,
+    **about: object,
+) -> PowerOnTrace:
     raw = PowerSeries(
         Sensor("power", "test", Scope.NODE, **about),  # type: ignore[arg-type]
         np.round(np.asarray(times_s) * S).astype(np.int64),
@@ -80,7 +96,9 @@ def brute(power: PowerOnTrace, lo: int, hi: int) -> float:
 def test_prefix_sums_equal_trapezoids_one_by_one(seed: int, a: float, b: float) -> None:
     power = noisy(seed % 7)
     lo, hi = ps(min(a, b)), ps(max(a, b))
-    assert integrate.energy(power, lo, hi).covered_joules == pytest.approx(brute(power, lo, hi), rel=1e-9, abs=1e-6)
+    assert integrate.energy(power, lo, hi).covered_joules == pytest.approx(
+        brute(power, lo, hi), rel=1e-9, abs=1e-6
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -102,8 +120,14 @@ def test_many_windows_equal_one_by_one_and_many_channels_equal_each() -> None:
     for i in range(40):
         assert many[i] == integrate.energy(power, int(los[i]), int(his[i]))
     channels = [noisy(seed) for seed in range(5)] + [placed(np.array([1.0]), np.array([5.0]))]
-    channels.append(placed(np.arange(60), np.where(np.arange(60) % 20 == 7, np.nan, 50.0), kind=PowerKind.INTERVAL))
-    assert integrate.across(channels, ps(5), ps(47)) == [integrate.energy(one, ps(5), ps(47)) for one in channels]
+    channels.append(
+        placed(
+            np.arange(60), np.where(np.arange(60) % 20 == 7, np.nan, 50.0), kind=PowerKind.INTERVAL
+        )
+    )
+    assert integrate.across(channels, ps(5), ps(47)) == [
+        integrate.energy(one, ps(5), ps(47)) for one in channels
+    ]
     edge = float(ps(2))
     assert integrate.across(channels, ps(5), ps(47), edge_ps=edge) == [
         integrate.energy(one, ps(5), ps(47), edge_ps=edge) for one in channels
@@ -117,7 +141,7 @@ def test_the_maximum_is_the_maximum(a: int, b: int) -> None:
     rng = np.random.default_rng(8)
     power = placed(np.arange(2000), rng.normal(250, 30, 2000))
     lo, hi = min(a, b), max(a, b)
-    found = curves.of(power).peak(lo, hi)
+    found = curves.power_curve(power).peak(lo, hi)
     assert math.isnan(found) if lo == hi else found == power.watts[lo:hi].max()
 
 
@@ -157,7 +181,9 @@ def gapped(gap_s: float) -> PowerOnTrace:
 
 
 def test_a_pause_is_bridged_where_the_window_can_bear_it() -> None:
-    """Power that hardly moved before and after, and a fifth of the window: an estimate, as wide as the power elsewhere moves."""
+    """Power that hardly moved before and after, and a fifth of the window: an estimate, as wide as
+    the power elsewhere moves.
+    """
     found = integrate.energy(gapped(20), 0, ps(99))
     assert found.coverage == pytest.approx((49.5 + 29) / 99, abs=1e-6)
     assert found.covered_joules == pytest.approx(200 * 78.5, rel=0.01)
@@ -169,12 +195,22 @@ def test_a_pause_is_bridged_where_the_window_can_bear_it() -> None:
 def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
     within = integrate.energy(gapped(20), ps(45), ps(75))
     assert within.joules is None
-    assert within.reason == "not resolved: only 32% of this window was sampled, and what is missing is one gap"
+    assert (
+        within.reason
+        == "not resolved: only 32% of this window was sampled, and what is missing is one gap"
+    )
     times = np.r_[np.arange(0, 50, 0.5), np.arange(60, 100, 0.5)]
-    bursts = placed(times, np.where(times // 10 % 2 == 0, 100.0, 900.0) + np.random.default_rng(0).normal(0, 1, len(times)))
+    bursts = placed(
+        times,
+        np.where(times // 10 % 2 == 0, 100.0, 900.0)
+        + np.random.default_rng(0).normal(0, 1, len(times)),
+    )
     found = integrate.energy(bursts, ps(40), ps(75))
     assert found.joules is None
-    assert found.reason == "not resolved: 30% of this window was not sampled, and the power may have changed too much meanwhile"
+    assert found.reason == (
+        "not resolved: 30% of this window was not sampled, and the power may have changed "
+        "too much meanwhile"
+    )
     after = integrate.energy(gapped(5), ps(80), ps(115))
     assert after.joules is None
     assert after.reason == "not resolved: only 56% of this window was sampled"
@@ -182,11 +218,15 @@ def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
 
 @pytest.mark.parametrize("rows", [6, 11, 30])
 def test_a_logger_that_pauses_again_and_again_tells_what_its_windows_can_bear(rows: int) -> None:
-    """0.2 s between rows and 1.1 s after so many of them: intervals hold, whatever share of the time is missing."""
+    """0.2 s between rows and 1.1 s after so many of them: intervals hold, whatever share of the
+    time is missing.
+    """
     errors, halves = [], []
     for seed in range(15):
         rng = np.random.default_rng(seed)
-        fine = np.repeat(rng.choice([150.0, 260.0, 320.0], 3000), rng.integers(1, 5, 3000))[:6000]  # every 20 ms
+        fine = np.repeat(rng.choice([150.0, 260.0, 320.0], 3000), rng.integers(1, 5, 3000))[
+            :6000
+        ]  # every 20 ms
         total = np.concatenate([[0.0], np.cumsum(fine)]) * 0.02
         at = np.arange(400) * 0.2 + np.arange(400) // rows * 1.1 + 0.5
         at = at[at < 118]
@@ -217,7 +257,9 @@ def test_missing_readings_are_gaps() -> None:
     watts[40:60] = np.nan
     found = integrate.energy(placed(np.arange(100.0), watts), 0, ps(99))
     assert found.coverage == pytest.approx(78 / 99)
-    assert np.isnan(integrate.watts_at(placed(np.arange(100.0), watts), np.array([ps(50), ps(-1), ps(100)]))).all()
+    assert np.isnan(
+        integrate.watts_at(placed(np.arange(100.0), watts), np.array([ps(50), ps(-1), ps(100)]))
+    ).all()
 
 
 def test_too_short_a_window_is_not_resolved_and_says_why() -> None:
@@ -233,7 +275,9 @@ def test_too_short_a_window_is_not_resolved_and_says_why() -> None:
 
 def test_an_averaging_window_limits_what_is_resolved() -> None:
     times = np.arange(0, 60, 0.1)
-    power = placed(times, np.random.default_rng(2).normal(200, 5, 600), window_s=Figure(1.0, Badge.ASSUMED))
+    power = placed(
+        times, np.random.default_rng(2).normal(200, 5, 600), window_s=Figure(1.0, Badge.ASSUMED)
+    )
     assert "averages over 1 s" in integrate.energy(power, ps(20), ps(21)).reason
 
 
@@ -241,7 +285,10 @@ def test_an_averaging_window_limits_what_is_resolved() -> None:
     ("power", "reason"),
     [
         (noisy(), "nothing was sampled"),
-        (placed(np.arange(50.0), np.arange(50.0), status="none"), "not placed on this trace's clock"),
+        (
+            placed(np.arange(50.0), np.arange(50.0), status="none"),
+            "not placed on this trace's clock",
+        ),
         (placed(np.array([3.0]), np.array([100.0])), "fewer than two readings"),
         (placed(np.zeros(0), np.zeros(0)), "fewer than two readings"),
     ],
@@ -254,7 +301,12 @@ def test_reasons(power: PowerOnTrace, reason: str) -> None:
 
 
 def test_an_ambiguous_place_makes_an_estimate() -> None:
-    assert integrate.energy(placed(np.arange(50.0), np.arange(50.0), status="ambiguous"), ps(2), ps(30)).badge is Badge.ESTIMATED
+    assert (
+        integrate.energy(
+            placed(np.arange(50.0), np.arange(50.0), status="ambiguous"), ps(2), ps(30)
+        ).badge
+        is Badge.ESTIMATED
+    )
 
 
 def test_zero_length_and_backward_windows_are_not_resolved() -> None:
@@ -276,10 +328,14 @@ def test_both_rules_are_shown_when_they_differ() -> None:
 
 
 def test_a_held_value_is_not_a_ramp() -> None:
-    """A slow sensor that holds 60 s and then jumps: the jump came within its last refresh, not over the whole minute."""
+    """A slow sensor that holds 60 s and then jumps: the jump came within its last refresh, not over
+    the whole minute.
+    """
     times = np.arange(0, 140, 0.25)
     watts = np.select(
-        [times < 10, times < 70, times < 80], [200 + 7 * (times // 2 % 2), np.full(560, 200.0), 207 - 7 * (times // 2 % 2)], 400.0
+        [times < 10, times < 70, times < 80],
+        [200 + 7 * (times // 2 % 2), np.full(560, 200.0), 207 - 7 * (times // 2 % 2)],
+        400.0,
     )
     power = placed(times, watts)
     refresh = power.series.sensor.refresh_s
@@ -293,7 +349,12 @@ def test_a_held_value_is_not_a_ramp() -> None:
 def test_readings_lie_where_the_power_was() -> None:
     """A reading of a one-second mean, published 0.2 s late, tells of the second before."""
     times = np.arange(0, 30, 0.1)
-    power = placed(times, 100 + 2 * times, window_s=Figure(1.0, Badge.ASSUMED), delay_s=Figure(0.2, Badge.ASSUMED))
+    power = placed(
+        times,
+        100 + 2 * times,
+        window_s=Figure(1.0, Badge.ASSUMED),
+        delay_s=Figure(0.2, Badge.ASSUMED),
+    )
     assert integrate.watts_at(power, np.array([ps(10 - 0.7)]))[0] == pytest.approx(120)
 
 
@@ -302,7 +363,9 @@ def test_readings_lie_where_the_power_was() -> None:
 
 def test_rounding_of_a_constant_does_not_average_out() -> None:
     watts = np.full(400, 231.0)
-    long = integrate.energy(placed(np.arange(400) * 0.5, watts, quantum_w=Figure(7.0, Badge.ASSUMED)), ps(10), ps(110))
+    long = integrate.energy(
+        placed(np.arange(400) * 0.5, watts, quantum_w=Figure(7.0, Badge.ASSUMED)), ps(10), ps(110)
+    )
     assert long.sigma_quantum == pytest.approx(7 / math.sqrt(12) * 100)
     assert long.joules is not None
     assert long.lo == pytest.approx(long.joules - 1.959964 * long.sigma)
@@ -314,7 +377,9 @@ def test_sampling_error_is_von_neumanns_where_power_is_anywhere_at_the_next_look
 
 
 def test_sampling_error_is_smaller_where_power_seldom_changes() -> None:
-    """Levels that hold for twenty readings: a straight line takes the middle of two, and errs by a third of that."""
+    """Levels that hold for twenty readings: a straight line takes the middle of two, and errs by a
+    third of that.
+    """
     rng = np.random.default_rng(3)
     watts = np.repeat(rng.normal(250, 30, 200), 20) + rng.normal(0, 0.1, 4000)
     found = integrate.energy(placed(np.arange(4000.0), watts), ps(10), ps(3910))
@@ -341,7 +406,11 @@ def test_timing_error_follows_the_offset_and_the_difference_of_the_ends() -> Non
 
 
 def test_gain_is_kept_apart() -> None:
-    power = placed(np.arange(100.0), np.random.default_rng(0).normal(200, 1, 100), gain=Figure(0.05, Badge.ASSUMED))
+    power = placed(
+        np.arange(100.0),
+        np.random.default_rng(0).normal(200, 1, 100),
+        gain=Figure(0.05, Badge.ASSUMED),
+    )
     found = integrate.energy(power, ps(10), ps(60))
     assert found.joules is not None
     assert found.gain_j == pytest.approx(0.05 * found.joules)
@@ -355,7 +424,11 @@ def truth(t: np.ndarray) -> np.ndarray:
     period, busy, high, low = 0.8731, 0.54, 320.0, 180.0
     whole = np.floor(t / period)
     rest = t - whole * period
-    return whole * (busy * high + (period - busy) * low) + np.minimum(rest, busy) * high + np.maximum(rest - busy, 0) * low
+    return (
+        whole * (busy * high + (period - busy) * low)
+        + np.minimum(rest, busy) * high
+        + np.maximum(rest - busy, 0) * low
+    )
 
 
 @pytest.mark.parametrize(
@@ -363,7 +436,9 @@ def truth(t: np.ndarray) -> np.ndarray:
     [(0.04, 0.0, 1.0), (1.0, 1.0, 1.0), (3.0, 3.0, 7.0), (0.1, 0.025, 0.1)],
 )
 def test_intervals_hold_the_truth(refresh: float, window: float, step: float) -> None:
-    """Windows at random places under simulated sensors: the 95 % interval holds the true energy at least nine times of ten."""
+    """Windows at random places under simulated sensors: the 95 % interval holds the true energy at
+    least nine times of ten.
+    """
     hits = total = 0
     bias = []
     for seed in range(12):
@@ -376,7 +451,11 @@ def test_intervals_hold_the_truth(refresh: float, window: float, step: float) ->
         los = rng.uniform(12, 60, 20)
         his = los + rng.uniform(max(12.0, 3 * refresh), 50, 20)
         exact = truth(his) - truth(los)
-        found = integrate.energies(power, np.round(los * PS_PER_S).astype(np.int64), np.round(his * PS_PER_S).astype(np.int64))
+        found = integrate.energies(
+            power,
+            np.round(los * PS_PER_S).astype(np.int64),
+            np.round(his * PS_PER_S).astype(np.int64),
+        )
         assert found.resolved.all()
         hits += int(((found.lo <= exact) & (exact <= found.hi)).sum())
         total += len(los)
@@ -418,7 +497,9 @@ def test_steps_too_short_for_the_sensor_have_a_mean() -> None:
 
 def test_stretches_apart_are_summed_and_the_pause_is_left_out() -> None:
     power = placed(
-        np.arange(200.0), np.where((np.arange(200) >= 80) & (np.arange(200) < 120), 1000.0, 100.0) + np.arange(200) * 1e-4
+        np.arange(200.0),
+        np.where((np.arange(200) >= 80) & (np.arange(200) < 120), 1000.0, 100.0)
+        + np.arange(200) * 1e-4,
     )
     los = np.r_[np.arange(10, 60, 10), np.arange(130, 180, 10)]
     mean = integrate.mean_energy(power, los * PS_PER_S, (los + 10) * PS_PER_S)
@@ -444,12 +525,18 @@ def test_a_whole_log_on_its_own_clock() -> None:
 
 
 def test_a_slow_sensors_value_holds_until_a_refresh_before_the_next() -> None:
-    """Polled four times as often as it changes: the bend lies at the last poll that is a whole refresh before the change."""
+    """Polled four times as often as it changes: the bend lies at the last poll that is a whole
+    refresh before the change.
+    """
     times = np.arange(0, 30, 0.25)
     watts = np.where(times < 9, 200.0, np.where(times < 18, 300.0, 200.0))
     figures = {"refresh_s": Figure(3.0, Badge.MEASURED), "poll_s": Figure(0.25, Badge.MEASURED)}
     power = placing.on_trace(
-        PowerSeries(Sensor("power", "test", Scope.NODE, **figures), np.round(times * S).astype(np.int64), watts),
+        PowerSeries(
+            Sensor("power", "test", Scope.NODE, **figures),
+            np.round(times * S).astype(np.int64),
+            watts,
+        ),
         0,
         0,
         0,
@@ -457,11 +544,20 @@ def test_a_slow_sensors_value_holds_until_a_refresh_before_the_next() -> None:
         "",
     )
     centre = ps(sensor.centre_s(power.series.sensor))
-    assert ((curves.of(power).knots + centre) / PS_PER_S).tolist() == [0.0, 6.0, 9.0, 15.0, 18.0, 29.75]
+    assert ((curves.power_curve(power).knots + centre) / PS_PER_S).tolist() == [
+        0.0,
+        6.0,
+        9.0,
+        15.0,
+        18.0,
+        29.75,
+    ]
 
 
 def test_readings_asked_for_as_often_as_they_change_may_be_as_old_as_that() -> None:
-    """A BMC that publishes means of a second, asked once a second: half a second to one and a half, the same for all of a log."""
+    """A BMC that publishes means of a second, asked once a second: half a second to one and a half,
+    the same for all of a log.
+    """
     rng = np.random.default_rng(5)
     grid = np.arange(0, 60, 0.01)
     watts = np.where(grid < 12.3, 100.0, 220.0) + np.repeat(rng.normal(0, 3, 30), 200)
@@ -483,12 +579,18 @@ def test_readings_asked_for_as_often_as_they_change_may_be_as_old_as_that() -> N
 
 
 def rounded(watts: Floats, step: float, seconds: float = 1.0) -> integrate.Energy:
-    power = placed(np.arange(len(watts)) * seconds, np.round(watts / step) * step, quantum_w=Figure(step, Badge.MEASURED))
+    power = placed(
+        np.arange(len(watts)) * seconds,
+        np.round(watts / step) * step,
+        quantum_w=Figure(step, Badge.MEASURED),
+    )
     return integrate.energy(power, ps(10 * seconds), ps((len(watts) - 10) * seconds))
 
 
 def test_rounding_that_comes_back_does_not_average_out_either() -> None:
-    """Work of 254 W with pauses of 60 W, read in steps of 10 W: it is told as 250 W each time, however often."""
+    """Work of 254 W with pauses of 60 W, read in steps of 10 W: it is told as 250 W each time,
+    however often.
+    """
     found = rounded(np.where(np.arange(400) % 20 < 2, 60.3, 254.0), 10)
     assert found.lo is not None
     assert found.hi is not None
@@ -501,23 +603,32 @@ def test_rounding_averages_out_where_power_moves_across_many_steps() -> None:
     rng = np.random.default_rng(1)
     moves = rounded(254 + np.cumsum(rng.normal(0, 8, 2000)) % 90, 10)
     assert moves.sigma_quantum < 0.2 * 10 / math.sqrt(12) * 1980
-    flickers = rounded(255 + rng.normal(0, 2, 2000), 10)  # between two steps: the one as often as the other
+    flickers = rounded(
+        255 + rng.normal(0, 2, 2000), 10
+    )  # between two steps: the one as often as the other
     assert flickers.sigma_quantum < 0.2 * 10 / math.sqrt(12) * 1980
 
 
 @pytest.mark.parametrize("apart", [0, 3, 400])
-def test_the_maxima_of_many_windows_are_those_of_each(apart: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short ones that follow one another are gone through together; empty ones and those at the end of the log come with them."""
-    found = curves.of(noisy(rows=40_000))
+def test_the_maxima_of_many_windows_are_those_of_each(
+    apart: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short ones that follow one another are gone through together; empty ones and those at the end
+    of the log come with them.
+    """
+    found = curves.power_curve(noisy(rows=40_000))
     rng = np.random.default_rng(apart)
     first = np.cumsum(rng.integers(0, apart + 20, 90)) % len(found.power)
     ranges = [
-        (at, min(at + size, len(found.power))) for at, size in zip(first.tolist(), rng.integers(0, 30, 90).tolist(), strict=True)
+        (at, min(at + size, len(found.power)))
+        for at, size in zip(first.tolist(), rng.integers(0, 30, 90).tolist(), strict=True)
     ]
     ranges += [(len(found.power) - 9, len(found.power)), (7, 7), (9, 8)]
     expected = [found.peak(a, b) for a, b in ranges]
     np.testing.assert_array_equal(found.peaks_of(ranges), expected)
-    np.testing.assert_array_equal(found.peaks_of([*ranges, (0, len(found.power))] * 2), [*expected, found.power.max()] * 2)
+    np.testing.assert_array_equal(
+        found.peaks_of([*ranges, (0, len(found.power))] * 2), [*expected, found.power.max()] * 2
+    )
     asked: list[int] = []
     monkeypatch.setattr(curves.Curve, "peak", lambda self, a, b: asked.append(b - a) or np.nan)
     found.peaks_of([(row, row + 10) for row in range(0, 39_000, 10)])

@@ -1,4 +1,6 @@
-"""Joules of a log that may lie in several places: a mixture of them all, or withheld; never those of the likeliest place."""
+"""Joules of a log that may lie in several places: a mixture of them all, or withheld; never those
+of the likeliest place.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,23 @@ S = PS_PER_S
 NOWHERE = align.Alignment(None, None, None, "ambiguous", "by signal", ())
 
 
-def power(*places: tuple[float, float], rows: int = 100, path: str = "log.csv", slack_s: float = 0.1) -> PowerOnTrace:
+def power(
+    *places: tuple[float, float], rows: int = 100, path: str = "log.csv", slack_s: float = 0.1
+) -> PowerOnTrace:
     """A ramp of 2 W a second, at these places (seconds late, weight)."""
-    one = traces.power(np.arange(rows, dtype=np.int64) * S, [100.0 + 2 * i for i in range(rows)], slack_ps=round(slack_s * S))
+    one = traces.power(
+        np.arange(rows, dtype=np.int64) * S,
+        [100.0 + 2 * i for i in range(rows)],
+        slack_ps=round(slack_s * S),
+    )
     found = tuple(LogPlace(round(at * S), weight, round(slack_s * S)) for at, weight in places)
     # of a sensor whose own lag is known, so that the place alone is uncertain
-    sensor = replace(one.series.sensor, window_s=Figure(0.0, Badge.ASSUMED), delay_s=Figure(0.0, Badge.ASSUMED))
-    return replace(one, status="ambiguous", places=found, series=replace(one.series, sensor=sensor, path=path))
+    sensor = replace(
+        one.series.sensor, window_s=Figure(0.0, Badge.ASSUMED), delay_s=Figure(0.0, Badge.ASSUMED)
+    )
+    return replace(
+        one, status="ambiguous", places=found, series=replace(one.series, sensor=sensor, path=path)
+    )
 
 
 def test_a_sure_place_is_one_place_of_weight_one() -> None:
@@ -35,7 +47,9 @@ def test_a_sure_place_is_one_place_of_weight_one() -> None:
 
 
 def test_the_mean_and_the_interval_are_those_of_the_mixture() -> None:
-    """Two places 10 s apart on a ramp: their joules differ by far more than either interval is wide."""
+    """Two places 10 s apart on a ramp: their joules differ by far more than either interval is
+    wide.
+    """
     one = power((0.0, 0.7), (10.0, 0.3))
     here, there = (integrate.energy(at, 30 * S, 50 * S) for at in placing.everywhere(one))
     found = mixture.energy(one, 30 * S, 50 * S)
@@ -50,7 +64,11 @@ def test_the_mean_and_the_interval_are_those_of_the_mixture() -> None:
     # Drawn at random from the two normals, 2.5 % lie below and 2.5 % above.
     rng = np.random.default_rng(3)
     pick = rng.random(400_000) < 0.7
-    drawn = np.where(pick, rng.normal(here.joules, here.sigma, len(pick)), rng.normal(there.joules, there.sigma, len(pick)))
+    drawn = np.where(
+        pick,
+        rng.normal(here.joules, here.sigma, len(pick)),
+        rng.normal(there.joules, there.sigma, len(pick)),
+    )
     low, high = np.percentile(drawn, [2.5, 97.5])
     assert found.lo == pytest.approx(low, abs=0.1 * here.sigma)
     assert found.hi == pytest.approx(high, abs=0.1 * here.sigma)
@@ -60,14 +78,18 @@ def test_the_mean_and_the_interval_are_those_of_the_mixture() -> None:
 
 def test_a_window_that_some_place_leaves_without_readings_is_withheld() -> None:
     one = power((0.0, 0.9), (60.0, 0.1))
-    assert integrate.energy(one, 10 * S, 40 * S).resolved, "the likeliest place alone would have told a number"
+    assert integrate.energy(one, 10 * S, 40 * S).resolved, (
+        "the likeliest place alone would have told a number"
+    )
     found = mixture.energy(one, 10 * S, 40 * S)
     assert not found.resolved
     assert found.joules is None
     assert "10% of the places where the log may lie" in found.reason
     assert mixture.energies(one, [10 * S], [40 * S])[0].joules is None
     barely = power((0.0, 0.995), (60.0, 0.005))
-    assert mixture.energy(barely, 10 * S, 40 * S).resolved, "a place that weighs next to nothing withholds nothing"
+    assert mixture.energy(barely, 10 * S, 40 * S).resolved, (
+        "a place that weighs next to nothing withholds nothing"
+    )
 
 
 def test_many_windows_say_what_each_says_alone() -> None:
@@ -80,34 +102,63 @@ def test_many_windows_say_what_each_says_alone() -> None:
         if not alone.resolved:
             assert many[row].joules is None
             continue
-        for name in ("joules", "lo", "hi", "mean_w", "coverage", "covered_joules", "sigma_timing", "sigma_sampling"):
+        for name in (
+            "joules",
+            "lo",
+            "hi",
+            "mean_w",
+            "coverage",
+            "covered_joules",
+            "sigma_timing",
+            "sigma_sampling",
+        ):
             assert getattr(many[row], name) == pytest.approx(getattr(alone, name)), name
 
 
-def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     built, asked = [], []
     build, across = curves._build, integrate.across
     monkeypatch.setattr(curves, "_build", lambda one: built.append(one) or build(one))
-    monkeypatch.setattr(integrate, "across", lambda *args, **more: asked.append(args) or across(*args, **more))
+    monkeypatch.setattr(
+        integrate, "across", lambda *args, **more: asked.append(args) or across(*args, **more)
+    )
     one = power((0.0, 0.5), (4.0, 0.3), (9.0000001, 0.2))
     watts = one.watts.copy()
     watts[40:43] = np.nan  # a hole, that it may move with the rest
     one = replace(one, watts=watts, series=replace(one.series, watts=watts))
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
     placed = (align.Placed(one, NOWHERE),)
-    found = account.Account(trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0,), "", lambda: IdlePower(None))
+    found = account.Account(
+        trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0,), "", lambda: IdlePower(None)
+    )
     total = found.energy(20 * S, 70 * S)
     assert (len(built), len(asked)) == (1, 1)
-    assert total == mixture.mixed([0.5, 0.3, 0.2], [integrate.energy(at, 20 * S, 70 * S) for at in placing.everywhere(one)])
+    assert total == mixture.mixed(
+        [0.5, 0.3, 0.2], [integrate.energy(at, 20 * S, 70 * S) for at in placing.everywhere(one)]
+    )
     for at in placing.everywhere(one):
-        alone, moved = build(at), curves.of(at)
-        for name in ("knots", "energy", "squares", "steep", "hold_at", "hold_energy", "changes", "known", "covered"):
+        alone, moved = build(at), curves.power_curve(at)
+        for name in (
+            "knots",
+            "energy",
+            "squares",
+            "steep",
+            "hold_at",
+            "hold_energy",
+            "changes",
+            "known",
+            "covered",
+        ):
             assert np.array_equal(getattr(alone, name), getattr(moved, name)), name
         assert alone.hold_end == moved.hold_end
 
 
 def test_channels_of_one_log_move_together() -> None:
-    """Two ramps, one up and one down: their sum does not depend on the place, whatever each of them does."""
+    """Two ramps, one up and one down: their sum does not depend on the place, whatever each of them
+    does.
+    """
     up = power((0.0, 0.5), (10.0, 0.5))
     down = replace(up, series=replace(up.series, watts=300 - up.series.watts), watts=300 - up.watts)
     steps = traces.steps((30 * S, 20 * S))
@@ -142,7 +193,9 @@ def test_too_many_combinations_are_withheld() -> None:
     assert mixture.worlds(logs) == []
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
     placed = tuple(align.Placed(one, NOWHERE) for one in logs)
-    found = account.Account(trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", lambda: IdlePower(None))
+    found = account.Account(
+        trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", lambda: IdlePower(None)
+    )
     told = found.energy(45 * S, 60 * S)
     assert told is not None
     assert told.joules is None

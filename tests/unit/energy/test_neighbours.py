@@ -7,19 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import joined, neighbours
+from powertui.data.energy.findings import neighbours, trace_findings
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.model import PS_PER_S, Epochs, Steps
 from tests.synthetic import Plan
 from tests.synthetic.placed import make
 
 
-def _steps(pause_s: float, every: int, slow: tuple[int, int, float] = (0, 0, 1.0), seed: int = 0) -> Steps:
-    """700 steps of 11 ms in no epoch, a pause after every so many of them, and some steps that take longer."""
+def _steps(
+    pause_s: float, every: int, slow: tuple[int, int, float] = (0, 0, 1.0), seed: int = 0
+) -> Steps:
+    """700 steps of 11 ms in no epoch, a pause after every so many of them, and some steps that take
+    longer.
+    """
     rng = np.random.default_rng(seed)
     length = 0.011 * (1 + 0.05 * rng.standard_normal(700))
     length[slow[0] : slow[1]] *= slow[2]
-    after = np.where(np.arange(700) % every == every - 1, pause_s * (1 + 0.02 * rng.standard_normal(700)), 0.0)
+    after = np.where(
+        np.arange(700) % every == every - 1, pause_s * (1 + 0.02 * rng.standard_normal(700)), 0.0
+    )
     start = np.concatenate([[0.0], np.cumsum(length + after)[:-1]])
     ps = [(values * PS_PER_S).astype(np.int64) for values in (start, length)]
     return Steps(np.arange(700), ps[0], ps[1], np.full(700, -1, np.int32), ["train"] * 700, "test")
@@ -31,7 +37,9 @@ def _found(steps: Steps) -> list[neighbours.Slow]:
 
 @pytest.mark.parametrize(("pause", "every"), [(0.35, 80), (0.06, 7), (0.0, 80)])
 def test_a_slower_pace_does_not_drown_in_the_pauses_of_the_run(pause: float, every: int) -> None:
-    (one,) = (one for one in _found(_steps(pause, every, (400, 560, 1.7))) if one.last - one.first > 1)
+    (one,) = (
+        one for one in _found(_steps(pause, every, (400, 560, 1.7))) if one.last - one.first > 1
+    )
     assert abs(one.first - 400) <= 3
     assert abs(one.last - 560) <= 3
 
@@ -45,20 +53,26 @@ def test_the_pauses_alone_are_no_slower_pace(pause: float, every: int, seed: int
 def test_what_a_slower_pace_cost_leaves_out_the_pauses_in_it() -> None:
     steps = _steps(0.35, 80, (400, 560, 1.7))
     took = neighbours.seconds(steps)[400:560]
-    assert neighbours.longer(took, np.full(160, 0.011)) == pytest.approx(160 * 0.011 * 0.7, rel=0.05)
+    assert neighbours.longer(took, np.full(160, 0.011)) == pytest.approx(
+        160 * 0.011 * 0.7, rel=0.05
+    )
 
 
 def test_one_long_stall_counts_whole() -> None:
     steps = _steps(0.0, 80, (300, 301, 40.0))
     (one,) = _found(steps)
     assert (one.first, one.last) == (300, 301)
-    assert neighbours.longer(neighbours.seconds(steps)[300:301], np.array([0.011])) == pytest.approx(0.43, rel=0.1)
+    assert neighbours.longer(
+        neighbours.seconds(steps)[300:301], np.array([0.011])
+    ) == pytest.approx(0.43, rel=0.1)
 
 
 def _told(steps: Steps) -> Findings:
     ends = int(steps.ends()[-1])
     one = make(1, Plan(seconds=ends / PS_PER_S, epochs=1))
-    return joined.of(joined.FindingInputs(one.trace, steps, Epochs(()), None))
+    return trace_findings.findings_in_trace(
+        trace_findings.FindingInputs(one.trace, steps, Epochs(()), None)
+    )
 
 
 def test_stalls_that_come_every_so_many_steps_are_one_line() -> None:
@@ -85,7 +99,9 @@ def test_more_stalls_than_anyone_reads_are_one_line() -> None:
         steps.start[at + 1 :] += round(0.35 * PS_PER_S)
     told = _told(steps)
     assert not told.findings
-    assert [note for note in told.notes if note.startswith("20 stalls of 0.3") and "7 s in all" in note]
+    assert [
+        note for note in told.notes if note.startswith("20 stalls of 0.3") and "7 s in all" in note
+    ]
 
 
 def test_a_step_that_takes_as_long_in_every_epoch_is_no_news() -> None:
@@ -105,7 +121,16 @@ def test_of_thousands_of_stalls_the_longest_are_looked_at() -> None:
     length[rng.choice(20_000, 2_000, replace=False)] += 0.1 + 0.1 * rng.random(2_000)
     start = np.concatenate([[0.0], np.cumsum(length)[:-1]])
     ps = [(values * PS_PER_S).astype(np.int64) for values in (start, length)]
-    told = _told(Steps(np.arange(20_000), ps[0], ps[1], np.full(20_000, -1, np.int32), ["train"] * 20_000, "test"))
+    told = _told(
+        Steps(
+            np.arange(20_000),
+            ps[0],
+            ps[1],
+            np.full(20_000, -1, np.int32),
+            ["train"] * 20_000,
+            "test",
+        )
+    )
     assert not told.findings
     assert len(told.smaller) <= neighbours.MANY
     assert [note for note in told.notes if note.startswith("At least 100 stalls")]

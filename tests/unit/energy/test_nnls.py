@@ -41,7 +41,11 @@ def test_many_answers_as_one_by_one() -> None:
     rng = np.random.default_rng(3)
     a, y = rng.normal(size=(50, 30, 4)), rng.normal(size=(50, 30))
     gram, moment = np.einsum("dnk,dnl->dkl", a, a), np.einsum("dnk,dn->dk", a, y)
-    assert np.allclose(nnls.many(gram, moment), [nnls.solve(g, m) for g, m in zip(gram, moment, strict=True)], atol=1e-6)
+    assert np.allclose(
+        nnls.many(gram, moment),
+        [nnls.solve(g, m) for g, m in zip(gram, moment, strict=True)],
+        atol=1e-6,
+    )
 
 
 def test_quick_answers_have_no_negative_coefficient_and_nearly_the_best_fit() -> None:
@@ -50,7 +54,10 @@ def test_quick_answers_have_no_negative_coefficient_and_nearly_the_best_fit() ->
     gram, moment = np.einsum("dnk,dnl->dkl", a, a), np.einsum("dnk,dn->dk", a, y)
     quick, exact = nnls.many(gram, moment, exact=False), nnls.many(gram, moment)
     assert (quick >= 0).all()
-    cost = [np.einsum("dk,dkl,dl->d", x, gram, x) - 2 * np.einsum("dk,dk->d", x, moment) for x in (quick, exact)]
+    cost = [
+        np.einsum("dk,dkl,dl->d", x, gram, x) - 2 * np.einsum("dk,dk->d", x, moment)
+        for x in (quick, exact)
+    ]
     assert (cost[0] >= cost[1] - 1e-6).all()
     assert np.mean(cost[0] - cost[1] < 0.05 * np.abs(cost[1]) + 1e-6) > 0.9
 
@@ -68,5 +75,8 @@ def test_a_stack_is_solved_as_each_for_itself() -> None:
         a = rng.random((200, 30, count)) * rng.integers(0, 2, (200, 1, count))
         y = rng.normal(size=(200, 30)) + a @ np.where(rng.random(count) < 0.5, -1.0, 1.0)
         gram, moment = a.transpose(0, 2, 1) @ a, (a.transpose(0, 2, 1) @ y[..., None])[..., 0]
-        alone = [nnls.solve(one + 1e-9 * one.max() * np.eye(count), other) for one, other in zip(gram, moment, strict=True)]
+        alone = [
+            nnls.solve(one + 1e-9 * one.max() * np.eye(count), other)
+            for one, other in zip(gram, moment, strict=True)
+        ]
         np.testing.assert_allclose(nnls.many(gram, moment), alone, atol=1e-6)

@@ -25,24 +25,33 @@ def profile() -> Profile:
 
 
 def test_the_table_the_context_pane_and_the_energies_agree(profile: Profile) -> None:
-    found = account.of(profile)
-    model = TimelineModel.of(profile.opened.run, 0)
+    found = account.energy_account(profile)
+    model = TimelineModel.from_run(profile.opened.run, 0)
     navigator = Navigator(model, 120, 30)
     ends = profile.steps.ends()
     for row in (0, 7, 99, 100, 150, 199):
         step = profile.steps[row]
         assert step.end == ends[row]
         joules = integrate.energy(found.channels[0], step.start, step.end).joules
-        assert found.step_energies[row].joules == pytest.approx(joules) if joules is not None else True
+        assert (
+            found.step_energies[row].joules == pytest.approx(joules) if joules is not None else True
+        )
         navigator.goto(step.start)
         shown = {
-            f.name: f.value for s in Context.of(model, navigator.state, found.drawn).sections if s.title == "step" for f in s.facts
+            f.name: f.value
+            for s in Context.for_state(model, navigator.state, found.drawn).sections
+            if s.title == "step"
+            for f in s.facts
         }
         told = found.step_energies[row]
-        assert (shown["energy"] == told.reason) or shown["energy"].split()[0] == f"{told.joules:.4g}"
+        assert (shown["energy"] == told.reason) or shown["energy"].split()[
+            0
+        ] == f"{told.joules:.4g}"
 
 
-def test_both_tables_of_steps_say_the_same_length(profile: Profile, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_tables_of_steps_say_the_same_length(
+    profile: Profile, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = str(demo.folder())
     assert summary.tell(path, None, ReadOptions(), "csv") == 0
     report = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
@@ -61,4 +70,4 @@ def test_an_export_of_one_step_is_that_step(profile: Profile) -> None:
     lo, hi = export.window(wanted, profile.opened.run, 0)
     (row,) = np.flatnonzero((steps.epoch == 1) & (steps.number == 46))
     assert (lo, hi) == (steps[int(row)].start, steps[int(row)].end)
-    assert window.of(profile.trace, lo, hi, steps=steps).step_rows().tolist() == [row]
+    assert window.window_summary(profile.trace, lo, hi, steps=steps).step_rows().tolist() == [row]

@@ -4,37 +4,61 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy.findings import epochs, pace
+from powertui.data.energy.findings import epoch_differences, pace
 from powertui.data.energy.fold import Folded
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock, ScalarSeries
 
 
 def logged(steps: list[int], every_s: float = 1.0) -> ScalarSeries:
     wall = (np.arange(len(steps)) * every_s * NS_PER_S).astype(np.int64)
-    return ScalarSeries("log", "train", "loss", np.array(steps, np.int64), wall, np.ones(len(steps)))
+    return ScalarSeries(
+        "log", "train", "loss", np.array(steps, np.int64), wall, np.ones(len(steps))
+    )
 
 
 def test_values_that_are_logged_again_for_one_step_are_no_pace() -> None:
-    """Three values for each step: most of the time the step stands still, which is no usual pace."""
+    """Three values for each step: most of the time the step stands still, which is no usual
+    pace.
+    """
     series = logged([step for step in range(0, 200, 10) for _ in range(3)])
-    found = pace.of([series], Clock(0, 0, "test"))
+    found = pace.training_pace([series], Clock(0, 0, "test"))
     assert len(found.start) == 19  # only where it went on
     assert (found.end - found.start).tolist() == [1.0] * 19
-    assert found.holds(np.array([2.0, 2.2, 0.5]), np.array([3.0, 2.8, 1.5])).tolist() == [True, True, False]
+    assert found.holds(np.array([2.0, 2.2, 0.5]), np.array([3.0, 2.8, 1.5])).tolist() == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_pause_parts_the_usual_pace() -> None:
     series = logged([*range(0, 100, 10), *[100] * 5, *range(110, 210, 10)])
-    found = pace.of([series], Clock(0, 0, "test"))
+    found = pace.training_pace([series], Clock(0, 0, "test"))
     assert found.start.tolist() == [0.0, 14.0]
     assert found.end.tolist() == [10.0, 24.0]
-    assert pace.of([logged([0, 10])], Clock(0, 0, "test")) is pace.NOTHING
+    assert pace.training_pace([logged([0, 10])], Clock(0, 0, "test")) is pace.NOTHING
 
 
 def test_windows_of_whole_steps_without_tracing_may_be_compared() -> None:
     start = np.array([[0, 1, 2, 3]], np.int64) * PS_PER_S
     flags = np.array([[True, False, False, False]])
     watts = np.full((1, 4), 200.0)
-    folded = Folded((0,), np.arange(4)[None, :], start, start + PS_PER_S, watts, np.ones((1, 4)), ~flags, flags, ())
+    folded = Folded(
+        (0,),
+        np.arange(4)[None, :],
+        start,
+        start + PS_PER_S,
+        watts,
+        np.ones((1, 4)),
+        ~flags,
+        flags,
+        (),
+    )
     lo, hi = np.array([0.2, 1.2, 1.0, 3.5, -0.5]), np.array([0.8, 2.8, 2.0, 4.5, 1.5])
-    assert epochs._comparable(folded, 0, lo, hi).tolist() == [False, True, True, False, False]
+    assert epoch_differences._comparable(folded, 0, lo, hi).tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -1,4 +1,6 @@
-"""Logs whose logger paused: what their windows can bear is told, with an interval that holds; the truth is known at 1 ms."""
+"""Logs whose logger paused: what their windows can bear is told, with an interval that holds; the
+truth is known at 1 ms.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,18 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from powertui.data.energy import integrate, placing, sensor, smear
+from powertui.data.energy import averaging_window, integrate, placing, sensor
 from powertui.data.model import Badge, PowerKind, PowerOnTrace, PowerSeries, Scope, Sensor
 
 TICK = 0.001
-Pauses = Literal["none", "1.1 s every 11 rows", "5 polls every 20 rows", "10 polls every 40 rows", "now and then", "one of 6 s"]
+Pauses = Literal[
+    "none",
+    "1.1 s every 11 rows",
+    "5 polls every 20 rows",
+    "10 polls every 40 rows",
+    "now and then",
+    "one of 6 s",
+]
 
 
 def training(seed: int) -> np.ndarray:
@@ -22,7 +31,10 @@ def training(seed: int) -> np.ndarray:
     for _ in range(3):
         for _ in range(int(rng.uniform(8, 15) / period)):
             length = int(period * rng.normal(1, 0.05) / TICK)
-            parts += [np.full(int(length * (1 - duty)), 160.0), np.full(int(length * duty), 130.0 + high)]
+            parts += [
+                np.full(int(length * (1 - duty)), 160.0),
+                np.full(int(length * duty), 130.0 + high),
+            ]
         parts.append(np.full(int(rng.uniform(0.5, 3) / TICK), 145.0))
     parts.append(np.full(int(rng.uniform(6, 12) / TICK), 130.0))
     watts = np.concatenate(parts)
@@ -49,9 +61,19 @@ def asked(seconds: float, poll: float, pauses: Pauses, rng: np.random.Generator)
 
 
 def logged(
-    watts: np.ndarray, seed: int, refresh: float, window: float, poll: float, step: float, pauses: Pauses, *, counter: bool = False
-) -> PowerOnTrace:  # fmt: skip
-    """A log of means over `window` (0: of moments), published every `refresh` and asked every `poll`, or of what was counted."""
+    watts: np.ndarray,
+    seed: int,
+    refresh: float,
+    window: float,
+    poll: float,
+    step: float,
+    pauses: Pauses,
+    *,
+    counter: bool = False,
+) -> PowerOnTrace:
+    """A log of means over `window` (0: of moments), published every `refresh` and asked every
+    `poll`, or of what was counted.
+    """
     rng = np.random.default_rng([seed, 12])
     total = np.concatenate([[0.0], np.cumsum(watts)]) * TICK
     at = asked(len(watts) * TICK, poll, pauses, rng)
@@ -61,10 +83,16 @@ def logged(
     else:
         done = np.arange(window + rng.uniform(0, refresh), len(watts) * TICK - TICK, refresh)
         rows, wide = np.round(done / TICK).astype(int), max(1, round(window / TICK))
-        means = (total[rows] - total[np.maximum(rows - wide, 0)]) / (wide * TICK) + rng.normal(0, 0.2, len(done))
-        said = (np.round(means / step) * step)[np.maximum(np.searchsorted(done, at, side="right") - 1, 0)]
+        means = (total[rows] - total[np.maximum(rows - wide, 0)]) / (wide * TICK) + rng.normal(
+            0, 0.2, len(done)
+        )
+        said = (np.round(means / step) * step)[
+            np.maximum(np.searchsorted(done, at, side="right") - 1, 0)
+        ]
         kind = PowerKind.SAMPLED
-    raw = PowerSeries(Sensor("power", "csv", Scope.NODE), np.round(at * 1e9).astype(np.int64), said, kind)
+    raw = PowerSeries(
+        Sensor("power", "csv", Scope.NODE), np.round(at * 1e9).astype(np.int64), said, kind
+    )
     return placing.on_trace(sensor.describe(raw), 0, 0, 0, "aligned", "truth")
 
 
@@ -74,16 +102,30 @@ def held(power: PowerOnTrace, watts: np.ndarray, lo: np.ndarray, hi: np.ndarray)
     rows = [np.round(edge / TICK).astype(int) for edge in (lo, hi)]
     found = integrate.energies(power, rows[0] * 10**9, rows[1] * 10**9)
     true = total[rows[1]] - total[rows[0]]
-    return [bool(a <= t <= b) for a, t, b, known in zip(found.lo, true, found.hi, found.resolved, strict=True) if known]
+    return [
+        bool(a <= t <= b)
+        for a, t, b, known in zip(found.lo, true, found.hi, found.resolved, strict=True)
+        if known
+    ]
 
 
 @pytest.mark.parametrize(
-    "pauses", ["none", "1.1 s every 11 rows", "5 polls every 20 rows", "10 polls every 40 rows", "now and then"]
+    "pauses",
+    [
+        "none",
+        "1.1 s every 11 rows",
+        "5 polls every 20 rows",
+        "10 polls every 40 rows",
+        "now and then",
+    ],
 )
 @pytest.mark.parametrize(
-    ("refresh", "window", "poll", "step"), [(0.1, 0.1, 0.1, 0.1), (0.1, 1.0, 0.1, 0.1), (0.5, 0.5, 0.2, 1.0), (1.0, 1.0, 0.5, 1.0)]
+    ("refresh", "window", "poll", "step"),
+    [(0.1, 0.1, 0.1, 0.1), (0.1, 1.0, 0.1, 0.1), (0.5, 0.5, 0.2, 1.0), (1.0, 1.0, 0.5, 1.0)],
 )
-def test_joules_of_a_log_with_pauses_hold(refresh: float, window: float, poll: float, step: float, pauses: Pauses) -> None:
+def test_joules_of_a_log_with_pauses_hold(
+    refresh: float, window: float, poll: float, step: float, pauses: Pauses
+) -> None:
     hold, resolved, asked_for = [], 0, 0
     for seed in range(10):
         watts = training(seed)
@@ -98,8 +140,12 @@ def test_joules_of_a_log_with_pauses_hold(refresh: float, window: float, poll: f
     assert resolved >= 0.7 * asked_for
 
 
-@pytest.mark.parametrize("pauses", ["5 polls every 20 rows", "10 polls every 40 rows", "now and then", "one of 6 s"])
-def test_what_a_counter_counted_across_a_pause_may_lie_on_either_side_of_a_windows_end(pauses: Pauses) -> None:
+@pytest.mark.parametrize(
+    "pauses", ["5 polls every 20 rows", "10 polls every 40 rows", "now and then", "one of 6 s"]
+)
+def test_what_a_counter_counted_across_a_pause_may_lie_on_either_side_of_a_windows_end(
+    pauses: Pauses,
+) -> None:
     """Every window begins or ends within a pause."""
     hold: list[bool] = []
     for seed in range(25):
@@ -128,8 +174,13 @@ def test_a_window_of_which_a_counter_tells_too_little_is_not_resolved_and_says_w
 def test_a_window_is_read_from_the_readings_between_pauses_or_left_open() -> None:
     """Runs of twenty readings are too short for it, each for itself."""
     for seed in range(12):
-        described = logged(training(seed), seed, 0.1, 1.0, 0.1, 0.1, "5 polls every 20 rows").series.sensor
-        window, error = described.window_s.value if described.window_s else 0.0, described.window_err_s
+        described = logged(
+            training(seed), seed, 0.1, 1.0, 0.1, 0.1, "5 polls every 20 rows"
+        ).series.sensor
+        window, error = (
+            described.window_s.value if described.window_s else 0.0,
+            described.window_err_s,
+        )
         assert error is not None
         assert abs(window - 1.0) < 2 * error
         assert window == 0.0 or abs(window - 1.0) < 0.5
@@ -139,13 +190,15 @@ def test_noise_of_a_quiet_stretch_is_no_step() -> None:
     rng = np.random.default_rng(5)
     quiet = 150 + rng.normal(0, 0.3, 300)
     busy = np.repeat(rng.choice([150.0, 300.0], 40), 5)
-    found = smear.look(np.concatenate([quiet, [np.nan] * 30, np.convolve(busy, np.ones(10) / 10, "same")]), 0.1)
+    found = averaging_window.look(
+        np.concatenate([quiet, [np.nan] * 30, np.convolve(busy, np.ones(10) / 10, "same")]), 0.1
+    )
     assert found is not None
     assert found.window_s == pytest.approx(1.0, rel=0.35)
-    only = smear.look(np.concatenate([quiet, [np.nan] * 30, [300.0] * 10]), 0.1)
+    only = averaging_window.look(np.concatenate([quiet, [np.nan] * 30, [300.0] * 10]), 0.1)
     assert only is not None
     assert only.by == "nothing"
-    assert only.sd_s >= smear.UNSEEN_S
+    assert only.sd_s >= averaging_window.UNSEEN_S
 
 
 def test_a_refresh_is_not_read_from_runs_in_which_nobody_asked() -> None:
@@ -158,14 +211,18 @@ def test_a_refresh_is_not_read_from_runs_in_which_nobody_asked() -> None:
     assert found.value == pytest.approx(3.0, rel=0.11)
 
 
-@pytest.mark.parametrize(("watts", "step"), [(147.0, 7.0), (150.0, 10.0), (149.0, 1.0), (150.5, 0.7), (88.25, 0.05)])
+@pytest.mark.parametrize(
+    ("watts", "step"), [(147.0, 7.0), (150.0, 10.0), (149.0, 1.0), (150.5, 0.7), (88.25, 0.05)]
+)
 def test_readings_that_never_change_are_not_exact(watts: float, step: float) -> None:
     raw = PowerSeries(Sensor("power", "csv", Scope.NODE), np.arange(60) * 10**9, np.full(60, watts))
     described = sensor.describe(raw)
     assert described.sensor.quantum_w is not None
     assert described.sensor.quantum_w.value == pytest.approx(step)
     assert described.sensor.quantum_w.badge is Badge.ASSUMED
-    found = integrate.energy(placing.on_trace(described, 0, 0, 0, "aligned", "truth"), 10**13, 3 * 10**13)
+    found = integrate.energy(
+        placing.on_trace(described, 0, 0, 0, "aligned", "truth"), 10**13, 3 * 10**13
+    )
     assert found.lo is not None
     assert found.hi is not None
     assert found.hi - found.lo > 20 * step

@@ -37,7 +37,12 @@ def test_drift_needs_three_pins_far_apart() -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), st.text(max_size=20)), max_size=6), st.floats(-100, 100))
+@given(
+    st.lists(
+        st.tuples(st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), st.text(max_size=20)), max_size=6
+    ),
+    st.floats(-100, 100),
+)
 def test_what_is_written_is_read_again(tmp_path_factory, rows, nudge: float) -> None:
     path = tmp_path_factory.mktemp("pins") / "a.pins"
     side = Pins(path=str(path))
@@ -46,7 +51,9 @@ def test_what_is_written_is_read_again(tmp_path_factory, rows, nudge: float) -> 
     pins.write(side.nudged(nudge))
     again = pins.read(str(path))
     assert [p.log_s for p in again.pins] == pytest.approx([r[0] for r in rows], rel=1e-8, abs=1e-6)
-    assert [p.trace_s for p in again.pins] == pytest.approx([r[1] for r in rows], rel=1e-8, abs=1e-6)
+    assert [p.trace_s for p in again.pins] == pytest.approx(
+        [r[1] for r in rows], rel=1e-8, abs=1e-6
+    )
     assert again.nudge_s == pytest.approx(nudge, rel=1e-8, abs=1e-9)
 
 

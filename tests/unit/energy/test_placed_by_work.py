@@ -1,4 +1,6 @@
-"""A log without a clock on a trace of a host: pauses, foreign load, training that ends, and what is said where nothing decides."""
+"""A log without a clock on a trace of a host: pauses, foreign load, training that ends, and what is
+said where nothing decides.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,20 @@ import numpy as np
 import pytest
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, likeness, mixture, sensor
+from powertui.data.energy import align, mixture, placement_score, sensor
 from powertui.data.energy.align import Placed
-from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Epoch, Epochs, Figure, PowerSeries, Sensor, Steps, Trace
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_S,
+    Badge,
+    Epoch,
+    Epochs,
+    Figure,
+    PowerSeries,
+    Sensor,
+    Steps,
+    Trace,
+)
 from tests.synthetic import traces
 
 MS = PS_PER_S // 1000
@@ -16,12 +29,16 @@ BEFORE, AFTER = 12.0, 8.0  # s of the log around the profile
 
 
 def host(*parts: tuple[float, str]) -> tuple[Trace, list[tuple[float, float, bool]]]:
-    """A thread that computes in pieces of 20 ms, waits, or sits in one call; and when it was busy."""
+    """A thread that computes in pieces of 20 ms, waits, or sits in one call; and when it
+    was busy.
+    """
     events, ran, at = [], [], 0.0
     for seconds, what in parts:
         begin, end = round(at * 1000), round((at + seconds) * 1000)
         if what == "work":
-            events += [(t * MS, 19 * MS, "model/dense/MatMul:MatMul") for t in range(begin, end - 19, 20)]
+            events += [
+                (t * MS, 19 * MS, "model/dense/MatMul:MatMul") for t in range(begin, end - 19, 20)
+            ]
         else:
             events.append((begin * MS, (end - begin) * MS, what))
         ran.append((at, at + seconds, what == "work"))
@@ -30,7 +47,9 @@ def host(*parts: tuple[float, str]) -> tuple[Trace, list[tuple[float, float, boo
 
 
 def watts(ran: list[tuple[float, float, bool]], *foreign: tuple[float, float, float]):
-    """True power by the millisecond: 150 W, 60 W more where it worked, and what somebody else adds."""
+    """True power by the millisecond: 150 W, 60 W more where it worked, and what somebody
+    else adds.
+    """
     end = ran[-1][1]
     at = np.arange(-BEFORE, end + AFTER, 0.001)
     found = np.full(len(at), 150.0)
@@ -39,7 +58,9 @@ def watts(ran: list[tuple[float, float, bool]], *foreign: tuple[float, float, fl
     return at, found
 
 
-def logged(at, true, *, refresh_s: float = 0.5, phase_s: float = 0.13, seed: int = 1) -> tuple[PowerSeries, float]:
+def logged(
+    at, true, *, refresh_s: float = 0.5, phase_s: float = 0.13, seed: int = 1
+) -> tuple[PowerSeries, float]:
     """Means of `refresh_s`, to the watt, relative time only; and where its zero lies."""
     running = np.concatenate([[0.0], np.cumsum(true) * 0.001])
     grid = np.append(at, at[-1] + 0.001)
@@ -47,7 +68,12 @@ def logged(at, true, *, refresh_s: float = 0.5, phase_s: float = 0.13, seed: int
     mean = (np.interp(told, grid, running) - np.interp(told - refresh_s, grid, running)) / refresh_s
     noise = np.random.default_rng(seed).normal(0, 0.7, len(told))
     known = Sensor("Total Power", "csv", window_s=Figure(refresh_s, Badge.MEASURED))
-    series = PowerSeries(known, np.round((told - told[0]) * NS_PER_S).astype(np.int64), np.round(mean + noise), path="log.csv")
+    series = PowerSeries(
+        known,
+        np.round((told - told[0]) * NS_PER_S).astype(np.int64),
+        np.round(mean + noise),
+        path="log.csv",
+    )
     return sensor.describe(series), float(told[0])
 
 
@@ -56,7 +82,13 @@ def placed(trace: Trace, series: PowerSeries, epochs: Epochs | None = None) -> P
     return align.place(series, context, Aligning("signal"))
 
 
-PARTS = ((7.0, "work"), (3.0, "TFE_DeleteTensorHandle"), (5.0, "work"), (1.5, "$threading.py:323 wait"), (6.0, "work"))
+PARTS = (
+    (7.0, "work"),
+    (3.0, "TFE_DeleteTensorHandle"),
+    (5.0, "work"),
+    (1.5, "$threading.py:323 wait"),
+    (6.0, "work"),
+)
 
 
 @pytest.mark.parametrize("phase", [0.02, 0.21, 0.4])
@@ -83,7 +115,9 @@ def test_foreign_load_does_not_pull_the_place() -> None:
 
 
 def test_the_told_end_of_training_is_an_edge() -> None:
-    """A profile that shows work alone, and work before it: only where training ended, which the scalars tell, is there an edge."""
+    """A profile that shows work alone, and work before it: only where training ended, which the
+    scalars tell, is there an edge.
+    """
     trace, ran = host((10.0, "work"))
     ran = [(-4.0, 0.0, True), *ran, (10.0, 14.0, True)]
     series, zero = logged(*watts(ran, (-12.0, -4.0, 60.0)))
@@ -93,12 +127,16 @@ def test_the_told_end_of_training_is_an_edge() -> None:
     assert found.alignment.hi_s is not None
     assert found.alignment.lo_s <= zero <= found.alignment.hi_s
     blind = placed(trace, series)
-    assert blind.alignment.status != "aligned", "without the scalars nothing tells where the profile lies"
+    assert blind.alignment.status != "aligned", (
+        "without the scalars nothing tells where the profile lies"
+    )
 
 
 def test_joules_of_an_uncertain_place_hold() -> None:
     trace, ran = host((10.0, "work"))
-    at, true = watts([(-4.0, 0.0, True), *ran, (10.0, 14.0, True)], (-12.0, -4.0, 60.0), (-3.0, -1.0, 25.0))
+    at, true = watts(
+        [(-4.0, 0.0, True), *ran, (10.0, 14.0, True)], (-12.0, -4.0, 60.0), (-3.0, -1.0, 25.0)
+    )
     series, _ = logged(at, true)
     found = placed(trace, series)
     assert found.power.status == "ambiguous"
@@ -114,12 +152,14 @@ def test_power_below_the_prediction_costs_more_than_power_above_it() -> None:
     trace, ran = host(*PARTS)
     series, zero = logged(*watts(ran))
     context = align.AlignmentContext(trace, Steps.none(), Epochs())
-    data = align.samples.of(series)
-    one = likeness.Likeness(context.shares(data.refresh), 150.0, 60.0, 2.0, 2.0)
+    data = align.samples.power_samples(series)
+    one = placement_score.Likeness(context.shares(data.refresh), 150.0, 60.0, 2.0, 2.0)
     inside = (data.hi + zero > 2) & (data.hi + zero < 5)
     totals = []
     for by in (0.0, 30.0, -30.0):
-        cost, fitted = one.costs(np.array([zero]), align.samples.replace(data, watts=data.watts + by * inside))
+        cost, fitted = one.costs(
+            np.array([zero]), align.samples.replace(data, watts=data.watts + by * inside)
+        )
         totals.append(float(cost[0]))
         assert fitted[0, 0] >= 150.0, "the idle machine draws no less than the floor"
     exact, above, below = totals

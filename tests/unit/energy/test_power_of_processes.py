@@ -1,4 +1,6 @@
-"""PyTorch's profiler names a file HOST_PID: whose watts its run is given, for hosts and logs of many spellings."""
+"""PyTorch's profiler names a file HOST_PID: whose watts its run is given, for hosts and logs of
+many spellings.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from powertui.data.training.training import Training
 
 BEGINS_S = 1_760_000_000
 SECONDS = 100
-HANDLERS = f".{BEGINS_S}000000000.pt.trace.json"  # what torch.profiler.tensorboard_trace_handler puts behind HOST_PID
+# what torch.profiler.tensorboard_trace_handler puts behind HOST_PID
+HANDLERS = f".{BEGINS_S}000000000.pt.trace.json"
 
 
 @dataclass
@@ -36,7 +39,15 @@ class Profile:
         """The trace; `host_name` stands behind all events, as Kineto writes it in some releases."""
         length = SECONDS * 1e6 / self.steps
         events = [
-            {"ph": "X", "cat": cat, "name": name, "pid": self.pid, "tid": self.pid, "ts": i * length, "dur": 0.99 * length}
+            {
+                "ph": "X",
+                "cat": cat,
+                "name": name,
+                "pid": self.pid,
+                "tid": self.pid,
+                "ts": i * length,
+                "dur": 0.99 * length,
+            }
             for i in range(self.steps)
             for cat, name in (("user_annotation", f"ProfilerStep#{i}"), ("cpu_op", "aten::mm"))
         ]
@@ -49,18 +60,25 @@ class Profile:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / self.name
         path.write_text(json.dumps(told))
-        os.utime(path, (BEGINS_S + SECONDS, BEGINS_S + SECONDS))  # it is written when the profile ends
+        os.utime(
+            path, (BEGINS_S + SECONDS, BEGINS_S + SECONDS)
+        )  # it is written when the profile ends
         return path
 
 
-def torch(worker: str, pid: int = 1568, host_name: str | None = None, rank: int | None = None) -> Profile:
+def torch(
+    worker: str, pid: int = 1568, host_name: str | None = None, rank: int | None = None
+) -> Profile:
     """A trace under the name that `tensorboard_trace_handler` gives it."""
     return Profile(f"{worker}{HANDLERS}", pid, host_name, rank)
 
 
 def wide(path: Path, watts: Mapping[str, float]) -> Path:
     """A log with a column for each name."""
-    rows = [f"{BEGINS_S + i / 2:.1f},{','.join(f'{w:.1f}' for w in watts.values())}" for i in range(-20, 2 * SECONDS + 40)]
+    rows = [
+        f"{BEGINS_S + i / 2:.1f},{','.join(f'{w:.1f}' for w in watts.values())}"
+        for i in range(-20, 2 * SECONDS + 40)
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"time_unix_s,{','.join(watts)}\n" + "\n".join(rows) + "\n")
     return path
@@ -91,7 +109,8 @@ def mean_watts(figure: Mapping[str, Any]) -> float | None:
 
 A_AND_B = {"nodeA_watts": 608.0, "nodeB_watts": 7120.0}
 
-# (the trace, the columns of the log, the watts that are this run's; None: nobody can tell, so nothing is counted)
+# (the trace, the columns of the log, the watts that are this run's; None: nobody can tell, so
+# nothing is counted)
 COLUMNS: list[tuple[str, Profile, Mapping[str, float], float | None]] = [
     ("the second of two", torch("nodeB_1568"), A_AND_B, 7120.0),
     ("the first of two", torch("nodeA_1568"), A_AND_B, 608.0),
@@ -105,38 +124,101 @@ COLUMNS: list[tuple[str, Profile, Mapping[str, float], float | None]] = [
         {"nodeA.cluster.example.org_watts": 608.0, "nodeB.cluster.example.org_watts": 7120.0},
         7120.0,
     ),
-    ("upper and lower case", torch("NODE-B_1568"), {"node-a power [W]": 608.0, "Node-b power [W]": 7120.0}, 7120.0),
-    ("an underscore in the host", torch("big_box_1568"), {"small_box_W": 608.0, "big_box_W": 7120.0}, 7120.0),
-    ("digits behind an underscore", torch("node_12_1568"), {"node_11_watts": 608.0, "node_12_watts": 7120.0}, 7120.0),
-    ("digits that are no process id", Profile("node_12.pt.trace.json"), {"node_11_watts": 608.0, "node_12_watts": 7120.0}, 7120.0),
-    ("a worker's own name, ending in digits", torch("node_12"), {"node_watts": 608.0, "node_12_watts": 7120.0}, 7120.0),
-    ("the quantity first", torch("nodeB_1568"), {"watts_nodeA": 608.0, "watts_nodeB": 7120.0}, 7120.0),
+    (
+        "upper and lower case",
+        torch("NODE-B_1568"),
+        {"node-a power [W]": 608.0, "Node-b power [W]": 7120.0},
+        7120.0,
+    ),
+    (
+        "an underscore in the host",
+        torch("big_box_1568"),
+        {"small_box_W": 608.0, "big_box_W": 7120.0},
+        7120.0,
+    ),
+    (
+        "digits behind an underscore",
+        torch("node_12_1568"),
+        {"node_11_watts": 608.0, "node_12_watts": 7120.0},
+        7120.0,
+    ),
+    (
+        "digits that are no process id",
+        Profile("node_12.pt.trace.json"),
+        {"node_11_watts": 608.0, "node_12_watts": 7120.0},
+        7120.0,
+    ),
+    (
+        "a worker's own name, ending in digits",
+        torch("node_12"),
+        {"node_watts": 608.0, "node_12_watts": 7120.0},
+        7120.0,
+    ),
+    (
+        "the quantity first",
+        torch("nodeB_1568"),
+        {"watts_nodeA": 608.0, "watts_nodeB": 7120.0},
+        7120.0,
+    ),
     (
         "the GPUs of two hosts",
         torch("nodeB_1568"),
         {"nodeA_gpu0_watts": 300.0, "nodeB_gpu0_watts": 400.0, "nodeB_gpu1_watts": 250.0},
         650.0,
     ),
-    ("the name in the JSON alone", Profile("rank0.pt.trace.json", host_name="nodeB"), A_AND_B, 7120.0),
-    ("a domain in the JSON", Profile("rank0.pt.trace.json", host_name="nodeB.cluster.example.org"), A_AND_B, 7120.0),
+    (
+        "the name in the JSON alone",
+        Profile("rank0.pt.trace.json", host_name="nodeB"),
+        A_AND_B,
+        7120.0,
+    ),
+    (
+        "a domain in the JSON",
+        Profile("rank0.pt.trace.json", host_name="nodeB.cluster.example.org"),
+        A_AND_B,
+        7120.0,
+    ),
     ("the JSON before the file's name", torch("nodeA_1568", host_name="nodeB"), A_AND_B, 7120.0),
-    ("a container's name in the JSON", Profile("nodeB.pt.trace.json", host_name="3fa2b1c07d11"), A_AND_B, 7120.0),
+    (
+        "a container's name in the JSON",
+        Profile("nodeB.pt.trace.json", host_name="3fa2b1c07d11"),
+        A_AND_B,
+        7120.0,
+    ),
     ("a name of nobody in the JSON", torch("nodeB_1568", host_name="localhost"), A_AND_B, 7120.0),
     ("the sum beside the hosts", torch("nodeB_1568"), {**A_AND_B, "total_watts": 7728.0}, 7120.0),
     ("two other hosts", torch("nodeB_1568"), {"nodeA_watts": 608.0, "nodeC_watts": 7120.0}, None),
     ("one other host", torch("nodeB_1568"), {"nodeA_watts": 608.0}, None),
-    ("hosts whose names have no form", torch("gamma_1568"), {"alpha_watts": 608.0, "beta_watts": 7120.0}, None),
-    ("a longer name of the same beginning", torch("node1_1568"), {"node10_watts": 608.0, "node11_watts": 7120.0}, None),
+    (
+        "hosts whose names have no form",
+        torch("gamma_1568"),
+        {"alpha_watts": 608.0, "beta_watts": 7120.0},
+        None,
+    ),
+    (
+        "a longer name of the same beginning",
+        torch("node1_1568"),
+        {"node10_watts": 608.0, "node11_watts": 7120.0},
+        None,
+    ),
     ("GPUs or hosts", torch("gpu_7_1568"), {"gpu_6_watts": 608.0, "gpu_7_watts": 7120.0}, None),
     ("another domain", torch("nodeB.north.org_1568"), {"nodeB.south.org_watts": 608.0}, None),
     ("no host is named", torch("nodeB_1568"), {"watts": 608.0}, 608.0),
     ("parts of one machine", torch("nodeB_1568"), {"cpu_watts": 100.0, "gpu_watts": 500.0}, 600.0),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("profile", "columns", "watts"), [case[1:] for case in COLUMNS], ids=[case[0] for case in COLUMNS])
+@pytest.mark.parametrize(
+    ("profile", "columns", "watts"),
+    [case[1:] for case in COLUMNS],
+    ids=[case[0] for case in COLUMNS],
+)
 def test_a_run_is_given_the_columns_of_its_own_host(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], profile: Profile, columns: Mapping[str, float], watts: float | None
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    profile: Profile,
+    columns: Mapping[str, float],
+    watts: float | None,
 ) -> None:
     profile.write(tmp_path)
     wide(tmp_path / "power.csv", columns)
@@ -148,18 +230,27 @@ def test_a_run_is_given_the_columns_of_its_own_host(
         notes = " ".join(run["notes"])
         assert "Not counted" in notes
         assert "--power-host " in notes
-        assert all(name.split("_watts")[0] in notes for name in columns), "the sentence names what the log names"
+        assert all(name.split("_watts")[0] in notes for name in columns), (
+            "the sentence names what the log names"
+        )
     training = answer["trainings"][0]["whole"] if answer["trainings"] else None
-    assert training is None or training["joules"] is None or watts is not None, "the whole training has the same owners"
+    assert training is None or training["joules"] is None or watts is not None, (
+        "the whole training has the same owners"
+    )
 
 
 @pytest.mark.parametrize(
     ("file", "watts"),
     [
-        ("power_nodeA.csv", None), ("nodeA/power.csv", None), ("power-nodeC-2026.csv", None),
-        ("power_nodeB.csv", 608.0), ("nodeB/power.csv", 608.0), ("power.csv", 608.0), ("watts.log.csv", 608.0),
+        ("power_nodeA.csv", None),
+        ("nodeA/power.csv", None),
+        ("power-nodeC-2026.csv", None),
+        ("power_nodeB.csv", 608.0),
+        ("nodeB/power.csv", 608.0),
+        ("power.csv", 608.0),
+        ("watts.log.csv", 608.0),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_is_named_after_another_host_is_not_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, watts: float | None
 ) -> None:
@@ -170,17 +261,42 @@ def test_a_file_that_is_named_after_another_host_is_not_counted(
 
 
 LONG: list[tuple[str, Profile, Mapping[tuple[str, str], float], float | None]] = [
-    ("a column host", torch("nodeB_1568"), {("nodeA", "node"): 608.0, ("nodeB", "node"): 7120.0}, 7120.0),
-    ("its domain", torch("nodeB_1568"), {("nodeA.x.org", "node"): 608.0, ("NODEB.x.org", "node"): 7120.0}, 7120.0),
-    ("its devices", torch("nodeB_1568"),
-     {("nodeA", "gpu0"): 300.0, ("nodeB", "gpu0"): 400.0, ("nodeB", "gpu1"): 250.0}, 650.0),
-    ("a process id of six digits", torch("nodeB_123456", 123456),
-     {("nodeA", "node"): 608.0, ("nodeB", "node"): 7120.0}, 7120.0),
-    ("others alone", torch("nodeB_1568"), {("nodeA", "node"): 608.0, ("nodeC", "node"): 7120.0}, None),
-]  # fmt: skip
+    (
+        "a column host",
+        torch("nodeB_1568"),
+        {("nodeA", "node"): 608.0, ("nodeB", "node"): 7120.0},
+        7120.0,
+    ),
+    (
+        "its domain",
+        torch("nodeB_1568"),
+        {("nodeA.x.org", "node"): 608.0, ("NODEB.x.org", "node"): 7120.0},
+        7120.0,
+    ),
+    (
+        "its devices",
+        torch("nodeB_1568"),
+        {("nodeA", "gpu0"): 300.0, ("nodeB", "gpu0"): 400.0, ("nodeB", "gpu1"): 250.0},
+        650.0,
+    ),
+    (
+        "a process id of six digits",
+        torch("nodeB_123456", 123456),
+        {("nodeA", "node"): 608.0, ("nodeB", "node"): 7120.0},
+        7120.0,
+    ),
+    (
+        "others alone",
+        torch("nodeB_1568"),
+        {("nodeA", "node"): 608.0, ("nodeC", "node"): 7120.0},
+        None,
+    ),
+]
 
 
-@pytest.mark.parametrize(("profile", "rows", "watts"), [case[1:] for case in LONG], ids=[case[0] for case in LONG])
+@pytest.mark.parametrize(
+    ("profile", "rows", "watts"), [case[1:] for case in LONG], ids=[case[0] for case in LONG]
+)
 def test_a_run_is_given_the_rows_of_its_own_host(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -206,12 +322,23 @@ def test_a_run_is_given_the_rows_of_its_own_host(
             ["nodeB.cluster.org"],
         ),
         ((torch("rank0", 8, "nodeB", rank=0), torch("rank1", 9, "nodeB", rank=1)), ["nodeB"]),
-        ((torch("nodeA_1568", 1568, rank=0), torch("nodeB_1568", 1568, rank=1)), ["nodeA", "nodeB"]),
+        (
+            (torch("nodeA_1568", 1568, rank=0), torch("nodeB_1568", 1568, rank=1)),
+            ["nodeA", "nodeB"],
+        ),
     ],
-    ids=["two ranks of one machine", "one of them says its domain", "ranks named by a person", "two machines"],
+    ids=[
+        "two ranks of one machine",
+        "one of them says its domain",
+        "ranks named by a person",
+        "two machines",
+    ],
 )
 def test_the_power_of_a_machine_counts_once_however_many_of_its_processes_were_profiled(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], profiles: Sequence[Profile], machines: list[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    profiles: Sequence[Profile],
+    machines: list[str],
 ) -> None:
     for profile in profiles:
         profile.write(tmp_path)
@@ -225,7 +352,9 @@ def test_the_power_of_a_machine_counts_once_however_many_of_its_processes_were_p
 
 
 @pytest.mark.parametrize("verb", ["report", "energy", "doctor"])
-def test_every_verb_takes_the_word_of_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+def test_every_verb_takes_the_word_of_a_person(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
     torch("gamma_1568").write(tmp_path)
     wide(tmp_path / "power.csv", {"alpha_watts": 608.0, "beta_watts": 7120.0})
     assert cli.main([verb, str(tmp_path), "--json", "--power-host", "beta=gamma"]) == 0
@@ -238,7 +367,9 @@ def test_every_verb_takes_the_word_of_a_person(tmp_path: Path, capsys: pytest.Ca
         assert owners == {"alpha": None, "beta": "gamma"}
 
 
-def test_the_name_of_a_process_stays_a_name_for_its_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_name_of_a_process_stays_a_name_for_its_host(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     torch("gamma_1568").write(tmp_path)
     wide(tmp_path / "power.csv", {"alpha_watts": 608.0, "beta_watts": 7120.0})
     (run,) = energy(capsys, tmp_path, "--power-host", "beta=gamma_1568")["runs"]
@@ -246,7 +377,9 @@ def test_the_name_of_a_process_stays_a_name_for_its_host(tmp_path: Path, capsys:
 
 
 def test_a_host_s_name_is_read_behind_megabytes_of_events(tmp_path: Path) -> None:
-    path = Profile("rank0.pt.trace.json", host_name="nodeB.cluster.org", steps=40_000).write(tmp_path)
+    path = Profile("rank0.pt.trace.json", host_name="nodeB.cluster.org", steps=40_000).write(
+        tmp_path
+    )
     assert path.stat().st_size > 6_000_000
     assert path.read_bytes().rindex(b'"host_name"') > path.stat().st_size - 100
     (*_, trace) = registry.load(str(path), lambda *_: None)
@@ -256,18 +389,27 @@ def test_a_host_s_name_is_read_behind_megabytes_of_events(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "writer"),
     [
-        (f"nodeB_1568{HANDLERS}", ("nodeB", 1568, True)), (f"gpu_7_4711{HANDLERS}.gz", ("gpu_7", 4711, True)),
-        ("node_12.pt.trace.json", ("node", 12, False)), ("a.b.org_99.json.gz", ("a.b.org", 99, False)),
-        ("rank0.pt.trace.json", None), ("_12.json", None), ("nodeB_12345678.json", None), ("node_12.csv", None),
+        (f"nodeB_1568{HANDLERS}", ("nodeB", 1568, True)),
+        (f"gpu_7_4711{HANDLERS}.gz", ("gpu_7", 4711, True)),
+        ("node_12.pt.trace.json", ("node", 12, False)),
+        ("a.b.org_99.json.gz", ("a.b.org", 99, False)),
+        ("rank0.pt.trace.json", None),
+        ("_12.json", None),
+        ("nodeB_12345678.json", None),
+        ("node_12.csv", None),
     ],
-)  # fmt: skip
+)
 def test_a_process_in_the_name_of_a_file(name: str, writer: tuple[str, int, bool] | None) -> None:
     assert filenames.trace_writer(name) == writer
 
 
-@pytest.mark.parametrize(("column", "watts"), [("nodeB_watts", 7120.0), ("nodeA_watts", None), ("watts", 7120.0)])
+@pytest.mark.parametrize(
+    ("column", "watts"), [("nodeB_watts", 7120.0), ("nodeA_watts", None), ("watts", 7120.0)]
+)
 @pytest.mark.parametrize("is_read", [False, True])
-def test_a_whole_training_has_the_same_owners_as_its_runs(tmp_path: Path, column: str, watts: float | None, is_read: bool) -> None:
+def test_a_whole_training_has_the_same_owners_as_its_runs(
+    tmp_path: Path, column: str, watts: float | None, is_read: bool
+) -> None:
     torch("nodeB_1568").write(tmp_path)
     wide(tmp_path / "power.csv", {column: 7120.0})
     (entry,) = logdir.scan(tmp_path).trainings
@@ -276,7 +418,9 @@ def test_a_whole_training_has_the_same_owners_as_its_runs(tmp_path: Path, column
         assert training.opened(entry.sessions[0]).run.traces
     whole = training.seen_from().whole
     drew = whole.whole().energy
-    assert (None if drew is None else drew.mean_w) == (None if watts is None else pytest.approx(watts, rel=0.01))
+    assert (None if drew is None else drew.mean_w) == (
+        None if watts is None else pytest.approx(watts, rel=0.01)
+    )
     assert bool(whole.strangers) == (watts is None)
 
 

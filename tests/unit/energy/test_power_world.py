@@ -1,4 +1,6 @@
-"""The simulator that energy is judged by: its sensors say what their descriptions say, and its files are read as what they are."""
+"""The simulator that energy is judged by: its sensors say what their descriptions say, and its
+files are read as what they are.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,17 @@ import pytest
 
 import benchmarks.power_world
 import powertui
-from benchmarks.power_world import SENSORS, Burst, Fault, Model, make, plan, record, write, write_log
+from benchmarks.power_world import (
+    SENSORS,
+    Burst,
+    Fault,
+    Model,
+    make,
+    plan,
+    record,
+    write,
+    write_log,
+)
 from benchmarks.power_world.training import TICK
 
 
@@ -23,7 +35,11 @@ def world():
 def test_it_shares_no_code_with_what_it_judges() -> None:
     for path in Path(benchmarks.power_world.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in getattr(node, "names", ())]
+            names = (
+                [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else [a.name for a in getattr(node, "names", ())]
+            )
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 assert not [name for name in names if name.split(".")[0] == "powertui"], path
 
@@ -31,7 +47,9 @@ def test_it_shares_no_code_with_what_it_judges() -> None:
 def test_the_watts_are_those_of_what_ran(world) -> None:
     idle = world.power(np.arange(world.begin, -world.plan.startup_s - 0.1, TICK))
     assert idle.mean() == pytest.approx(world.plan.base_w, rel=0.02)
-    steps = [s for s in world.steps if not any(s[2] < b.end and s[3] > b.start for b in world.bursts)][10:60]
+    steps = [
+        s for s in world.steps if not any(s[2] < b.end and s[3] > b.start for b in world.bursts)
+    ][10:60]
     each = [float(world.joules(lo, hi)) / (hi - lo) for _, _, lo, hi in steps]
     assert np.mean(each) > world.plan.base_w + 0.6 * world.plan.core_w
     assert float(world.joules(world.begin, world.end)) == pytest.approx(world.watts.sum() * TICK)
@@ -43,7 +61,9 @@ def test_a_quiet_world_is_the_same_world_without_its_bursts(world) -> None:
     assert not quiet.foreign.any()
     np.testing.assert_allclose(quiet.watts, world.watts - world.foreign)
     burst = world.bursts[0]
-    assert float(world.joules(burst.start, burst.end, foreign=True)) == pytest.approx(burst.watts * burst.seconds, rel=0.05)
+    assert float(world.joules(burst.start, burst.end, foreign=True)) == pytest.approx(
+        burst.watts * burst.seconds, rel=0.05
+    )
 
 
 @pytest.mark.parametrize("model", [m for m in SENSORS.values() if m.window_s], ids=lambda m: m.name)
@@ -52,7 +72,9 @@ def test_an_averaging_sensor_says_the_mean_of_its_window(world, model: Model) ->
     at = taken.unix - world.plan.unix_s
     off = []
     for t, value in list(zip(at, taken.values, strict=True))[::7]:
-        ends = np.linspace(t - taken.delay_s - 1.02 * model.refresh_s, t - taken.delay_s, 200)  # it published at one of these
+        ends = np.linspace(
+            t - taken.delay_s - 1.02 * model.refresh_s, t - taken.delay_s, 200
+        )  # it published at one of these
         means = taken.gain * world.joules(ends - model.window_s, ends) / model.window_s
         off.append(max(float(means.min()) - value, value - float(means.max()), 0.0))
     assert np.max(off) <= model.quantum / 2 + 5 * model.noise_w
@@ -102,7 +124,9 @@ def test_every_log_is_read(world, model: Model, form, tmp_path: Path) -> None:
     found = powertui.open(write(world, tmp_path), power=path, tz="UTC")[0].power
     rows = found.watts.notna().sum()
     assert rows >= len(taken.unix) - 1
-    assert found.watts.mean() == pytest.approx(float(world.joules(world.begin, world.end)) / (world.end - world.begin), rel=0.05)
+    assert found.watts.mean() == pytest.approx(
+        float(world.joules(world.begin, world.end)) / (world.end - world.begin), rel=0.05
+    )
 
 
 def test_a_burst_may_be_put_where_it_is_wanted() -> None:

@@ -1,4 +1,6 @@
-"""Recordings of real trainings with a foreign process whose times are known: it is found, and nothing else is."""
+"""Recordings of real trainings with a foreign process whose times are known: it is found, and
+nothing else is.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,14 @@ from powertui.data.energy.findings.finding import Finding
 from powertui.data.opened import Opened
 
 BURSTS = (
-    "bursts/jax_no_epochs_100ms", "bursts/keras_1ep", "bursts/keras_2ep_log_ends_early", "bursts/keras_3ep_slow_sensor",
-    "bursts/keras_4ep_1s_sensor", "long_training", "two_epochs_with_burst",
-)  # fmt: skip
+    "bursts/jax_no_epochs_100ms",
+    "bursts/keras_1ep",
+    "bursts/keras_2ep_log_ends_early",
+    "bursts/keras_3ep_slow_sensor",
+    "bursts/keras_4ep_1s_sensor",
+    "long_training",
+    "two_epochs_with_burst",
+)
 
 
 def opened(folder: Path) -> Opened:
@@ -25,15 +32,25 @@ def opened(folder: Path) -> Opened:
 
 
 def power_of(one: Opened) -> list[Finding]:
-    return [found for found in account.findings(one.profiles[0], Aligning()).findings if found.kind == "power"]
+    return [
+        found
+        for found in account.findings(one.profiles[0], Aligning()).findings
+        if found.kind == "power"
+    ]
 
 
 def truth(folder: Path, one: Opened) -> tuple[float, float]:
     """When the foreign process ran, in s of the trace."""
     clock = one.profiles[0].clock
-    (event,) = [e for e in json.loads((folder / "truth_events.json").read_text()) if e[0] in ("burst_start", "burn_start")]
+    (event,) = [
+        e
+        for e in json.loads((folder / "truth_events.json").read_text())
+        if e[0] in ("burst_start", "burn_start")
+    ]
     (begin,) = [x for x in event[1:] if isinstance(x, float) and x > 1e9]
-    return begin - clock.mid_ns / 1e9, begin - clock.mid_ns / 1e9 + (event[-1] if event[-1] < 1e9 else 2.5)
+    return begin - clock.mid_ns / 1e9, begin - clock.mid_ns / 1e9 + (
+        event[-1] if event[-1] < 1e9 else 2.5
+    )
 
 
 @pytest.mark.parametrize("name", BURSTS)
@@ -42,7 +59,9 @@ def test_the_burst_is_found_and_nothing_else_is(shared_data: Path, name: str) ->
     one = opened(folder)
     begin, end = truth(folder, one)
     (found,) = power_of(one)
-    window = max(0.5, 3.0 if "slow_sensor" in name else 1.0 if "1s" in name or "long" in name else 0.5)
+    window = max(
+        0.5, 3.0 if "slow_sensor" in name else 1.0 if "1s" in name or "long" in name else 0.5
+    )
     assert abs(found.start_ps / 1e12 - begin) <= window
     assert abs(found.end_ps / 1e12 - end) <= window
     assert found.delta_watts == pytest.approx(60, rel=0.1)

@@ -1,4 +1,6 @@
-"""How long each step was read: piece by piece, and for many channels at once, the same as one after the other."""
+"""How long each step was read: piece by piece, and for many channels at once, the same as one after
+the other.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from powertui.data.model import Floats
 
 def readings(rows: int, seed: int, step: float = 1.0) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
-    level = np.round((250 + 30 * np.sin(np.arange(rows) / 97) + rng.normal(0, 3, rows)) / step) * step
+    level = (
+        np.round((250 + 30 * np.sin(np.arange(rows) / 97) + rng.normal(0, 3, rows)) / step) * step
+    )
     return level, rng.uniform(0.9, 1.1, rows - 1)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 2047, 2048, 2049, 8192, 8193, 40_000])
 def test_each_step_was_read_half_of_the_time_to_either_side(rows: int) -> None:
     level, seconds = readings(rows, rows)
-    found = rounding.of(level, seconds, 1.0)
+    found = rounding.steady_rounding(level, seconds, 1.0)
     assert found is not None
     at = np.round(level - level.min()).astype(int)
     whole = np.zeros(at.max() + 1)
@@ -41,7 +45,8 @@ def test_each_step_was_read_half_of_the_time_to_either_side(rows: int) -> None:
 def test_a_window_of_many_channels_is_that_of_each() -> None:
     rng = np.random.default_rng(4)
     channels = [
-        rounding.of(*readings(int(rng.integers(2, 9000)), seed, step), step) for seed, step in enumerate([1, 2, 5, 0.5, 20] * 5)
+        rounding.steady_rounding(*readings(int(rng.integers(2, 9000)), seed, step), step)
+        for seed, step in enumerate([1, 2, 5, 0.5, 20] * 5)
     ]
     channels[3] = channels[-1] = None
     windows = []

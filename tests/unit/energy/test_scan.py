@@ -31,11 +31,14 @@ def test_what_never_changes_remembers_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("score", [1.8, 3.2, 4.5])
-def test_what_chance_shows_is_counted_as_if_every_stretch_were_looked_at(seed: int, score: float) -> None:
+def test_what_chance_shows_is_counted_as_if_every_stretch_were_looked_at(
+    seed: int, score: float
+) -> None:
     rng = np.random.default_rng(seed)
     sums = np.concatenate([np.zeros((50, 1)), np.cumsum(rng.normal(size=(50, 90)), axis=1)], axis=1)
     largest = [
-        max(np.abs(one[span:] - one[:-span]).max() / np.sqrt(span) for span in range(2, 46)) for one in sums
+        max(np.abs(one[span:] - one[:-span]).max() / np.sqrt(span) for span in range(2, 46))
+        for one in sums
     ]  # as long as half of it
     assert scan._as_large(sums, 2, score) == sum(value >= score for value in largest)
 
@@ -51,4 +54,6 @@ def test_resampled_noise_holds_blocks_of_the_noise_itself() -> None:
     binned = scan._resampled(rest, 2, 5, np.random.default_rng(3))
     assert binned.shape == (50, 6)
     assert np.allclose(np.diff(binned, axis=1)[:, 0], np.diff(sums, axis=1)[:, :5].mean(axis=1))
-    assert np.allclose(np.diff(binned, axis=1)[:, -1], np.diff(sums, axis=1)[:, 20:].mean(axis=1))  # of three
+    assert np.allclose(
+        np.diff(binned, axis=1)[:, -1], np.diff(sums, axis=1)[:, 20:].mean(axis=1)
+    )  # of three

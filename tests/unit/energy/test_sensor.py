@@ -16,14 +16,29 @@ from powertui.data.power import registry
 S = 1_000_000_000
 
 
-def series(times_s: np.ndarray, watts: np.ndarray, source: str = "csv", name: str = "power", **about: object) -> PowerSeries:
+def series(
+    times_s: np.ndarray,
+    watts: np.ndarray,
+    source: str = "csv",
+    name: str = "power",
+    **about: object,
+) -> PowerSeries:
     kind = about.pop("kind", PowerKind.SAMPLED)
     return PowerSeries(
-        Sensor(name, source, **about), np.round(np.asarray(times_s) * S).astype(np.int64), np.asarray(watts, float), kind
+        Sensor(name, source, **about),
+        np.round(np.asarray(times_s) * S).astype(np.int64),
+        np.asarray(watts, float),
+        kind,
     )  # type: ignore[arg-type]
 
 
-def slow_sensor(seed: int = 1, refresh: float = 3.0, poll: float = 0.25, step: float = 7.0, length: float = 120.0) -> PowerSeries:
+def slow_sensor(
+    seed: int = 1,
+    refresh: float = 3.0,
+    poll: float = 0.25,
+    step: float = 7.0,
+    length: float = 120.0,
+) -> PowerSeries:
     """Polled with jitter, refreshed by its own clock, rounded to its step."""
     rng = np.random.default_rng(seed)
     times = np.cumsum(rng.uniform(poll * 0.8, poll * 1.2, int(length / poll)))
@@ -45,12 +60,20 @@ def test_refresh_step_and_poll_are_measured_on_changes_not_on_polls() -> None:
 def test_the_sentence_is_plain() -> None:
     times = np.arange(0.27, 60, 0.27)
     watts = 231 + 7 * ((times // 3.1).astype(int) % 5)
-    assert sensor.sentence(sensor.describe(series(times, watts))) == "polled every 0.27 s, changes every 3.1 s, in steps of 7 W"
+    assert (
+        sensor.sentence(sensor.describe(series(times, watts)))
+        == "polled every 0.27 s, changes every 3.1 s, in steps of 7 W"
+    )
 
 
 def test_a_window_that_is_only_usual_is_not_told() -> None:
-    """As long as the refresh and known of no one: a guess. Of another length, or told by the source: it is said."""
-    plain = Sensor("power", "csv", refresh_s=Figure(2.0, Badge.MEASURED), window_s=Figure(2.0, Badge.ASSUMED))
+    """As long as the refresh and known of no one: a guess.
+
+    Of another length, or told by the source: it is said.
+    """
+    plain = Sensor(
+        "power", "csv", refresh_s=Figure(2.0, Badge.MEASURED), window_s=Figure(2.0, Badge.ASSUMED)
+    )
     assert sensor.window_is_guess(plain)
     assert not sensor.window_is_guess(replace(plain, window_s=Figure(5.0, Badge.ASSUMED)))
     assert not sensor.window_is_guess(replace(plain, window_s=Figure(2.0, Badge.ESTIMATED)))
@@ -67,7 +90,9 @@ def test_duplicates_are_not_samples() -> None:
 
 def test_a_held_value_counts_again_after_three_refreshes() -> None:
     times = np.arange(0, 100, 0.5)
-    watts = np.where(times < 20, 200 + 10 * (times // 2 % 2), 250.0)  # changes every 2 s, then holds for 80 s
+    watts = np.where(
+        times < 20, 200 + 10 * (times // 2 % 2), 250.0
+    )  # changes every 2 s, then holds for 80 s
     described = sensor.describe(series(times, watts))
     assert described.sensor.refresh_s is not None
     assert described.sensor.refresh_s.value == pytest.approx(2.0)
@@ -87,7 +112,9 @@ def test_a_fast_sensor_keeps_every_row() -> None:
 
 
 def test_what_no_log_tells_is_assumed_by_source_and_says_so() -> None:
-    constant = sensor.describe(series(np.arange(20), np.full(20, 231.0), source="powerboard", name="Total Power"))
+    constant = sensor.describe(
+        series(np.arange(20), np.full(20, 231.0), source="powerboard", name="Total Power")
+    )
     assert constant.sensor.refresh_s == Figure(3.0, Badge.ASSUMED)
     assert constant.sensor.quantum_w == Figure(7.0, Badge.ASSUMED)
     assert "(assumed)" in sensor.sentence(constant)
@@ -97,9 +124,13 @@ def test_what_no_log_tells_is_assumed_by_source_and_says_so() -> None:
     once = sensor.describe(series(np.arange(20), np.r_[np.full(19, 231.0), 240.0]))
     assert once.sensor.refresh_s is None
     assert "too few changes to measure its refresh" in sensor.sentence(once)
-    a100 = sensor.describe(series(np.arange(20), np.full(20, 60.0), source="nvidia-smi", name="GPU 0 NVIDIA A100"))
+    a100 = sensor.describe(
+        series(np.arange(20), np.full(20, 60.0), source="nvidia-smi", name="GPU 0 NVIDIA A100")
+    )
     assert a100.sensor.window_s == Figure(0.025, Badge.ASSUMED)
-    other = sensor.describe(series(np.arange(20), np.full(20, 60.0), source="nvidia-smi", name="GPU 0"))
+    other = sensor.describe(
+        series(np.arange(20), np.full(20, 60.0), source="nvidia-smi", name="GPU 0")
+    )
     assert other.sensor.window_s == Figure(1.0, Badge.ASSUMED)
 
 
@@ -141,13 +172,18 @@ def test_what_is_assumed_goes_by_source_and_device_not_by_parts_of_words(
 
 
 def test_another_makers_gpu_gets_no_window_and_no_gain() -> None:
-    found = sensor.describe(series(np.arange(20), np.full(20, 60.0), source="xpu-smi", name="GPU 0")).sensor
+    found = sensor.describe(
+        series(np.arange(20), np.full(20, 60.0), source="xpu-smi", name="GPU 0")
+    ).sensor
     assert (found.refresh_s, found.window_s, found.gain) == (None, None, None)
 
 
 def test_what_a_reader_knows_is_kept() -> None:
     given_by_log = series(
-        np.arange(20), np.full(20, 231.0), quantum_w=Figure(1.0, Badge.ASSUMED), window_s=Figure(0.5, Badge.ASSUMED)
+        np.arange(20),
+        np.full(20, 231.0),
+        quantum_w=Figure(1.0, Badge.ASSUMED),
+        window_s=Figure(0.5, Badge.ASSUMED),
     )
     found = sensor.describe(given_by_log).sensor
     assert found.quantum_w == Figure(1.0, Badge.ASSUMED)
@@ -166,7 +202,9 @@ def test_the_step_survives_a_few_strays_and_is_not_invented() -> None:
     assert sensor.quantum(watts) == 7.0
     assert sensor.quantum(np.random.default_rng(7).normal(250, 10, 600)) is None
     assert sensor.quantum(np.array([200.0, 207.0])) is None
-    assert sensor.quantum(np.array([224.0, 224, 259, 259, 315, 259])) == 7.0  # 35 and 56: their common measure
+    assert (
+        sensor.quantum(np.array([224.0, 224, 259, 259, 315, 259])) == 7.0
+    )  # 35 and 56: their common measure
 
 
 @settings(max_examples=50, deadline=None)
@@ -192,8 +230,12 @@ def test_holes_are_pauses_and_missing_readings() -> None:
 
 def test_counters_tell_of_the_time_before_them() -> None:
     watts = np.array([np.nan, 50, 60, np.nan, 55])
-    described = sensor.describe(series(np.array([0.0, 1, 2, 12, 13]), watts, source="rapl", kind=PowerKind.INTERVAL))
-    assert sensor.holes(described.times, described.watts, described.sensor, described.kind).tolist() == [False, False, True, False]
+    described = sensor.describe(
+        series(np.array([0.0, 1, 2, 12, 13]), watts, source="rapl", kind=PowerKind.INTERVAL)
+    )
+    assert sensor.holes(
+        described.times, described.watts, described.sensor, described.kind
+    ).tolist() == [False, False, True, False]
     assert sensor.sentence(described) == "energy every 1 s, 1 gap"
 
 
@@ -218,7 +260,15 @@ def channel(name: str, scope: Scope, host: str = "", rows: int = 10) -> PowerSer
     ("channels", "picked"),
     [
         ([("Total", Scope.NODE), ("GPU 0", Scope.GPU), ("P0", Scope.PACKAGE)], ["Total"]),
-        ([("GPU 0", Scope.GPU), ("GPU 1", Scope.GPU), ("pkg", Scope.PACKAGE), ("core", Scope.CORE)], ["GPU 0", "GPU 1", "pkg"]),
+        (
+            [
+                ("GPU 0", Scope.GPU),
+                ("GPU 1", Scope.GPU),
+                ("pkg", Scope.PACKAGE),
+                ("core", Scope.CORE),
+            ],
+            ["GPU 0", "GPU 1", "pkg"],
+        ),
         ([("GPU 0", Scope.GPU), ("GPU 0 (instant)", Scope.GPU)], ["GPU 0"]),
         ([("pkg", Scope.PACKAGE), ("dram", Scope.DRAM), ("fan", Scope.RAIL)], ["pkg", "dram"]),
         ([("plug", Scope.PLUG), ("GPU 0", Scope.GPU)], ["plug"]),
@@ -227,7 +277,9 @@ def channel(name: str, scope: Scope, host: str = "", rows: int = 10) -> PowerSer
         ([], []),
     ],
 )
-def test_overlapping_scopes_are_never_added(channels: list[tuple[str, Scope]], picked: list[str]) -> None:
+def test_overlapping_scopes_are_never_added(
+    channels: list[tuple[str, Scope]], picked: list[str]
+) -> None:
     found = scopes.total([channel(name, scope) for name, scope in channels])
     assert [one.sensor.name for one in found.series] == picked
     if channels:
@@ -235,7 +287,13 @@ def test_overlapping_scopes_are_never_added(channels: list[tuple[str, Scope]], p
 
 
 def test_hosts_are_added_up() -> None:
-    found = scopes.total([channel("power", Scope.NODE, "a"), channel("power", Scope.NODE, "b"), channel("gpu", Scope.GPU, "b")])
+    found = scopes.total(
+        [
+            channel("power", Scope.NODE, "a"),
+            channel("power", Scope.NODE, "b"),
+            channel("gpu", Scope.GPU, "b"),
+        ]
+    )
     assert found.indices == (0, 1)
     assert found.text == "a: power alone; b: power alone, which includes the other 1"
 

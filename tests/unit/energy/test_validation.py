@@ -1,6 +1,7 @@
 """Against a known truth: offsets, their intervals, ambiguity, energies and their intervals.
 
-A reduced number of seeds of what `benchmarks/bench_energy.py` runs in full: enough to notice that a method broke.
+A reduced number of seeds of what `benchmarks/bench_energy.py` runs in full: enough to notice that a
+method broke.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import integrate, sensor, signal
+from powertui.data.energy import integrate, sensor, signal_alignment
 from tests.synthetic import SENSORS, Burst, Plan
 from tests.synthetic.placed import make, search, sensed, truly_placed
 
@@ -43,7 +44,7 @@ def test_signal_finds_the_offset_and_knows_how_well(made, name: str) -> None:
         offset = float(np.random.default_rng(seed).uniform(-20, 20))
         found, taken = sensed(made[seed], name, seed, offset_s=offset, drop=0.02)
         fit = search(made[seed], found)
-        assert isinstance(fit, signal.Fit), fit
+        assert isinstance(fit, signal_alignment.Fit), fit
         errors.append(abs(fit.offset_s - taken.offset_s))
         covered.append(fit.lo_s <= taken.offset_s <= fit.hi_s)
         sure.append(not fit.ambiguous)
@@ -57,7 +58,7 @@ def test_signal_works_for_a_slow_pdu(long) -> None:
     for seed, one in enumerate(long):
         found, taken = sensed(one, "pdu-10s", seed, offset_s=3.0)
         fit = search(one, found)
-        assert isinstance(fit, signal.Fit), fit
+        assert isinstance(fit, signal_alignment.Fit), fit
         assert fit.lo_s <= taken.offset_s <= fit.hi_s
         assert fit.ambiguous or abs(fit.offset_s - taken.offset_s) <= 5
 
@@ -66,7 +67,9 @@ PERIODIC = Plan(seconds=24, jitter=0.0, warmup=False, validation_s=0.0, epochs=1
 
 
 def test_periodic_steps_have_a_set_of_places_one_step_apart() -> None:
-    """Equal steps look alike: every whole step is a place, the true one among them, and none of them weighs nearly all."""
+    """Equal steps look alike: every whole step is a place, the true one among them, and none of
+    them weighs nearly all.
+    """
     one = make(0, PERIODIC)
     found, taken = sensed(one, "nvml-25/100", 1, offset_s=-4.0)
     fit = search(one, found)
@@ -77,8 +80,10 @@ def test_periodic_steps_have_a_set_of_places_one_step_apart() -> None:
     assert weight.sum() == pytest.approx(1)
     assert weight.max() < 0.95
     assert fit.offset_s == at[0]
-    assert len(at) <= signal.MOST_PLACES
-    assert np.abs(at - taken.offset_s).min() <= 2 * PERIODIC.step_s, "they stand for the true place, too"
+    assert len(at) <= signal_alignment.MOST_PLACES
+    assert np.abs(at - taken.offset_s).min() <= 2 * PERIODIC.step_s, (
+        "they stand for the true place, too"
+    )
     assert np.ptp(at) > 10 * PERIODIC.step_s
 
 
@@ -97,7 +102,7 @@ def test_what_the_trace_does_not_show_does_not_move_the_offset() -> None:
         one = make(seed, Plan(seconds=30, bursts=(Burst(1, 20, 45, 150.0),)))
         found, taken = sensed(one, "nvml-1s", seed, offset_s=5.0)
         fit = search(one, found)
-        assert isinstance(fit, signal.Fit)
+        assert isinstance(fit, signal_alignment.Fit)
         assert abs(fit.offset_s - taken.offset_s) <= 0.5
         assert fit.lo_s - 0.1 <= taken.offset_s <= fit.hi_s + 0.1
 
@@ -116,7 +121,7 @@ def test_drift_is_told_of_long_recordings_only() -> None:
     for ppm in (0.0, 120.0):
         found, taken = sensed(one, "nvml-1s", 3, offset_s=-5.0, ppm=ppm)
         fit = search(one, found)
-        assert isinstance(fit, signal.Fit)
+        assert isinstance(fit, signal_alignment.Fit)
         assert abs(fit.ppm - ppm) <= 25
         assert (fit.ppm == 0) == (ppm == 0)
         assert abs(fit.offset_s - taken.offset_s) < 0.1
@@ -125,7 +130,7 @@ def test_drift_is_told_of_long_recordings_only() -> None:
 def test_a_clock_that_is_known_narrows_the_search(made) -> None:
     found, taken = sensed(made[0], "nvml-1s", 0, offset_s=7.0)
     fit = search(made[0], found, within=(6.0, 8.0))
-    assert isinstance(fit, signal.Fit)
+    assert isinstance(fit, signal_alignment.Fit)
     assert abs(fit.offset_s - taken.offset_s) < 0.1
     away = search(made[0], found, within=(-30.0, -28.0))
     assert isinstance(away, str) or not -28 < away.offset_s < 8
@@ -135,7 +140,14 @@ def test_a_clock_that_is_known_narrows_the_search(made) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("nvml-1s", 0.002), ("nvml-25/100", 0.02), ("occ-40ms", 0.02), ("rapl", 0.002), ("ipmi-3s/7W", 0.01)]
+    ("name", "most"),
+    [
+        ("nvml-1s", 0.002),
+        ("nvml-25/100", 0.02),
+        ("occ-40ms", 0.02),
+        ("rapl", 0.002),
+        ("ipmi-3s/7W", 0.01),
+    ],
 )
 def test_energy_of_the_span_is_unbiased_and_covered(minute, name: str, most: float) -> None:
     ratios, covered = [], []
@@ -148,7 +160,8 @@ def test_energy_of_the_span_is_unbiased_and_covered(minute, name: str, most: flo
         ratios.append(energy.joules / truth - 1)
         covered.append(energy.lo <= truth <= energy.hi)
     assert abs(np.mean(ratios)) < most
-    # All of them idle at one level, so that steps of 7 W round nearly all of each the same way: these are hardly six tries.
+    # All of them idle at one level, so that steps of 7 W round nearly all of each the same way:
+    # these are hardly six tries.
     assert np.mean(covered) >= (0.6 if name == "ipmi-3s/7W" else 0.8)
 
 
@@ -179,16 +192,22 @@ def test_epochs_are_covered_and_single_short_steps_are_not_resolved(minute) -> N
 
 
 def test_repeated_polls_do_not_shrink_the_interval(minute) -> None:
-    """A BMC asked eleven times per refresh knows no more than one asked once: its repeats are no samples."""
+    """A BMC asked eleven times per refresh knows no more than one asked once: its repeats are no
+    samples.
+    """
     found, taken = sensed(minute[0], "ipmi-3s/7W", 3)
     assert found.sensor.refresh_s.value > 5 * found.sensor.poll_s.value
-    naive = replace(found, sensor=replace(found.sensor, refresh_s=found.sensor.poll_s, window_s=None))
+    naive = replace(
+        found, sensor=replace(found.sensor, refresh_s=found.sensor.poll_s, window_s=None)
+    )
     honest, sure = (
-        integrate.energy(truly_placed(s, taken), *(round(x * 1e12) for x in minute[0].work.span)) for s in (found, naive)
+        integrate.energy(truly_placed(s, taken), *(round(x * 1e12) for x in minute[0].work.span))
+        for s in (found, naive)
     )
     assert honest.sigma > sure.sigma
     assert honest.hi - honest.lo > sure.hi - sure.lo
-    # Beside the rounding, which is the same for both: one step is read for most of the time, however often.
+    # Beside the rounding, which is the same for both: one step is read for most of the time,
+    # however often.
     beside = [np.hypot(one.sigma_sampling, one.sigma_edges) for one in (honest, sure)]
     assert beside[0] > 1.1 * beside[1]
 
@@ -198,8 +217,10 @@ def test_a_day_of_log_is_searched_whole(made) -> None:
     found, taken = sensed(made[1], "nvml-1s", 1, offset_s=-8.0)
     rng = np.random.default_rng(5)
     before, after = 50_000, 36_000
-    watts = np.concatenate([90 + rng.normal(0, 1, before), found.watts, 90 + rng.normal(0, 1, after)])
+    watts = np.concatenate(
+        [90 + rng.normal(0, 1, before), found.watts, 90 + rng.normal(0, 1, after)]
+    )
     day = sensor.describe(replace(found, times=np.arange(len(watts)) * 10**9, watts=watts))
     fit = search(made[1], day)
-    assert isinstance(fit, signal.Fit), fit
+    assert isinstance(fit, signal_alignment.Fit), fit
     assert fit.offset_s == pytest.approx(found.times[0] / 1e9 + taken.offset_s - before, abs=0.5)

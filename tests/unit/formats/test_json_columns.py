@@ -1,4 +1,6 @@
-"""Events of JSON by the compiled scanner: what Python alone gives, in pieces of any size, with arguments where they stand."""
+"""Events of JSON by the compiled scanner: what Python alone gives, in pieces of any size, with
+arguments where they stand.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ import pytest
 from powertui.data import gzip_stream
 from powertui.data.formats import gzip_blocks, json_events, json_pure, kineto, registry, trace_json
 from powertui.data.formats.gzip_blocks import GzipBlocks
-from powertui.data.formats.json_batch import ENCLOSING, FLOW_IN, FLOW_OUT, HAS_ID, EventBatch, Scanner
+from powertui.data.formats.json_batch import (
+    ENCLOSING,
+    FLOW_IN,
+    FLOW_OUT,
+    HAS_ID,
+    EventBatch,
+    Scanner,
+)
 from powertui.data.formats.json_columns import ColumnStream
 from powertui.data.formats.json_compiled import COMPILED, CompiledScanner
 from powertui.data.formats.json_pure import PureScanner
@@ -32,13 +41,18 @@ def scanner(way: str) -> Scanner:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dialect", [kineto, trace_json], ids=["kineto", "trace_json"])
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
-def test_the_same_as_item_by_item(dialect: Any, damaged: bool, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_as_item_by_item(
+    dialect: Any, damaged: bool, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in range(150):
         lot = random.Random(seed)
         data = json_traces.trace(lot, damaged=damaged)
         piece = lot.choice([7, 64, 1 << 18])
         monkeypatch.setattr(json_pure, "PIECE", lot.choice([100, 1000, 1 << 18]))
-        ours, theirs = (json_traces.told(data, dialect, monkeypatch, way=one, piece=piece) for one in (way, "singly"))
+        ours, theirs = (
+            json_traces.told(data, dialect, monkeypatch, way=one, piece=piece)
+            for one in (way, "singly")
+        )
         assert ours == theirs, f"seed {seed}"
 
 
@@ -60,7 +74,9 @@ def plain(count: int, **more: Any) -> list[dict[str, Any]]:
 
 def batches(data: bytes, piece: int, way: str) -> tuple[int, int]:
     """(events in batches, events one by one)."""
-    stream = ColumnStream((data[at : at + piece] for at in range(0, len(data), piece)), "traceEvents", scanner(way))
+    stream = ColumnStream(
+        (data[at : at + piece] for at in range(0, len(data), piece)), "traceEvents", scanner(way)
+    )
     many = single = 0
     for _, value in stream:
         if isinstance(value, EventBatch):
@@ -91,15 +107,22 @@ def test_a_file_of_odd_items_costs_what_python_costs() -> None:
 def arguments(trace: Trace) -> list[tuple[int, ...]]:
     ((process, track),) = list(trace.tracks())
     column = process.source.columns(track.events.position, ["External id"])["External id"]
-    alone = [int(process.source.of(track.events.position_of(row))[0].value) for row in range(0, len(track.events), 97)]
+    alone = [
+        int(process.source.event_stats(track.events.position_of(row))[0].value)
+        for row in range(0, len(track.events), 97)
+    ]
     assert alone == column.ints[::97].tolist()
     return sorted(zip((track.events.start // 10**6).tolist(), column.ints.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["a.pt.trace.json", "a.pt.trace.json.gz"])
-def test_arguments_are_read_where_they_stand(tmp_path: Path, name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small windows and blocks, so that every bound is crossed; one event's arguments are larger than all of them."""
+def test_arguments_are_read_where_they_stand(
+    tmp_path: Path, name: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small windows and blocks, so that every bound is crossed; one event's arguments are larger
+    than all of them.
+    """
     monkeypatch.setattr(json_events, "COMPILED", way == "compiled")
     monkeypatch.setattr("powertui.data.formats.json_args.WINDOW", 5_000)
     monkeypatch.setattr("powertui.data.formats.json_args.SPARE", 300)
@@ -133,7 +156,9 @@ def test_blocks_of_gzip_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_are_no_text_cost_nothing_else(
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(json_events, "COMPILED", way == "compiled")
     text = (
         json.dumps({"schemaVersion": 1, "traceEvents": plain(50)})
@@ -151,7 +176,9 @@ def test_bytes_that_are_no_text_cost_nothing_else(tmp_path: Path, way: str, monk
 
 @pytest.mark.parametrize("way", WAYS)
 def test_places_beyond_four_gigabytes(way: str) -> None:
-    stream = ColumnStream(iter((b'{"traceEvents":', json.dumps(plain(2)).encode(), b"}")), "traceEvents", scanner(way))
+    stream = ColumnStream(
+        iter((b'{"traceEvents":', json.dumps(plain(2)).encode(), b"}")), "traceEvents", scanner(way)
+    )
     stream._given += 5 << 30
     batch = next(value for _, value in stream if isinstance(value, EventBatch))
     assert batch.args.dtype == np.int64
@@ -169,21 +196,29 @@ def test_combinations_are_the_same_whichever_way_they_are_counted() -> None:
             other, own = json_threads._sorted(columns)
             assert combined == other
             assert which.tolist() == own.tolist()
-            assert [combined[i] for i in which.tolist()] == list(zip(*(column.tolist() for column in columns), strict=True))
+            assert [combined[i] for i in which.tolist()] == list(
+                zip(*(column.tolist() for column in columns), strict=True)
+            )
     assert json_threads.coded(np.zeros(0, np.int32))[0] == []
 
 
 def test_what_binds_a_flow_is_only_what_the_event_says() -> None:
     assert json_pure.bound({"ph": "s"}) == (0, 0)
     assert json_pure.bound({"ph": "X", "flow_in": True})[1] == FLOW_IN
-    assert json_pure.bound({"ph": "X", "flow_in": 1, "flow_out": True, "bind_id": 7})[1] == FLOW_OUT | HAS_ID
+    assert (
+        json_pure.bound({"ph": "X", "flow_in": 1, "flow_out": True, "bind_id": 7})[1]
+        == FLOW_OUT | HAS_ID
+    )
     assert json_pure.bound({"ph": "f", "bp": "e", "id": "a"})[1] == ENCLOSING | HAS_ID
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["a}, {b", "µ}, {b"], ids=["ascii", "utf-8"])
 def test_what_looks_like_the_border_of_two_events_may_stand_within_one(way: str, name: str) -> None:
-    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": 1, "name": name if at == 1 else "c"} for at in range(4)]
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": 1, "name": name if at == 1 else "c"}
+        for at in range(4)
+    ]
     text = json.dumps(events, ensure_ascii=False).encode()
     batch = scanner(way).scan(text, 1, 0)[0]
     assert batch is not None

@@ -11,7 +11,9 @@ from powertui.data.formats.json_stream import JsonStream
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(st.text(max_size=5), VALUES, max_size=4)
@@ -45,7 +47,9 @@ def collect(text: str, size: int = 1 << 20) -> tuple[list[Any], dict[str, Any], 
 def test_any_json_comes_out_as_json_loads_reads_it(
     items: list[Any], members: dict[str, Any], size: int, indent: int | None, ascii_only: bool
 ) -> None:
-    text = json.dumps({**members, "events": items, "after": 12.5}, indent=indent, ensure_ascii=ascii_only)
+    text = json.dumps(
+        {**members, "events": items, "after": 12.5}, indent=indent, ensure_ascii=ascii_only
+    )
     if "\\ud" in text.lower():
         return  # halves of surrogate pairs cannot be compared as text
     got, others, stream = collect(text, size)
@@ -67,7 +71,9 @@ def test_text_cut_anywhere_gives_the_items_before_the_cut(data: st.DataObject) -
     got, _, stream = collect(text[:cut], data.draw(st.integers(1, 40)))
     assert got == items[: len(got)]
     assert stream.problem
-    whole = [i for i in range(12) if text.index(json.dumps(items[i])) + len(json.dumps(items[i])) <= cut]
+    whole = [
+        i for i in range(12) if text.index(json.dumps(items[i])) + len(json.dumps(items[i])) <= cut
+    ]
     assert len(got) == len(whole)
 
 

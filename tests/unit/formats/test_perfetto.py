@@ -18,9 +18,10 @@ from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
 trace_pb2 = pytest.importorskip(
-    "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="perfetto (PyPI) is not installed, or wants another protobuf",
+    "perfetto.protos.perfetto.trace.perfetto_trace_pb2",
+    reason="perfetto (PyPI) is not installed, or wants another protobuf",
     exc_type=ImportError,
-)  # fmt: skip
+)
 
 BOOT, REAL = 6, 1
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
@@ -46,7 +47,15 @@ def thread(trace: Any, uuid: int, pid: int, tid: int, name: str, process: str = 
     packet.track_descriptor.process.pid, packet.track_descriptor.process.process_name = pid, process
 
 
-def event(trace: Any, at: int, kind: int, uuid: int | None = None, name: str = "", sequence: int = 1, **more: Any) -> Any:
+def event(
+    trace: Any,
+    at: int,
+    kind: int,
+    uuid: int | None = None,
+    name: str = "",
+    sequence: int = 1,
+    **more: Any,
+) -> Any:
     packet = trace.packet.add()
     packet.timestamp, packet.trusted_packet_sequence_id = at, sequence
     packet.track_event.type = kind
@@ -70,8 +79,17 @@ def stretches(trace: Trace) -> dict[tuple[str, str], list[tuple[str, int, int]]]
     found: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
     for process, track in trace.tracks():
         events = track.events
-        rows = sorted(zip(events.start.tolist(), (-events.duration).tolist(), events.name.tolist(), strict=True))
-        found[process.name, track.name] = [(trace.names.full(n), s // 1000, -d // 1000) for s, d, n in rows]
+        rows = sorted(
+            zip(
+                events.start.tolist(),
+                (-events.duration).tolist(),
+                events.name.tolist(),
+                strict=True,
+            )
+        )
+        found[process.name, track.name] = [
+            (trace.names.full(n), s // 1000, -d // 1000) for s, d, n in rows
+        ]
     return found
 
 
@@ -89,7 +107,9 @@ def test_begins_and_ends_become_stretches_on_their_thread(tmp_path: Path) -> Non
     event(trace, T0 + 45, INSTANT, 7, "mark")
     event(trace, T0 + 100, END, 7)
     read_back = read(tmp_path, trace)
-    assert stretches(read_back) == {("python", "main"): [("step", 0, 100), ("MatMul", 10, 30), ("mark", 45, 0)]}
+    assert stretches(read_back) == {
+        ("python", "main"): [("step", 0, 100), ("MatMul", 10, 30), ("mark", 45, 0)]
+    }
     assert read_back.format == "perfetto"
     assert read_back.clock.mid_ns == UNIX + T0
     assert not causes(read_back)
@@ -99,7 +119,11 @@ def test_a_number_means_what_it_last_meant_in_its_own_sequence(tmp_path: Path) -
     trace = trace_pb2.Trace()
     thread(trace, 7, 1, 1, "a")
     thread(trace, 8, 1, 2, "b")
-    for at, sequence, uuid, names in ((0, 1, 7, {1: "old"}), (100, 2, 8, {1: "other"}), (200, 1, 7, {1: "new"})):
+    for at, sequence, uuid, names in (
+        (0, 1, 7, {1: "old"}),
+        (100, 2, 8, {1: "other"}),
+        (200, 1, 7, {1: "new"}),
+    ):
         packet = event(trace, at, BEGIN, uuid, sequence=sequence, name_iid=1)
         for number, text in names.items():
             one = packet.interned_data.event_names.add()
@@ -116,14 +140,21 @@ def test_a_number_means_what_it_last_meant_in_its_own_sequence(tmp_path: Path) -
 
 
 def test_incremental_clocks_of_a_sequence_add_up(tmp_path: Path) -> None:
-    """Chrome's way: timestamps in µs since the last packet, counted from a snapshot, on packets of every kind."""
+    """Chrome's way: timestamps in µs since the last packet, counted from a snapshot, on packets of
+    every kind.
+    """
     trace = trace_pb2.Trace()
     packet = trace.packet.add()
     packet.trusted_packet_sequence_id = 3
     packet.clock_snapshot.primary_trace_clock = BOOT
     for clock, ns, unit in ((BOOT, T0, 0), (64, 700, 1000)):
         one = packet.clock_snapshot.clocks.add()
-        one.clock_id, one.timestamp, one.is_incremental, one.unit_multiplier_ns = clock, ns, bool(unit), unit
+        one.clock_id, one.timestamp, one.is_incremental, one.unit_multiplier_ns = (
+            clock,
+            ns,
+            bool(unit),
+            unit,
+        )
     packet = trace.packet.add()
     packet.trusted_packet_sequence_id = 3
     packet.trace_packet_defaults.timestamp_clock_id = 64
@@ -135,7 +166,9 @@ def test_incremental_clocks_of_a_sequence_add_up(tmp_path: Path) -> None:
     event(trace, 5, END, sequence=3)
     event(trace, T0 + 50_000, INSTANT, 7, "on the trace's clock", sequence=4)
     read_back = read(tmp_path, trace)
-    assert stretches(read_back) == {("python", "t"): [("a", 0, 15_000), ("on the trace's clock", 45_000, 0)]}
+    assert stretches(read_back) == {
+        ("python", "t"): [("a", 0, 15_000), ("on the trace's clock", 45_000, 0)]
+    }
 
 
 def test_counters_with_units_and_increments(tmp_path: Path) -> None:
@@ -149,7 +182,11 @@ def test_counters_with_units_and_increments(tmp_path: Path) -> None:
         packet = trace.packet.add()
         track = packet.track_descriptor
         track.uuid, track.parent_uuid, track.name = uuid, 1_000_001, name
-        track.counter.unit, track.counter.unit_multiplier, track.counter.is_incremental = unit, multiplier, incremental
+        track.counter.unit, track.counter.unit_multiplier, track.counter.is_incremental = (
+            unit,
+            multiplier,
+            incremental,
+        )
         if name == "power":
             track.counter.unit_name = "W"
     for at in range(3):
@@ -159,7 +196,11 @@ def test_counters_with_units_and_increments(tmp_path: Path) -> None:
     read_back = read(tmp_path, trace)
     found = {one.name: one for one in read_back.counters}
     assert found["memory"].values.tolist() == [1024, 2048, 3072]
-    assert (found["memory"].unit, found["power"].unit, found["memory"].process) == ("bytes", "W", "python")
+    assert (found["memory"].unit, found["power"].unit, found["memory"].process) == (
+        "bytes",
+        "W",
+        "python",
+    )
     assert found["sent"].values.tolist() == [5, 10, 15]
     assert found["power"].values.tolist() == [0, 0.5, 1]
     assert found["power"].times.tolist() == [0, 1000, 2000]
@@ -175,7 +216,12 @@ def test_supply_rails_are_joules(tmp_path: Path) -> None:
         one = packet.power_rails.energy_data.add()
         one.index, one.timestamp_ms, one.energy = 0, ms, uj
     (rail,) = read(tmp_path, trace).counters
-    assert (rail.name, rail.unit, rail.values.tolist(), rail.times.tolist()) == ("S4M_VDD_CPUCL0", "J", [7, 9.5], [0, 10**12])
+    assert (rail.name, rail.unit, rail.values.tolist(), rail.times.tolist()) == (
+        "S4M_VDD_CPUCL0",
+        "J",
+        [7, 9.5],
+        [0, 10**12],
+    )
 
 
 def test_annotations_are_read_when_asked_for(tmp_path: Path) -> None:
@@ -184,7 +230,11 @@ def test_annotations_are_read_when_asked_for(tmp_path: Path) -> None:
     packet = event(trace, 0, BEGIN, 7, "step")
     one = packet.interned_data.debug_annotation_names.add()
     one.iid, one.name = 4, "step_num"
-    for number, kind, value in ((4, "int_value", 12), (0, "string_value", "x"), (0, "double_value", 0.25)):
+    for number, kind, value in (
+        (4, "int_value", 12),
+        (0, "string_value", "x"),
+        (0, "double_value", 0.25),
+    ):
         note = packet.track_event.debug_annotations.add()
         if number:
             note.name_iid = number
@@ -198,9 +248,12 @@ def test_annotations_are_read_when_asked_for(tmp_path: Path) -> None:
     event(trace, 9, END, 7)
     read_back = read(tmp_path, trace)
     process, track = next(read_back.tracks())
-    assert [(s.name, s.value) for s in process.source.of(track.events.position_of(0))] == [
-        ("step_num", 12), ("string_value", "x"), ("double_value", 0.25), ("shape", "[2, 3]"),
-    ]  # fmt: skip
+    assert [(s.name, s.value) for s in process.source.event_stats(track.events.position_of(0))] == [
+        ("step_num", 12),
+        ("string_value", "x"),
+        ("double_value", 0.25),
+        ("shape", "[2, 3]"),
+    ]
     column = process.source.columns(track.events.position, ["step_num", "none"])
     assert column["step_num"].ints.tolist() == [12]
     assert not column["none"].present.any()
@@ -220,7 +273,7 @@ def test_packed_packets_stand_where_they_were_packed(tmp_path: Path) -> None:
     read_back = read(tmp_path, trace)
     assert stretches(read_back) == {("python", "t"): [("packed", 0, 30), ("packed", 40, 0)]}
     process, track = next(read_back.tracks())
-    assert [s.value for s in process.source.of(track.events.position_of(0))] == [3]
+    assert [s.value for s in process.source.event_stats(track.events.position_of(0))] == [3]
 
 
 def test_what_is_not_drawn_is_named(tmp_path: Path) -> None:
@@ -232,18 +285,27 @@ def test_what_is_not_drawn_is_named(tmp_path: Path) -> None:
     event(trace, 2, BEGIN, 7, "never ends")
     event(trace, 9, INSTANT, 7, "last")
     read_back = read(tmp_path, trace)
-    assert stretches(read_back)["python", "t"] == [("a", 0, 0), ("never ends", 2, 7), ("last", 9, 0)]
+    assert stretches(read_back)["python", "t"] == [
+        ("a", 0, 0),
+        ("never ends", 2, 7),
+        ("last", 9, 0),
+    ]
     assert set(causes(read_back)) == {
-        "kernel events (ftrace) are not drawn", "ends without a begin were left out",
+        "kernel events (ftrace) are not drawn",
+        "ends without a begin were left out",
         "begins without an end were extended to the end of the trace",
-    }  # fmt: skip
+    }
 
 
 def test_old_writers_events_with_phases(tmp_path: Path) -> None:
     trace = trace_pb2.Trace()
     packet = trace.packet.add()
     packet.trusted_packet_sequence_id = 1
-    packet.thread_descriptor.pid, packet.thread_descriptor.tid, packet.thread_descriptor.thread_name = 5, 6, "old"
+    (
+        packet.thread_descriptor.pid,
+        packet.thread_descriptor.tid,
+        packet.thread_descriptor.thread_name,
+    ) = 5, 6, "old"
     packet = event(trace, 1000, 0, name="span")
     packet.track_event.legacy_event.phase, packet.track_event.legacy_event.duration_us = ord("X"), 4
     packet = event(trace, 9000, 0, name="asynchronous")
@@ -255,7 +317,9 @@ def test_old_writers_events_with_phases(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_traces_recounted(tmp_path: Path, seed: int) -> None:
-    """Several sequences, clocks and tracks, packets out of order: every stretch as a stack machine has it."""
+    """Several sequences, clocks and tracks, packets out of order: every stretch as a stack machine
+    has it.
+    """
     lot = random.Random(seed)
     trace = trace_pb2.Trace()
     snapshot(trace)
@@ -279,7 +343,9 @@ def test_random_traces_recounted(tmp_path: Path, seed: int) -> None:
             mine.append((name, begin - T0, at - begin))
             packets.append((at, (END, 50 + number, "", number % 2 + 1)))
         truth["python", f"t{number}"] = mine
-    packets.sort(key=lambda one: (one[1][1], one[0])) if seed % 2 else packets.sort(key=lambda one: one[0])
+    packets.sort(key=lambda one: (one[1][1], one[0])) if seed % 2 else packets.sort(
+        key=lambda one: one[0]
+    )
     for at, (kind, uuid, name, sequence) in packets:
         event(trace, at, kind, uuid, name, sequence)
     read_back = read(tmp_path, trace)
@@ -309,10 +375,16 @@ def test_pair_against_a_stack() -> None:
 def test_latest_against_a_walk() -> None:
     lot = random.Random(6)
     for _ in range(100):
-        defined = sorted((lot.randrange(20), lot.randrange(3), lot.randrange(3)) for _ in range(lot.randrange(1, 30)))
+        defined = sorted(
+            (lot.randrange(20), lot.randrange(3), lot.randrange(3))
+            for _ in range(lot.randrange(1, 30))
+        )
         wanted = [(lot.randrange(3), lot.randrange(3), lot.randrange(22)) for _ in range(20)]
         walked = [
-            max((i for i, (p, s, n) in enumerate(defined) if (s, n) == (a, b) and p <= packet), default=-1)
+            max(
+                (i for i, (p, s, n) in enumerate(defined) if (s, n) == (a, b) and p <= packet),
+                default=-1,
+            )
             for a, b, packet in wanted
         ]
         columns = tuple(np.array([row[k] for row in defined], np.int64) for k in (1, 2, 0))
@@ -356,6 +428,8 @@ def test_told_from_an_xplane() -> None:
 
     space = schemas.message("XSpace")()
     plane = space.planes.add(id=1, name="/host:CPU")
-    plane.lines.add(id=3, name="main", timestamp_ns=5).events.add(metadata_id=1, offset_ps=3, duration_ps=9)
+    plane.lines.add(id=3, name="main", timestamp_ns=5).events.add(
+        metadata_id=1, offset_ps=3, duration_ps=9
+    )
     assert sniff(space.SerializeToString(), "vm.xplane.pb") == 0
     assert xplane.sniff(head, "x") < sniff(head, "x")

@@ -1,4 +1,6 @@
-"""A new format is one module and one line of the registry's table: nothing else knows it by name."""
+"""A new format is one module and one line of the registry's table: nothing else knows it by
+name.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,14 @@ def toy(name: str, *suffixes: str, clock: bool = False) -> types.ModuleType:
     return module
 
 
-def register(monkeypatch: pytest.MonkeyPatch, module: types.ModuleType, *, first: bool = False) -> None:
+def register(
+    monkeypatch: pytest.MonkeyPatch, module: types.ModuleType, *, first: bool = False
+) -> None:
     name = module.__name__.rpartition(".")[2]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(registry, "READERS", (name, *registry.READERS) if first else (*registry.READERS, name))
+    monkeypatch.setattr(
+        registry, "READERS", (name, *registry.READERS) if first else (*registry.READERS, name)
+    )
 
 
 @pytest.fixture
@@ -75,15 +81,24 @@ def test_a_registered_format_is_found_opened_and_reported_in_a_folder(
     assert [(profile.host, profile.tool) for profile in entry.profiles] == [("node.7", "toy.log")]
     assert entry.power == (), "a profile is no power log, whatever its name ends with"
     (trace,) = load_run(entry).traces
-    assert (trace.format, trace.host, trace.event_count, trace.span) == ("toy", "node.7", 2, (0, 4 * PS_PER_S))
-    assert (trace.clock.source, trace.clock.mid_ns) == ("toy clock", ZERO_NS), "the format's own clock rule"
+    assert (trace.format, trace.host, trace.event_count, trace.span) == (
+        "toy",
+        "node.7",
+        2,
+        (0, 4 * PS_PER_S),
+    )
+    assert (trace.clock.source, trace.clock.mid_ns) == ("toy clock", ZERO_NS), (
+        "the format's own clock rule"
+    )
     assert cli.main(["report", str(folder.parent), "--json"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert "node.7" in json.dumps(told)
     assert cli.main(["report", str(folder / "node.7.toy.log"), "--json"]) == 0
 
 
-def test_what_a_reader_takes_is_no_longer_told_as_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_reader_takes_is_no_longer_told_as_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "neff" in filenames.unread()
     register(monkeypatch, toy("toy", "neff"))
     assert "neff" not in filenames.unread()
@@ -115,4 +130,8 @@ def test_every_reader_states_how_its_files_are_named() -> None:
 
 
 def test_a_format_may_say_when_keras_writes_its_record() -> None:
-    assert registry.clock_rule("trace_json").batch_ns != registry.clock_rule("xplane").batch_ns == registry.ClockRule().batch_ns
+    assert (
+        registry.clock_rule("trace_json").batch_ns
+        != registry.clock_rule("xplane").batch_ns
+        == registry.ClockRule().batch_ns
+    )

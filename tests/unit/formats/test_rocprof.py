@@ -1,4 +1,6 @@
-"""Captures of rocprofv3, written in the forms that its documentation and its own tests show (rocprofiler-sdk 0.5 to 1.0)."""
+"""Captures of rocprofv3, written in the forms that its documentation and its own tests show
+(rocprofiler-sdk 0.5 to 1.0).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from powertui.data.formats.rocprof.tables import table_of
 from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
-ADD, SUB = "void addition_kernel<float>(float*, float const*, float const*, int, int)", "subtract_kernel(float*, int, int)"
+ADD, SUB = (
+    "void addition_kernel<float>(float*, float const*, float const*, int, int)",
+    "subtract_kernel(float*, int, int)",
+)
 
 KERNELS = f"""\
 "Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp",\
@@ -58,8 +63,12 @@ COUNTERS = f"""\
 2,2,"Agent 2",1,15606,15606,1048576,20,"{SUB}",64,0,0,8,0,16,"SQ_WAVES",100.000000,2414192765424862,2414192765435326
 """
 TABLES = {
-    "kernel_trace": KERNELS, "hip_api_trace": HIP, "memory_copy_trace": COPIES, "marker_api_trace": MARKS, "agent_info": AGENTS,
-}  # fmt: skip
+    "kernel_trace": KERNELS,
+    "hip_api_trace": HIP,
+    "memory_copy_trace": COPIES,
+    "marker_api_trace": MARKS,
+    "agent_info": AGENTS,
+}
 
 
 def capture(folder: Path, prefix: str = "238", tables: dict[str, str] | None = None) -> Path:
@@ -69,23 +78,42 @@ def capture(folder: Path, prefix: str = "238", tables: dict[str, str] | None = N
     return folder
 
 
-def dispatch(number: int, kernel: int, agent: int, start: int, length: int, stream: int = 1) -> dict[str, Any]:
+def dispatch(
+    number: int, kernel: int, agent: int, start: int, length: int, stream: int = 1
+) -> dict[str, Any]:
     return {
-        "size": 160, "kind": 1, "operation": 1, "thread_id": 21228, "correlation_id": {"internal": 6 + number, "external": 0},
-        "start_timestamp": start, "end_timestamp": start + length, "stream_id": {"handle": stream},
+        "size": 160,
+        "kind": 1,
+        "operation": 1,
+        "thread_id": 21228,
+        "correlation_id": {"internal": 6 + number, "external": 0},
+        "start_timestamp": start,
+        "end_timestamp": start + length,
+        "stream_id": {"handle": stream},
         "dispatch_info": {
-            "size": 64, "agent_id": {"handle": agent}, "queue_id": {"handle": stream}, "kernel_id": kernel, "dispatch_id": number,
-            "private_segment_size": 0, "group_segment_size": 512, "workgroup_size": {"x": 64, "y": 1, "z": 1},
+            "size": 64,
+            "agent_id": {"handle": agent},
+            "queue_id": {"handle": stream},
+            "kernel_id": kernel,
+            "dispatch_id": number,
+            "private_segment_size": 0,
+            "group_segment_size": 512,
+            "workgroup_size": {"x": 64, "y": 1, "z": 1},
             "grid_size": {"x": 1024, "y": 1024, "z": 1},
         },
-    }  # fmt: skip
+    }
 
 
 def call(kind: int, operation: int, number: int, start: int, length: int) -> dict[str, Any]:
     return {
-        "size": 48, "kind": kind, "operation": operation, "correlation_id": {"internal": number, "external": 0},
-        "start_timestamp": start, "end_timestamp": start + length, "thread_id": 21228,
-    }  # fmt: skip
+        "size": 48,
+        "kind": kind,
+        "operation": operation,
+        "correlation_id": {"internal": number, "external": 0},
+        "start_timestamp": start,
+        "end_timestamp": start + length,
+        "thread_id": 21228,
+    }
 
 
 T = 2414192765000000
@@ -94,38 +122,82 @@ T = 2414192765000000
 def document() -> dict[str, Any]:
     copy = call(2, 1, 5, T + 150_000, 40_000)
     copy |= {"dst_agent_id": {"handle": 902}, "src_agent_id": {"handle": 900}, "bytes": 4096}
-    return {"rocprofiler-sdk-tool": [{
-        "metadata": {"pid": 21228, "init_time": T - 1000, "fini_time": T + 900_000},
-        "agents": [
-            {"size": 1, "id": {"handle": 900}, "type": 1, "name": "AMD EPYC"},
-            {"size": 1, "id": {"handle": 902}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X", "cu_count": 304},
-        ],
-        "counters": [{"agent_id": {"handle": 902}, "id": {"handle": 77}, "name": "SQ_WAVES", "is_derived": 0}],
-        "strings": {
-            "buffer_records": [
-                {"kind": "NONE", "operations": []}, {"kind": "KERNEL_DISPATCH", "operations": ["NONE", "COMPLETE"]},
-                {"kind": "MEMORY_COPY", "operations": ["NONE", "HOST_TO_DEVICE"]},
-                {"kind": "HIP_RUNTIME_API", "operations": ["hipMalloc", "hipLaunchKernel"]},
-                {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA"]},
-            ],
-            "marker_api": [{"key": 1, "value": "forward"}],
-        },
-        "kernel_symbols": [
-            {"kernel_id": 11, "kernel_name": "_Z8additionv.kd", "formatted_kernel_name": ADD},
-            {"kernel_id": 14, "kernel_name": "_Z8subv.kd", "formatted_kernel_name": SUB},
-        ],
-        "callback_records": {"counter_collection": [{
-            "dispatch_data": {"correlation_id": {"internal": 7}, "dispatch_info": dispatch(1, 11, 902, 0, 0)["dispatch_info"]},
-            "records": [{"counter_id": {"handle": 77}, "value": 1000.0}, {"counter_id": {"handle": 77}, "value": 24.0}],
-            "arch_vgpr_count": 8,
-        }]},
-        "buffer_records": {
-            "kernel_dispatch": [dispatch(1, 11, 902, T + 353_337, 16_157), dispatch(2, 14, 902, T + 424_862, 10_464, stream=2)],
-            "hip_api": [call(3, 1, 7, T + 300_000, 10_000), call(3, 1, 8, T + 320_000, 10_000)],
-            "hsa_api": [], "marker_api": [call(4, 1, 1, T, 800_000)], "memory_copy": [copy],
-            "memory_allocation": [call(1, 1, 3, T, 5)],
-        },
-    }]}  # fmt: skip
+    return {
+        "rocprofiler-sdk-tool": [
+            {
+                "metadata": {"pid": 21228, "init_time": T - 1000, "fini_time": T + 900_000},
+                "agents": [
+                    {"size": 1, "id": {"handle": 900}, "type": 1, "name": "AMD EPYC"},
+                    {
+                        "size": 1,
+                        "id": {"handle": 902},
+                        "type": 2,
+                        "name": "gfx942",
+                        "product_name": "AMD Instinct MI300X",
+                        "cu_count": 304,
+                    },
+                ],
+                "counters": [
+                    {
+                        "agent_id": {"handle": 902},
+                        "id": {"handle": 77},
+                        "name": "SQ_WAVES",
+                        "is_derived": 0,
+                    }
+                ],
+                "strings": {
+                    "buffer_records": [
+                        {"kind": "NONE", "operations": []},
+                        {"kind": "KERNEL_DISPATCH", "operations": ["NONE", "COMPLETE"]},
+                        {"kind": "MEMORY_COPY", "operations": ["NONE", "HOST_TO_DEVICE"]},
+                        {"kind": "HIP_RUNTIME_API", "operations": ["hipMalloc", "hipLaunchKernel"]},
+                        {
+                            "kind": "MARKER_CORE_API",
+                            "operations": ["roctxMarkA", "roctxRangePushA"],
+                        },
+                    ],
+                    "marker_api": [{"key": 1, "value": "forward"}],
+                },
+                "kernel_symbols": [
+                    {
+                        "kernel_id": 11,
+                        "kernel_name": "_Z8additionv.kd",
+                        "formatted_kernel_name": ADD,
+                    },
+                    {"kernel_id": 14, "kernel_name": "_Z8subv.kd", "formatted_kernel_name": SUB},
+                ],
+                "callback_records": {
+                    "counter_collection": [
+                        {
+                            "dispatch_data": {
+                                "correlation_id": {"internal": 7},
+                                "dispatch_info": dispatch(1, 11, 902, 0, 0)["dispatch_info"],
+                            },
+                            "records": [
+                                {"counter_id": {"handle": 77}, "value": 1000.0},
+                                {"counter_id": {"handle": 77}, "value": 24.0},
+                            ],
+                            "arch_vgpr_count": 8,
+                        }
+                    ]
+                },
+                "buffer_records": {
+                    "kernel_dispatch": [
+                        dispatch(1, 11, 902, T + 353_337, 16_157),
+                        dispatch(2, 14, 902, T + 424_862, 10_464, stream=2),
+                    ],
+                    "hip_api": [
+                        call(3, 1, 7, T + 300_000, 10_000),
+                        call(3, 1, 8, T + 320_000, 10_000),
+                    ],
+                    "hsa_api": [],
+                    "marker_api": [call(4, 1, 1, T, 800_000)],
+                    "memory_copy": [copy],
+                    "memory_allocation": [call(1, 1, 3, T, 5)],
+                },
+            }
+        ]
+    }
 
 
 def lines(trace: Trace) -> dict[str, list[tuple[str, float, float]]]:
@@ -134,7 +206,10 @@ def lines(trace: Trace) -> dict[str, list[tuple[str, float, float]]]:
         f"{process.name} {track.name}": [
             (trace.names.full(int(name)), start / 1e6, length / 1e6)
             for name, start, length in zip(
-                track.events.name.tolist(), track.events.start.tolist(), track.events.duration.tolist(), strict=True
+                track.events.name.tolist(),
+                track.events.start.tolist(),
+                track.events.duration.tolist(),
+                strict=True,
             )
         ]
         for process, track in trace.tracks()
@@ -143,31 +218,46 @@ def lines(trace: Trace) -> dict[str, list[tuple[str, float, float]]]:
 
 def stats(trace: Trace, line: str, row: int = 0) -> dict[str, Any]:
     process, track = next((p, t) for p, t in trace.tracks() if f"{p.name} {t.name}" == line)
-    return {one.name: one.value for one in process.source.of(track.events.position_of(row))}
+    return {
+        one.name: one.value for one in process.source.event_stats(track.events.position_of(row))
+    }
 
 
 def test_tables_are_one_capture(tmp_path: Path) -> None:
     (run,) = logdir.scan(capture(tmp_path / "out")).runs
-    assert [(profile.host, Path(profile.path).name) for profile in run.profiles] == [("238", "238_kernel_trace.csv")]
+    assert [(profile.host, Path(profile.path).name) for profile in run.profiles] == [
+        ("238", "238_kernel_trace.csv")
+    ]
     trace = loading.load_run(run).traces[0]
     assert trace.format == "rocprof"
     assert not trace.warnings
     assert lines(trace) == {
         "/device:GPU:0 Stream #1": [
-            ("MEMORY_COPY_HOST_TO_DEVICE", 150.0, 40.0), (ADD, 353.337, 16.157), (SUB, 424.862, 10.464),
+            ("MEMORY_COPY_HOST_TO_DEVICE", 150.0, 40.0),
+            (ADD, 353.337, 16.157),
+            (SUB, 424.862, 10.464),
         ],
-        "/device:GPU:1 Stream #2": [(ADD, 608.844, 12.83), ("MEMORY_COPY_DEVICE_TO_HOST", 700.0, 10.0)],
+        "/device:GPU:1 Stream #2": [
+            (ADD, 608.844, 12.83),
+            ("MEMORY_COPY_DEVICE_TO_HOST", 700.0, 10.0),
+        ],
         "/host:CPU thread 21228": [
-            ("forward", 0.0, 800.0), ("hipMemcpyAsync", 100.0, 100.0), ("hipLaunchKernel", 300.0, 10.0),
+            ("forward", 0.0, 800.0),
+            ("hipMemcpyAsync", 100.0, 100.0),
+            ("hipLaunchKernel", 300.0, 10.0),
             ("hipLaunchKernel", 320.0, 10.0),
         ],
         "/host:CPU thread 21229": [("hipLaunchKernel", 600.0, 5.0)],
-    }  # fmt: skip
+    }
     told = stats(trace, "/device:GPU:0 Stream #1", 1)
-    assert told["kernel_details"] == "static_shared:512 grid:16,1024,1 block:64,1,1"  # groups: ROCm counts work-items
+    assert (
+        told["kernel_details"] == "static_shared:512 grid:16,1024,1 block:64,1,1"
+    )  # groups: ROCm counts work-items
     assert int(told["correlation_id"]) == 7
     last = stats(trace, "/device:GPU:1 Stream #2")["kernel_details"]
-    assert last == "static_shared:0 grid:16,1,1 block:64,1,1"  # 1000 work-items in groups of 64: the last is not full
+    assert (
+        last == "static_shared:0 grid:16,1,1 block:64,1,1"
+    )  # 1000 work-items in groups of 64: the last is not full
     facts = {one.name: one.value for one in trace.processes[0].stats}
     assert facts["device_name"] == "AMD Instinct MI300X"
 
@@ -184,7 +274,7 @@ def test_the_tools_answer_as_for_other_makers(tmp_path: Path) -> None:
 
     (run,) = logdir.scan(capture(tmp_path)).runs
     profile = Opened(run).profiles[0]
-    found = launches.of(profile)
+    found = launches.kernel_launches(profile)
     assert found.linked == 4  # three kernels and a copy; the other copy's call was not recorded
     rows = kernel_stats.read(profile) if hasattr(kernel_stats, "read") else None
     assert rows is None or rows
@@ -198,12 +288,18 @@ def test_a_json_says_the_same(tmp_path: Path) -> None:
         "/device:GPU:0 Copies": [("HOST_TO_DEVICE", 150.0, 40.0)],  # of no stream
         "/device:GPU:0 Stream #1": [(ADD, 353.337, 16.157)],
         "/device:GPU:0 Stream #2": [(SUB, 424.862, 10.464)],
-        "/host:CPU thread 21228": [("forward", 0.0, 800.0), ("hipLaunchKernel", 300.0, 10.0), ("hipLaunchKernel", 320.0, 10.0)],
+        "/host:CPU thread 21228": [
+            ("forward", 0.0, 800.0),
+            ("hipLaunchKernel", 300.0, 10.0),
+            ("hipLaunchKernel", 320.0, 10.0),
+        ],
     }
     told = stats(trace, "/device:GPU:0 Stream #1")
     assert told["kernel_details"] == "regs:8 static_shared:512 grid:16,1024,1 block:64,1,1"
     assert float(told["SQ_WAVES"]) == 1024  # of all instances
-    assert [(warning.cause, warning.count) for warning in trace.warnings] == [("records of memory_allocation are not drawn", 1)]
+    assert [(warning.cause, warning.count) for warning in trace.warnings] == [
+        ("records of memory_allocation are not drawn", 1)
+    ]
 
 
 def test_a_json_with_one_process_instead_of_a_list(tmp_path: Path) -> None:
@@ -213,7 +309,9 @@ def test_a_json_with_one_process_instead_of_a_list(tmp_path: Path) -> None:
     assert registry.read(tmp_path / "out_results.json").event_count == 6
 
 
-def test_both_forms_are_one_host_and_the_second_is_read_when_the_first_fails(tmp_path: Path) -> None:
+def test_both_forms_are_one_host_and_the_second_is_read_when_the_first_fails(
+    tmp_path: Path,
+) -> None:
     capture(tmp_path)
     (tmp_path / "238_results.json").write_text(json.dumps(document())[:-40])
     (run,) = logdir.scan(tmp_path).runs
@@ -241,7 +339,9 @@ def test_counters_alone_are_kernels(tmp_path: Path) -> None:
 
 
 def test_counters_beside_their_kernels(tmp_path: Path) -> None:
-    trace = registry.read(capture(tmp_path, "1", {**TABLES, "counter_collection": COUNTERS}) / "1_kernel_trace.csv")
+    trace = registry.read(
+        capture(tmp_path, "1", {**TABLES, "counter_collection": COUNTERS}) / "1_kernel_trace.csv"
+    )
     assert trace.event_count == 10
     assert float(stats(trace, "/device:GPU:0 Stream #1", 1)["SQ_WAVES"]) == 16384
 
@@ -253,16 +353,30 @@ def test_without_agents_gpus_are_told_apart(tmp_path: Path) -> None:
     assert lines(trace)["/device:GPU:1 Stream #2"][1][0] == "MEMORY_COPY_DEVICE_TO_HOST"
 
 
-@pytest.mark.parametrize(("said", "device"), [('"GPU 1"', 1), ('"Agent 3"', 1), ("3", 1), ('"GPU 0"', 0)])
+@pytest.mark.parametrize(
+    ("said", "device"), [('"GPU 1"', 1), ('"Agent 3"', 1), ("3", 1), ('"GPU 0"', 0)]
+)
 def test_every_way_to_name_an_agent(tmp_path: Path, said: str, device: int) -> None:
-    one = KERNELS.splitlines()[0] + "\n" + KERNELS.splitlines()[1].replace(",2,1,1,21228", f",{said},1,1,21228") + "\n"
-    trace = registry.read(capture(tmp_path, "1", {"kernel_trace": one, "agent_info": AGENTS}) / "1_kernel_trace.csv")
+    one = (
+        KERNELS.splitlines()[0]
+        + "\n"
+        + KERNELS.splitlines()[1].replace(",2,1,1,21228", f",{said},1,1,21228")
+        + "\n"
+    )
+    trace = registry.read(
+        capture(tmp_path, "1", {"kernel_trace": one, "agent_info": AGENTS}) / "1_kernel_trace.csv"
+    )
     assert list(trace.devices) == [f"/device:GPU:{device}"]
 
 
 def test_what_is_damaged_is_counted(tmp_path: Path) -> None:
-    broken = KERNELS.replace("2414192765424862", "soon") + '"KERNEL_DISPATCH",2,1,1,21228,9,11,"half'
-    trace = registry.read(capture(tmp_path, "1", {"kernel_trace": broken, "hip_api_trace": "not a table"}) / "1_kernel_trace.csv")
+    broken = (
+        KERNELS.replace("2414192765424862", "soon") + '"KERNEL_DISPATCH",2,1,1,21228,9,11,"half'
+    )
+    trace = registry.read(
+        capture(tmp_path, "1", {"kernel_trace": broken, "hip_api_trace": "not a table"})
+        / "1_kernel_trace.csv"
+    )
     assert trace.event_count == 2
     assert sum(warning.count for warning in trace.warnings) >= 2
 
@@ -279,11 +393,20 @@ def test_a_table_that_is_still_written(tmp_path: Path, cut: int) -> None:
 def test_a_hostile_json_is_refused_or_read(tmp_path: Path) -> None:
     path = tmp_path / "x_results.json"
     for whole in (
-        {"rocprofiler-sdk-tool": 3}, {"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [1, None, {}, []]}}]},
+        {"rocprofiler-sdk-tool": 3},
+        {"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": [1, None, {}, []]}}]},
         {"rocprofiler-sdk-tool": [{"strings": [], "agents": 7, "kernel_symbols": [[]]}]},
         {"rocprofiler-sdk-tool": [{"buffer_records": {"hip_api": [{"kind": 10**30}]}}]},
-        {"rocprofiler-sdk-tool": [{"buffer_records": {"hip_api": [call(10**9, -5, 1, 2**70, 1), call(-1, 0, 1, -5, 1)]}}]},
-    ):  # fmt: skip
+        {
+            "rocprofiler-sdk-tool": [
+                {
+                    "buffer_records": {
+                        "hip_api": [call(10**9, -5, 1, 2**70, 1), call(-1, 0, 1, -5, 1)]
+                    }
+                }
+            ]
+        },
+    ):
         path.write_text(json.dumps(whole))
         with contextlib.suppress(UnreadableFile):
             assert registry.read(path).event_count == 0
@@ -297,6 +420,8 @@ def test_the_names_of_tables() -> None:
 
 
 def test_other_tables_are_left_to_others(tmp_path: Path) -> None:
-    (tmp_path / "1_kernel_trace.csv").write_text("time,power_w\n1700000000,5\n1700000001,6\n1700000002,7\n")
+    (tmp_path / "1_kernel_trace.csv").write_text(
+        "time,power_w\n1700000000,5\n1700000001,6\n1700000002,7\n"
+    )
     assert not [run for run in logdir.scan(tmp_path).runs if run.profiles]
     shutil.rmtree(tmp_path)

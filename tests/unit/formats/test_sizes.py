@@ -1,4 +1,6 @@
-"""Files that are large in one respect: cost grows with the size, and what is refused is refused for the true reason."""
+"""Files that are large in one respect: cost grows with the size, and what is refused is refused for
+the true reason.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,23 @@ from tests.adversarial import sizes
 from tests.synthetic.xplane import blob, number
 
 _SMALL, _LARGE = 100, 400
-# Four times the file makes at most 3.97 times the calls today. Where each of n things is held against all others, they are 16 times
-# as many.
+# Four times the file makes at most 3.97 times the calls today. Where each of n things is held
+# against all others, they are 16 times as many.
 _MOST_GROWTH = 4.5
 _FIXED_BYTES = 24 << 20  # buffers and tables that do not grow
 
 _PROFILES = [
-    shape for shape in sizes.ALL if not isinstance(shape, sizes.FolderShape) and not shape.name.startswith(("tfevents", "power"))
+    shape
+    for shape in sizes.ALL
+    if not isinstance(shape, sizes.FolderShape) and not shape.name.startswith(("tfevents", "power"))
 ]
-# The columns of a JSON log are those of its first 1,000 objects: objects and columns grow together up to there.
-_LOGS = [shape for shape in sizes.POWER if shape.name not in ("power: JSON nest", "power: JSON lines of keys")]
+# The columns of a JSON log are those of its first 1,000 objects: objects and columns grow together
+# up to there.
+_LOGS = [
+    shape
+    for shape in sizes.POWER
+    if shape.name not in ("power: JSON nest", "power: JSON lines of keys")
+]
 
 
 def read(path: Path) -> None:
@@ -60,7 +69,10 @@ def calls(path: Path) -> int:
 
 
 def lines(path: Path) -> int:
-    """How many lines of powertui's own code reading ran: what a loop within one call costs, too. Slower to count."""
+    """How many lines of powertui's own code reading ran: what a loop within one call costs, too.
+
+    Slower to count.
+    """
     count = 0
 
     def hear(frame: FrameType, event: str, argument: object) -> object:
@@ -68,7 +80,9 @@ def lines(path: Path) -> int:
         count += event == "line"
         return hear
 
-    sys.settrace(lambda frame, event, argument: hear if "powertui" in frame.f_code.co_filename else None)
+    sys.settrace(
+        lambda frame, event, argument: hear if "powertui" in frame.f_code.co_filename else None
+    )
     try:
         read(path)
     finally:
@@ -124,7 +138,14 @@ def test_empty_packets_take_little_memory(shape: sizes.Shape, tmp_path: Path) ->
 
 @pytest.mark.parametrize("pure", [False, True], ids=["compiled", "pure"])
 @pytest.mark.parametrize(
-    "name", ["json: processes", "json: threads", "json: asynchronous categories", "kineto: processes", "kineto: devices"]
+    "name",
+    [
+        "json: processes",
+        "json: threads",
+        "json: asynchronous categories",
+        "kineto: processes",
+        "kineto: devices",
+    ],
 )
 def test_lines_beyond_the_limit_are_left_out_and_counted(
     name: str, pure: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -141,27 +162,40 @@ def test_lines_beyond_the_limit_are_left_out_and_counted(
     ]
 
 
-@pytest.mark.parametrize("name", ["rocprof: agents", "rocprof: queues", "tf_trace: devices", "tf_trace: resources"])
-def test_first_lines_of_binary_traces_and_tables_are_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["rocprof: agents", "rocprof: queues", "tf_trace: devices", "tf_trace: resources"]
+)
+def test_first_lines_of_binary_traces_and_tables_are_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(builder, "MAX_PROCESSES", 100)
     monkeypatch.setattr(builder, "MAX_LINES", 100)
     shape = next(shape for shape in (*sizes.ROCPROF, *sizes.TF_TRACE) if shape.name == name)
     trace = registry.read(shape.write(tmp_path, 130))
     assert trace.event_count == 100
     lines = [track for process in trace.processes for track in process.tracks]
-    assert sorted(int(track.events.start[0]) // 1000 ** (shape.file_name.endswith("csv")) for track in lines) == list(range(100))
-    assert ("there are more than 100 processes or 100 lines; events on the others were left out", 30) in [
-        (warn.cause, warn.count) for warn in trace.warnings
-    ]
+    assert sorted(
+        int(track.events.start[0]) // 1000 ** (shape.file_name.endswith("csv")) for track in lines
+    ) == list(range(100))
+    assert (
+        "there are more than 100 processes or 100 lines; events on the others were left out",
+        30,
+    ) in [(warn.cause, warn.count) for warn in trace.warnings]
 
 
-def test_devices_without_events_are_limited_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices_without_events_are_limited_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tf_trace, "MAX_PROCESSES", 100)
     path = tmp_path / "host.trace"
-    path.write_bytes(b"".join(blob(1, number(1, i) + blob(2, blob(1, b"d%d" % i))) for i in range(130)))
+    path.write_bytes(
+        b"".join(blob(1, number(1, i) + blob(2, blob(1, b"d%d" % i))) for i in range(130))
+    )
     trace = registry.read(path)
     assert len(trace.processes) == 100
-    assert [(warn.cause, warn.count) for warn in trace.warnings] == [("there are more than 100 devices; others were left out", 30)]
+    assert [(warn.cause, warn.count) for warn in trace.warnings] == [
+        ("there are more than 100 devices; others were left out", 30)
+    ]
 
 
 @pytest.mark.parametrize("name", ["xplane: empty planes", "xplane: empty lines"])
@@ -183,16 +217,21 @@ def test_a_profile_of_empty_planes_is_empty(tmp_path: Path) -> None:
     assert problem_of(path) == "is empty: it contains only empty planes"
 
 
-@pytest.mark.parametrize("name", ["perfetto: tracks", "perfetto: described tracks", "perfetto: processes of one name"])
-def test_tracks_beyond_the_limit_are_left_out_and_counted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["perfetto: tracks", "perfetto: described tracks", "perfetto: processes of one name"]
+)
+def test_tracks_beyond_the_limit_are_left_out_and_counted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(builder, "MAX_PROCESSES", 100)
     monkeypatch.setattr(builder, "MAX_LINES", 100)
     shape = next(shape for shape in sizes.PERFETTO if shape.name == name)
     trace = registry.read(shape.write(tmp_path, 130))
     assert trace.event_count == 100
-    assert ("there are more than 100 processes or 100 lines; events on the others were left out", 30) in [
-        (warn.cause, warn.count) for warn in trace.warnings
-    ]
+    assert (
+        "there are more than 100 processes or 100 lines; events on the others were left out",
+        30,
+    ) in [(warn.cause, warn.count) for warn in trace.warnings]
 
 
 # ── true reasons ─────────────────────────────────────────────────────────────────────────────────
@@ -212,11 +251,18 @@ def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.usefixtures("scanner")
 def test_an_event_that_is_nested_too_deeply_costs_that_event(tmp_path: Path) -> None:
     path = tmp_path / "host.trace.json"
-    nested = '{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":"op","args":{"deep":' + "[" * 100_000 + "]" * 100_000 + "}}"
+    nested = (
+        '{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":"op","args":{"deep":'
+        + "[" * 100_000
+        + "]" * 100_000
+        + "}}"
+    )
     path.write_text(f'{{"traceEvents":[{json.dumps(_EVENT)},{nested},{json.dumps(_EVENT)}]}}')
     trace = registry.read(path)
     assert trace.event_count == 2
-    assert [warn.cause for warn in trace.warnings] == ["events that are nested too deeply to be a trace were left out"]
+    assert [warn.cause for warn in trace.warnings] == [
+        "events that are nested too deeply to be a trace were left out"
+    ]
 
 
 @pytest.mark.usefixtures("scanner")
@@ -224,7 +270,10 @@ def test_a_file_of_one_nested_event_is_not_called_truncated(tmp_path: Path) -> N
     path = tmp_path / "host.trace.json"
     path.write_text('{"traceEvents":[{"ph":"X","args":' + "[" * 100_000 + "]" * 100_000 + "}]}")
     problem = problem_of(path)
-    assert problem == "contains no event that can be read: events that are nested too deeply to be a trace were left out"
+    assert problem == (
+        "contains no event that can be read: events that are nested too deeply to be a "
+        "trace were left out"
+    )
     path.write_text('{"traceEvents":[{"ph":"X","args":' + "[" * 100_000 + "]" * 100)
     assert problem_of(path) == "the list of events ends in the middle: the file is truncated"
 
@@ -236,9 +285,14 @@ def test_a_long_name_costs_its_event(tmp_path: Path) -> None:
     path.write_text(f'{{"traceEvents":[{json.dumps(_EVENT)},{long},{json.dumps(_EVENT)}]}}')
     trace = registry.read(path)
     assert trace.event_count == 2
-    assert [warn.cause for warn in trace.warnings] == ["events that are longer than 8 MiB were left out"]
+    assert [warn.cause for warn in trace.warnings] == [
+        "events that are longer than 8 MiB were left out"
+    ]
     path.write_text(f'{{"traceEvents":[{long}]}}')
-    assert problem_of(path) == "contains no event that can be read: events that are longer than 8 MiB were left out"
+    assert (
+        problem_of(path)
+        == "contains no event that can be read: events that are longer than 8 MiB were left out"
+    )
     path.write_text(f'{{"traceEvents":[{long[:-4]}')
     assert problem_of(path) == "the list of events ends in the middle: the file is truncated"
 
@@ -248,12 +302,20 @@ def test_a_long_name_costs_its_event(tmp_path: Path) -> None:
     ("member", "cause"),
     [
         ('"' + "x" * (12 << 20) + '"', "the member 'extra' is longer than 8 MiB and was left out"),
-        ("[" * 100_000 + "]" * 100_000, "the member 'extra' is nested too deeply to be a trace and was left out"),
-        ("7" * 10_000, "the member 'extra' is written with thousands of digits in one number and was left out"),
+        (
+            "[" * 100_000 + "]" * 100_000,
+            "the member 'extra' is nested too deeply to be a trace and was left out",
+        ),
+        (
+            "7" * 10_000,
+            "the member 'extra' is written with thousands of digits in one number and was left out",
+        ),
     ],
     ids=["long", "deep", "digits"],
 )
-def test_a_member_that_is_too_large_costs_that_member(member: str, cause: str, tmp_path: Path) -> None:
+def test_a_member_that_is_too_large_costs_that_member(
+    member: str, cause: str, tmp_path: Path
+) -> None:
     path = tmp_path / "host.trace.json"
     path.write_text(f'{{"extra":{member},"traceEvents":[{json.dumps(_EVENT)}]}}')
     trace = registry.read(path)
@@ -324,7 +386,9 @@ def test_a_trace_of_empty_packets_is_empty(tmp_path: Path) -> None:
 
 
 def test_scanners_agree_on_odd_sizes() -> None:
-    """A piece that the pure scanner cannot decode is given to Python item by item, as the compiled one does."""
+    """A piece that the pure scanner cannot decode is given to Python item by item, as the compiled
+    one does.
+    """
     text = b'{"ph":"X","args":' + b"[" * 5_000 + b"]" * 5_000 + b'},{"ph":"X"}]}'
     batch, _, status = PureScanner().scan(text, 0, 0)
     assert (batch, status) == (None, 1)

@@ -93,20 +93,28 @@ def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     opened = open_file(path)
     assert sum(len(piece) for piece in opened.chunks(1 << 16)) <= (1 << 20) + (1 << 16)
     assert "unpacks to more than 250 times its size" in opened.warnings[0].cause
-    assert sum(len(piece) for piece in open_file(path, limits.MemoryLimit.parse("1G")).chunks(1 << 16)) == 8 << 20
+    assert (
+        sum(len(piece) for piece in open_file(path, limits.MemoryLimit.parse("1G")).chunks(1 << 16))
+        == 8 << 20
+    )
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read, write = os.pipe()
     writer = threading.Thread(target=lambda: (os.write(write, b"hello"), os.close(write)))
     writer.start()
-    with os.fdopen(read, "rb") as pipe, io.TextIOWrapper(io.BufferedReader(io.FileIO(os.dup(pipe.fileno()))), "utf-8") as text:
+    with (
+        os.fdopen(read, "rb") as pipe,
+        io.TextIOWrapper(io.BufferedReader(io.FileIO(os.dup(pipe.fileno()))), "utf-8") as text,
+    ):
         monkeypatch.setattr("sys.stdin", text)
         assert whole(open_file("-")) == b"hello"
     writer.join()
 
 
-def test_a_redirected_file_is_read_where_it_lies(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirected_file_is_read_where_it_lies(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with plain.open() as file:
         monkeypatch.setattr("sys.stdin", file)
         assert open_file("-").size == len(CONTENT)
@@ -131,10 +139,16 @@ def test_a_fifo_is_read_like_a_pipe(tmp_path: Path) -> None:
     ("content", "problem", "hint"),
     [
         (b"", "empty", "again"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "git-lfs pointer", "git lfs pull"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
+            "git-lfs pointer",
+            "git lfs pull",
+        ),
     ],
 )
-def test_what_is_no_file_at_all_says_so(tmp_path: Path, content: bytes, problem: str, hint: str) -> None:
+def test_what_is_no_file_at_all_says_so(
+    tmp_path: Path, content: bytes, problem: str, hint: str
+) -> None:
     with pytest.raises(UnreadableFile, match=problem) as error:
         open_file(packed(tmp_path, content, "vm.xplane.pb"))
     assert hint in error.value.hint
@@ -159,7 +173,9 @@ def test_a_file_one_may_not_read_says_so(plain: Path) -> None:
 
 
 def test_mangled_bytes_are_told_from_real_ones_and_from_text(data: Path) -> None:
-    real = (data / "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb").read_bytes()
+    real = (
+        data / "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
+    ).read_bytes()
     mangled = real.decode("utf-8", "replace").encode()
     assert looks_mangled(mangled[:65536])
     assert looks_mangled(mangled[: 65536 + 1])  # a character cut in two

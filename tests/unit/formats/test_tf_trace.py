@@ -21,7 +21,9 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 
 def _trace_class() -> Any:
     """trace_events.proto, with its maps."""
-    file = descriptor_pb2.FileDescriptorProto(name="trace_events.proto", package="t", syntax="proto3")
+    file = descriptor_pb2.FileDescriptorProto(
+        name="trace_events.proto", package="t", syntax="proto3"
+    )
 
     def add(name: str, *fields: tuple[str, int, int]) -> Any:
         one = file.message_type.add(name=name)
@@ -46,14 +48,24 @@ def _trace_class() -> Any:
 
     trace = add("Trace")
     mapped(trace, "devices", 1, _FIELD.TYPE_UINT32, _FIELD.TYPE_MESSAGE, "Device")
-    trace.field.add(name="trace_events", number=4, type=_FIELD.TYPE_MESSAGE, label=_FIELD.LABEL_REPEATED, type_name=".t.TraceEvent")
+    trace.field.add(
+        name="trace_events",
+        number=4,
+        type=_FIELD.TYPE_MESSAGE,
+        label=_FIELD.LABEL_REPEATED,
+        type_name=".t.TraceEvent",
+    )
     device = add("Device", ("name", 1, _FIELD.TYPE_STRING), ("device_id", 2, _FIELD.TYPE_UINT32))
     mapped(device, "resources", 3, _FIELD.TYPE_UINT32, _FIELD.TYPE_MESSAGE, "Resource")
     add("Resource", ("name", 1, _FIELD.TYPE_STRING), ("resource_id", 2, _FIELD.TYPE_UINT32))
     event = add(
-        "TraceEvent", ("device_id", 1, _FIELD.TYPE_UINT32), ("resource_id", 2, _FIELD.TYPE_UINT32), ("name", 3, _FIELD.TYPE_STRING),
-        ("timestamp_ps", 9, _FIELD.TYPE_UINT64), ("duration_ps", 10, _FIELD.TYPE_UINT64),
-    )  # fmt: skip
+        "TraceEvent",
+        ("device_id", 1, _FIELD.TYPE_UINT32),
+        ("resource_id", 2, _FIELD.TYPE_UINT32),
+        ("name", 3, _FIELD.TYPE_STRING),
+        ("timestamp_ps", 9, _FIELD.TYPE_UINT64),
+        ("duration_ps", 10, _FIELD.TYPE_UINT64),
+    )
     mapped(event, "args", 11, _FIELD.TYPE_STRING, _FIELD.TYPE_STRING)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
@@ -69,7 +81,10 @@ GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 
 def written(steps: int = 5, zero: int = 0) -> Any:
     trace = TRACE()
-    for number, name, lines in ((1, "/host:CPU", {7: "python", 8: "tf_Compute"}), (2, GPU, {1: "stream:all"})):
+    for number, name, lines in (
+        (1, "/host:CPU", {7: "python", 8: "tf_Compute"}),
+        (2, GPU, {1: "stream:all"}),
+    ):
         trace.devices[number].name = name
         trace.devices[number].device_id = number
         for line, label in lines.items():
@@ -77,10 +92,18 @@ def written(steps: int = 5, zero: int = 0) -> Any:
             trace.devices[number].resources[line].resource_id = line
     for step in range(steps):
         at = zero + step * 10 * MS
-        rows = ((1, 7, "TraceContext", 0, 9 * MS), (1, 8, "dense/MatMul:MatMul", MS, 2 * MS), (2, 1, "volta_sgemm", 2 * MS, 5 * MS))
+        rows = (
+            (1, 7, "TraceContext", 0, 9 * MS),
+            (1, 8, "dense/MatMul:MatMul", MS, 2 * MS),
+            (2, 1, "volta_sgemm", 2 * MS, 5 * MS),
+        )
         for device, line, name, offset, length in rows:
             event = trace.trace_events.add(
-                device_id=device, resource_id=line, name=name, timestamp_ps=at + offset, duration_ps=length
+                device_id=device,
+                resource_id=line,
+                name=name,
+                timestamp_ps=at + offset,
+                duration_ps=length,
             )
             if name == "TraceContext":
                 event.args["step_num"] = str(step)
@@ -104,13 +127,21 @@ def test_a_local_trace_is_a_run_with_its_steps(tmp_path: Path) -> None:
     assert trace.format == "tf_trace"
     assert not trace.warnings
     assert trace.event_count == 15
-    assert {process.name: (process.kind, [track.name for track in process.tracks]) for process in trace.processes} == {
+    assert {
+        process.name: (process.kind, [track.name for track in process.tracks])
+        for process in trace.processes
+    } == {
         "/device:GPU:0": (ProcessKind.DEVICE, ["stream:all"]),
         "/host:CPU": (ProcessKind.HOST, ["python", "tf_Compute"]),
     }
     assert opened.steps[0].number.tolist() == list(range(5))
     process, track = next((p, t) for p, t in trace.tracks() if t.name == "python")
-    assert {one.name: one.value for one in process.source.of(track.events.position_of(3))} == {"step_num": "3", "group_id": "3"}
+    assert {
+        one.name: one.value for one in process.source.event_stats(track.events.position_of(3))
+    } == {
+        "step_num": "3",
+        "group_id": "3",
+    }
     assert track.events.start.tolist() == [step * 10 * MS for step in range(5)]
 
 
@@ -124,7 +155,10 @@ def test_a_trace_outside_a_run_folder_is_found_by_what_it_holds(tmp_path: Path) 
 
 
 def test_times_of_a_machine_are_counted_from_the_first(tmp_path: Path) -> None:
-    near, far = (registry.read(save(tmp_path / f"{zero}.trace", written(zero=zero))) for zero in (5 * MS, 40_000_000 * MS))
+    near, far = (
+        registry.read(save(tmp_path / f"{zero}.trace", written(zero=zero)))
+        for zero in (5 * MS, 40_000_000 * MS)
+    )
     assert near.span[0] == 5 * MS
     assert far.span[0] == 0
     assert far.span[1] == near.span[1] - near.span[0]
@@ -153,8 +187,16 @@ def test_events_without_devices_and_devices_without_names(tmp_path: Path) -> Non
 
 def test_who_takes_what() -> None:
     own = written().SerializeToString(deterministic=True)
-    other = made_xplane.encode([made_xplane.Plane("/host:CPU", [made_xplane.Line("python", [made_xplane.Event("a", 0, 5)])])])
-    assert tf_trace.sniff(own, "x") > max(xplane.sniff(own, "x"), perfetto.sniff(own, "x"), kineto.sniff(own, "x"))
+    other = made_xplane.encode(
+        [
+            made_xplane.Plane(
+                "/host:CPU", [made_xplane.Line("python", [made_xplane.Event("a", 0, 5)])]
+            )
+        ]
+    )
+    assert tf_trace.sniff(own, "x") > max(
+        xplane.sniff(own, "x"), perfetto.sniff(own, "x"), kineto.sniff(own, "x")
+    )
     assert xplane.sniff(other, "x") > tf_trace.sniff(other, "x") == 0
     assert tf_trace.sniff(b"", "x.trace") == 0
     assert tf_trace.sniff(b"\x0a\x80", "x.trace") <= 30
@@ -177,4 +219,4 @@ def test_damage_costs_no_more_than_itself(tmp_path: Path, seed: int) -> None:
     for process, track in trace.tracks():
         assert (track.events.duration >= 0).all()
         for row in range(min(len(track.events), 3)):
-            process.source.of(track.events.position_of(row))
+            process.source.event_stats(track.events.position_of(row))

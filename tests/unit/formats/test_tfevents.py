@@ -23,7 +23,11 @@ def header(wall: float = 1_700_000_000.0) -> bytes:
 
 
 def summary(wall: float, step: int, *values: bytes) -> bytes:
-    return frame(double(1, wall) + (number(2, step) if step else b"") + blob(5, b"".join(blob(1, value) for value in values)))
+    return frame(
+        double(1, wall)
+        + (number(2, step) if step else b"")
+        + blob(5, b"".join(blob(1, value) for value in values))
+    )
 
 
 def simple(tag: str, value: float) -> bytes:
@@ -31,13 +35,19 @@ def simple(tag: str, value: float) -> bytes:
 
 
 def tensor(tag: str, plugin: str, *fields: bytes) -> bytes:
-    return blob(1, tag.encode()) + blob(9, blob(1, blob(1, plugin.encode()))) + blob(8, b"".join(fields))
+    return (
+        blob(1, tag.encode())
+        + blob(9, blob(1, blob(1, plugin.encode())))
+        + blob(8, b"".join(fields))
+    )
 
 
 def points(path: Path, tag: str) -> list[tuple[int, int, float]]:
     series = read(str(path)).series(tag)
     assert series is not None
-    return list(zip(series.steps.tolist(), series.wall_ns.tolist(), series.values.tolist(), strict=True))
+    return list(
+        zip(series.steps.tolist(), series.wall_ns.tolist(), series.values.tolist(), strict=True)
+    )
 
 
 # ── scalars ──────────────────────────────────────────────────────────────────────────────────────
@@ -45,11 +55,18 @@ def points(path: Path, tag: str) -> list[tuple[int, int, float]]:
 
 def test_both_encodings_are_read(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1700000000.node.7.of.77.0.v2"
-    content = header() + summary(WALL, 0, simple("epoch_loss", 0.5)) + scalar_record(WALL + 1, 1, "epoch_loss", 0.25)
+    content = (
+        header()
+        + summary(WALL, 0, simple("epoch_loss", 0.5))
+        + scalar_record(WALL + 1, 1, "epoch_loss", 0.25)
+    )
     path.write_bytes(content)
     log = read(str(path), "train")
     assert [(s.tag, s.group) for s in log.scalars] == [("epoch_loss", "train")]
-    assert points(path, "epoch_loss") == [(0, 1_700_000_000_250_000_000, 0.5), (1, 1_700_000_001_250_000_000, 0.25)]
+    assert points(path, "epoch_loss") == [
+        (0, 1_700_000_000_250_000_000, 0.5),
+        (1, 1_700_000_001_250_000_000, 0.25),
+    ]
     assert (log.host, log.pid, log.records) == ("node.7.of", 77, 3)
     assert (log.header_ns, log.first_ns, log.last_ns) == (
         1_700_000_000 * 10**9,
@@ -80,9 +97,13 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("dtype", "body", "value"), FORMS)
-def test_every_form_of_a_one_element_tensor(tmp_path: Path, dtype: int, body: bytes, value: float) -> None:
+def test_every_form_of_a_one_element_tensor(
+    tmp_path: Path, dtype: int, body: bytes, value: float
+) -> None:
     path = tmp_path / "events.out.tfevents.1.h"
-    path.write_bytes(header() + summary(WALL, 3, tensor("t", "scalars", number(1, dtype), blob(2, b""), body)))
+    path.write_bytes(
+        header() + summary(WALL, 3, tensor("t", "scalars", number(1, dtype), blob(2, b""), body))
+    )
     assert points(path, "t")[0][::2] == (3, value)
 
 
@@ -91,7 +112,9 @@ def test_every_form_of_a_one_element_tensor(tmp_path: Path, dtype: int, body: by
     [
         tensor("h", "histograms", number(1, 2), blob(2, blob(2, number(1, 3))), blob(4, bytes(24))),
         tensor("t", "text", number(1, 7), blob(8, b"words")),
-        tensor("v", "scalars", number(1, 1), blob(2, blob(2, number(1, 4))), blob(4, bytes(16))),  # a vector is no scalar
+        tensor(
+            "v", "scalars", number(1, 1), blob(2, blob(2, number(1, 4))), blob(4, bytes(16))
+        ),  # a vector is no scalar
         blob(1, b"i") + blob(4, b"image"),
     ],
 )
@@ -107,7 +130,11 @@ def test_other_values_are_no_scalars(tmp_path: Path, value: bytes) -> None:
 def test_the_plugin_of_a_tag_may_stand_in_its_first_record_only(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.h"
     words = blob(1, b"notes") + blob(8, number(1, 1) + blob(4, bytes(4)))
-    path.write_bytes(header() + summary(WALL, 0, tensor("notes", "text", number(1, 7), blob(8, b"x"))) + summary(WALL, 1, words))
+    path.write_bytes(
+        header()
+        + summary(WALL, 0, tensor("notes", "text", number(1, 7), blob(8, b"x")))
+        + summary(WALL, 1, words)
+    )
     assert read(str(path)).scalars == ()
 
 
@@ -117,8 +144,14 @@ def test_marks_of_training_and_profiler(tmp_path: Path) -> None:
         header()
         + frame(double(1, WALL) + blob(4, b"\x00graph that is never parsed"))
         + summary(WALL + 1, 0, tensor("keras", "graph_keras_model", number(1, 7), blob(8, b"{}")))
-        + summary(WALL + 2, 520, tensor("batch_520", "graph_run_metadata_graph", number(1, 7), blob(8, b"\x1a")))
-        + summary(WALL + 3, 0, tensor("ipmi_data.csv", "powerboard", number(1, 7), blob(8, b"./data")))
+        + summary(
+            WALL + 2,
+            520,
+            tensor("batch_520", "graph_run_metadata_graph", number(1, 7), blob(8, b"\x1a")),
+        )
+        + summary(
+            WALL + 3, 0, tensor("ipmi_data.csv", "powerboard", number(1, 7), blob(8, b"./data"))
+        )
     )
     log = read(str(path))
     assert log.keras_graph_ns == 1_700_000_001_250_000_000
@@ -144,7 +177,9 @@ def test_a_damaged_payload_is_skipped_and_counted(tmp_path: Path) -> None:
     path.write_bytes(content)
     log = read(str(path))
     assert [p[0] for p in points(path, "loss")] == [0, 2, 3, 4]
-    assert [(w.count, w.cause) for w in log.warnings] == [(1, "a record's checksum is wrong: skipped")]
+    assert [(w.count, w.cause) for w in log.warnings] == [
+        (1, "a record's checksum is wrong: skipped")
+    ]
 
 
 def test_a_damaged_length_ends_the_file(tmp_path: Path) -> None:
@@ -173,7 +208,9 @@ def test_an_unfinished_last_record_is_no_damage(tmp_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=400), st.integers(0, 400))
-def test_no_bytes_are_fatal(tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int) -> None:
+def test_no_bytes_are_fatal(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, at: int
+) -> None:
     path = tmp_path_factory.mktemp("noise") / "events.out.tfevents.1.h"
     write_scalars(path, rows(6), WALL - 1)
     content = path.read_bytes()
@@ -186,7 +223,9 @@ def test_no_bytes_are_fatal(tmp_path_factory: pytest.TempPathFactory, noise: byt
     assert all(warning.cause for warning in log.warnings)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00" * 7, b"not a record at all, but long enough to hold one"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00" * 7, b"not a record at all, but long enough to hold one"]
+)
 def test_nothing_readable_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "events.out.tfevents.1.h"
     path.write_bytes(content)
@@ -198,7 +237,11 @@ def test_nothing_readable_is_one_sentence(tmp_path: Path, content: bytes) -> Non
 
 def test_impossible_wall_times_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "events.out.tfevents.1.h"
-    path.write_bytes(header() + scalar_record(float("nan"), 0, "loss", 1.0) + scalar_record(-1e300, 1, "loss", 1.0))
+    path.write_bytes(
+        header()
+        + scalar_record(float("nan"), 0, "loss", 1.0)
+        + scalar_record(-1e300, 1, "loss", 1.0)
+    )
     log = read(str(path))
     assert log.scalars == ()
     assert log.warnings[0].count == 2
@@ -237,13 +280,17 @@ def test_a_replaced_file_is_read_from_its_start(tmp_path: Path) -> None:
     assert len(tail.log().scalars[0].steps) == 2
 
 
-def test_a_file_that_ends_within_a_window_is_not_asked_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_ends_within_a_window_is_not_asked_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "events.out.tfevents.1700000000.host.1.0.v2"
     write_scalars(path, [(1_700_000_000.0 + i, i, "loss", 1.0) for i in range(50)], 1_700_000_000.0)
     whole = read(str(path)).series("loss")
     windows: list[int] = []
     really = Tail._window
-    monkeypatch.setattr(Tail, "_window", lambda self, *args: windows.append(self._offset) or really(self, *args))
+    monkeypatch.setattr(
+        Tail, "_window", lambda self, *args: windows.append(self._offset) or really(self, *args)
+    )
     assert read(str(path)).records == 51
     assert windows == [0]
     monkeypatch.setattr(tfevents, "_WINDOW", 200)
@@ -255,10 +302,18 @@ def test_a_file_that_ends_within_a_window_is_not_asked_for_another(tmp_path: Pat
     assert len(windows) > 3
 
 
-def test_records_longer_than_a_window_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_longer_than_a_window_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "events.out.tfevents.1.h"
     long = frame(double(1, WALL) + blob(4, bytes(5000)))
-    path.write_bytes(header() + long + scalar_record(WALL, 1, "loss", 1.0) + long + scalar_record(WALL, 2, "loss", 2.0))
+    path.write_bytes(
+        header()
+        + long
+        + scalar_record(WALL, 1, "loss", 1.0)
+        + long
+        + scalar_record(WALL, 2, "loss", 2.0)
+    )
     monkeypatch.setattr(tfevents, "_WINDOW", 200)
     assert [p[0] for p in points(path, "loss")] == [1, 2]
     assert read(str(path)).records == 5
@@ -290,7 +345,9 @@ def test_every_recorded_file_reads_whole(shared_data: Path) -> None:
     assert np.allclose(loss.values[[0, -1]], [0.8784105, 0.2725593], atol=1e-6)
 
 
-def test_columns_tell_the_same_as_protobuf_record_by_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_tell_the_same_as_protobuf_record_by_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(5)
     records = [header()]
     for step in range(400):
@@ -300,19 +357,34 @@ def test_columns_tell_the_same_as_protobuf_record_by_record(tmp_path: Path, monk
             records.append(summary(WALL + step, step, simple(tag, step)))
         elif kind == 1:
             records.append(
-                summary(WALL + step, 1 << 40 | step, tensor(tag, "scalars", number(1, 2), blob(4, struct.pack("<d", step))))
+                summary(
+                    WALL + step,
+                    1 << 40 | step,
+                    tensor(tag, "scalars", number(1, 2), blob(4, struct.pack("<d", step))),
+                )
             )
         elif kind == 2:
             records.append(summary(WALL + step, step, simple("two", step), simple("two", -step)))
         elif kind == 3:
-            records.append(summary(WALL + step, step, tensor(tag, "scalars", number(1, 9), blob(10, b"\x07"))))
+            records.append(
+                summary(WALL + step, step, tensor(tag, "scalars", number(1, 9), blob(10, b"\x07")))
+            )
         else:
-            records.append(summary(WALL + step, step, tensor(tag, "scalars", number(1, 1), blob(4, struct.pack("<f", -step)))))
+            records.append(
+                summary(
+                    WALL + step,
+                    step,
+                    tensor(tag, "scalars", number(1, 1), blob(4, struct.pack("<f", -step))),
+                )
+            )
     path = tmp_path / "events.out.tfevents.1.h"
     path.write_bytes(b"".join(records))
 
     def told() -> list[tuple[object, ...]]:
-        return sorted((s.tag, s.steps.tolist(), s.wall_ns.tolist(), s.values.tolist()) for s in read(str(path)).scalars)
+        return sorted(
+            (s.tag, s.steps.tolist(), s.wall_ns.tolist(), s.values.tolist())
+            for s in read(str(path)).scalars
+        )
 
     quick = told()
     every = tfevents_columns.WindowRecords([], np.arange(400 + 1))
@@ -320,15 +392,28 @@ def test_columns_tell_the_same_as_protobuf_record_by_record(tmp_path: Path, monk
     assert quick == told()
 
 
-def test_records_that_protobuf_need_not_look_at_say_the_same_as_with_it(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = sorted((data / "logdirs").rglob("*tfevents*")) + sorted(demo.folder().rglob("*tfevents*"))
+def test_records_that_protobuf_need_not_look_at_say_the_same_as_with_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = sorted((data / "logdirs").rglob("*tfevents*")) + sorted(
+        demo.folder().rglob("*tfevents*")
+    )
     assert len(files) > 2
     quick = [tfevents.read(str(path), "") for path in files]
     looked: list[bool] = []
-    monkeypatch.setattr(tfevents_aside, "of", lambda *_: looked.append(True))
+    monkeypatch.setattr(tfevents_aside, "record_aside", lambda *_: looked.append(True))
     for path, before in zip(files, quick, strict=True):
         again = tfevents.read(str(path), "")
-        for name in ("first_ns", "last_ns", "header_ns", "keras_graph_ns", "batches", "markers", "records", "warnings"):
+        for name in (
+            "first_ns",
+            "last_ns",
+            "header_ns",
+            "keras_graph_ns",
+            "batches",
+            "markers",
+            "records",
+            "warnings",
+        ):
             assert getattr(again, name) == getattr(before, name), (path, name)
         assert [(one.tag, one.values.tolist()) for one in again.scalars] == [
             (one.tag, one.values.tolist()) for one in before.scalars
@@ -342,16 +427,29 @@ def test_a_cut_record_is_left_to_protobuf() -> None:
     plugin = blob(9, blob(1, blob(1, b"graph_run_metadata")))
     value = blob(1, b"batch_7") + blob(8, number(1, 7) + blob(2, b"")) + plugin
     record = double(1, 1.0) + number(2, 7) + blob(5, blob(1, value)) + blob(10, b"who wrote it")
-    whole = tfevents_aside.of(memoryview(record), frozenset())
+    whole = tfevents_aside.record_aside(memoryview(record), frozenset())
     assert whole is not None
     assert whole.values == (("batch_7", "graph_run_metadata"),)
-    assert tfevents_aside.of(memoryview(record), frozenset({"graph_run_metadata"})) is None
+    assert (
+        tfevents_aside.record_aside(memoryview(record), frozenset({"graph_run_metadata"})) is None
+    )
     ends = {len(record) - len(blob(10, b"who wrote it"))}  # there it is whole, too
-    cuts = [cut for cut in range(len(record)) if tfevents_aside.of(memoryview(record)[:cut], frozenset()) is not None]
+    cuts = [
+        cut
+        for cut in range(len(record))
+        if tfevents_aside.record_aside(memoryview(record)[:cut], frozenset()) is not None
+    ]
     assert set(cuts) == ends
 
 
-@given(st.lists(st.sampled_from([b"loss", b"acc", b"", b"b\x00", b"b\xff\xfe", b"b\xfe\xff", b"longer", b"\x00\x00"]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"loss", b"acc", b"", b"b\x00", b"b\xff\xfe", b"b\xfe\xff", b"longer", b"\x00\x00"]
+        ),
+        max_size=12,
+    )
+)
 def test_few_rows_are_parted_by_tag_as_many_are(tags: list[bytes]) -> None:
     data = np.frombuffer(b"".join(tags) + b"-", np.uint8)
     hi = np.cumsum([len(tag) for tag in tags], dtype=np.int64)
@@ -360,4 +458,6 @@ def test_few_rows_are_parted_by_tag_as_many_are(tags: list[bytes]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tfevents_columns, "_FEW", -1)
         many = tfevents_columns._by_tag(data, lo, hi)
-    assert [(tag, rows.tolist()) for tag, rows in few] == [(tag, rows.tolist()) for tag, rows in many]
+    assert [(tag, rows.tolist()) for tag, rows in few] == [
+        (tag, rows.tolist()) for tag, rows in many
+    ]

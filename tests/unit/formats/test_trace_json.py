@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import json_events, json_stats, json_times, registry, trace_json, trace_json_events
+from powertui.data.formats import (
+    json_events,
+    json_stats,
+    json_times,
+    registry,
+    trace_json,
+    trace_json_events,
+)
 from powertui.data.formats.json_times import picoseconds
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.errors import Cancelled, UnreadableFile
@@ -40,7 +47,15 @@ def read_by_this(tmp_path: Path, members: dict[str, Any]) -> Trace:
 
 
 def x(title: str, ts: Any, dur: Any, pid: Any = 1, tid: Any = 2, **args: Any) -> dict[str, Any]:
-    return {"ph": "X", "pid": pid, "tid": tid, "ts": ts, "dur": dur, "name": title, **({"args": args} if args else {})}
+    return {
+        "ph": "X",
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "name": title,
+        **({"args": args} if args else {}),
+    }
 
 
 def spans(trace: Trace) -> list[tuple[str, int, int]]:
@@ -52,7 +67,10 @@ def spans(trace: Trace) -> list[tuple[str, int, int]]:
 
 
 def test_the_json_that_jax_writes_holds_the_same_events_as_the_xplane_beside_it(data: Path) -> None:
-    other, same = registry.read(data / JAX / "vm.trace.json.gz"), registry.read(data / JAX / "vm.xplane.pb")
+    other, same = (
+        registry.read(data / JAX / "vm.trace.json.gz"),
+        registry.read(data / JAX / "vm.xplane.pb"),
+    )
     assert other.format == "trace_json"
     assert other.event_count == same.event_count == 2978
     assert other.span == same.span
@@ -66,7 +84,8 @@ def test_the_json_that_jax_writes_holds_the_same_events_as_the_xplane_beside_it(
             for n, s, d in zip(t.events.name, t.events.start, t.events.duration, strict=True)
         )
 
-    # The JSON shows each step under its number and leaves the lanes as they are; all else is equal to the picosecond.
+    # The JSON shows each step under its number and leaves the lanes as they are; all else is equal
+    # to the picosecond.
     assert rows(other) == rows(same)
 
 
@@ -82,7 +101,9 @@ def test_args_come_out_as_stats_and_numbers_in_text_as_numbers(tmp_path: Path) -
     )
     process = trace.processes[0]
     events = process.tracks[0].events
-    found = process.source.columns(events.position, ["step_num", "real", "big", "flag", "odd name", "nothing"])
+    found = process.source.columns(
+        events.position, ["step_num", "real", "big", "flag", "odd name", "nothing"]
+    )
     steps = found["step_num"]
     assert steps.present.tolist() == [True, True, False, True]
     assert steps.ints.tolist() == [30, 31, 0, 0]
@@ -93,12 +114,15 @@ def test_args_come_out_as_stats_and_numbers_in_text_as_numbers(tmp_path: Path) -
     assert found["flag"].text(1) == "true"
     assert found["odd name"].ints[3] == 1
     assert not found["nothing"].present.any()
-    stats = process.source.of(int(events.position[1]))
+    stats = process.source.event_stats(int(events.position[1]))
     assert [(s.name, s.value, s.kind) for s in stats] == [
-        ("step_num", 31, "int64"), ("flag", "true", "str"), ("deep", '{"x": [1]}', "str"), ("none", "null", "str"),
+        ("step_num", 31, "int64"),
+        ("flag", "true", "str"),
+        ("deep", '{"x": [1]}', "str"),
+        ("none", "null", "str"),
         ("real", 2.25, "double"),
-    ]  # fmt: skip
-    assert process.source.of(int(events.position[2])) == ()
+    ]
+    assert process.source.event_stats(int(events.position[2])) == ()
 
 
 @pytest.mark.parametrize(
@@ -114,12 +138,14 @@ def test_args_come_out_as_stats_and_numbers_in_text_as_numbers(tmp_path: Path) -
 def test_args_are_found_wherever_they_stand_in_the_event(tmp_path: Path, event: str) -> None:
     trace = load(tmp_path, '{"traceEvents":[' + event + "]}")
     process = trace.processes[0]
-    stats = process.source.of(int(process.tracks[0].events.position[0]))
+    stats = process.source.event_stats(int(process.tracks[0].events.position[0]))
     assert (stats[0].name, stats[0].value) == ("a", "1")
 
 
 def test_a_long_name_is_the_full_name(tmp_path: Path) -> None:
-    trace = load(tmp_path, [x("MatMul", 0, 1, long_name="model/dense/MatMul:MatMul"), x("MatMul", 5, 1)])
+    trace = load(
+        tmp_path, [x("MatMul", 0, 1, long_name="model/dense/MatMul:MatMul"), x("MatMul", 5, 1)]
+    )
     names = [(trace.names.display(i), trace.names.full(i)) for i in range(len(trace.names))]
     assert sorted(names) == [("MatMul", "MatMul"), ("MatMul", "model/dense/MatMul:MatMul")]
 
@@ -139,7 +165,13 @@ def test_planes_and_lines_get_their_names_and_kinds(tmp_path: Path) -> None:
             x("k", 5, 1, 1, 13),
             x("0", 5, 1, 1, 0xDEADBEEF),
             x("f", 0, 9, 501, 77),
-            {"ph": "M", "pid": 501, "name": "thread_sort_index", "args": {"sort_index": 5}, "tid": 77},
+            {
+                "ph": "M",
+                "pid": 501,
+                "name": "thread_sort_index",
+                "args": {"sort_index": 5},
+                "tid": 77,
+            },
         ],
     )
     assert [(p.name, p.kind, p.empty) for p in trace.processes] == [
@@ -160,10 +192,20 @@ def test_begins_and_ends_pair_up_and_instants_are_events(tmp_path: Path) -> None
         return {"ph": phase, "pid": 1, "tid": 1, "ts": ts, "name": name}
 
     trace = load(
-        tmp_path, [mark("B", 1, "a"), mark("B", 2, "b"), mark("E", 5), mark("i", 6, "now"), mark("E", 9), mark("E", 10),
-                   mark("B", 12, "no time"), mark("E", 12),
-                   mark("B", 20, "left"), mark("i", 30, "end")],
-    )  # fmt: skip
+        tmp_path,
+        [
+            mark("B", 1, "a"),
+            mark("B", 2, "b"),
+            mark("E", 5),
+            mark("i", 6, "now"),
+            mark("E", 9),
+            mark("E", 10),
+            mark("B", 12, "no time"),
+            mark("E", 12),
+            mark("B", 20, "left"),
+            mark("i", 30, "end"),
+        ],
+    )
     us = 1_000_000
     assert spans(trace) == [
         ("a", us, 8 * us),
@@ -178,24 +220,46 @@ def test_begins_and_ends_pair_up_and_instants_are_events(tmp_path: Path) -> None
 
 def test_asynchronous_spans_are_paired_by_their_id(tmp_path: Path) -> None:
     def a(phase: str, ts: float, name: str, key: Any, **more: Any) -> dict[str, Any]:
-        return {"ph": phase, "pid": 1, "tid": 9, "ts": ts, "cat": "net", "name": name, "id": key, **more}
+        return {
+            "ph": phase,
+            "pid": 1,
+            "tid": 9,
+            "ts": ts,
+            "cat": "net",
+            "name": name,
+            "id": key,
+            **more,
+        }
 
     trace = load(
         tmp_path,
         [
-            a("b", 1, "get", "0x1"), a("b", 2, "get", "0x2"), a("b", 3, "dns", "0x1"), a("n", 4, "mark", "0x1"),
-            a("e", 5, "dns", "0x1"), a("e", 7, "get", "0x2"), a("e", 9, "get", "0x1"), a("e", 9, "get", "0x7"),
+            a("b", 1, "get", "0x1"),
+            a("b", 2, "get", "0x2"),
+            a("b", 3, "dns", "0x1"),
+            a("n", 4, "mark", "0x1"),
+            a("e", 5, "dns", "0x1"),
+            a("e", 7, "get", "0x2"),
+            a("e", 9, "get", "0x1"),
+            a("e", 9, "get", "0x7"),
             {"ph": "S", "pid": 1, "tid": 9, "ts": 10, "cat": "old", "name": "load", "id": 5},
             {"ph": "F", "pid": 1, "tid": 8, "ts": 14, "cat": "old", "name": "load", "id": 5},
             a("b", 12, "open", None, id2={"local": "0x9"}),
         ],
-    )  # fmt: skip
+    )
     us = 1_000_000
     assert sorted(spans(trace)) == [
-        ("dns", 3 * us, 2 * us), ("get", us, 8 * us), ("get", 2 * us, 5 * us), ("load", 10 * us, 4 * us), ("mark", 4 * us, 0),
+        ("dns", 3 * us, 2 * us),
+        ("get", us, 8 * us),
+        ("get", 2 * us, 5 * us),
+        ("load", 10 * us, 4 * us),
+        ("mark", 4 * us, 0),
         ("open", 12 * us, 2 * us),
-    ]  # fmt: skip
-    assert [track.name for _, track in trace.tracks()] == ["net (asynchronous)", "old (asynchronous)"]
+    ]
+    assert [track.name for _, track in trace.tracks()] == [
+        "net (asynchronous)",
+        "old (asynchronous)",
+    ]
     assert {w.cause for w in trace.warnings} == {
         "ends (ph E) without a begin were left out",
         "begins (ph B) without an end were extended to the end of the trace",
@@ -216,12 +280,23 @@ def test_what_is_not_drawn_is_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"ts": "soon"}, {"ts": None}, {"ts": [1]}, {"ts": float("nan")}, {"ts": float("inf")}, {"ts": 1e300}, {"ts": 10**400},
+        {"ts": "soon"},
+        {"ts": None},
+        {"ts": [1]},
+        {"ts": float("nan")},
+        {"ts": float("inf")},
+        {"ts": 1e300},
+        {"ts": 10**400},
         {"dur": "x"},
-        {"dur": float("nan")}, {"dur": 1e30}, {"pid": [1]}, {"tid": {"a": 1}},
+        {"dur": float("nan")},
+        {"dur": 1e30},
+        {"pid": [1]},
+        {"tid": {"a": 1}},
     ],
-)  # fmt: skip
-def test_an_event_without_a_usable_time_or_place_costs_itself_alone(tmp_path: Path, fields: dict[str, Any]) -> None:
+)
+def test_an_event_without_a_usable_time_or_place_costs_itself_alone(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
     trace = load(tmp_path, [x("a", 1, 1), {**x("bad", 2, 1), **fields}, x("b", 3, 1)])
     assert [name for name, _, _ in spans(trace)] == ["a", "b"]
     assert sum(w.count for w in trace.warnings) == 1
@@ -237,10 +312,13 @@ def test_any_thread_id_is_a_line(tmp_path: Path, tid: Any) -> None:
 
 
 def test_half_a_surrogate_pair_can_be_printed(tmp_path: Path) -> None:
-    trace = load(tmp_path, '{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"a\\ud800","args":{"k":"\\udfff"}}]}')
+    trace = load(
+        tmp_path,
+        '{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"a\\ud800","args":{"k":"\\udfff"}}]}',
+    )
     trace.names.full(0).encode()
     process = trace.processes[0]
-    str(process.source.of(int(process.tracks[0].events.position[0]))[0].value).encode()
+    str(process.source.event_stats(int(process.tracks[0].events.position[0]))[0].value).encode()
 
 
 @settings(max_examples=200, deadline=None)
@@ -251,12 +329,17 @@ def test_every_picosecond_of_an_hour_survives(ps: int) -> None:
 
 
 def test_one_picosecond_is_the_writers_way_to_say_nothing(tmp_path: Path) -> None:
-    assert spans(load(tmp_path, [x("a", 1, 1e-6), x("b", 2, 2e-6)])) == [("a", 1_000_000, 0), ("b", 2_000_000, 2)]
+    assert spans(load(tmp_path, [x("a", 1, 1e-6), x("b", 2, 2e-6)])) == [
+        ("a", 1_000_000, 0),
+        ("b", 2_000_000, 2),
+    ]
 
 
 def test_unix_time_becomes_a_clock(tmp_path: Path) -> None:
     start = 1_610_366_728_297_910
-    trace = load(tmp_path, json.dumps([x("a", start + 5, 2), x("b", start, 7), x("c", start + 5.5, 0)]))
+    trace = load(
+        tmp_path, json.dumps([x("a", start + 5, 2), x("b", start, 7), x("c", start + 5.5, 0)])
+    )
     assert trace.clock.source == "absolute timestamps"
     assert trace.clock.mid_ns == (start + 5) * 1000
     assert spans(trace) == [("a", 0, 2_000_000), ("b", -5_000_000, 7_000_000), ("c", 500_000, 0)]
@@ -299,7 +382,13 @@ def test_gzip_or_not_is_found_in_the_bytes(tmp_path: Path) -> None:
 
 
 def test_members_in_any_order_and_a_bare_list(tmp_path: Path) -> None:
-    first = json.dumps({"traceEvents": [x("a", 1, 2)], "displayTimeUnit": "ns", "stackFrames": {"1": {"name": "f"}}})
+    first = json.dumps(
+        {
+            "traceEvents": [x("a", 1, 2)],
+            "displayTimeUnit": "ns",
+            "stackFrames": {"1": {"name": "f"}},
+        }
+    )
     assert load(tmp_path, first).event_count == 1
     assert load(tmp_path, json.dumps([x("a", 1, 2)], indent=2)).event_count == 1
 
@@ -319,14 +408,18 @@ def test_a_file_cut_anywhere_gives_the_events_before_the_cut(data: Path, tmp_pat
         assert [w for w in trace.warnings if "gzip stream ends" in w.cause], cut
 
 
-@pytest.mark.parametrize("content", ['{"traceEvents": "none", "highres-ticks": 1}', '{"traceEvents"', "[", '{"a": [1,2'])
+@pytest.mark.parametrize(
+    "content", ['{"traceEvents": "none", "highres-ticks": 1}', '{"traceEvents"', "[", '{"a": [1,2']
+)
 def test_nothing_to_read_is_one_sentence(tmp_path: Path, content: str) -> None:
     with pytest.raises(UnreadableFile) as error:
         load(tmp_path, content)
     assert error.value.hint
 
 
-def test_a_capture_that_the_writer_cut_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_capture_that_the_writer_cut_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trace_json_events, "WRITERS_LIMIT", 3)
     assert not load(tmp_path, [x("a", i, 1) for i in range(2)]).warnings
     assert "may be missing" in load(tmp_path, [x("a", i, 1) for i in range(3)]).warnings[0].cause
@@ -348,7 +441,9 @@ def test_traces_of_other_profilers_are_left_alone(tmp_path: Path, content: str) 
     assert trace_json.sniff(content.encode(), "a.json") == 0
 
 
-def test_parts_come_first_and_do_not_change_afterwards(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_come_first_and_do_not_change_afterwards(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(json_events, "FIRST_PART", 200)
     monkeypatch.setattr(json_events, "TELL", 50)
     monkeypatch.setattr(json_events, "SINGLY", True)
@@ -398,7 +493,10 @@ def test_powerboards_runs_are_read_with_their_steps(shared_data: Path) -> None:
 
 def test_every_public_json_is_read_or_explained(shared_data: Path) -> None:
     read = 0
-    for path in [*(shared_data / "public").rglob("*.json.gz"), *(shared_data / "public").rglob("trace.json")]:
+    for path in [
+        *(shared_data / "public").rglob("*.json.gz"),
+        *(shared_data / "public").rglob("trace.json"),
+    ]:
         if "memory_profile" in path.name:
             with pytest.raises(UnreadableFile) as error:
                 registry.read(path)
@@ -412,17 +510,22 @@ def test_every_public_json_is_read_or_explained(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base_us", "known"), [(0.99e14, False), (1.01e14, True), (1.8e15, True), (3.99e15, True), (4.01e15, False)]
+    ("base_us", "known"),
+    [(0.99e14, False), (1.01e14, True), (1.8e15, True), (3.99e15, True), (4.01e15, False)],
 )
 def test_a_ts_of_three_years_and_more_is_unix_time(base_us: float, known: bool) -> None:
-    """A machine that never was told the time counts from 1970; no program runs for three years, or is from after 2096."""
+    """A machine that never was told the time counts from 1970; no program runs for three years, or
+    is from after 2096.
+    """
     clock = json_times.clock_of(base_us, None)
     assert clock.known is known
     assert not known or clock.mid_ns == round(base_us * 1000)
 
 
 def test_bytes_that_are_no_utf8_look_alike_however_they_came() -> None:
-    """The scanner keeps such bytes as surrogates, so that text can become the same bytes again; Python's decoder replaces them."""
+    """The scanner keeps such bytes as surrogates, so that text can become the same bytes again;
+    Python's decoder replaces them.
+    """
     kept = b"array.py:\xed\xa0\x80".decode("utf-8", "surrogateescape")
     assert json_stats.clean(kept) == b"array.py:\xed\xa0\x80".decode("utf-8", "replace")
     assert json_stats.clean("half a pair: \ud83d") == "half a pair: ?"

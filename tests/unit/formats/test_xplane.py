@@ -28,7 +28,9 @@ def new_space() -> Any:
     return schemas.message("XSpace")()
 
 
-def add_plane(space: Any, name: str, names: dict[int, str] | None = None, stats: dict[int, str] | None = None) -> Any:
+def add_plane(
+    space: Any, name: str, names: dict[int, str] | None = None, stats: dict[int, str] | None = None
+) -> Any:
     plane = space.planes.add(name=name)
     for key, text in (names or {}).items():
         plane.event_metadata[key].id = key
@@ -40,7 +42,9 @@ def add_plane(space: Any, name: str, names: dict[int, str] | None = None, stats:
 
 
 def load(tmp_path: Path, space: Any, name: str = "host.xplane.pb") -> Trace:
-    return load_bytes(tmp_path, space if isinstance(space, bytes) else space.SerializeToString(), name)
+    return load_bytes(
+        tmp_path, space if isinstance(space, bytes) else space.SerializeToString(), name
+    )
 
 
 def load_bytes(tmp_path: Path, content: bytes, name: str = "host.xplane.pb") -> Trace:
@@ -71,7 +75,7 @@ def rows_of(trace: Trace) -> list[tuple[Any, ...]]:
         events = track.events
         for i in range(len(events)):
             name = int(events.name[i])
-            stats = tuple(plain(s) for s in process.source.of(int(events.position[i])))
+            stats = tuple(plain(s) for s in process.source.event_stats(int(events.position[i])))
             rows.append(
                 (
                     process.name,
@@ -95,7 +99,17 @@ def rows_of_message(space: Any) -> list[tuple[Any, ...]]:
                 start = line.timestamp_ns * 1000 + event.offset_ps
                 stats = tuple(expected_stats(plane, event.stats))
                 key = line.display_id or line.id
-                rows.append((plane.name, key, start, event.duration_ps, meta.name, meta.display_name or meta.name, stats))
+                rows.append(
+                    (
+                        plane.name,
+                        key,
+                        start,
+                        event.duration_ps,
+                        meta.name,
+                        meta.display_name or meta.name,
+                        stats,
+                    )
+                )
     return sorted(rows, key=repr)
 
 
@@ -115,7 +129,7 @@ def test_stat_columns_agree_with_single_events(data: Path) -> None:
     checked = 0
     for process, track in trace.tracks():
         positions = track.events.position
-        singles = [process.source.of(int(p)) for p in positions]
+        singles = [process.source.event_stats(int(p)) for p in positions]
         names = sorted({stat.name for stats in singles for stat in stats})
         columns = process.source.columns(positions, [*names, "no such stat", "nor such"])
         assert not columns["no such stat"].present.any()
@@ -129,7 +143,9 @@ def test_stat_columns_agree_with_single_events(data: Path) -> None:
                     assert column.text(row) is None
                 elif first.kind in ("int64", "uint64"):
                     assert isinstance(first.value, int)
-                    assert int(column.ints[row]) == (first.value + (1 << 63)) % (1 << 64) - (1 << 63)
+                    assert int(column.ints[row]) == (first.value + (1 << 63)) % (1 << 64) - (
+                        1 << 63
+                    )
                     assert column.floats[row] == float(first.value)
                 elif first.kind == "double":
                     assert column.floats[row] == first.value
@@ -144,10 +160,17 @@ def test_types_that_flip_within_one_stat_stay_what_they_were(tmp_path: Path) -> 
     plane = add_plane(space, "/host:CPU", {1: "op"}, {1: "x", 2: "12", 3: "word"})
     line = plane.lines.add(id=1, name="python")
     values: list[dict[str, Any]] = [
-        {"int64_value": -5}, {"uint64_value": (1 << 64) - 1}, {"double_value": 2.5}, {"double_value": 3.0},
-        {"ref_value": 2}, {"ref_value": 3}, {"str_value": "7"}, {"bytes_value": b"abc"}, {"ref_value": 99},
+        {"int64_value": -5},
+        {"uint64_value": (1 << 64) - 1},
+        {"double_value": 2.5},
+        {"double_value": 3.0},
+        {"ref_value": 2},
+        {"ref_value": 3},
+        {"str_value": "7"},
+        {"bytes_value": b"abc"},
+        {"ref_value": 99},
         {"double_value": math.inf},
-    ]  # fmt: skip
+    ]
     for i, value in enumerate(values):
         event = line.events.add(metadata_id=1, offset_ps=i * 10, duration_ps=1)
         event.stats.add(metadata_id=1, **value)
@@ -162,7 +185,7 @@ def test_types_that_flip_within_one_stat_stay_what_they_were(tmp_path: Path) -> 
     assert column.floats[:5].tolist() == [-5.0, float((1 << 64) - 1), 2.5, 3.0, 12.0]
     assert np.isnan(column.floats[5])
     assert [column.text(i) for i in (4, 5, 6, 7)] == ["12", "word", "7", "3 bytes"]
-    assert len(process.source.of(int(events.position[0]))) == 2
+    assert len(process.source.event_stats(int(events.position[0]))) == 2
 
 
 def test_one_stat_name_under_two_numbers_is_one_column(tmp_path: Path) -> None:
@@ -170,9 +193,14 @@ def test_one_stat_name_under_two_numbers_is_one_column(tmp_path: Path) -> None:
     plane = add_plane(space, "/host:CPU", {1: "op"}, {1: "x", 2: "x"})
     line = plane.lines.add(id=1, name="python")
     for i in range(2):
-        line.events.add(metadata_id=1, offset_ps=i, duration_ps=1).stats.add(metadata_id=i + 1, int64_value=i + 10)
+        line.events.add(metadata_id=1, offset_ps=i, duration_ps=1).stats.add(
+            metadata_id=i + 1, int64_value=i + 10
+        )
     process = load(tmp_path, space).processes[0]
-    assert process.source.columns(process.tracks[0].events.position, ["x"])["x"].ints.tolist() == [10, 11]
+    assert process.source.columns(process.tracks[0].events.position, ["x"])["x"].ints.tolist() == [
+        10,
+        11,
+    ]
 
 
 def test_counted_events_go_to_the_tables_not_to_the_timeline(tmp_path: Path) -> None:
@@ -191,7 +219,7 @@ def test_counted_events_go_to_the_tables_not_to_the_timeline(tmp_path: Path) -> 
     assert track.aggregates.duration.tolist() == [900]
     assert trace.names.full(int(track.aggregates.name[0])) == "sum"
     assert trace.event_count == 3
-    ops, counted = op_stats.result(op_stats.of(trace)).tables
+    ops, counted = op_stats.result(op_stats.op_stats(trace)).tables
     assert counted.id == "counted"
     assert [column.values[0] for column in counted.columns] == ["sum", "XLA Ops", 77, 900]
     assert len(ops.columns[0].values) == 1
@@ -200,14 +228,24 @@ def test_counted_events_go_to_the_tables_not_to_the_timeline(tmp_path: Path) -> 
 def test_names_of_planes_do_not_mix(tmp_path: Path) -> None:
     space = new_space()
     add_plane(space, "/host:empty")
-    for name, texts in (("/host:CPU", {1: "a", 2: "b"}), ("/device:GPU:0", {1: "kernel", 7: "copy"})):
+    for name, texts in (
+        ("/host:CPU", {1: "a", 2: "b"}),
+        ("/device:GPU:0", {1: "kernel", 7: "copy"}),
+    ):
         plane = add_plane(space, name, texts)
         line = plane.lines.add(id=1, name="line")
         for i, key in enumerate(texts):
             line.events.add(metadata_id=key, offset_ps=i * 5, duration_ps=1)
     trace = load(tmp_path, space)
-    found = {p.name: [trace.names.full(int(n)) for t in p.tracks for n in t.events.name] for p in trace.processes}
-    assert found == {"/device:GPU:0": ["kernel", "copy"], "/host:CPU": ["a", "b"], "/host:empty": []}
+    found = {
+        p.name: [trace.names.full(int(n)) for t in p.tracks for n in t.events.name]
+        for p in trace.processes
+    }
+    assert found == {
+        "/device:GPU:0": ["kernel", "copy"],
+        "/host:CPU": ["a", "b"],
+        "/host:empty": [],
+    }
     assert len(trace.names) == 4
     whole = np.arange(4, dtype=np.int64)
     assert sorted(trace.names.texts(whole).strings()) == ["a", "b", "copy", "kernel"]
@@ -216,7 +254,10 @@ def test_names_of_planes_do_not_mix(tmp_path: Path) -> None:
         trace.names.full(4)
 
 
-@pytest.mark.parametrize("keys", [[1, 2, 3], [5, 1 << 31, (1 << 32) - 1], [1, (1 << 32) + 1, 1 << 62], [-1, 1, -(1 << 63)]])
+@pytest.mark.parametrize(
+    "keys",
+    [[1, 2, 3], [5, 1 << 31, (1 << 32) - 1], [1, (1 << 32) + 1, 1 << 62], [-1, 1, -(1 << 63)]],
+)
 def test_any_metadata_id_finds_its_name(tmp_path: Path, keys: list[int]) -> None:
     space = new_space()
     plane = add_plane(space, "/host:CPU", {key: f"name {key}" for key in keys})
@@ -283,7 +324,9 @@ def test_a_file_that_is_cut_while_it_is_read_is_said_to_have_changed(
     space = new_space()
     line = add_plane(space, "/host:CPU", {1: "op"}).lines.add(id=1, name="line")
     for i in range(40_000):
-        line.events.add(metadata_id=1, offset_ps=i * 10, duration_ps=-1 if careful and i == 7 else 5)
+        line.events.add(
+            metadata_id=1, offset_ps=i * 10, duration_ps=-1 if careful and i == 7 else 5
+        )
     path = tmp_path / "host.xplane.pb"
     path.write_bytes(space.SerializeToString())
 
@@ -296,16 +339,22 @@ def test_a_file_that_is_cut_while_it_is_read_is_said_to_have_changed(
     assert any("changed since it was opened" in warning.cause for warning in trace.warnings)
 
 
-def test_lines_in_unix_time_are_shifted_by_the_session_else_by_the_first_of_them(tmp_path: Path) -> None:
+def test_lines_in_unix_time_are_shifted_by_the_session_else_by_the_first_of_them(
+    tmp_path: Path,
+) -> None:
     unix = 1_795_222_242_000_000_000
 
     def space(with_session: bool) -> Any:
         made = new_space()
         plane = add_plane(made, "/host:CPU", {1: "a"})
         for i, stamp in enumerate((unix + 5000, unix + 2000, 700)):
-            plane.lines.add(id=i, name=f"t{i}", timestamp_ns=stamp).events.add(metadata_id=1, offset_ps=1, duration_ps=1)
+            plane.lines.add(id=i, name=f"t{i}", timestamp_ns=stamp).events.add(
+                metadata_id=1, offset_ps=1, duration_ps=1
+            )
         if with_session:
-            env = add_plane(made, "Task Environment", stats={1: "profile_start_time", 2: "profile_stop_time"})
+            env = add_plane(
+                made, "Task Environment", stats={1: "profile_start_time", 2: "profile_stop_time"}
+            )
             env.stats.add(metadata_id=1, uint64_value=unix)
             env.stats.add(metadata_id=2, uint64_value=unix + 10**9)
         return made
@@ -324,7 +373,9 @@ def test_a_line_at_an_impossible_time_is_left_out(tmp_path: Path, stamp: int) ->
     space = new_space()
     plane = add_plane(space, "/host:CPU", {1: "a"})
     plane.lines.add(id=1, name="good").events.add(metadata_id=1, offset_ps=1, duration_ps=1)
-    plane.lines.add(id=2, name="bad", timestamp_ns=stamp).events.add(metadata_id=1, offset_ps=1, duration_ps=1)
+    plane.lines.add(id=2, name="bad", timestamp_ns=stamp).events.add(
+        metadata_id=1, offset_ps=1, duration_ps=1
+    )
     trace = load(tmp_path, space)
     assert trace.event_count == 1
     assert trace.span == (1, 2)
@@ -355,7 +406,9 @@ def test_progress_is_told_and_may_stop_it(data: Path) -> None:
         registry.read(data / JAX, stop)
 
 
-def test_a_long_line_is_decoded_in_slices_that_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_line_is_decoded_in_slices_that_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(xplane, "SLICE", 10)
     space = new_space()
     plane = add_plane(space, "/host:CPU", {1: "a", 1 << 40: "wide"})
@@ -364,7 +417,9 @@ def test_a_long_line_is_decoded_in_slices_that_can_be_stopped(tmp_path: Path, mo
         if i % 7 == 3:
             line.events.add(metadata_id=1, num_occurrences=i + 1)
         else:
-            line.events.add(metadata_id=1 << 40 if i % 5 == 0 else 1, offset_ps=i * 10, duration_ps=5)
+            line.events.add(
+                metadata_id=1 << 40 if i % 5 == 0 else 1, offset_ps=i * 10, duration_ps=5
+            )
     told: list[int] = []
     path = tmp_path / "h.xplane.pb"
     path.write_bytes(space.SerializeToString())
@@ -391,7 +446,9 @@ def test_parts_come_first_and_the_whole_last(data: Path, monkeypatch: pytest.Mon
     assert sum(p.event_count for p in traces[0].processes) == counts[0]
 
 
-def test_short_lines_are_shown_before_a_long_one_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_lines_are_shown_before_a_long_one_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(xplane, "LONG_LINE", 50)
     space = new_space()
     plane = add_plane(space, "/host:CPU", {1: "a"})
@@ -416,7 +473,9 @@ def test_a_profile_of_nothing_is_a_trace_and_foreign_fields_are_not(tmp_path: Pa
 # ── files that are not whole ──
 
 
-def test_a_file_cut_anywhere_gives_what_is_there_or_one_sentence(data: Path, tmp_path: Path) -> None:
+def test_a_file_cut_anywhere_gives_what_is_there_or_one_sentence(
+    data: Path, tmp_path: Path
+) -> None:
     content = (data / SMALL).read_bytes()
     whole = {(row[1], row[2], row[3]) for row in rows_of(registry.read(data / SMALL))}
     kept = 0
@@ -439,12 +498,20 @@ def test_a_file_cut_anywhere_gives_what_is_there_or_one_sentence(data: Path, tmp
         for i in range(len(trace.names)):
             trace.names.display(i)
     assert kept > 10_000
-    assert [cut for cut, _ in refused] == list(range(1, len(refused) + 1))  # only while no event is whole
+    assert [cut for cut, _ in refused] == list(
+        range(1, len(refused) + 1)
+    )  # only while no event is whole
     assert all("truncated" in problem or "begins" in problem for _, problem in refused)
 
 
 @settings(max_examples=80, deadline=None)
-@given(damage=st.lists(st.tuples(st.integers(0, 44_000), st.binary(min_size=1, max_size=4)), min_size=1, max_size=40))
+@given(
+    damage=st.lists(
+        st.tuples(st.integers(0, 44_000), st.binary(min_size=1, max_size=4)),
+        min_size=1,
+        max_size=40,
+    )
+)
 def test_damage_anywhere_never_crashes_nor_stretches_time(
     damage: list[tuple[int, bytes]], data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -464,7 +531,7 @@ def test_damage_anywhere_never_crashes_nor_stretches_time(
             trace.names.display(name)
             trace.names.stats(name)
         for position in track.events.position[:20].tolist():
-            process.source.of(position)
+            process.source.event_stats(position)
         process.source.columns(track.events.position, ["id", "_src"])
 
 
@@ -475,7 +542,9 @@ def test_a_mangled_file_is_told_by_what_it_became(data: Path, tmp_path: Path) ->
     assert "binary" in error.value.hint
 
 
-@pytest.mark.parametrize("content", [b"\x00" * 100, b"hello, this is text\n" * 20, b"\x93\xff\xfe\xfd" * 10, b"<html>"])
+@pytest.mark.parametrize(
+    "content", [b"\x00" * 100, b"hello, this is text\n" * 20, b"\x93\xff\xfe\xfd" * 10, b"<html>"]
+)
 def test_other_content_under_the_right_name_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(UnreadableFile) as error:
         load_bytes(tmp_path, content, "vm.xplane.pb")
@@ -487,25 +556,46 @@ def test_other_content_under_the_right_name_is_one_sentence(tmp_path: Path, cont
 
 def columns_of(trace: Trace) -> list[Any]:
     return [
-        [track.name, track.lanes.tolist(), *(c.tolist() for c in (e.start, e.duration, e.name, e.position)), e.place.dtype]
+        [
+            track.name,
+            track.lanes.tolist(),
+            *(c.tolist() for c in (e.start, e.duration, e.name, e.position)),
+            e.place.dtype,
+        ]
         for _, track in trace.tracks()
         for e in [track.events]
     ]
 
 
 LINES = st.lists(
-    st.tuples(st.booleans(), st.lists(st.tuples(st.integers(0, 400), st.integers(-1, 90), st.sampled_from("abc")), max_size=50)),
-    min_size=1, max_size=5,
-)  # fmt: skip
+    st.tuples(
+        st.booleans(),
+        st.lists(
+            st.tuples(st.integers(0, 400), st.integers(-1, 90), st.sampled_from("abc")), max_size=50
+        ),
+    ),
+    min_size=1,
+    max_size=5,
+)
 
 
 @pytest.mark.skipif(not wire.COMPILED, reason="there is no compiled scanner to compare with")
 @settings(max_examples=60, deadline=None)
 @given(lines=LINES)
-def test_the_trace_is_the_same_without_a_compiler(tmp_path_factory: pytest.TempPathFactory, lines: list[Any]) -> None:
-    """Sorted lines go straight into lanes, others the general way, and all of them that way without a compiler."""
+def test_the_trace_is_the_same_without_a_compiler(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[Any]
+) -> None:
+    """Sorted lines go straight into lanes, others the general way, and all of them that way without
+    a compiler.
+    """
     space = [
-        synthetic.Line(f"t{i}", [synthetic.Event(n, s, d) for s, d, n in (sorted(e, key=lambda r: (r[0], -r[1])) if tidy else e)])
+        synthetic.Line(
+            f"t{i}",
+            [
+                synthetic.Event(n, s, d)
+                for s, d, n in (sorted(e, key=lambda r: (r[0], -r[1])) if tidy else e)
+            ],
+        )
         for i, (tidy, e) in enumerate(lines)
     ]
     content = synthetic.encode([synthetic.Plane("/host:CPU", space)])
@@ -513,11 +603,26 @@ def test_the_trace_is_the_same_without_a_compiler(tmp_path_factory: pytest.TempP
     compiled = load_bytes(folder, content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wire, "COMPILED", False)
-        for name in ("blocks", "ends", "hop", "longest", "nest", "pick", "scan_events", "scan_stats", "stats", "sums"):
+        for name in (
+            "blocks",
+            "ends",
+            "hop",
+            "longest",
+            "nest",
+            "pick",
+            "scan_events",
+            "scan_stats",
+            "stats",
+            "sums",
+        ):
             patch.setattr(wire, name, getattr(pure, name))
         without = load_bytes(folder, content)
     assert columns_of(compiled) == columns_of(without)
-    assert (compiled.span, compiled.event_count, compiled.warnings) == (without.span, without.event_count, without.warnings)
+    assert (compiled.span, compiled.event_count, compiled.warnings) == (
+        without.span,
+        without.event_count,
+        without.warnings,
+    )
 
 
 # ── real ones ──
@@ -529,18 +634,26 @@ def own(shared: Path, name: str) -> Trace:
 
 
 @pytest.mark.parametrize(
-    ("name", "events"), [("keras_cifar", 767_110), ("custom_loop", 69_080), ("two_epochs_with_burst", 179_470)]
+    ("name", "events"),
+    [("keras_cifar", 767_110), ("custom_loop", 69_080), ("two_epochs_with_burst", 179_470)],
 )
 def test_known_counts(shared_data: Path, name: str, events: int) -> None:
     trace = own(shared_data, name)
     assert trace.event_count == events
     assert not trace.warnings
-    held = sum(c.nbytes for _, t in trace.tracks() for c in (t.events.start, t.events.duration, t.events.name, t.events.place))
+    held = sum(
+        c.nbytes
+        for _, t in trace.tracks()
+        for c in (t.events.start, t.events.duration, t.events.name, t.events.place)
+    )
     assert held == 24 * events
 
 
 def test_both_runs_of_jax(shared_data: Path) -> None:
-    counts = [registry.read(path).event_count for path in sorted((shared_data / "own/jax_cpu").rglob("*.xplane.pb"))]
+    counts = [
+        registry.read(path).event_count
+        for path in sorted((shared_data / "own/jax_cpu").rglob("*.xplane.pb"))
+    ]
     assert counts == [57_528, 2_978]
 
 
@@ -554,13 +667,18 @@ def test_every_public_profile_is_read_as_protobuf_reads_it_or_explained(shared_d
             continue
         space = schemas.message("XSpace").FromString(path.read_bytes())
         trace = registry.read(path)
-        assert trace.event_count == sum(len(line.events) for plane in space.planes for line in plane.lines)
+        assert trace.event_count == sum(
+            len(line.events) for plane in space.planes for line in plane.lines
+        )
         assert rows_of(trace) == rows_of_message(space)
         assert not trace.warnings
 
 
 def test_idle_devices_are_counted_and_derived_lines_marked(shared_data: Path) -> None:
-    trace = registry.read(shared_data / "public/tf_gpu_multiworker/plugins/profile/GPU-multi-worker/34.83.195.179_6003.xplane.pb")
+    trace = registry.read(
+        shared_data
+        / "public/tf_gpu_multiworker/plugins/profile/GPU-multi-worker/34.83.195.179_6003.xplane.pb"
+    )
     assert trace.host == "34.83.195.179_6003"
     assert len(trace.devices) == 8
     empty = [p.name for p in trace.processes if p.empty]
@@ -574,14 +692,20 @@ def test_idle_devices_are_counted_and_derived_lines_marked(shared_data: Path) ->
     assert not any(name.startswith("Stream") for name in derived(busy))
 
 
-def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tests.synthetic import xplane as made
 
     for name, most in (("_PLANES", 5), ("_LINES", 7), ("_SAID", 3)):
         monkeypatch.setattr(xplane, name, most)
     plane = made.blob(2, b"/host:CPU") + made.blob(3, made.blob(4, b"\x08\x01\x10\x00\x18\x05"))
     path = tmp_path / "vm.xplane.pb"
-    path.write_bytes(made.blob(1, plane) * 4 + made.blob(1, plane + made.blob(3, b"\x08\x01") * 9) * 3 + made.blob(4, b"host") * 10)
+    path.write_bytes(
+        made.blob(1, plane) * 4
+        + made.blob(1, plane + made.blob(3, b"\x08\x01") * 9) * 3
+        + made.blob(4, b"host") * 10
+    )
     trace = registry.read(path)
     said = {warn.cause: warn.count for warn in trace.warnings}
     assert said["there are more planes than any profile has; the others were left out"] == 2
@@ -599,7 +723,9 @@ def test_findings_of_one_file_are_no_more_than_anyone_reads() -> None:
     assert sum(warn.count for warn in findings.all()) == 5000
 
 
-def test_a_decoder_that_gets_no_further_does_not_hold_the_reader_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoder_that_gets_no_further_does_not_hold_the_reader_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     space = new_space()
     line = add_plane(space, "/host:CPU", {1: "a"}).lines.add(id=1, name="python")
     for i in range(50):
@@ -610,7 +736,9 @@ def test_a_decoder_that_gets_no_further_does_not_hold_the_reader_up(tmp_path: Pa
 
     def stands(data: Any, place: int, *rest: Any) -> Any:
         found = real(data, place, *rest)
-        return found._replace(rows=0, next=place) if place else found._replace(rows=5, next=place + 40)
+        return (
+            found._replace(rows=0, next=place) if place else found._replace(rows=5, next=place + 40)
+        )
 
     monkeypatch.setattr(xplane._LineReader, "_straight", lambda *_: False)
     monkeypatch.setattr(xplane.wire, "scan_events", stands)

@@ -1,4 +1,6 @@
-"""Titles, comments and second header rows: what the lines above a table say of its unit, its times and its date counts."""
+"""Titles, comments and second header rows: what the lines above a table say of its unit, its times
+and its date counts.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def read(tmp_path: Path, text: str, name: str = "power.csv") -> PowerLog:
 
 
 def rows(factor: float = 1.0, form: str = "{at},{watts:g}") -> str:
-    return "".join(form.format(at=ZERO + k, watts=watts * factor) + "\n" for k, watts in enumerate(WATTS.tolist()))
+    return "".join(
+        form.format(at=ZERO + k, watts=watts * factor) + "\n"
+        for k, watts in enumerate(WATTS.tolist())
+    )
 
 
 HEADS = {
@@ -69,7 +74,10 @@ def test_a_unit_or_scale_that_is_in_doubt_is_asked_about(head: str, tmp_path: Pa
     assert any("--unit" in warning.cause for warning in log.warnings)
 
 
-@pytest.mark.parametrize("line", ["# scale: 1", "# power factor 0.98", "# 1100 W power supply", "# averaged over 100 W nominal"])
+@pytest.mark.parametrize(
+    "line",
+    ["# scale: 1", "# power factor 0.98", "# 1100 W power supply", "# averaged over 100 W nominal"],
+)
 def test_other_lines_put_nothing_in_doubt(line: str, tmp_path: Path) -> None:
     (series,) = read(tmp_path, f"{line}\ntime,power\n" + rows()).series
     assert series.sensor.scale is Badge.MEASURED
@@ -77,7 +85,9 @@ def test_other_lines_put_nothing_in_doubt(line: str, tmp_path: Path) -> None:
 
 
 def test_groups_stand_before_the_names_they_tell_apart(tmp_path: Path) -> None:
-    text = "Time,PDU 1,,PDU 2,\n,Power (W),Current (A),Power (W),Current (A)\n" + rows(form="{at},{watts:g},1.2,100,0.5")
+    text = "Time,PDU 1,,PDU 2,\n,Power (W),Current (A),Power (W),Current (A)\n" + rows(
+        form="{at},{watts:g},1.2,100,0.5"
+    )
     log = read(tmp_path, text)
     assert [series.sensor.channel for series in log.series] == ["PDU 1 Power", "PDU 2 Power"]
     assert [float(np.mean(series.watts)) for series in log.series] == [250.0, 100.0]
@@ -103,12 +113,19 @@ def test_a_column_that_nothing_calls_power_is_guessed(tmp_path: Path) -> None:
 
 def test_columns_without_a_unit_share_one(tmp_path: Path) -> None:
     """jtop's log: 12,500 is in mW by its size, and so is 2,500 beside it."""
-    text = "time,Power TOT,Power SOC\n" + "".join(f"{ZERO + k},{12_500 + k},{2_500 + k}\n" for k in range(30))
-    assert [round(float(np.median(series.watts)), 1) for series in read(tmp_path, text).series] == [12.5, 2.5]
+    text = "time,Power TOT,Power SOC\n" + "".join(
+        f"{ZERO + k},{12_500 + k},{2_500 + k}\n" for k in range(30)
+    )
+    assert [round(float(np.median(series.watts)), 1) for series in read(tmp_path, text).series] == [
+        12.5,
+        2.5,
+    ]
 
 
 def test_a_peak_is_no_reading_and_a_count_of_epochs_no_time(tmp_path: Path) -> None:
-    text = "TIME|EPOCH_COUNT|CPU_POWER|Peak Power\n" + "".join(f"{k * 0.5}|{k // 7}|{100 + k}|400\n" for k in range(60))
+    text = "TIME|EPOCH_COUNT|CPU_POWER|Peak Power\n" + "".join(
+        f"{k * 0.5}|{k // 7}|{100 + k}|400\n" for k in range(60)
+    )
     log = read(tmp_path, text)
     assert [series.sensor.channel for series in log.series] == ["CPU_POWER"]
     assert log.series[0].times[-1] == 29_500_000_000
@@ -117,13 +134,33 @@ def test_a_peak_is_no_reading_and_a_count_of_epochs_no_time(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "source", "seconds"),
     [
-        ("# time in ms since start\ntime,power_w\n" + "".join(f"{k * 1000},200\n" for k in range(60)), "none", 59),
-        ("Time (UTC),power_w\n" + "".join(f"2026-11-21 17:48:{k},200\n" for k in range(12, 60)), times.ABSOLUTE, 47),
-        ("# timezone: UTC\ntime,power_w\n" + "".join(f"2026-11-21 17:48:{k},200\n" for k in range(12, 60)), times.ABSOLUTE, 47),
-        ("time,power_w\n" + "".join(f"21-Nov-2026 17:48:{k},200\n" for k in range(12, 60)), times.LOCAL, 47),
+        (
+            "# time in ms since start\ntime,power_w\n"
+            + "".join(f"{k * 1000},200\n" for k in range(60)),
+            "none",
+            59,
+        ),
+        (
+            "Time (UTC),power_w\n" + "".join(f"2026-11-21 17:48:{k},200\n" for k in range(12, 60)),
+            times.ABSOLUTE,
+            47,
+        ),
+        (
+            "# timezone: UTC\ntime,power_w\n"
+            + "".join(f"2026-11-21 17:48:{k},200\n" for k in range(12, 60)),
+            times.ABSOLUTE,
+            47,
+        ),
+        (
+            "time,power_w\n" + "".join(f"21-Nov-2026 17:48:{k},200\n" for k in range(12, 60)),
+            times.LOCAL,
+            47,
+        ),
     ],
 )
-def test_times_as_the_log_says_that_they_are(text: str, source: str, seconds: float, tmp_path: Path) -> None:
+def test_times_as_the_log_says_that_they_are(
+    text: str, source: str, seconds: float, tmp_path: Path
+) -> None:
     (series,) = read(tmp_path, text).series
     assert series.clock.source == source
     assert (series.times[-1] - series.times[0]) / 1e9 == seconds
@@ -137,12 +174,15 @@ OF_DAY = "time,power_w\n" + "".join(f"17:48:{k},200\n" for k in range(12, 60))
 @pytest.mark.parametrize(
     ("name", "head", "place"),
     [
-        ("power_2026-11-21.csv", "", "the file's name"), ("node1-20261121.csv", "", "the file's name"),
+        ("power_2026-11-21.csv", "", "the file's name"),
+        ("node1-20261121.csv", "", "the file's name"),
         ("power.csv", "# Date: 2026-11-21\n", "a line above the table"),
         ("power_2026-01-01.csv", "# recorded 2026/11/21\n", "a line above the table"),
     ],
-)  # fmt: skip
-def test_a_date_is_taken_from_elsewhere_and_said(name: str, head: str, place: str, tmp_path: Path) -> None:
+)
+def test_a_date_is_taken_from_elsewhere_and_said(
+    name: str, head: str, place: str, tmp_path: Path
+) -> None:
     log = read(tmp_path, head + OF_DAY, name)
     clock = log.series[0].clock
     assert clock.assumed == f"date 2026-11-21 assumed from {place}"
@@ -157,7 +197,11 @@ def test_without_a_date_the_time_of_day_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["elapsed,power_w\n0:30:00,200\n0:30:01,201\n0:30:02,202\n", "time,power_w\n00:00:00,2\n00:00:01,3\n"]
+    "text",
+    [
+        "elapsed,power_w\n0:30:00,200\n0:30:01,201\n0:30:02,202\n",
+        "time,power_w\n00:00:00,2\n00:00:01,3\n",
+    ],
 )
 def test_hours_and_minutes_since_a_start_are_no_time_of_day(text: str, tmp_path: Path) -> None:
     clock = read(tmp_path, text, "power_2026-11-21.csv").series[0].clock
@@ -171,11 +215,16 @@ def test_a_counter_that_starts_again_is_a_counter(every: int, tmp_path: Path) ->
     for k, watts in enumerate(WATTS.tolist()):
         total = watts if k % every == 0 else total + watts
         values.append(total)
-    log = read(tmp_path, "time,energy_j\n" + "".join(f"{ZERO + k},{value}\n" for k, value in enumerate(values)))
+    log = read(
+        tmp_path,
+        "time,energy_j\n" + "".join(f"{ZERO + k},{value}\n" for k, value in enumerate(values)),
+    )
     (series,) = log.series
     known = np.isfinite(series.watts)
     np.testing.assert_allclose(series.watts[known], WATTS[known])
-    assert len(WATTS) - known.sum() == len(range(0, 60, every))  # the first row, and the interval of each new start
+    assert len(WATTS) - known.sum() == len(
+        range(0, 60, every)
+    )  # the first row, and the interval of each new start
     assert any("was reset" in warning.cause for warning in log.warnings)
 
 
@@ -194,8 +243,12 @@ def test_a_date_that_cannot_be_is_none() -> None:
 
 
 def test_a_date_a_time_and_a_reading_from_a_loop_in_a_shell(tmp_path: Path) -> None:
-    (series,) = read(tmp_path, "".join(f"2026-11-21 17:48:{k} 2{k}\n" for k in range(12, 60))).series
+    (series,) = read(
+        tmp_path, "".join(f"2026-11-21 17:48:{k} 2{k}\n" for k in range(12, 60))
+    ).series
     assert series.watts[0] == 212
     assert series.clock.source == times.LOCAL
-    (series,) = read(tmp_path, "".join(f"2026-11-21 17:48:{k} {k / 10} kW\n" for k in range(12, 60))).series
+    (series,) = read(
+        tmp_path, "".join(f"2026-11-21 17:48:{k} {k / 10} kW\n" for k in range(12, 60))
+    ).series
     assert series.watts[0] == pytest.approx(1200)

@@ -29,8 +29,14 @@ def test_a_sensor_of_its_own_is_read_and_one_without_a_reading_is_not(tmp_path: 
     lines = []
     for second, watts in enumerate((210.0, 214.0, 230.0)):
         for name, reading in (("TotalPower", watts), ("Dead", None)):
-            body = {"@odata.type": "#Sensor.v1_2_0.Sensor", "@odata.id": f"/redfish/v1/Chassis/1/Sensors/{name}",
-                    "Id": name, "Name": name, "Reading": reading, "ReadingUnits": "W"}  # fmt: skip
+            body = {
+                "@odata.type": "#Sensor.v1_2_0.Sensor",
+                "@odata.id": f"/redfish/v1/Chassis/1/Sensors/{name}",
+                "Id": name,
+                "Name": name,
+                "Reading": reading,
+                "ReadingUnits": "W",
+            }
             lines += [str(1_790_000_000 + second), json.dumps(body)]
     log.write_text("\n".join(lines) + "\n")
     found = registry.load(str(log))

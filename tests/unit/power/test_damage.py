@@ -1,4 +1,6 @@
-"""Damaged, cut, packed and mangled power logs: either something is read, or a sentence says why not. Never anything else."""
+"""Damaged, cut, packed and mangled power logs: either something is read, or a sentence says why
+not. Never anything else.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from powertui.data.power import registry
 from powertui.errors import PowertuiError
 
 DATA = Path(__file__).resolve().parents[2] / "data"
-SAMPLES = [path for name in ("power", "power_tools") for path in sorted((DATA / name).iterdir()) if path.suffix != ".md"]
+SAMPLES = [
+    path
+    for name in ("power", "power_tools")
+    for path in sorted((DATA / name).iterdir())
+    if path.suffix != ".md"
+]
 
 
 def read(path: Path) -> None:
@@ -53,14 +60,23 @@ def test_damage(sample: Path, tmp_path: Path) -> None:
                 data[at] = rng.randrange(256)
             else:
                 data[at : at + rng.randrange(40)] = bytes(
-                    rng.choice((b"", b"\n", b",,,", b'"', b"\x00", b"1e999", b"nan", b"-", b"{", b"\xff"))
+                    rng.choice(
+                        (b"", b"\n", b",,,", b'"', b"\x00", b"1e999", b"nan", b"-", b"{", b"\xff")
+                    )
                 )
         target.write_bytes(bytes(data))
         read(target)
 
 
 @pytest.mark.parametrize(
-    "name", ["powerboard.csv", "nvidia_smi_two_gpus.csv", "recording.csv", "prometheus_matrix.json", "ipmi_dcmi_utc.txt"]
+    "name",
+    [
+        "powerboard.csv",
+        "nvidia_smi_two_gpus.csv",
+        "recording.csv",
+        "prometheus_matrix.json",
+        "ipmi_dcmi_utc.txt",
+    ],
 )
 def test_packed_and_recoded(data: Path, tmp_path: Path, name: str) -> None:
     plain = registry.load(str(data / "power" / name))
@@ -77,7 +93,8 @@ def test_packed_and_recoded(data: Path, tmp_path: Path, name: str) -> None:
         assert [(s.sensor.name, s.watts.tolist()) for s in found.series] == [
             (s.sensor.name, s.watts.tolist()) for s in plain.series
         ] or (
-            str([s.watts.tolist() for s in found.series]) == str([s.watts.tolist() for s in plain.series])  # NaN
+            str([s.watts.tolist() for s in found.series])
+            == str([s.watts.tolist() for s in plain.series])  # NaN
         )
 
 
@@ -121,9 +138,13 @@ def test_a_cut_gzip_gives_what_came_before_the_cut(data: Path, tmp_path: Path) -
         ("1700000012,2", 12, True),
     ],
 )
-def test_the_last_line_of_a_file_that_grows(tmp_path: Path, tail: str, rows: int, cut: bool) -> None:
+def test_the_last_line_of_a_file_that_grows(
+    tmp_path: Path, tail: str, rows: int, cut: bool
+) -> None:
     path = tmp_path / "grows.csv"
-    path.write_text("time,watts\n" + "".join(f"{1700000000 + i},{250 + i % 4}\n" for i in range(12)) + tail)
+    path.write_text(
+        "time,watts\n" + "".join(f"{1700000000 + i},{250 + i % 4}\n" for i in range(12)) + tail
+    )
     log = registry.load(str(path))
     assert len(log.series[0]) == rows
     assert bool(log.warnings) == cut
@@ -155,11 +176,16 @@ def test_a_file_that_grows_is_read_again_and_again(data: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_number_that_cannot_be(sample: Path, tmp_path: Path) -> None:
-    """Any number of any log, exchanged for one that no sensor and no clock gives. A warning of numpy is an error here."""
+    """Any number of any log, exchanged for one that no sensor and no clock gives.
+
+    A warning of numpy is an error here.
+    """
     whole = sample.read_bytes()
     numbers = list(re.finditer(rb"\d+(?:\.\d+)?", whole))
     target = tmp_path / sample.name
     for new in (b"1e308", b"-1e308", b"1e400", b"9" * 25, b"9" * 400, b"4300000000", b"2299-12-31"):
-        for match in numbers[:: max(1, len(numbers) // (25 if sample.parent.name == "power" else 12))]:
+        for match in numbers[
+            :: max(1, len(numbers) // (25 if sample.parent.name == "power" else 12))
+        ]:
             target.write_bytes(whole[: match.start()] + new + whole[match.end() :])
             read(target)

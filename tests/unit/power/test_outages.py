@@ -1,4 +1,6 @@
-"""Readings that say nothing of the power are found by the channel's own others, said, and cost only themselves."""
+"""Readings that say nothing of the power are found by the channel's own others, said, and cost only
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ def load(seed: int = 0, rows: int = 480) -> np.ndarray:
     """Idle, training, idle, as a sensor of 1 W reads them."""
     rng = np.random.default_rng(seed)
     at = np.arange(rows)
-    return np.round(np.where((at > rows // 8) & (at < rows - rows // 8), 260 + 40 * rng.random(rows), 150 + rng.normal(0, 1, rows)))
+    return np.round(
+        np.where(
+            (at > rows // 8) & (at < rows - rows // 8),
+            260 + 40 * rng.random(rows),
+            150 + rng.normal(0, 1, rows),
+        )
+    )
 
 
 def test_a_restart_of_a_bmc_is_a_gap_that_is_said() -> None:
@@ -29,7 +37,10 @@ def test_a_restart_of_a_bmc_is_a_gap_that_is_said() -> None:
     watts[200:232] = 0.0
     found = outages.without(series(watts))
     assert np.flatnonzero(np.isnan(found.watts)).tolist() == list(range(200, 232))
-    assert "32 readings of power are 0 W between readings that never come near it" in found.warnings[0].cause
+    assert (
+        "32 readings of power are 0 W between readings that never come near it"
+        in found.warnings[0].cause
+    )
     assert "50.0 s after the log begins" in found.warnings[0].cause
 
 
@@ -39,8 +50,13 @@ def test_what_is_lost_with_a_restart_is_the_restart_alone() -> None:
     hurt = watts.copy()
     hurt[200:212] = 0.0
     mended = sensor.describe(outages.without(series(hurt)))
-    before, after = (integrate.energy(integrate.own_clock(one), 70 * 10**12, 118 * 10**12) for one in (whole, mended))
-    assert after.joules == pytest.approx(before.joules, rel=1e-3)  # what its window is, fewer readings tell a little otherwise
+    before, after = (
+        integrate.energy(integrate.own_clock(one), 70 * 10**12, 118 * 10**12)
+        for one in (whole, mended)
+    )
+    assert after.joules == pytest.approx(
+        before.joules, rel=1e-3
+    )  # what its window is, fewer readings tell a little otherwise
     assert after.badge is before.badge
     through = integrate.energy(integrate.own_clock(mended), 20 * 10**12, 100 * 10**12)
     truth = integrate.energy(integrate.own_clock(whole), 20 * 10**12, 100 * 10**12)

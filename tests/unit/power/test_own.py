@@ -24,7 +24,9 @@ def logdir(tmp_path_factory) -> Path:
     profile = folder / "plugins" / "profile" / "2024_01_01_00_00_00" / "host.xplane.pb"
     profile.parent.mkdir(parents=True)
     profile.write_bytes(work.xplane())
-    rows = "".join(f"{1_700_000_000 + t / 4},{float(work.power(t / 4)) + t % 3}\n" for t in range(-20, 80))
+    rows = "".join(
+        f"{1_700_000_000 + t / 4},{float(work.power(t / 4)) + t % 3}\n" for t in range(-20, 80)
+    )
     (folder / "power.csv").write_text("time_unix_s,watts\n" + rows)
     return folder
 
@@ -40,8 +42,12 @@ def test_an_export_is_no_power_log(logdir: Path, tmp_path: Path, what: str, comm
 
 
 @pytest.mark.parametrize("form", ["--csv", "--json", "--markdown", ""])
-@pytest.mark.parametrize("name", [*(f"--tool {tool.name}" for tool in TOOLS), "energy", "report", "doctor"])
-def test_an_answer_is_no_power_log(logdir: Path, tmp_path: Path, name: str, form: str, capsys) -> None:
+@pytest.mark.parametrize(
+    "name", [*(f"--tool {tool.name}" for tool in TOOLS), "energy", "report", "doctor"]
+)
+def test_an_answer_is_no_power_log(
+    logdir: Path, tmp_path: Path, name: str, form: str, capsys
+) -> None:
     verb = name if not name.startswith("--") else "report"
     cli.main([verb, str(logdir), *(name.split() if verb != name else ()), *form.split()])
     told = capsys.readouterr().out
@@ -51,7 +57,9 @@ def test_an_answer_is_no_power_log(logdir: Path, tmp_path: Path, name: str, form
     assert registry.sniff(str(path))[1] < registry.IS_POWER
 
 
-def test_the_next_answer_is_not_destroyed_by_an_export_in_the_folder(logdir: Path, tmp_path: Path, capsys) -> None:
+def test_the_next_answer_is_not_destroyed_by_an_export_in_the_folder(
+    logdir: Path, tmp_path: Path, capsys
+) -> None:
     assert cli.main(["energy", str(logdir)]) == 0
     before = capsys.readouterr().out
     path = logdir / "samples.csv"

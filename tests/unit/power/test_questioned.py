@@ -1,4 +1,6 @@
-"""Logs that were once read wrongly without a word: several channels as one, energy in the wrong place, a unit that cannot be."""
+"""Logs that were once read wrongly without a word: several channels as one, energy in the wrong
+place, a unit that cannot be.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def means(log: PowerLog) -> list[float]:
 
 
 def said(log: PowerLog) -> str:
-    return " ".join(str(warning) for warning in (*log.warnings, *(w for series in log.series for w in series.warnings)))
+    return " ".join(
+        str(warning)
+        for warning in (*log.warnings, *(w for series in log.series for w in series.warnings))
+    )
 
 
 # ── several channels in one column ───────────────────────────────────────────────────────────────
@@ -57,18 +62,42 @@ UUIDS = [f"GPU-8f6e2a54-0000-0000-0000-00000000000{g}" for g in range(8)]
     ("head", "row"),
     [
         ("timestamp, gpu, power.draw [W]\n", lambda when, g, w: f"{when}, {g}, {w:.2f} W"),
-        ("timestamp, gpu_id, name, power.draw\n", lambda when, g, w: f"{when}, {g}, NVIDIA H100, {w:.2f}"),
-        ("timestamp, power.draw [W], pci.bus_id\n", lambda when, g, w: f"{when}, {w:.2f} W, 00000000:{0x1B + g:02X}:00.0"),
-        ("timestamp, uuid, index, power.draw [W]\n", lambda when, g, w: f"{when}, {UUIDS[g]}, {g}, {w:.2f} W"),
-        ("timestamp, name, power.draw [W], memory.used [MiB]\n", lambda when, g, w: f"{when}, H100, {w:.2f} W, {70000 + g} MiB"),
+        (
+            "timestamp, gpu_id, name, power.draw\n",
+            lambda when, g, w: f"{when}, {g}, NVIDIA H100, {w:.2f}",
+        ),
+        (
+            "timestamp, power.draw [W], pci.bus_id\n",
+            lambda when, g, w: f"{when}, {w:.2f} W, 00000000:{0x1B + g:02X}:00.0",
+        ),
+        (
+            "timestamp, uuid, index, power.draw [W]\n",
+            lambda when, g, w: f"{when}, {UUIDS[g]}, {g}, {w:.2f} W",
+        ),
+        (
+            "timestamp, name, power.draw [W], memory.used [MiB]\n",
+            lambda when, g, w: f"{when}, H100, {w:.2f} W, {70000 + g} MiB",
+        ),
         ("timestamp, name, power.draw [W]\n", lambda when, g, w: f"{when}, NVIDIA H100, {w:.2f} W"),
         ("", lambda when, g, w: f"{when}, {w:.2f} W, 97 %"),
         ("", lambda when, g, w: f"{when}, {g}, {w:.2f} W, 97 %"),
         ("", lambda when, g, w: f"{when}, {UUIDS[g]}, {w:.2f} W, 97 %"),
     ],
-    ids=["gpu", "gpu_id", "pci", "uuid", "turns by memory", "turns by time", "no header", "no header, index", "no header, uuid"],
-)  # fmt: skip
-def test_eight_gpus_are_never_one(log: Written, head: str, row: Callable[[str, int, float], str]) -> None:
+    ids=[
+        "gpu",
+        "gpu_id",
+        "pci",
+        "uuid",
+        "turns by memory",
+        "turns by time",
+        "no header",
+        "no header, index",
+        "no header, uuid",
+    ],
+)
+def test_eight_gpus_are_never_one(
+    log: Written, head: str, row: Callable[[str, int, float], str]
+) -> None:
     found = log(head + rounds(row))
     assert found.dialect == "nvidia-smi"
     assert [len(series) for series in found.series] == [20] * 8
@@ -80,26 +109,36 @@ def test_devices_are_known_by_all_that_the_log_tells(log: Written) -> None:
     found = log(
         "timestamp, index, uuid, pci.bus_id, name, host, power.draw [W]\n"
         + "".join(
-            f"2024/05/01 10:00:{t:02}.100, {g}, {UUIDS[g]}, 00000000:{0x1B + g:02X}:00.0, NVIDIA H100, {host}, {600 + g} W\n"
+            (
+                f"2024/05/01 10:00:{t:02}.100, {g}, {UUIDS[g]}, 00000000:{0x1B + g:02X}:00.0, "
+                f"NVIDIA H100, {host}, {600 + g} W\n"
+            )
             for t in range(5)
             for host in ("a", "b")
             for g in range(2)
         )
     )
     assert [(s.sensor.host, s.sensor.name, s.sensor.device) for s in found.series] == [
-        (host, f"GPU {g}", Device(g, UUIDS[g], f"0000:{0x1B + g:02x}:00.0", "NVIDIA H100")) for host in ("a", "b") for g in range(2)
+        (host, f"GPU {g}", Device(g, UUIDS[g], f"0000:{0x1B + g:02x}:00.0", "NVIDIA H100"))
+        for host in ("a", "b")
+        for g in range(2)
     ]
 
 
 def test_two_nameless_channels_are_two(log: Written) -> None:
     """The fewest that can take turns."""
     found = log(
-        "timestamp, power [W]\n" + "".join(f"2024/05/01 10:00:{t:02}.{g}, {(300, 90)[g]}\n" for t in range(20) for g in (0, 1))
+        "timestamp, power [W]\n"
+        + "".join(
+            f"2024/05/01 10:00:{t:02}.{g}, {(300, 90)[g]}\n" for t in range(20) for g in (0, 1)
+        )
     )
     assert [series.watts.tolist() for series in found.series] == [[300.0] * 20, [90.0] * 20]
 
 
-def test_a_nameless_column_of_several_channels_is_taken_apart_and_its_unit_is_a_guess(log: Written) -> None:
+def test_a_nameless_column_of_several_channels_is_taken_apart_and_its_unit_is_a_guess(
+    log: Written,
+) -> None:
     found = log(rounds(lambda when, g, w: f"{when}, {w:.2f}"))
     assert [len(series) for series in found.series] == [20] * 8
     assert "8 of them take turns" in said(found)
@@ -117,7 +156,10 @@ def test_a_sensor_polled_faster_than_its_times_resolve_stays_one(log: Written) -
 
 def test_a_column_named_gpu_that_holds_its_load_parts_nothing(log: Written) -> None:
     rng = random.Random(3)
-    found = log("time,power_w,gpu\n" + "".join(f"{START + i},{250 + i},{rng.choice((0, 97, 98, 99, 100))}\n" for i in range(60)))
+    found = log(
+        "time,power_w,gpu\n"
+        + "".join(f"{START + i},{250 + i},{rng.choice((0, 97, 98, 99, 100))}\n" for i in range(60))
+    )
     assert [len(series) for series in found.series] == [60]
 
 
@@ -125,50 +167,88 @@ def test_a_column_named_gpu_that_holds_its_load_parts_nothing(log: Written) -> N
 
 
 def test_a_long_table_of_sensors_gives_those_in_watts(log: Written) -> None:
-    found = log("Timestamp,Sensor_Name,Value,Unit\n" + "".join(
-        f"2024-05-01T10:00:{t:02}Z,{name},{value},{unit}\n"
-        for t in range(20)
-        for name, value, unit in (("CPU Temp", 40, "degrees C"), ("Total_Power", 300, "Watts"), ("CPU Power", 120, "Watts"),
-                                  ("Power Limit", 900, "Watts"), ("GPU rail", 45000, "mW"), ("FAN1", 4000, "RPM"))
-    ))  # fmt: skip
+    found = log(
+        "Timestamp,Sensor_Name,Value,Unit\n"
+        + "".join(
+            f"2024-05-01T10:00:{t:02}Z,{name},{value},{unit}\n"
+            for t in range(20)
+            for name, value, unit in (
+                ("CPU Temp", 40, "degrees C"),
+                ("Total_Power", 300, "Watts"),
+                ("CPU Power", 120, "Watts"),
+                ("Power Limit", 900, "Watts"),
+                ("GPU rail", 45000, "mW"),
+                ("FAN1", 4000, "RPM"),
+            )
+        )
+    )
     assert [(s.sensor.name, s.sensor.scope) for s in found.series] == [
-        ("Total_Power", Scope.NODE), ("CPU Power", Scope.PACKAGE), ("GPU rail", Scope.GPU)]  # fmt: skip
+        ("Total_Power", Scope.NODE),
+        ("CPU Power", Scope.PACKAGE),
+        ("GPU rail", Scope.GPU),
+    ]
     assert means(found) == [300, 120, 45]
 
 
 @pytest.mark.parametrize(
     ("head", "power", "energy", "other"),
     [
-        ("timestamp,gpu,Field,Value", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "DCGM_FI_DEV_GPU_TEMP"),
+        (
+            "timestamp,gpu,Field,Value",
+            "DCGM_FI_DEV_POWER_USAGE",
+            "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+            "DCGM_FI_DEV_GPU_TEMP",
+        ),
         ("timestamp,gpuId,fieldId,value", "155", "156", "150"),
     ],
 )
-def test_a_long_table_of_dcgm_fields(log: Written, head: str, power: str, energy: str, other: str) -> None:
-    found = log(head + "\n" + "".join(
-        f"{START + t},{g},{field},{value}\n"
-        for t in range(20) for g in range(4)
-        for field, value in ((other, 40), (power, 300 + g), (energy, 1_000_000 * (g + 1) + 300_000 * t))
-    ))  # fmt: skip
+def test_a_long_table_of_dcgm_fields(
+    log: Written, head: str, power: str, energy: str, other: str
+) -> None:
+    found = log(
+        head
+        + "\n"
+        + "".join(
+            f"{START + t},{g},{field},{value}\n"
+            for t in range(20)
+            for g in range(4)
+            for field, value in (
+                (other, 40),
+                (power, 300 + g),
+                (energy, 1_000_000 * (g + 1) + 300_000 * t),
+            )
+        )
+    )
     assert [s.sensor.name for s in found.series[:4]] == [f"GPU {g}" for g in range(4)]
-    assert all(s.sensor.name.startswith(f"GPU {g} (") for g, s in enumerate(found.series[4:]))  # the same device: counted once
+    assert all(
+        s.sensor.name.startswith(f"GPU {g} (") for g, s in enumerate(found.series[4:])
+    )  # the same device: counted once
     assert [s.sensor.device and s.sensor.device.index for s in found.series] == [0, 1, 2, 3] * 2
     assert means(found) == [300, 301, 302, 303, 300, 300, 300, 300]
 
 
 def test_a_powerboard_log_of_several_sensors_keeps_them_apart(log: Written) -> None:
-    found = log("Sensor_Name,Sensor_Reading,Time_elapsed\n" + "".join(
-        f"{name},{value},{t / 2}\n"
-        for t in range(20) for name, value in (("Total Power", 300), ("Mem0 Power", 40), ("Ambient Temp", 24))
-    ))  # fmt: skip
+    found = log(
+        "Sensor_Name,Sensor_Reading,Time_elapsed\n"
+        + "".join(
+            f"{name},{value},{t / 2}\n"
+            for t in range(20)
+            for name, value in (("Total Power", 300), ("Mem0 Power", 40), ("Ambient Temp", 24))
+        )
+    )
     assert [(s.sensor.name, s.sensor.scope, len(s)) for s in found.series] == [
-        ("Total Power", Scope.NODE, 20), ("Mem0 Power", Scope.DRAM, 20)]  # fmt: skip
+        ("Total Power", Scope.NODE, 20),
+        ("Mem0 Power", Scope.DRAM, 20),
+    ]
     assert "left out" in said(found)
 
 
 # ── energy of a stretch ──────────────────────────────────────────────────────────────────────────
 
-ECO = ("id,project_name,experiment_description,epoch,start_time,duration(s),power_consumption(kWh),CO2_emissions(kg),CPU_name,"
-       "GPU_name,OS,region/country,cost\n")  # fmt: skip
+ECO = (
+    "id,project_name,experiment_description,epoch,start_time,duration(s),power_consumption(kWh),CO2_emissions(kg),CPU_name,"
+    "GPU_name,OS,region/country,cost\n"
+)
 
 
 def test_eco2ai_energy_lies_behind_its_start(log: Written) -> None:
@@ -222,14 +302,18 @@ def badge(series: PowerSeries) -> Badge:
         ("gpu_power", 45000, "unit guessed"),
     ],
 )
-def test_a_unit_that_cannot_be_is_never_measured(log: Written, name: str, watts: float, words: str) -> None:
+def test_a_unit_that_cannot_be_is_never_measured(
+    log: Written, name: str, watts: float, words: str
+) -> None:
     found = log(wide(name, lambda t: watts * (1 + t / 1000)))
     assert words in said(found)
     assert found.series[0].sensor.scale is Badge.ASSUMED
     assert badge(found.series[0]) is Badge.ASSUMED
 
 
-@pytest.mark.parametrize(("name", "watts"), [("power", 250), ("power_w", 4), ("node_power_w", 9000), ("gpu_power", 70)])
+@pytest.mark.parametrize(
+    ("name", "watts"), [("power", 250), ("power_w", 4), ("node_power_w", 9000), ("gpu_power", 70)]
+)
 def test_what_can_be_stays_measured(log: Written, name: str, watts: float) -> None:
     found = log(wide(name, lambda t: watts * (1 + t / 1000)))
     assert found.series[0].sensor.scale is Badge.MEASURED

@@ -1,4 +1,6 @@
-"""powertui's own recordings: continued, with counters that begin again and readings that never came."""
+"""powertui's own recordings: continued, with counters that begin again and readings that never
+came.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,16 @@ SOURCE = {
 
 
 def head(*sources: object) -> str:
-    return "# powertui recording 1\n# host: box\n" + "".join(f"# source: {json.dumps(one)}\n" for one in sources) + HEAD
+    return (
+        "# powertui recording 1\n# host: box\n"
+        + "".join(f"# source: {json.dumps(one)}\n" for one in sources)
+        + HEAD
+    )
 
 
-def row(t: float, joules: float | None, quality: str = "ok", channel: str = "pkg", watts: str = "") -> str:
+def row(
+    t: float, joules: float | None, quality: str = "ok", channel: str = "pkg", watts: str = ""
+) -> str:
     return f"{1700000000 + t:.6f},{t:.6f},rapl,{channel},{watts},{'' if joules is None else f'{joules:.3f}'},0.0001,{quality},,\n"
 
 
@@ -39,9 +47,16 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
-def test_counters_bridge_missed_readings_and_stop_where_they_begin_again(tmp_path: Path, parser: str) -> None:
+def test_counters_bridge_missed_readings_and_stop_where_they_begin_again(
+    tmp_path: Path, parser: str
+) -> None:
     path = tmp_path / "rec.csv"
-    first = "".join(row(t, 50.0 * t) for t in range(5)) + row(5, None, "none") + row(6, 300.0) + row(7, 350)
+    first = (
+        "".join(row(t, 50.0 * t) for t in range(5))
+        + row(5, None, "none")
+        + row(6, 300.0)
+        + row(7, 350)
+    )
     again = head(SOURCE) + "".join(row(20 + t, 40.0 * t) for t in range(5))
     path.write_text(head(SOURCE) + first + '# ended: {"rows": 8}\n' + again)
     log = registry.load(str(path))
@@ -60,7 +75,11 @@ def test_counters_bridge_missed_readings_and_stop_where_they_begin_again(tmp_pat
 def test_a_counter_that_was_set_back_is_no_power_of_zero(tmp_path: Path, parser: str) -> None:
     """The sampler counts on from what it had; of the time before such a row nothing is known."""
     path = tmp_path / "rec.csv"
-    rows = [row(t, 50.0 * t, watts="50") for t in range(1, 5)] + [row(5, 200.0, "none")] + [row(6, 250.0, watts="50")]
+    rows = (
+        [row(t, 50.0 * t, watts="50") for t in range(1, 5)]
+        + [row(5, 200.0, "none")]
+        + [row(6, 250.0, watts="50")]
+    )
     path.write_text(head(SOURCE) + "".join(rows) + '# ended: {"rows": 6}\n')
     (series,) = registry.load(str(path)).series
     assert series.watts[[1, 2, 3, 5]] == pytest.approx([50.0] * 4)
@@ -69,9 +88,14 @@ def test_a_counter_that_was_set_back_is_no_power_of_zero(tmp_path: Path, parser:
 
 def test_marks_notes_and_unknown_headers_are_no_readings(tmp_path: Path, parser: str) -> None:
     path = tmp_path / "rec.csv"
-    rows = "".join(row(t, None, watts=str(200 + t), channel="a, b").replace("a, b", '"a, b #1"') for t in range(4))
+    rows = "".join(
+        row(t, None, watts=str(200 + t), channel="a, b").replace("a, b", '"a, b #1"')
+        for t in range(4)
+    )
     marks = "1700000001.5,1.5,,,,,,begin,,epoch 1\n1700000002.5,2.5,rapl,,,,,note,clock stepped,\n"
-    path.write_text("# powertui recording 9\n# source: {not json\n# source: []\n" + HEAD + rows + marks)
+    path.write_text(
+        "# powertui recording 9\n# source: {not json\n# source: []\n" + HEAD + rows + marks
+    )
     log = registry.load(str(path))
     assert [s.sensor.name for s in log.series] == ["rapl a, b #1"]
     assert log.series[0].watts.tolist() == [200, 201, 202, 203]
@@ -95,7 +119,12 @@ def test_what_the_header_says_of_a_sensor_is_kept(tmp_path: Path) -> None:
 
 def test_a_damaged_line_in_a_large_recording_is_left_out_alone(tmp_path: Path, parser: str) -> None:
     path = tmp_path / "rec.csv"
-    path.write_text(head(SOURCE) + "".join(row(t, None, watts=str(200 + t)) if t != 5 else "17000\x00,,rapl\n" for t in range(9)))
+    path.write_text(
+        head(SOURCE)
+        + "".join(
+            row(t, None, watts=str(200 + t)) if t != 5 else "17000\x00,,rapl\n" for t in range(9)
+        )
+    )
     log = registry.load(str(path))
     assert len(log.series[0]) == 8
     assert any("has 3 fields" in str(w) for w in log.warnings)
@@ -106,18 +135,29 @@ def timed(t: float, mono: float, watts: float = 200.0) -> str:
 
 
 @pytest.mark.parametrize("step", [10795.0, -10795.0, 0.5])
-def test_the_length_of_a_recording_is_true_where_the_clock_was_set(tmp_path: Path, parser: str, step: float) -> None:
+def test_the_length_of_a_recording_is_true_where_the_clock_was_set(
+    tmp_path: Path, parser: str, step: float
+) -> None:
     path = tmp_path / "rec.csv"
-    path.write_text(head() + "".join(timed(i + step * (i >= 4), 500 + i, 200 + i) for i in range(6)))
+    path.write_text(
+        head() + "".join(timed(i + step * (i >= 4), 500 + i, 200 + i) for i in range(6))
+    )
     log = registry.load(str(path))
     (series,) = log.series
     assert (series.times / 1e9).tolist() == [0, 1, 2, 3, 4, 5]
-    assert series.watts.tolist() == [200, 201, 202, 203, 204, 205], "in the order in which they were read"
-    assert integrate.of_series(series).covered_joules == pytest.approx(200.5 + 201.5 + 202.5 + 203.5 + 204.5)
+    assert series.watts.tolist() == [200, 201, 202, 203, 204, 205], (
+        "in the order in which they were read"
+    )
+    assert integrate.of_series(series).covered_joules == pytest.approx(
+        200.5 + 201.5 + 202.5 + 203.5 + 204.5
+    )
     zero = 1700000000 * 10**9
     assert series.clock.lo_ns == zero + min(0, step) * 1e9
     assert series.clock.hi_ns == zero + max(0, step) * 1e9
-    assert any(f"the machine's clock was set while it recorded ({step:+,.1f} s)" in str(w) for w in log.warnings)
+    assert any(
+        f"the machine's clock was set while it recorded ({step:+,.1f} s)" in str(w)
+        for w in log.warnings
+    )
     facts = power_facts(series)
     assert facts["span_s"] == 5
 
@@ -133,7 +173,10 @@ def test_a_look_at_the_clocks_that_was_held_up_is_no_step(tmp_path: Path, parser
 
 def test_a_restarted_machine_begins_its_other_clock_anew(tmp_path: Path, parser: str) -> None:
     path = tmp_path / "rec.csv"
-    first, second = (timed(i, 90000 + i) for i in range(5)), (timed(100 + i, 20 + i) for i in range(5))
+    first, second = (
+        (timed(i, 90000 + i) for i in range(5)),
+        (timed(100 + i, 20 + i) for i in range(5)),
+    )
     path.write_text(head() + "".join(first) + head() + "".join(second))
     log = registry.load(str(path))
     assert (log.series[0].times / 1e9).tolist() == [0, 1, 2, 3, 4, 100, 101, 102, 103, 104]
@@ -154,7 +197,11 @@ def test_windows_and_marks_are_kept_with_every_channel(tmp_path: Path, parser: s
     readings = [row(t, 50.0 * t) for t in range(10)]
     readings[2:2] = [said(1.5, BEGIN, "epoch 0")]
     readings[5:5] = [said(3.25, MARK, "=checkpoint"), said(3.5, BEGIN, 'eval, "fast"')]
-    readings[8:8] = [said(5.0, END, 'eval, "fast"'), said(6.0, END, "epoch 0"), said(6.5, END, "never begun")]
+    readings[8:8] = [
+        said(5.0, END, 'eval, "fast"'),
+        said(6.0, END, "epoch 0"),
+        said(6.5, END, "never begun"),
+    ]
     readings += [said(8.5, BEGIN, "7"), row(10, None, watts="5", channel="fan")]
     path.write_text(head(SOURCE) + "".join(readings))
     log = registry.load(str(path))
@@ -170,15 +217,25 @@ def test_windows_and_marks_are_kept_with_every_channel(tmp_path: Path, parser: s
 
 def test_windows_of_one_name_nest(tmp_path: Path, parser: str) -> None:
     path = tmp_path / "rec.csv"
-    inner = said(2, BEGIN, "step") + said(3, BEGIN, "step") + said(4, END, "step") + said(5, END, "step")
-    path.write_text(head(SOURCE) + "".join(row(t, 50.0 * t) for t in range(3)) + inner + row(6, 300.0))
+    inner = (
+        said(2, BEGIN, "step")
+        + said(3, BEGIN, "step")
+        + said(4, END, "step")
+        + said(5, END, "step")
+    )
+    path.write_text(
+        head(SOURCE) + "".join(row(t, 50.0 * t) for t in range(3)) + inner + row(6, 300.0)
+    )
     assert registry.load(str(path)).series[0].marks == (
-        Mark("step", 2_000_000_000, 5_000_000_000), Mark("step", 3_000_000_000, 4_000_000_000),
-    )  # fmt: skip
+        Mark("step", 2_000_000_000, 5_000_000_000),
+        Mark("step", 3_000_000_000, 4_000_000_000),
+    )
 
 
 def test_marks_move_with_the_readings_when_the_clock_was_set(tmp_path: Path, parser: str) -> None:
-    """The wall clock jumps by 100 s between two readings: a window around it is as long as it really was."""
+    """The wall clock jumps by 100 s between two readings: a window around it is as long as it
+    really was.
+    """
     path = tmp_path / "rec.csv"
 
     def at(mono: float) -> str:
@@ -202,7 +259,9 @@ def test_marks_move_with_the_readings_when_the_clock_was_set(tmp_path: Path, par
 def test_channels_come_in_the_order_of_their_first_readings(
     tmp_path: Path, parser: str, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many sources and channels there are, and where a header without a # line stands between them."""
+    """However many sources and channels there are, and where a header without a # line stands
+    between them.
+    """
     monkeypatch.setattr(recording_rows, "_MANY", 1 << 20 if few else 0)
     rows = [
         f"{1700000000 + i}.000000,{i}.000000,{source},{channel},{100 + 10 * k + i},,0.0001,ok,,\n"
@@ -214,4 +273,8 @@ def test_channels_come_in_the_order_of_their_first_readings(
         path.write_text(head(SOURCE) + "".join(rows[:4]) + between + "".join(rows[4:]))
         log = registry.load(str(path))
         assert [one.sensor.name for one in log.series] == ["b z", "a z", "b a"]
-        assert [one.watts.tolist() for one in log.series] == [[100, 101, 102], [110, 111, 112], [120, 121, 122]]
+        assert [one.watts.tolist() for one in log.series] == [
+            [100, 101, 102],
+            [110, 111, 112],
+            [120, 121, 122],
+        ]

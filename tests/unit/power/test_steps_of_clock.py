@@ -13,9 +13,13 @@ S = 1_000_000_000
 
 
 def polls(seed: int, poll: float, rows: int = 400, missed: float = 0.01) -> np.ndarray:
-    """Asked every `poll`, late by a little each time and now and then by half of it; some polls get no answer."""
+    """Asked every `poll`, late by a little each time and now and then by half of it; some polls get
+    no answer.
+    """
     rng = np.random.default_rng(seed)
-    late = rng.exponential(0.02 * poll, rows) + (rng.random(rows) < 0.01) * rng.uniform(0, 0.5 * poll, rows)
+    late = rng.exponential(0.02 * poll, rows) + (rng.random(rows) < 0.01) * rng.uniform(
+        0, 0.5 * poll, rows
+    )
     at = np.arange(rows) * poll + np.minimum(late, 0.9 * poll)
     return np.round(at[rng.random(rows) >= missed] * S).astype(np.int64)
 
@@ -40,7 +44,9 @@ def test_a_step_is_found_with_its_length(poll: float, step: float) -> None:
 
 @pytest.mark.parametrize("poll", [0.04, 0.25, 1.0, 10.0])
 def test_polls_that_come_late_or_never_are_no_step(poll: float) -> None:
-    assert not any(steps_of_clock.join_rows(polls(seed, poll, missed=0.02)).steps_ns for seed in range(60))
+    assert not any(
+        steps_of_clock.join_rows(polls(seed, poll, missed=0.02)).steps_ns for seed in range(60)
+    )
 
 
 def test_pauses_again_and_again_are_pauses() -> None:
@@ -67,12 +73,17 @@ def test_a_pause_that_another_clock_knows_is_one() -> None:
 
 @pytest.mark.parametrize("step", [0.4, -0.4])
 def test_a_counter_tells_a_step_from_a_pause(tmp_path: Path, step: float) -> None:
-    """What was counted since the row before is that of a usual distance; in a pause it is that of the whole pause."""
+    """What was counted since the row before is that of a usual distance; in a pause it is that of
+    the whole pause.
+    """
     ns = polls(3, 0.1, missed=0.0)
     joules = 250.0 * ns / S
     later = ns.copy()
     later[200:] += round(step * S)
-    rows = "".join(f"{1_795_000_000 + at / S:.6f},{e:.6f}\n" for at, e in zip(later.tolist(), joules.tolist(), strict=True))
+    rows = "".join(
+        f"{1_795_000_000 + at / S:.6f},{e:.6f}\n"
+        for at, e in zip(later.tolist(), joules.tolist(), strict=True)
+    )
     path = tmp_path / "counter.csv"
     path.write_text("time_unix_s,energy_j\n" + rows)
     (one,) = registry.load(str(path)).series
@@ -112,7 +123,9 @@ def written(folder: Path, ns: np.ndarray, stamp: str = "unix") -> Path:
             when = np.datetime64("2026-10-25T02:40:00") + np.timedelta64(at // 1000, "us")
             rows.append(f"{str(when).replace('T', ' ')},{200 + i % 7}")
     path = folder / "power.csv"
-    path.write_text(("time_unix_s" if stamp == "unix" else "time") + ",watts\n" + "\n".join(rows) + "\n")
+    path.write_text(
+        ("time_unix_s" if stamp == "unix" else "time") + ",watts\n" + "\n".join(rows) + "\n"
+    )
     return path
 
 
@@ -121,7 +134,9 @@ def test_the_log_says_so_and_its_place_holds_both_clocks(tmp_path: Path) -> None
     ns[300:] -= 4 * S // 10
     log = registry.load(str(written(tmp_path, ns)))
     said = [str(warning) for warning in log.warnings]
-    assert any("the clock of the log was set while it ran (-0.4 s)" in words for words in said), said
+    assert any("the clock of the log was set while it ran (-0.4 s)" in words for words in said), (
+        said
+    )
     clock = log.series[0].clock
     assert clock.lo_ns is not None
     assert clock.hi_ns is not None

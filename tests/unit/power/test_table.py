@@ -37,30 +37,59 @@ def same(small: PowerLog, large: PowerLog) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["powerboard.csv", "powerboard_bad_rows.csv", "dataipmi_data.csv", "nvidia_smi_two_gpus.csv", "nvidia_smi_noheader.csv",
-    "nvml_wide.csv",
-     "generic_long.csv", "generic_mw.csv", "wall_plug.csv", "zeus.csv", "codecarbon.csv", "rapl_wrap.csv", "amester.csv",
-     "growing.csv",
-     "recording.csv", "pyjoules.csv", "power_gadget.csv"],
-)  # fmt: skip
+    [
+        "powerboard.csv",
+        "powerboard_bad_rows.csv",
+        "dataipmi_data.csv",
+        "nvidia_smi_two_gpus.csv",
+        "nvidia_smi_noheader.csv",
+        "nvml_wide.csv",
+        "generic_long.csv",
+        "generic_mw.csv",
+        "wall_plug.csv",
+        "zeus.csv",
+        "codecarbon.csv",
+        "rapl_wrap.csv",
+        "amester.csv",
+        "growing.csv",
+        "recording.csv",
+        "pyjoules.csv",
+        "power_gadget.csv",
+    ],
+)
 @pytest.mark.parametrize("piece", [large_table.PIECE, 150])
-def test_both_parsers_agree_on_every_table(data: Path, name: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_parsers_agree_on_every_table(
+    data: Path, name: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(large_table, "PIECE", piece)
     same(*both(data / "power" / name, monkeypatch))
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("piece", [large_table.PIECE, 90])
-def test_both_parsers_agree_on_torn_tables(tmp_path: Path, seed: int, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_parsers_agree_on_torn_tables(
+    tmp_path: Path, seed: int, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(large_table, "PIECE", piece)
     rng = random.Random(seed)
     rows = [
-        f"{1700000000 + i}.{i % 7}, {200 + rng.randrange(50)},{rng.choice(['', '31.5', 'na', '40', '[N/A]'])}" for i in range(60)
+        (
+            f"{1700000000 + i}.{i % 7}, "
+            f"{200 + rng.randrange(50)},{rng.choice(['', '31.5', 'na', '40', '[N/A]'])}"
+        )
+        for i in range(60)
     ]
     for _ in range(8):
         at = rng.randrange(60)
         rows[at] = rng.choice(
-            [rows[at] + ",9", rows[at].split(",")[0], "", "# a remark, with commas", "time,a_watts,b_watts", rows[at] + ","]
+            [
+                rows[at] + ",9",
+                rows[at].split(",")[0],
+                "",
+                "# a remark, with commas",
+                "time,a_watts,b_watts",
+                rows[at] + ",",
+            ]
         )
     path = tmp_path / "torn.csv"
     path.write_text("# by hand\ntime,a_watts,b_watts\n" + "\n".join(rows) + rng.choice(["\n", ""]))
@@ -68,9 +97,13 @@ def test_both_parsers_agree_on_torn_tables(tmp_path: Path, seed: int, piece: int
 
 
 def test_a_regular_table_goes_through_the_fast_parser(tmp_path: Path) -> None:
-    """It numbers as many lines as it has rows; where the two differ the slow one would read it all again."""
+    """It numbers as many lines as it has rows; where the two differ the slow one would read it all
+    again.
+    """
     path = tmp_path / "plain.csv"
-    path.write_text("time,a_watts,b_watts\n" + "".join(f"{1700000000 + i},{i % 9},7\n" for i in range(50)))
+    path.write_text(
+        "time,a_watts,b_watts\n" + "".join(f"{1700000000 + i},{i % 9},7\n" for i in range(50))
+    )
     source, notes = LogFile(str(path)), Notes(str(path))
     layout = table.shape(source.head_text)
     assert layout is not None
@@ -86,12 +119,17 @@ def test_a_column_that_changes_its_mind_is_read_as_it_was_written(
     """Numbers in the first pieces, words in a later one, and the other way round."""
     monkeypatch.setattr(large_table, "PIECE", 200)
     path = tmp_path / "mixed.csv"
-    rows = [f"{1700000000 + i},{words if 30 < i < 50 else 200 + i % 7},{words if i < 30 else 300 + i % 5}" for i in range(90)]
+    rows = [
+        f"{1700000000 + i},{words if 30 < i < 50 else 200 + i % 7},{words if i < 30 else 300 + i % 5}"
+        for i in range(90)
+    ]
     path.write_text("time,a_watts,b_watts\n" + "\n".join(rows) + "\n")
     same(*both(path, monkeypatch))
 
 
-def test_a_packed_log_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_log_is_read_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(large_table, "PIECE", 300)
     text = "time,a_watts,b_watts\n" + "".join(f"{1700000000 + i},{i % 9},7\n" for i in range(5000))
     plain, squeezed = tmp_path / "plain.csv", tmp_path / "log.csv.gz"
@@ -101,29 +139,50 @@ def test_a_packed_log_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest
     same(registry.load(str(plain)), registry.load(str(squeezed)))
 
 
-def test_spaces_around_cells_change_nothing_in_a_large_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spaces_around_cells_change_nothing_in_a_large_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(table, "LARGE", 10)
     rows = [f"{1700000000 + i},{200 + i % 9},busy {i % 3}" for i in range(300)]
     plain, spaced = tmp_path / "plain.csv", tmp_path / "spaced.csv"
     plain.write_text("\n".join(["time,node_watts,state", *rows]) + "\n")
-    odd = [row.replace(",", (",", ", ", ",\t")[i % 3]) if i > 150 else row for i, row in enumerate(rows)]
+    odd = [
+        row.replace(",", (",", ", ", ",\t")[i % 3]) if i > 150 else row
+        for i, row in enumerate(rows)
+    ]
     spaced.write_text("\n".join(["time,node_watts,state", *odd]) + "\n")
     same(registry.load(str(plain)), registry.load(str(spaced)))
 
 
 def test_a_small_log_does_not_import_pandas(data: Path) -> None:
     path = str(data / "power" / "powerboard.csv")
-    code = f"import sys; from powertui.data.power import registry; registry.load({path!r}); print('pandas' in sys.modules)"
+    code = (
+        f"import sys; from powertui.data.power import registry; registry.load({path!r}); "
+        "print('pandas' in sys.modules)"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("231", 231), (" 100.00 W", 100), ("1e3", 1000), ("34,5", 34.5), ("-5.5 Watts", -5.5), (".5", 0.5), ("na", None),
-    ("[N/A]", None),
-     ("ERR!", None), ("0x1f", None), ("", None), ("inf", None), ("1,234,567", None), ("12 34", None)],
-)  # fmt: skip
+    [
+        ("231", 231),
+        (" 100.00 W", 100),
+        ("1e3", 1000),
+        ("34,5", 34.5),
+        ("-5.5 Watts", -5.5),
+        (".5", 0.5),
+        ("na", None),
+        ("[N/A]", None),
+        ("ERR!", None),
+        ("0x1f", None),
+        ("", None),
+        ("inf", None),
+        ("1,234,567", None),
+        ("12 34", None),
+    ],
+)
 def test_numbers(text: str, value: float | None) -> None:
     found = table.number(text)
     assert np.isnan(found) if value is None else found == value
@@ -150,7 +209,11 @@ def test_notes_count_and_name() -> None:
     notes.drop(3, "odd")
     notes.drop(3, "odd")
     notes.say("remark")
-    assert [str(w) for w in notes.warnings()] == ["f (rows 1, 2, 3, 4, 5 …): bad, 8 times", "f (row 3): odd", "f: remark"]
+    assert [str(w) for w in notes.warnings()] == [
+        "f (rows 1, 2, 3, 4, 5 …): bad, 8 times",
+        "f (row 3): odd",
+        "f: remark",
+    ]
     assert notes.dropped == 9
     assert notes.first_reason() == "bad"
 
@@ -158,7 +221,11 @@ def test_notes_count_and_name() -> None:
 @pytest.mark.parametrize("rows", [3, 150_000])  # by the csv module, and by pandas
 def test_a_number_beyond_any_unit_is_no_number(tmp_path: Path, rows: int) -> None:
     path = tmp_path / "log.csv"
-    path.write_text("time,watts\n" + "".join(f"{1_700_000_000 + i},{100 + i % 3}.5\n" for i in range(rows)) + "1800000000,1e308\n")
+    path.write_text(
+        "time,watts\n"
+        + "".join(f"{1_700_000_000 + i},{100 + i % 3}.5\n" for i in range(rows))
+        + "1800000000,1e308\n"
+    )
     log = registry.load(str(path))
     assert len(log.series[0]) == rows
     assert max(log.series[0].watts) < 200

@@ -32,7 +32,7 @@ NOON = 1_604_836_278  # 2020-11-08 11:51:18 UTC
         ("11:51:18:250", (11 * 3600 + 51 * 60 + 18) * S + 250_000_000, None),
         ("5:07:09", (5 * 3600 + 7 * 60 + 9) * S, None),
     ],
-)  # fmt: skip
+)
 def test_stamps(text: str, ns: int, offset: int | None) -> None:
     found = times.parse(text)
     assert found is not None
@@ -62,7 +62,9 @@ def test_the_day_comes_first_when_it_must_or_by_default() -> None:
     first = times.parse("03/04/2024 10:00", day_first=True)
     assert first == times.parse("2024-04-03 10:00")
     assert times.parse("03/04/2024 10:00") == times.parse("2024-03-04 10:00")
-    assert times.parse("12/13/2024 10:00", day_first=True) == times.parse("2024-12-13 10:00"), "no year has 13 months"
+    assert times.parse("12/13/2024 10:00", day_first=True) == times.parse("2024-12-13 10:00"), (
+        "no year has 13 months"
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,10 @@ def test_midnight_passes() -> None:
 
 
 def test_an_autumn_night_with_two_hours_of_the_same_name() -> None:
-    texts = [f"2024-10-27 {h:02}:{m:02}:00" for h, m in [(1, 30), (2, 0), (2, 30), (2, 59), (2, 0), (2, 30), (3, 0)]]
+    texts = [
+        f"2024-10-27 {h:02}:{m:02}:00"
+        for h, m in [(1, 30), (2, 0), (2, 30), (2, 59), (2, 0), (2, 30), (3, 0)]
+    ]
     try:
         found = times.in_zone(times.from_texts(texts), "Europe/Berlin")
     except Exception as error:  # a machine without zone files says so
@@ -100,8 +105,12 @@ def test_an_autumn_night_with_two_hours_of_the_same_name() -> None:
 
 
 def autumn(*hours: tuple[int, int]) -> times.TimeColumn:
-    """Stamps of the night in which Berlin's clocks showed the time from 2 to 3 twice; 02:00 was at 00:00 and at 01:00 UTC."""
-    return times.in_zone(times.from_texts([f"2024-10-27 {h:02}:{m:02}:00" for h, m in hours]), "Europe/Berlin")
+    """Stamps of the night in which Berlin's clocks showed the time from 2 to 3 twice; 02:00 was at
+    00:00 and at 01:00 UTC.
+    """
+    return times.in_zone(
+        times.from_texts([f"2024-10-27 {h:02}:{m:02}:00" for h, m in hours]), "Europe/Berlin"
+    )
 
 
 TWO_O_CLOCK = 1_729_987_200 * S  # 00:00 UTC
@@ -129,7 +138,9 @@ def test_a_log_that_falls_inside_that_hour_was_there_both_times() -> None:
 
 def test_times_that_a_zone_never_showed_are_not_of_that_zone() -> None:
     """Berlin's clocks went from 02:00 to 03:00 on 31 March 2024."""
-    found = times.in_zone(times.from_texts(["2024-03-31 02:30:00", "2024-03-31 02:31:00"]), "Europe/Berlin")
+    found = times.in_zone(
+        times.from_texts(["2024-03-31 02:30:00", "2024-03-31 02:31:00"]), "Europe/Berlin"
+    )
     assert found.kind == "local"
     clock = times.clock(found, int(found.ns[0]))
     assert clock.half_ns == 13 * 3600 * S  # any zone
@@ -150,7 +161,15 @@ def test_a_clock_without_a_zone_is_resolved_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "seconds"), [("UTC", 0), ("+02:00", 7200), ("-0330", -12600), ("UTC+1", 3600), ("EDT", -14400), ("nowhere", None)]
+    ("name", "seconds"),
+    [
+        ("UTC", 0),
+        ("+02:00", 7200),
+        ("-0330", -12600),
+        ("UTC+1", 3600),
+        ("EDT", -14400),
+        ("nowhere", None),
+    ],
 )
 def test_zone_names(name: str, seconds: int | None) -> None:
     assert times.zone_offset(name) == seconds
@@ -159,17 +178,31 @@ def test_zone_names(name: str, seconds: int | None) -> None:
 @pytest.mark.parametrize(
     ("name", "unit"),
     [
-        ("power.draw [W]", "W"), ("Actual Consumption/W", "W"), ("Processor Power_0(Watt)", "W"), ("cpu_power_mw", "mW"),
+        ("power.draw [W]", "W"),
+        ("Actual Consumption/W", "W"),
+        ("Processor Power_0(Watt)", "W"),
+        ("cpu_power_mw", "mW"),
         ("GPU 0 (uW)", "uW"),
-        ("energy_uj", "uJ"), ("Cumulative Processor Energy_0(mWh)", "mWh"), ("gpu0_energy_j", "J"),
+        ("energy_uj", "uJ"),
+        ("Cumulative Processor Energy_0(mWh)", "mWh"),
+        ("gpu0_energy_j", "J"),
         ("node_rapl_package_joules_total", "J"),
-        ("nvidia_gpu_power_usage_milliwatts", "mW"), ("watts", "W"), ("W", "W"), ("Average Graphics Package Power (W)", "W"),
+        ("nvidia_gpu_power_usage_milliwatts", "mW"),
+        ("watts", "W"),
+        ("W", "W"),
+        ("Average Graphics Package Power (W)", "W"),
         ("Current Socket Graphics Package Power (W)", "W"),
-        ("power.limit [W]", None), ("Package Power Limit_0(Watt)", None), ("Voltage/V", None), ("Current/A", None),
+        ("power.limit [W]", None),
+        ("Package Power Limit_0(Watt)", None),
+        ("Voltage/V", None),
+        ("Current/A", None),
         ("temperature", None),
-        ("window", None), ("j", None), ("utilization.gpu [%]", None), ("max_energy_range_uj", None),
+        ("window", None),
+        ("j", None),
+        ("utilization.gpu [%]", None),
+        ("max_energy_range_uj", None),
     ],
-)  # fmt: skip
+)
 def test_units_of_names(name: str, unit: str | None) -> None:
     found = units.of_name(name)
     assert (found.name if found else None) == unit
@@ -178,14 +211,33 @@ def test_units_of_names(name: str, unit: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "scope"),
     [
-        ("Total Power", "node"), ("total_power", "node"), ("Pwr Consumption", "node"), ("ipmi_dcmi_power_consumption", "node"),
-        ("p0_power", "package"), ("Proc0 Power", "package"), ("package-0", "package"), ("PkgWatt", "package"), ("CPU", "package"),
-        ("Mem Proc0 Pwr", "dram"), ("p0_mem_power", "dram"), ("DRAM Power_0", "dram"), ("RAMWatt", "dram"),
-        ("p0_io_power", "rail"), ("fan_disk_power", "rail"), ("ps0_input_power", "rail"), ("PCIE Proc0 Pwr", "rail"),
+        ("Total Power", "node"),
+        ("total_power", "node"),
+        ("Pwr Consumption", "node"),
+        ("ipmi_dcmi_power_consumption", "node"),
+        ("p0_power", "package"),
+        ("Proc0 Power", "package"),
+        ("package-0", "package"),
+        ("PkgWatt", "package"),
+        ("CPU", "package"),
+        ("Mem Proc0 Pwr", "dram"),
+        ("p0_mem_power", "dram"),
+        ("DRAM Power_0", "dram"),
+        ("RAMWatt", "dram"),
+        ("p0_io_power", "rail"),
+        ("fan_disk_power", "rail"),
+        ("ps0_input_power", "rail"),
+        ("PCIE Proc0 Pwr", "rail"),
         ("Mem Cache Power", "dram"),
-        ("GPU0", "gpu"), ("Average Graphics Package Power (W)", "gpu"), ("DCGM_FI_DEV_POWER_USAGE", "gpu"),
-        ("core", "core"), ("IA Power_0", "core"), ("CorWatt", "core"), ("watts", "unknown"), ("a", "unknown"),
+        ("GPU0", "gpu"),
+        ("Average Graphics Package Power (W)", "gpu"),
+        ("DCGM_FI_DEV_POWER_USAGE", "gpu"),
+        ("core", "core"),
+        ("IA Power_0", "core"),
+        ("CorWatt", "core"),
+        ("watts", "unknown"),
+        ("a", "unknown"),
     ],
-)  # fmt: skip
+)
 def test_scopes_of_names(name: str, scope: str) -> None:
     assert units.scope_of(name).value == scope

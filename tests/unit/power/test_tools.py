@@ -1,4 +1,6 @@
-"""Dialects of tools and exporters, each on a sample of its documented form: channels, units, spans, first values, devices."""
+"""Dialects of tools and exporters, each on a sample of its documented form: channels, units, spans,
+first values, devices.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,35 @@ from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
 
 NODE, GPU, PACKAGE, CORE, DRAM, RAIL, PLUG, UNKNOWN = (
-    Scope.NODE, Scope.GPU, Scope.PACKAGE, Scope.CORE, Scope.DRAM, Scope.RAIL, Scope.PLUG, Scope.UNKNOWN,
-)  # fmt: skip
+    Scope.NODE,
+    Scope.GPU,
+    Scope.PACKAGE,
+    Scope.CORE,
+    Scope.DRAM,
+    Scope.RAIL,
+    Scope.PLUG,
+    Scope.UNKNOWN,
+)
 NONE, LOCAL, ABSOLUTE, BMC = "none", times.LOCAL, times.ABSOLUTE, times.BMC
 
-# file, dialect, channels as (name, scope, host, rows, first watts), seconds from first to last row, clock
+# file, dialect, channels as (name, scope, host, rows, first watts), seconds from first to last row,
+# clock
 SAMPLES = [
     ("aiu_smi.csv", "aiu-smi", [("AIU 0", GPU, "", 4, 18.0)], 4, LOCAL),
-    ("aiu_smi.txt", "aiu-smi", [("AIU 0", GPU, "", 5, 18.0), ("AIU 1", GPU, "", 5, 19.0)], 4, LOCAL),
-    ("amd_smi_metric.csv", "amd-smi", [("GPU 0", GPU, "", 4, 140.0), ("GPU 1", GPU, "", 4, 145.0)], 3, LOCAL),
+    (
+        "aiu_smi.txt",
+        "aiu-smi",
+        [("AIU 0", GPU, "", 5, 18.0), ("AIU 1", GPU, "", 5, 19.0)],
+        4,
+        LOCAL,
+    ),
+    (
+        "amd_smi_metric.csv",
+        "amd-smi",
+        [("GPU 0", GPU, "", 4, 140.0), ("GPU 1", GPU, "", 4, 145.0)],
+        3,
+        LOCAL,
+    ),
     (
         "amd_smi_metric.json",
         "amd-smi",
@@ -34,8 +56,20 @@ SAMPLES = [
         8,
         ABSOLUTE,
     ),
-    ("amd_smi_monitor.csv", "amd-smi", [("GPU 0", GPU, "", 5, 120.0), ("GPU 1", GPU, "", 5, 125.0)], 4, ABSOLUTE),
-    ("amd_smi_monitor.txt", "amd-smi", [("GPU 0", GPU, "", 5, 120.0), ("GPU 1", GPU, "", 5, 125.0)], 4, ABSOLUTE),
+    (
+        "amd_smi_monitor.csv",
+        "amd-smi",
+        [("GPU 0", GPU, "", 5, 120.0), ("GPU 1", GPU, "", 5, 125.0)],
+        4,
+        ABSOLUTE,
+    ),
+    (
+        "amd_smi_monitor.txt",
+        "amd-smi",
+        [("GPU 0", GPU, "", 5, 120.0), ("GPU 1", GPU, "", 5, 125.0)],
+        4,
+        ABSOLUTE,
+    ),
     ("columns.json", "json", [("power", UNKNOWN, "", 6, 300.5)], 5, ABSOLUTE),
     (
         "dcgm_dmon.txt",
@@ -49,8 +83,20 @@ SAMPLES = [
         29,
         ABSOLUTE,
     ),
-    ("dcgm_dmon_untimed.txt", "dcgmi dmon", [("GPU 0", GPU, "", 10, 100.0), ("GPU 1", GPU, "", 9, 110.0)], 9, NONE),
-    ("dcgm_exporter.prom", "prometheus", [("GPU 0", GPU, "gpu01", 4, 500.25), ("GPU 1", GPU, "gpu01", 4, 510.25)], 3, ABSOLUTE),
+    (
+        "dcgm_dmon_untimed.txt",
+        "dcgmi dmon",
+        [("GPU 0", GPU, "", 10, 100.0), ("GPU 1", GPU, "", 9, 110.0)],
+        9,
+        NONE,
+    ),
+    (
+        "dcgm_exporter.prom",
+        "prometheus",
+        [("GPU 0", GPU, "gpu01", 4, 500.25), ("GPU 1", GPU, "gpu01", 4, 510.25)],
+        3,
+        ABSOLUTE,
+    ),
     ("gpu2_power.txt", "pm_counters", [("GPU 2", GPU, "", 6, 310.0)], 0.5, ABSOLUTE),
     (
         "influx.lp",
@@ -76,21 +122,49 @@ SAMPLES = [
         15,
         ABSOLUTE,
     ),
-    ("kepler_old.prom", "prometheus", [("kepler_node_package 0 rapl-sysfs", PACKAGE, "node7", 4, 50.0)], 15, ABSOLUTE),
+    (
+        "kepler_old.prom",
+        "prometheus",
+        [("kepler_node_package 0 rapl-sysfs", PACKAGE, "node7", 4, 50.0)],
+        15,
+        ABSOLUTE,
+    ),
     (
         "likwid_powermeter.txt",
         "likwid",
-        [("package", PACKAGE, "", 2, 80.946), ("DRAM", DRAM, "", 2, 11.249), ("package (1)", PACKAGE, "", 2, 69.996)],
+        [
+            ("package", PACKAGE, "", 2, 80.946),
+            ("DRAM", DRAM, "", 2, 11.249),
+            ("package (1)", PACKAGE, "", 2, 69.996),
+        ],
         2,
         NONE,
     ),
-    ("likwid_timeline.txt", "likwid", [("package", PACKAGE, "", 6, 83.0), ("DRAM", DRAM, "", 6, 11.0)], 2.5, NONE),
-    ("likwid_total.txt", "likwid", [("package", PACKAGE, "", 2, 100.2), ("DRAM", DRAM, "", 2, 10.0)], 2.5, NONE),
+    (
+        "likwid_timeline.txt",
+        "likwid",
+        [("package", PACKAGE, "", 6, 83.0), ("DRAM", DRAM, "", 6, 11.0)],
+        2.5,
+        NONE,
+    ),
+    (
+        "likwid_total.txt",
+        "likwid",
+        [("package", PACKAGE, "", 2, 100.2), ("DRAM", DRAM, "", 2, 10.0)],
+        2.5,
+        NONE,
+    ),
     (
         "node_exporter.prom",
         "prometheus",
         [
-            ("node_hwmon_power_average LNXSYSTM:00_LNXSYBUS:00_ACPI000D:00 power1", NODE, "", 4, 180.0),
+            (
+                "node_hwmon_power_average LNXSYSTM:00_LNXSYBUS:00_ACPI000D:00 power1",
+                NODE,
+                "",
+                4,
+                180.0,
+            ),
             ("node_rapl_package 0", PACKAGE, "", 4, 60.0),
             ("node_rapl_dram 0", DRAM, "", 4, 5.0),
         ],
@@ -135,7 +209,13 @@ SAMPLES = [
         0.4,
         ABSOLUTE,
     ),
-    ("power_gadget.json", "power gadget", [("Processor 0", PACKAGE, "", 5, 9.25), ("DRAM 0", DRAM, "", 5, 1.25)], 0.4, NONE),
+    (
+        "power_gadget.json",
+        "power gadget",
+        [("Processor 0", PACKAGE, "", 5, 9.25), ("DRAM 0", DRAM, "", 5, 1.25)],
+        0.4,
+        NONE,
+    ),
     (
         "power_gadget_short.csv",
         "power gadget",
@@ -146,37 +226,65 @@ SAMPLES = [
     (
         "powermetrics.plist",
         "powermetrics",
-        [("CPU", CORE, "", 5, 4.824), ("GPU", RAIL, "", 5, 0.026), ("ANE", RAIL, "", 5, 0.0), ("Combined", PACKAGE, "", 5, 4.85)],
+        [
+            ("CPU", CORE, "", 5, 4.824),
+            ("GPU", RAIL, "", 5, 0.026),
+            ("ANE", RAIL, "", 5, 0.0),
+            ("Combined", PACKAGE, "", 5, 4.85),
+        ],
         4.006,
         ABSOLUTE,
     ),
     (
         "powermetrics.txt",
         "powermetrics",
-        [("CPU", CORE, "", 7, 4.823), ("GPU", RAIL, "", 7, 0.026), ("ANE", RAIL, "", 7, 0.0), ("Combined", PACKAGE, "", 7, 4.849)],
+        [
+            ("CPU", CORE, "", 7, 4.823),
+            ("GPU", RAIL, "", 7, 0.026),
+            ("ANE", RAIL, "", 7, 0.0),
+            ("Combined", PACKAGE, "", 7, 4.849),
+        ],
         6.016,
         ABSOLUTE,
     ),
     (
         "ptdaemon.txt",
         "ptdaemon",
-        [("analyser", PLUG, "", 5, 272.93), ("analyser Ch1", RAIL, "", 5, 91.06), ("analyser Ch2", RAIL, "", 5, 181.0)],
+        [
+            ("analyser", PLUG, "", 5, 272.93),
+            ("analyser Ch1", RAIL, "", 5, 91.06),
+            ("analyser Ch2", RAIL, "", 5, 181.0),
+        ],
         4,
         LOCAL,
     ),
     (
         "rapl_lines.txt",
         "rapl",
-        [("package-0", PACKAGE, "", 5, 60.0), ("core", CORE, "", 5, 30.0), ("dram", DRAM, "", 5, 5.0)],
+        [
+            ("package-0", PACKAGE, "", 5, 60.0),
+            ("core", CORE, "", 5, 30.0),
+            ("dram", DRAM, "", 5, 5.0),
+        ],
         2,
         ABSOLUTE,
     ),
-    ("records.jsonl", "json", [("GPU 0", GPU, "n1", 5, 200.5), ("GPU 1", GPU, "n1", 5, 210.5)], 4, ABSOLUTE),
+    (
+        "records.jsonl",
+        "json",
+        [("GPU 0", GPU, "n1", 5, 200.5), ("GPU 1", GPU, "n1", 5, 210.5)],
+        4,
+        ABSOLUTE,
+    ),
     ("redfish_environment.jsonl", "redfish", [("node7 power", NODE, "", 4, 512.5)], 3, ABSOLUTE),
     (
         "redfish_power.json",
         "redfish",
-        [("System Power Control", NODE, "", 5, 344.0), ("PSU1 input", RAIL, "", 5, 190.0), ("PSU1 output", RAIL, "", 5, 178.0)],
+        [
+            ("System Power Control", NODE, "", 5, 344.0),
+            ("PSU1 input", RAIL, "", 5, 190.0),
+            ("PSU1 output", RAIL, "", 5, 178.0),
+        ],
         4,
         ABSOLUTE,
     ),
@@ -187,10 +295,34 @@ SAMPLES = [
         25,
         BMC,
     ),
-    ("rocm_smi.csv", "rocm-smi", [("GPU 0 (instant)", GPU, "", 6, 120.0), ("GPU 1 (instant)", GPU, "", 6, 130.0)], 5, ABSOLUTE),
-    ("rocm_smi.json", "rocm-smi", [("GPU 0", GPU, "", 6, 250.0), ("GPU 1", GPU, "", 6, 260.0)], 5, ABSOLUTE),
-    ("rocm_smi.txt", "rocm-smi", [("GPU 0", GPU, "", 5, 90.0), ("GPU 1", GPU, "", 5, 95.0)], 4, ABSOLUTE),
-    ("sacct.txt", "slurm", [("jobs on gpu[01-02]", NODE, "", 2, 602.0), ("jobs on gpu03", NODE, "gpu03", 2, 510.0)], 600, LOCAL),
+    (
+        "rocm_smi.csv",
+        "rocm-smi",
+        [("GPU 0 (instant)", GPU, "", 6, 120.0), ("GPU 1 (instant)", GPU, "", 6, 130.0)],
+        5,
+        ABSOLUTE,
+    ),
+    (
+        "rocm_smi.json",
+        "rocm-smi",
+        [("GPU 0", GPU, "", 6, 250.0), ("GPU 1", GPU, "", 6, 260.0)],
+        5,
+        ABSOLUTE,
+    ),
+    (
+        "rocm_smi.txt",
+        "rocm-smi",
+        [("GPU 0", GPU, "", 5, 90.0), ("GPU 1", GPU, "", 5, 95.0)],
+        4,
+        ABSOLUTE,
+    ),
+    (
+        "sacct.txt",
+        "slurm",
+        [("jobs on gpu[01-02]", NODE, "", 2, 602.0), ("jobs on gpu03", NODE, "gpu03", 2, 510.0)],
+        600,
+        LOCAL,
+    ),
     ("sacct_wide.txt", "slurm", [("jobs", NODE, "", 2, 301.0)], 300, LOCAL),
     (
         "scaphandre.json",
@@ -215,22 +347,42 @@ SAMPLES = [
         6,
         ABSOLUTE,
     ),
-    ("scaphandre.txt", "scaphandre", [("host", NODE, "", 4, 40.5), ("socket 0", PACKAGE, "", 4, 38.5)], 6, ABSOLUTE),
-    ("sh5util.csv", "slurm", [("node power", NODE, "gpu01", 5, 410.0), ("node power", NODE, "gpu02", 5, 420.0)], 8, LOCAL),
+    (
+        "scaphandre.txt",
+        "scaphandre",
+        [("host", NODE, "", 4, 40.5), ("socket 0", PACKAGE, "", 4, 38.5)],
+        6,
+        ABSOLUTE,
+    ),
+    (
+        "sh5util.csv",
+        "slurm",
+        [("node power", NODE, "gpu01", 5, 410.0), ("node power", NODE, "gpu02", 5, 420.0)],
+        8,
+        LOCAL,
+    ),
     ("shelly_gen1.jsonl", "shelly", [("plug", PLUG, "", 4, 88.25)], 30, ABSOLUTE),
     ("shelly_gen2.jsonl", "shelly", [("WS_in", PLUG, "", 4, 150.5)], 3, ABSOLUTE),
     ("tasmota.txt", "tasmota", [("rack1", PLUG, "", 4, 200.0)], 30, LOCAL),
     (
         "tegrastats_nano.log",
         "tegrastats",
-        [("POM_5V_IN", NODE, "", 8, 4.936), ("POM_5V_GPU", GPU, "", 8, 1.234), ("POM_5V_CPU", PACKAGE, "", 8, 0.877)],
+        [
+            ("POM_5V_IN", NODE, "", 8, 4.936),
+            ("POM_5V_GPU", GPU, "", 8, 1.234),
+            ("POM_5V_CPU", PACKAGE, "", 8, 0.877),
+        ],
         7,
         NONE,
     ),
     (
         "tegrastats_orin.log",
         "tegrastats",
-        [("VDD_GPU_SOC", GPU, "", 8, 5.139), ("VDD_CPU_CV", PACKAGE, "", 8, 3.268), ("VIN_SYS_5V0", RAIL, "", 8, 5.5)],
+        [
+            ("VDD_GPU_SOC", GPU, "", 8, 5.139),
+            ("VDD_CPU_CV", PACKAGE, "", 8, 3.268),
+            ("VIN_SYS_5V0", RAIL, "", 8, 5.5),
+        ],
         7,
         LOCAL,
     ),
@@ -245,18 +397,29 @@ def tools(data: Path) -> Path:
     return data / "power_tools"
 
 
-@pytest.mark.parametrize(("name", "dialect", "channels", "seconds", "clock"), SAMPLES, ids=[row[0] for row in SAMPLES])
+@pytest.mark.parametrize(
+    ("name", "dialect", "channels", "seconds", "clock"), SAMPLES, ids=[row[0] for row in SAMPLES]
+)
 def test_samples(
-    tools: Path, name: str, dialect: str, channels: list[tuple[str, Scope, str, int, float]], seconds: float, clock: str
+    tools: Path,
+    name: str,
+    dialect: str,
+    channels: list[tuple[str, Scope, str, int, float]],
+    seconds: float,
+    clock: str,
 ) -> None:
     path = str(tools / name)
     assert registry.sniff(path)[0] == ("json" if name == "power_gadget.json" else dialect)
     log = registry.load(path)
     assert log.dialect == dialect
-    assert [(s.sensor.name, s.sensor.scope, s.sensor.host, len(s)) for s in log.series] == [row[:4] for row in channels]
+    assert [(s.sensor.name, s.sensor.scope, s.sensor.host, len(s)) for s in log.series] == [
+        row[:4] for row in channels
+    ]
     firsts = [float(s.watts[np.isfinite(s.watts)][0]) for s in log.series]
     assert firsts == pytest.approx([row[4] for row in channels], abs=2e-3)
-    assert float(log.series[0].times[-1] - log.series[0].times[0]) / 1e9 == pytest.approx(seconds, rel=1e-3)
+    assert float(log.series[0].times[-1] - log.series[0].times[0]) / 1e9 == pytest.approx(
+        seconds, rel=1e-3
+    )
     assert {s.clock.source for s in log.series} == {clock}
     for series in log.series:
         assert (np.diff(series.times) > 0).all()
@@ -264,19 +427,29 @@ def test_samples(
 
 
 def test_every_sample_is_in_the_table(tools: Path) -> None:
-    assert {path.name for path in tools.iterdir() if path.suffix != ".md"} == {row[0] for row in SAMPLES}
+    assert {path.name for path in tools.iterdir() if path.suffix != ".md"} == {
+        row[0] for row in SAMPLES
+    }
 
 
 def test_every_sample_is_recognised_by_its_own_reader_only(data: Path) -> None:
-    """The readers of any table and any JSON come after all others, and take what nobody else knows."""
+    """The readers of any table and any JSON come after all others, and take what nobody
+    else knows.
+    """
     for path in sorted((*(data / "power").iterdir(), *(data / "power_tools").iterdir())):
         if path.suffix == ".md":
             continue
         source = LogFile(str(path))
         head = source.head if source.head.startswith(SQLITE) else source.head_text
         scores = {one.NAME: one.sniff(head, str(path)) for one in ALL}
-        assert registry.sniff(str(path))[0] == max(scores, key=lambda name: scores[name]) or not max(scores.values()), path.name
-        known = {name: score for name, score in scores.items() if score and name not in ("csv", "json", "log lines")}
+        assert registry.sniff(str(path))[0] == max(
+            scores, key=lambda name: scores[name]
+        ) or not max(scores.values()), path.name
+        known = {
+            name: score
+            for name, score in scores.items()
+            if score and name not in ("csv", "json", "log lines")
+        }
         assert len(known) <= 1, (path.name, known)
         if known:
             assert max(scores, key=lambda name: scores[name]) in known, (path.name, scores)
@@ -286,18 +459,36 @@ def test_a_reader_is_imported_when_a_head_calls_for_it(tools: Path) -> None:
     code = (
         "import sys; from powertui.data.power import registry; "
         f"print(registry.sniff({str(tools / 'tegrastats_orin.log')!r})[0]); "
-        "print(sorted(name.rsplit('.', 1)[-1] for name in sys.modules if name.startswith('powertui.data.power.')))"
+        "print(sorted(name.rsplit('.', 1)[-1] for name in sys.modules if "
+        "name.startswith('powertui.data.power.')))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     assert told[0] == "tegrastats"
     assert "'tegrastats'" in told[1]
-    for other in ("redfish", "slurm", "powermetrics", "likwid", "shelly", "nvidia_query", "codecarbon", "json_docs"):
+    for other in (
+        "redfish",
+        "slurm",
+        "powermetrics",
+        "likwid",
+        "shelly",
+        "nvidia_query",
+        "codecarbon",
+        "json_docs",
+    ):
         assert f"'{other}'" not in told[1], told[1]
 
 
 def test_nobody_takes_what_is_no_power_log(tmp_path: Path) -> None:
     for name, text in [
-        ("trace.json", '{"traceEvents": [{"ph": "X", "name": "power", "ts": 1, "dur": 2}], "displayTimeUnit": "ns"}'),
+        (
+            "trace.json",
+            (
+                '{"traceEvents": [{"ph": "X", "name": "power", "ts": 1, "dur": 2}], '
+                '"displayTimeUnit": "ns"}'
+            ),
+        ),
         ("config.json", '{"power_limit": 300, "time": "2024-05-01", "model": "resnet"}'),
         ("metrics.jsonl", '{"step": 1, "loss": 0.5, "time": 1714557600}\n' * 9),
         ("train.log", "RAM 3/4 used, GPU 0 busy, POWER of two, card0\n" * 9),
@@ -324,7 +515,9 @@ def test_recoded_and_packed(tools: Path, tmp_path: Path, name: str) -> None:
         folder.mkdir()
         path = folder / name
         path.write_bytes(body)
-        assert str([(s.sensor.name, s.watts.tolist()) for s in registry.load(str(path)).series]) == str(plain), kind
+        assert str(
+            [(s.sensor.name, s.watts.tolist()) for s in registry.load(str(path)).series]
+        ) == str(plain), kind
 
 
 @pytest.mark.parametrize(
@@ -332,10 +525,14 @@ def test_recoded_and_packed(tools: Path, tmp_path: Path, name: str) -> None:
     [
         row[0]
         for row in SAMPLES
-        if not row[0].startswith(("likwid_total", "likwid_powermeter", "power_gadget_s", "sacct", "columns"))
+        if not row[0].startswith(
+            ("likwid_total", "likwid_powermeter", "power_gadget_s", "sacct", "columns")
+        )
     ],
 )
-def test_what_was_cut_loses_nothing_that_can_be_read(tools: Path, tmp_path: Path, name: str) -> None:
+def test_what_was_cut_loses_nothing_that_can_be_read(
+    tools: Path, tmp_path: Path, name: str
+) -> None:
     whole = (tools / name).read_bytes()
     rows = sum(len(s) for s in registry.load(str(tools / name)).series)
     path = tmp_path / name
@@ -346,7 +543,9 @@ def test_what_was_cut_loses_nothing_that_can_be_read(tools: Path, tmp_path: Path
         assert got >= (share - 0.3) * rows, (share, got, rows)
         before = {s.sensor: s for s in registry.load(str(tools / name)).series}
         for series in found.series:  # no reading that the whole file does not have
-            assert set(series.watts[np.isfinite(series.watts)].round(6)) <= set(before[series.sensor].watts.round(6)), (name, share)
+            assert set(series.watts[np.isfinite(series.watts)].round(6)) <= set(
+                before[series.sensor].watts.round(6)
+            ), (name, share)
 
 
 # ── devices and hosts ────────────────────────────────────────────────────────────────────────────
@@ -358,18 +557,35 @@ H100 = "NVIDIA H100 80GB HBM3"
 @pytest.mark.parametrize(
     ("name", "devices"),
     [
-        ("nvidia_query.xml", [Device(g, f"{UUID}{g}", f"0000:{0x1B + g:02x}:00.0", H100) for g in (0, 0, 1, 1)]),
-        ("nvidia_query.txt", [Device(g, "", f"0000:{0x1B + g:02x}:00.0", "") for g in (0, 0, 1, 1)]),
-        ("dcgm_exporter.prom", [Device(g, f"{UUID}{g}", f"0000:{0x1B + g:02x}:00.0", H100) for g in (0, 1)]),
+        (
+            "nvidia_query.xml",
+            [Device(g, f"{UUID}{g}", f"0000:{0x1B + g:02x}:00.0", H100) for g in (0, 0, 1, 1)],
+        ),
+        (
+            "nvidia_query.txt",
+            [Device(g, "", f"0000:{0x1B + g:02x}:00.0", "") for g in (0, 0, 1, 1)],
+        ),
+        (
+            "dcgm_exporter.prom",
+            [Device(g, f"{UUID}{g}", f"0000:{0x1B + g:02x}:00.0", H100) for g in (0, 1)],
+        ),
         ("dcgm_dmon.txt", [Device(0), Device(0), Device(1), Device(1)]),
         ("influx.lp", [Device(0, f"{UUID}0", "", H100), None, None, None]),
         ("amd_smi_metric.json", [Device(0), Device(1), Device(2)]),
         ("rocm_smi.csv", [Device(0), Device(1)]),
         ("pm_counters.txt", [Device(0), Device(0), None, None, None, None]),
-        ("aiu_smi.txt", [Device(0, "", "0301:50:00.0", "IBM Spyre"), Device(1, "", "0302:50:00.0", "IBM Spyre")]),
+        (
+            "aiu_smi.txt",
+            [
+                Device(0, "", "0301:50:00.0", "IBM Spyre"),
+                Device(1, "", "0302:50:00.0", "IBM Spyre"),
+            ],
+        ),
     ],
 )
-def test_each_channel_knows_its_device(tools: Path, name: str, devices: list[Device | None]) -> None:
+def test_each_channel_knows_its_device(
+    tools: Path, name: str, devices: list[Device | None]
+) -> None:
     assert [series.sensor.device for series in registry.load(str(tools / name)).series] == devices
 
 
@@ -415,10 +631,15 @@ def test_a_temperature_of_a_power_supply_is_no_power(tmp_path: Path) -> None:
     """`ipmitool sensor get` names the unit; where it names none, the sensor's name has to."""
 
     def block(name: str, reading: str) -> str:
-        return f"2026-11-20 10:00:00\nSensor ID              : {name} (0x1)\n Sensor Reading        : {reading}\n Status : ok\n"
+        return (
+            f"2026-11-20 10:00:00\nSensor ID              : {name} (0x1)\n Sensor Reading   "
+            f"     : {reading}\n Status : ok\n"
+        )
 
     text = (
-        block("PS1 Power Temp", "35 (+/- 0) degrees C") + block("Fan 1", "30 (+/- 0)") + block("Total Power", "280 (+/- 0) Watts")
+        block("PS1 Power Temp", "35 (+/- 0) degrees C")
+        + block("Fan 1", "30 (+/- 0)")
+        + block("Total Power", "280 (+/- 0) Watts")
     )
     log = registry.load(str(written(tmp_path, text * 2)))
     assert log.dialect == "ipmitool"
@@ -443,20 +664,34 @@ def test_half_of_powerboards_names_are_not_its_header() -> None:
 def test_an_entity_in_xml_is_text(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "1"><!ENTITY b "&a;&a;&a;&a;">]>\n'
     body = (
-        "<gpu id='x'><product_name>&b;</product_name><gpu_power_readings><power_draw>40 W</power_draw></gpu_power_readings></gpu>"
+        "<gpu id='x'><product_name>&b;</product_name><gpu_power_readings><power_draw>40 "
+        "W</power_draw></gpu_power_readings></gpu>"
     )
     log = registry.load(
-        str(written(tmp_path, f"{bomb}<nvidia_smi_log><timestamp>Wed May  1 10:00:00 2024</timestamp>{body}</nvidia_smi_log>"))
+        str(
+            written(
+                tmp_path,
+                (
+                    f"{bomb}<nvidia_smi_log><timestamp>Wed May  1 10:00:00 "
+                    f"2024</timestamp>{body}</nvidia_smi_log>"
+                ),
+            )
+        )
     )
     assert log.series[0].sensor.device is not None
     assert log.series[0].sensor.device.model == "&b;"
 
 
 def test_one_of_several_attached_gpus_is_not_called_the_first(tools: Path, tmp_path: Path) -> None:
-    text = (tools / "nvidia_query.xml").read_text().replace("<attached_gpus>2<", "<attached_gpus>8<")
+    text = (
+        (tools / "nvidia_query.xml").read_text().replace("<attached_gpus>2<", "<attached_gpus>8<")
+    )
     log = registry.load(str(written(tmp_path, text)))
     assert {series.sensor.device.index for series in log.series if series.sensor.device} == {None}
-    assert {series.sensor.device.pci for series in log.series if series.sensor.device} == {"0000:1b:00.0", "0000:1c:00.0"}
+    assert {series.sensor.device.pci for series in log.series if series.sensor.device} == {
+        "0000:1b:00.0",
+        "0000:1c:00.0",
+    }
 
 
 def test_a_header_again_after_a_restart_is_no_row(tools: Path, tmp_path: Path) -> None:
@@ -464,7 +699,9 @@ def test_a_header_again_after_a_restart_is_no_row(tools: Path, tmp_path: Path) -
         text = (tools / name).read_text()
         later = text.replace("17145576", "17145586").replace("10:00:", "10:20:")
         found = registry.load(str(written(tmp_path, text + later, name)))
-        assert [len(s) for s in found.series] == [2 * len(s) for s in registry.load(str(tools / name)).series], name
+        assert [len(s) for s in found.series] == [
+            2 * len(s) for s in registry.load(str(tools / name)).series
+        ], name
 
 
 def test_a_broken_document_among_whole_ones_costs_itself(tools: Path, tmp_path: Path) -> None:
@@ -476,12 +713,23 @@ def test_a_broken_document_among_whole_ones_costs_itself(tools: Path, tmp_path: 
 
 
 def test_dcgm_blanks_are_no_watts(tmp_path: Path) -> None:
-    rows = "".join(f"GPU 0  {value}\n" for value in ("300.5", "2147483632", "9223372036854775794", "301.5"))
+    rows = "".join(
+        f"GPU 0  {value}\n" for value in ("300.5", "2147483632", "9223372036854775794", "301.5")
+    )
     path = written(tmp_path, "#Entity   POWER\nID        W\n" + rows)
     assert registry.load(str(path)).series[0].watts.tolist() == [300.5, 301.5]
 
 
-@pytest.mark.parametrize("text", ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, '{"apower": 1' * 5_000, "<nvidia_smi_log>" * 5_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 50_000,
+        "[" * 50_000,
+        '{"a":' * 20_000,
+        '{"apower": 1' * 5_000,
+        "<nvidia_smi_log>" * 5_000,
+    ],
+)
 def test_hostile_nesting_ends_with_a_sentence(tmp_path: Path, text: str) -> None:
     for head in ("", '{"apower": 3.5, "ts": 1714557600}\n'):
         path = written(tmp_path, head + text)
@@ -492,9 +740,13 @@ def test_hostile_nesting_ends_with_a_sentence(tmp_path: Path, text: str) -> None
         assert len(log.series) <= 2
 
 
-@pytest.mark.parametrize("part", ["\n", " ", "\t", "Power ", "(", "1 W, ", "a=1,", '{"', "GPU ", "|", "RAM 1/2MB "])
+@pytest.mark.parametrize(
+    "part", ["\n", " ", "\t", "Power ", "(", "1 W, ", "a=1,", '{"', "GPU ", "|", "RAM 1/2MB "]
+)
 def test_no_head_keeps_a_reader_busy(part: str) -> None:
-    """Seconds of the processor, not of a clock: a pattern that tries again from each character takes minutes for these."""
+    """Seconds of the processor, not of a clock: a pattern that tries again from each character
+    takes minutes for these.
+    """
     before = time.process_time()
     for first in ("time,power.draw [W] Watts pwr\n", '{"card0": 1}\n', ""):
         head = first + (part * 60_000)[:60_000] + "\n"

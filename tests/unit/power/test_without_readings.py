@@ -1,4 +1,7 @@
-"""Logs in which a sensor never answered are called that, whatever wrote them. Nothing says that their columns are shifted."""
+"""Logs in which a sensor never answered are called that, whatever wrote them.
+
+Nothing says that their columns are shifted.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ import pytest
 from powertui.cli import main
 from powertui.sampler import powerboard
 
-SILENT = [powerboard.Sample(elapsed=0.2 * row, epoch=1.7e9 + 0.2 * row, watts=None, reason="timeout") for row in range(5)]
+SILENT = [
+    powerboard.Sample(elapsed=0.2 * row, epoch=1.7e9 + 0.2 * row, watts=None, reason="timeout")
+    for row in range(5)
+]
 
 
 def recorded(tmp_path: Path, kind: str) -> Path:
@@ -24,8 +30,12 @@ def recorded(tmp_path: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("verb", ["energy", "report", "doctor", "export"])
-@pytest.mark.parametrize("kind", ["a recording", "PowerBoard's header", "PowerBoard's rows without values"])
-def test_a_log_without_readings_is_called_that(verb: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "kind", ["a recording", "PowerBoard's header", "PowerBoard's rows without values"]
+)
+def test_a_log_without_readings_is_called_that(
+    verb: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = recorded(tmp_path, kind)
     code = main([verb, str(path)])
     printed = capsys.readouterr()
@@ -43,7 +53,9 @@ def test_energy_says_it_once(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err.count("without readings") == 1
 
 
-def test_doctor_does_not_ask_for_columns_of_a_log_of_gaps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_does_not_ask_for_columns_of_a_log_of_gaps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = recorded(tmp_path, "a recording")
     with path.open("a") as file:
         for row in range(3):

@@ -10,7 +10,9 @@ from powertui import cli
 from tests.synthetic import hosts
 
 
-@pytest.mark.parametrize("names", [("a.csv",), ("a.csv", "b.csv"), ("a.csv", "b.csv", "c.csv", "d.csv")])
+@pytest.mark.parametrize(
+    "names", [("a.csv",), ("a.csv", "b.csv"), ("a.csv", "b.csv", "c.csv", "d.csv")]
+)
 def test_every_log_that_may_be_the_runs_is_named(
     names: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,7 +51,9 @@ def test_json_has_what_the_interface_promises(logdir, capsys) -> None:
         assert {"joules", "mean_watts", "lo", "hi", "badge"} <= row.keys()
         assert (row["joules"] is None) == bool(row["reason"])
     for number, epoch in enumerate(run["epochs"]):
-        first, last = (next(s for s in steps if s[0] == number) for steps in (work.steps, work.steps[::-1]))
+        first, last = (
+            next(s for s in steps if s[0] == number) for steps in (work.steps, work.steps[::-1])
+        )
         truth = float(work.energy(epoch["start_s"], epoch["end_s"]))
         assert epoch["joules"] == pytest.approx(truth, rel=0.01)
         assert epoch["badge"] == "measured"
@@ -91,7 +93,9 @@ def test_without_power_everything_is_null_and_says_so(logdir, capsys) -> None:
 
 def test_signal_alone_gives_the_same_place(logdir, capsys) -> None:
     root, _ = logdir
-    (run,) = json.loads(told(capsys, str(root), "--json", "--power", str(root / "power.csv"), "--align", "signal"))["runs"]
+    (run,) = json.loads(
+        told(capsys, str(root), "--json", "--power", str(root / "power.csv"), "--align", "signal")
+    )["runs"]
     assert run["alignment"]["source"] == "by signal"
     assert run["alignment"]["offset_s"] == pytest.approx(-7.0, abs=0.15)
     assert run["alignment"]["lo_s"] <= -7.0 <= run["alignment"]["hi_s"]
@@ -110,7 +114,9 @@ def test_offset_and_idle_are_taken_from_the_person(logdir, capsys) -> None:
 def test_csv_has_one_row_per_step(logdir, capsys) -> None:
     root, work = logdir
     rows = list(csv.DictReader(io.StringIO(told(capsys, str(root), "--csv"))))
-    assert [(int(r["epoch"]), int(r["step"])) for r in rows] == [(e, n) for e, n, _, _ in work.steps]
+    assert [(int(r["epoch"]), int(r["step"])) for r in rows] == [
+        (e, n) for e, n, _, _ in work.steps
+    ]
     for row in rows:
         assert bool(row["joules"]) != bool(row["reason"])
         assert row["joules"] == "" or math.isfinite(float(row["joules"]))
@@ -119,8 +125,19 @@ def test_csv_has_one_row_per_step(logdir, capsys) -> None:
 def test_text_and_markdown_tell_the_same(logdir, capsys) -> None:
     root, _ = logdir
     text = told(capsys, str(root))
-    for words in ("Alignment", "aligned, wall clocks of both", "Sensors", "changes at every poll", "Energy", "epoch 1", "measured",
-                  "What stands out", "epoch 1, steps", "not resolved", "tracing"):  # fmt: skip
+    for words in (
+        "Alignment",
+        "aligned, wall clocks of both",
+        "Sensors",
+        "changes at every poll",
+        "Energy",
+        "epoch 1",
+        "measured",
+        "What stands out",
+        "epoch 1, steps",
+        "not resolved",
+        "tracing",
+    ):
         assert words in text, words
     assert max(len(line) for line in text.splitlines() if "…" not in line) < 200
     markdown = told(capsys, str(root), "--markdown")

@@ -46,7 +46,9 @@ def test_by_time(logdir, capsysbinary) -> None:
 
 def test_by_epoch_and_steps(logdir, capsysbinary) -> None:
     root, _, work = logdir
-    _, rows, _ = export(capsysbinary, str(root / "logs"), "--epoch", "1", "--steps", "3-5", "--what", "steps")
+    _, rows, _ = export(
+        capsysbinary, str(root / "logs"), "--epoch", "1", "--steps", "3-5", "--what", "steps"
+    )
     assert [(r["epoch"], r["step"]) for r in rows] == [("1", "3"), ("1", "4"), ("1", "5")]
     start = next(lo for e, n, lo, _ in work.steps if (e, n) == (1, 3))
     assert float(rows[0]["start_s"]) == pytest.approx(start)
@@ -101,7 +103,9 @@ def test_a_file_beside_the_logs_is_not_overwritten(logdir, capsysbinary) -> None
     before = target.read_bytes()
     assert cli.main(["export", str(root / "logs"), "-o", str(target), "--from", "1s"]) == 2
     assert target.read_bytes() == before
-    assert cli.main(["export", str(root / "logs"), "-o", str(target), "--from", "1s", "--force"]) == 0
+    assert (
+        cli.main(["export", str(root / "logs"), "-o", str(target), "--from", "1s", "--force"]) == 0
+    )
     assert target.read_bytes() != before
 
 
@@ -127,7 +131,9 @@ def test_a_state_file_that_others_wrote_is_not_believed(logdir) -> None:
 # ── what is asked for is what is written ─────────────────────────────────────────────────────────
 
 
-@pytest.fixture(scope="module", params=["mean 0.5 s, 1 W", "mean 3 s, 7 W", "counter 0.1 s", "moment 0.04 s"])
+@pytest.fixture(
+    scope="module", params=["mean 0.5 s, 1 W", "mean 3 s, 7 W", "counter 0.1 s", "moment 0.04 s"]
+)
 def recorded(request, tmp_path_factory):
     """A training of two epochs with a sensor that lags by up to two seconds."""
     folder = tmp_path_factory.mktemp("world")
@@ -138,7 +144,9 @@ def recorded(request, tmp_path_factory):
 
 def exported(recorded, path: Path, *args: str) -> tuple[pd.DataFrame, dict]:
     logs, log = recorded
-    assert cli.main(["export", str(logs), "--power", str(log), "-o", str(path), "--force", *args]) == 0
+    assert (
+        cli.main(["export", str(logs), "--power", str(log), "-o", str(path), "--force", *args]) == 0
+    )
     return pd.read_csv(path), json.loads(Path(f"{path}.about.json").read_text())
 
 
@@ -157,11 +165,15 @@ def test_samples_add_up_to_what_the_report_says_of_the_epoch(recorded, tmp_path,
     capsys.readouterr()
     logs, log = recorded
     assert cli.main(["energy", str(logs), "--power", str(log), "--json"]) == 0
-    told = next(e for e in json.loads(capsys.readouterr().out)["runs"][0]["epochs"] if e["number"] == 1)
+    told = next(
+        e for e in json.loads(capsys.readouterr().out)["runs"][0]["epochs"] if e["number"] == 1
+    )
     (column,) = [name for name in rows.columns if name.startswith("joules: ")]
     assert rows[column].sum() == pytest.approx(told["joules"], rel=1e-9)
     (energy,) = about["energy"]
-    assert (energy["joules"], energy["lo"], energy["hi"]) == pytest.approx((told["joules"], told["lo"], told["hi"]))
+    assert (energy["joules"], energy["lo"], energy["hi"]) == pytest.approx(
+        (told["joules"], told["lo"], told["hi"])
+    )
     assert energy["badge"] == told["badge"]
     assert any(key == "energy" and "95%" in value for key, value in about["about"])
 
@@ -175,13 +187,19 @@ def test_pandas_reads_every_file_without_arguments(recorded, tmp_path, what: str
     for exact, iso in (("unix_s", "time_utc"), ("unix_start_s", "start_utc")):
         if exact in frame:
             moments = pd.to_datetime(frame[iso])
-            assert (moments - pd.to_datetime(frame[exact], unit="s", utc=True)).abs().max() < pd.Timedelta("1us")
+            assert (
+                moments - pd.to_datetime(frame[exact], unit="s", utc=True)
+            ).abs().max() < pd.Timedelta("1us")
     packed = tmp_path / "x.csv.gz"
-    assert cli.main(["export", str(logs), "--power", str(log), "--what", what, "-o", str(packed)]) == 0
+    assert (
+        cli.main(["export", str(logs), "--power", str(log), "--what", what, "-o", str(packed)]) == 0
+    )
     pd.testing.assert_frame_equal(pd.read_csv(packed), frame)
 
 
-def test_comments_stand_above_the_table_when_they_are_asked_for(logdir, tmp_path, capsysbinary) -> None:
+def test_comments_stand_above_the_table_when_they_are_asked_for(
+    logdir, tmp_path, capsysbinary
+) -> None:
     root, _, _ = logdir
     path = tmp_path / "x.csv"
     assert cli.main(["export", str(root / "logs"), "-o", str(path), "--comments"]) == 0
@@ -206,9 +224,27 @@ def test_every_channel_is_cut_by_its_own_lag(tmp_path) -> None:
     world = make(plan(3, quiet=True))
     logs = write(world, tmp_path)
     names = ("mean 3 s, 7 W", "moment 0.04 s")
-    paths = [write_log(record(world, SENSORS[name], 3), tmp_path / f"{i}.csv", "wall") for i, name in enumerate(names)]
+    paths = [
+        write_log(record(world, SENSORS[name], 3), tmp_path / f"{i}.csv", "wall")
+        for i, name in enumerate(names)
+    ]
     both = [part for path in paths for part in ("--power", str(path))]
-    assert cli.main(["export", str(logs), *both, "--epoch", "1", "--steps", "20-60", "-o", str(tmp_path / "x.csv")]) == 0
+    assert (
+        cli.main(
+            [
+                "export",
+                str(logs),
+                *both,
+                "--epoch",
+                "1",
+                "--steps",
+                "20-60",
+                "-o",
+                str(tmp_path / "x.csv"),
+            ]
+        )
+        == 0
+    )
     frame = pd.read_csv(tmp_path / "x.csv")
     assert frame.step.between(20, 60).all()
     lag = frame.trace_s - frame.about_s

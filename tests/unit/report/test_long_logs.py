@@ -1,4 +1,6 @@
-"""Power logs of a whole cluster: text stays short and says what it left out, JSON has everything."""
+"""Power logs of a whole cluster: text stays short and says what it left out, JSON has
+everything.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ def _log(name: str, folder: Path) -> str:
     return str(shape.write(folder, _CHANNELS))
 
 
-@pytest.mark.parametrize("verb", [["report"], ["report", "--markdown"], ["energy"], ["energy", "--markdown"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "verb",
+    [["report"], ["report", "--markdown"], ["energy"], ["energy", "--markdown"]],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("name", ["power: columns", "power: influx series"])
 def test_text_about_hundreds_of_channels_is_short(
     name: str, verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -31,11 +37,15 @@ def test_text_about_hundreds_of_channels_is_short(
 
 
 @pytest.mark.parametrize("name", ["power: columns", "power: influx series"])
-def test_json_lists_every_channel(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_every_channel(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = _log(name, tmp_path)
     assert main(["report", "--json", path]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert len(facts["runs"][0]["power"]) == _CHANNELS
-    assert [channel["status"] for channel in facts["trainings"][0]["channels"]] == ["aligned"] * _CHANNELS
+    assert [channel["status"] for channel in facts["trainings"][0]["channels"]] == [
+        "aligned"
+    ] * _CHANNELS
     assert main(["energy", "--json", path]) == 0
     assert len(json.loads(capsys.readouterr().out)["runs"][0]["sensors"]) == _CHANNELS

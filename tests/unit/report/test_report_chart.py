@@ -61,14 +61,22 @@ def test_little_is_drawn_of_little() -> None:
     ],
 )
 def test_only_terminals_that_can_show_it_get_it(environ: dict[str, str], drawn: bool) -> None:
-    known = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "POWERTUI", "COLUMNS"))}
+    known = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LC_", "LANG", "POWERTUI", "COLUMNS"))
+    }
     main, side = pty.openpty()
     os.set_blocking(main, False)
     code = "from powertui.report import chart; import sys; print(chart.room(), file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code], stdout=side, stderr=subprocess.PIPE, text=True, check=True,
+        [sys.executable, "-c", code],
+        stdout=side,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
         env={**known, "LANG": "C.UTF-8", "COLUMNS": "100", **environ},
-    )  # fmt: skip
+    )
     os.close(main)
     os.close(side)
     assert int(done.stderr) == (100 if drawn else 0)
@@ -76,6 +84,9 @@ def test_only_terminals_that_can_show_it_get_it(environ: dict[str, str], drawn: 
 
 def test_a_pipe_gets_none() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "powertui", "report", str(demo.folder())], capture_output=True, check=True, encoding="utf-8"
+        [sys.executable, "-m", "powertui", "report", str(demo.folder())],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
     )
     assert not curve(done.stdout.splitlines())

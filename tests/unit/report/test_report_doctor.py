@@ -25,15 +25,22 @@ Doctor = Callable[..., dict[tuple[str, str], list[str]]]
 
 @pytest.fixture
 def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """Run the verb; the findings of the whole path and of its runs as {(topic, state): ["what → do", …]}."""
+    """Run the verb; the findings of the whole path and of its runs as {(topic, state): ["what →
+    do", …]}.
+    """
 
     def run(path: Path, code: int | None = 0) -> dict[tuple[str, str], list[str]]:
         got = main(["doctor", str(path), "--json"])
         parsed = json.loads(capsys.readouterr().out)
         assert code is None or got == code
         found: dict[tuple[str, str], list[str]] = {}
-        for check in [*parsed["checks"], *(check for one in parsed["runs"] for check in one["checks"])]:
-            found.setdefault((check["topic"], check["state"]), []).append(f"{check['what']} → {check['do']}")
+        for check in [
+            *parsed["checks"],
+            *(check for one in parsed["runs"] for check in one["checks"]),
+        ]:
+            found.setdefault((check["topic"], check["state"]), []).append(
+                f"{check['what']} → {check['do']}"
+            )
         text = main(["doctor", str(path)])
         assert text == got
         said = capsys.readouterr().out
@@ -66,7 +73,9 @@ def test_nothing_at_all(doctor: Doctor, tmp_path: Path) -> None:
 
 
 def test_logged_but_not_profiled(doctor: Doctor, tmp_path: Path) -> None:
-    write_scalars(tmp_path / "train/events.out.tfevents.1.vm.7.0.v2", [(T0, 0, "epoch_loss", 0.5)], T0)
+    write_scalars(
+        tmp_path / "train/events.out.tfevents.1.vm.7.0.v2", [(T0, 0, "epoch_loss", 0.5)], T0
+    )
     (said,) = doctor(tmp_path, 3)["profile", "missing"]
     assert "no profile was taken" in said
     assert "profile_batch" in said
@@ -101,15 +110,21 @@ def test_no_profile_empty(doctor: Doctor, tmp_path: Path) -> None:
 
 def test_only_training(doctor: Doctor, tmp_path: Path) -> None:
     profile(run_folder(tmp_path / "train"))
-    write_scalars(tmp_path / "train/events.out.tfevents.1.vm.7.0.v2", [(T0, 0, "epoch_loss", 0.5)], T0)
+    write_scalars(
+        tmp_path / "train/events.out.tfevents.1.vm.7.0.v2", [(T0, 0, "epoch_loss", 0.5)], T0
+    )
     assert "only train/" in doctor(tmp_path)["tfevents", "note"][0]
-    write_scalars(tmp_path / "validation/events.out.tfevents.1.vm.7.1.v2", [(T0, 0, "epoch_loss", 0.5)], T0)
+    write_scalars(
+        tmp_path / "validation/events.out.tfevents.1.vm.7.1.v2", [(T0, 0, "epoch_loss", 0.5)], T0
+    )
     assert ("tfevents", "note") not in doctor(tmp_path)
 
 
 def test_only_validation(doctor: Doctor, tmp_path: Path) -> None:
     profile(run_folder(tmp_path / "train"))
-    write_scalars(tmp_path / "validation/events.out.tfevents.1.vm.7.1.v2", [(T0, 0, "epoch_loss", 0.5)], T0)
+    write_scalars(
+        tmp_path / "validation/events.out.tfevents.1.vm.7.1.v2", [(T0, 0, "epoch_loss", 0.5)], T0
+    )
     assert "only validation/" in doctor(tmp_path)["tfevents", "missing"][0]
 
 
@@ -148,7 +163,10 @@ def test_cupti_without_permission(doctor: Doctor, tmp_path: Path) -> None:
 
 
 def test_libcupti_that_was_not_found(doctor: Doctor, tmp_path: Path) -> None:
-    profile(run_folder(tmp_path), errors=("function cupti_interface_->Subscribe failed: could not load libcupti.so",))
+    profile(
+        run_folder(tmp_path),
+        errors=("function cupti_interface_->Subscribe failed: could not load libcupti.so",),
+    )
     assert "LD_LIBRARY_PATH" in doctor(tmp_path)["devices", "problem"][0]
 
 
@@ -161,7 +179,10 @@ def test_other_errors_of_the_profiler_are_shown_as_they_are(doctor: Doctor, tmp_
 
 @pytest.mark.parametrize(
     "line",
-    [Line("tf_gpu_private_4/17", [Event("op", 0, MS)]), Line("python", [Event("cudaLaunchKernel", 0, MS)])],
+    [
+        Line("tf_gpu_private_4/17", [Event("op", 0, MS)]),
+        Line("python", [Event("cudaLaunchKernel", 0, MS)]),
+    ],
 )
 def test_gpu_work_without_a_kernel(doctor: Doctor, tmp_path: Path, line: Line) -> None:
     profile(run_folder(tmp_path), Plane("/host:CPU", [line]))
@@ -172,7 +193,12 @@ def test_gpu_work_without_a_kernel(doctor: Doctor, tmp_path: Path, line: Line) -
 
 def test_idle_devices_are_counted(doctor: Doctor, tmp_path: Path) -> None:
     busy = Plane("/device:GPU:0", [Line("Stream #7(Compute)", [Event("k", 0, MS)], key=7)])
-    profile(run_folder(tmp_path), Plane("/host:CPU", [Line("python", [Event("op", 0, MS)])]), busy, Plane("/device:GPU:1"))
+    profile(
+        run_folder(tmp_path),
+        Plane("/host:CPU", [Line("python", [Event("op", 0, MS)])]),
+        busy,
+        Plane("/device:GPU:1"),
+    )
     assert "1 recorded, 1 present but idle" in doctor(tmp_path)["devices", "ok"][0]
 
 
@@ -191,11 +217,17 @@ def test_a_cpu_run_says_what_does_not_apply(doctor: Doctor, tmp_path: Path) -> N
     ("content", "says", "do"),
     [
         (b"", "empty (0 bytes)", "profile again"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-lfs pointer", "git lfs pull"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "git-lfs pointer",
+            "git lfs pull",
+        ),
         (b"\x0a\xef\xbf\xbd\x01" * 400, "EF BF BD", "binary"),
     ],
 )
-def test_spoilt_profiles_name_the_cure(doctor: Doctor, tmp_path: Path, content: bytes, says: str, do: str) -> None:
+def test_spoilt_profiles_name_the_cure(
+    doctor: Doctor, tmp_path: Path, content: bytes, says: str, do: str
+) -> None:
     run_folder(tmp_path).mkdir(parents=True)
     (run_folder(tmp_path) / "vm.xplane.pb").write_bytes(content)
     (said,) = doctor(tmp_path, 3)["profile", "problem"]
@@ -246,7 +278,10 @@ def test_power_at_the_time_and_at_another(doctor: Doctor, tmp_path: Path) -> Non
     found = doctor(tmp_path / "run")
     assert "at the time of the profile" in found["power", "ok"][0]
     rows = (tmp_path / "run/power.csv").read_text().splitlines()
-    later = [rows[0], *(f"{float(row.split(',')[0]) + 3600:.5f},{row.split(',')[1]}" for row in rows[1:])]
+    later = [
+        rows[0],
+        *(f"{float(row.split(',')[0]) + 3600:.5f},{row.split(',')[1]}" for row in rows[1:]),
+    ]
     (tmp_path / "run/power.csv").write_text("\n".join(later))
     (said,) = doctor(tmp_path / "run")["power", "problem"]
     assert "power.csv begins 59 minutes after this run. It is not used." in said
@@ -266,9 +301,13 @@ def test_power_that_belongs_to_nobody(doctor: Doctor, tmp_path: Path) -> None:
 
 def test_what_needs_doing_comes_first(capsys: pytest.CaptureFixture[str], data: Path) -> None:
     main(["doctor", str(data / "logdirs/jax_cpu")])
-    lines = capsys.readouterr().out.partition("\n\n")[2].splitlines()  # above it stands what no run is the cause of
+    lines = (
+        capsys.readouterr().out.partition("\n\n")[2].splitlines()
+    )  # above it stands what no run is the cause of
     states = [
-        line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in ("problem", "missing", "note", "ok")
+        line.split()[0]
+        for line in lines
+        if line.startswith("  ") and line.split()[0] in ("problem", "missing", "note", "ok")
     ]
     assert states == sorted(states, key=["problem", "missing", "note", "ok"].index)
     assert "missing" in states
@@ -285,8 +324,15 @@ def test_a_pytorch_trace_is_a_profile(doctor: Doctor, shared_data: Path) -> None
 
 
 def test_a_profile_from_a_pipe(data: Path) -> None:
-    content = (data / "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb").read_bytes()
-    done = subprocess.run([sys.executable, "-m", "powertui", "doctor", "-"], input=content, capture_output=True, check=False)
+    content = (
+        data / "logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
+    ).read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "powertui", "doctor", "-"],
+        input=content,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "profile: standard input" in done.stdout.decode()
     assert "1,472 events" in done.stdout.decode()
@@ -296,7 +342,12 @@ def test_a_profile_from_a_pipe(data: Path) -> None:
 def test_why_the_compiled_scanner_is_not_used(data: Path, pure: str) -> None:
     command = [sys.executable, "-m", "powertui", "doctor", str(data / "power"), "--json"]
     done = subprocess.run(
-        command, env=os.environ | {"POWERTUI_PURE": pure}, capture_output=True, text=True, timeout=300, check=False
+        command,
+        env=os.environ | {"POWERTUI_PURE": pure},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     said = [check for check in json.loads(done.stdout)["checks"] if check["topic"] == "program"]
     if pure:
@@ -310,14 +361,20 @@ def test_why_the_compiled_scanner_is_not_used(data: Path, pure: str) -> None:
 # ── power alone ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_power_is_looked_at_without_a_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "power.csv").write_text("time,watts\n" + "".join(f"{T0 + i},{100 + i % 7}\n" for i in range(60)))
+def test_power_is_looked_at_without_a_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "power.csv").write_text(
+        "time,watts\n" + "".join(f"{T0 + i},{100 + i % 7}\n" for i in range(60))
+    )
     assert main(["doctor", "--power", str(tmp_path / "power.csv")]) == 0
     said = capsys.readouterr().out
     assert said.startswith(f"{tmp_path / 'power.csv'}: 1 power log\n")
     assert "60 readings" in said
     assert "timeline" not in said, "nobody asked for a profile"
-    (tmp_path / "second.csv").write_text("time,watts\n" + "".join(f"{T0 + i},{90 + i % 5}\n" for i in range(40)))
+    (tmp_path / "second.csv").write_text(
+        "time,watts\n" + "".join(f"{T0 + i},{90 + i % 5}\n" for i in range(40))
+    )
     assert main(["doctor", "--power", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "2 power logs" in said

@@ -41,27 +41,83 @@ def as_json(capsys: pytest.CaptureFixture[str], *args: str | Path) -> dict[str, 
 
 # ── the stable interface ─────────────────────────────────────────────────────────────────────────
 
-# Keys and kinds as docs/report.md promises them. Adding keys is fine; taking one away, or changing its kind, is not.
+# Keys and kinds as docs/report.md promises them. Adding keys is fine; taking one away, or changing
+# its kind, is not.
 PROMISED = {
-    "name": str, "hosts": list, "devices": list, "events": int, "steps": int, "epochs": int, "duration_s": float, "clock": dict,
-    "warnings": list, "path": str, "files": dict, "profiles": list, "scalars": list, "power": list,
-}  # fmt: skip
+    "name": str,
+    "hosts": list,
+    "devices": list,
+    "events": int,
+    "steps": int,
+    "epochs": int,
+    "duration_s": float,
+    "clock": dict,
+    "warnings": list,
+    "path": str,
+    "files": dict,
+    "profiles": list,
+    "scalars": list,
+    "power": list,
+}
 CLOCK = {"lo_ns": int, "hi_ns": int, "source": str, "detail": str, "utc_offset_s": int}
 PROFILE = {
-    "host": str, "path": str, "format": str, "size": int, "events": int, "lines": int, "complete": bool, "devices": int,
-    "devices_without_events": int, "start_s": float, "end_s": float, "clock": dict, "steps": dict, "epochs": dict, "phases": list,
-}  # fmt: skip
+    "host": str,
+    "path": str,
+    "format": str,
+    "size": int,
+    "events": int,
+    "lines": int,
+    "complete": bool,
+    "devices": int,
+    "devices_without_events": int,
+    "start_s": float,
+    "end_s": float,
+    "clock": dict,
+    "steps": dict,
+    "epochs": dict,
+    "phases": list,
+}
 STEPS = {
-    "count": int, "source": str, "asynchronous": bool, "duration": dict, "start_to_start": dict, "work_s": type(None), "rows": list,
+    "count": int,
+    "source": str,
+    "asynchronous": bool,
+    "duration": dict,
+    "start_to_start": dict,
+    "work_s": type(None),
+    "rows": list,
     "rows_left_out": int,
-}  # fmt: skip
-STEP = {"epoch": int, "number": int, "name": str, "start_s": float, "duration_s": float, "start_to_start_s": float}
-EPOCH = {"number": int, "start_s": float, "end_s": float, "slack_s": float, "steps": int, "source": str, "scalars": dict}
+}
+STEP = {
+    "epoch": int,
+    "number": int,
+    "name": str,
+    "start_s": float,
+    "duration_s": float,
+    "start_to_start_s": float,
+}
+EPOCH = {
+    "number": int,
+    "start_s": float,
+    "end_s": float,
+    "slack_s": float,
+    "steps": int,
+    "source": str,
+    "scalars": dict,
+}
 PHASE = {"name": str, "start_s": float, "end_s": float, "epoch": int, "source": str}
 POWER = {
-    "name": str, "source": str, "scope": str, "path": str, "readings": int, "span_s": float, "min_watts": float,
-    "mean_watts": float, "max_watts": float, "clock": dict, "warnings": list,
-}  # fmt: skip
+    "name": str,
+    "source": str,
+    "scope": str,
+    "path": str,
+    "readings": int,
+    "span_s": float,
+    "min_watts": float,
+    "mean_watts": float,
+    "max_watts": float,
+    "clock": dict,
+    "warnings": list,
+}
 
 
 def promised(got: dict[str, Any], kinds: dict[str, type]) -> None:
@@ -105,7 +161,9 @@ def test_steps_that_are_dispatched_say_so(data: Path, capsys: pytest.CaptureFixt
     assert "3.619 ms a step on average" in out
 
 
-def test_tables_are_bounded(data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_bounded(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(step_facts, "STEP_ROWS", 5)
     (run,) = as_json(capsys, data / JAX)["runs"]
     steps = run["profiles"][0]["steps"]
@@ -120,7 +178,9 @@ def test_text_leads_with_time_and_steps(capsys: pytest.CaptureFixture[str]) -> N
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == "logs/Nfit/20261121/train/2026_11_21_01_34_05"
-    assert lines[1].startswith("  time   20.963 s, from 2026-11-21 01:33:43.636 UTC ± 1 ms (task environment")
+    assert lines[1].startswith(
+        "  time   20.963 s, from 2026-11-21 01:33:43.636 UTC ± 1 ms (task environment"
+    )
     assert lines[2].startswith("  steps  200: median 90.53 ms")
     assert "marked by events named Profiled batch with a step_num" in out
     assert "tracing in epoch 0" in out
@@ -135,7 +195,11 @@ def test_csv_has_a_row_per_step(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("\n") == 201
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 200
-    assert (rows[100]["epoch"], rows[100]["step"], rows[100]["name"]) == ("1", "0", "Profiled batch 0")
+    assert (rows[100]["epoch"], rows[100]["step"], rows[100]["name"]) == (
+        "1",
+        "0",
+        "Profiled batch 0",
+    )
     assert float(rows[0]["duration_s"]) == 1.521988594
     assert float(rows[0]["unix_start_s"]) == pytest.approx(1_795_224_823.636, abs=0.001)
     assert rows[99]["start_to_start_s"] == ""  # the next step belongs to the next epoch
@@ -143,7 +207,9 @@ def test_csv_has_a_row_per_step(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_names_in_csv_are_no_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = [Event(f"=cmd|'/c calc'!A{i}", i * 10**9, 10**8, {"step_num": i}) for i in range(3)]
-    (tmp_path / "=evil.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", events)])]))
+    (tmp_path / "=evil.xplane.pb").write_bytes(
+        encode([Plane("/host:CPU", [Line("python", events)])])
+    )
     main(["report", str(tmp_path), "--csv"])
     (_, row, *_) = csv.reader(io.StringIO(capsys.readouterr().out))
     assert [value[0] for value in (row[1], row[4])] == ["'", "'"]
@@ -156,11 +222,18 @@ def test_markdown_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "179,470" in out
 
 
-def test_names_from_files_reach_no_terminal_raw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    events = [Event("\x1b]0;owned\x07train\r", i * 10**9, 10**8, {"step_num": i, "step_name": "\x1b[2J"}) for i in range(3)]
+def test_names_from_files_reach_no_terminal_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [
+        Event("\x1b]0;owned\x07train\r", i * 10**9, 10**8, {"step_num": i, "step_name": "\x1b[2J"})
+        for i in range(3)
+    ]
     folder = tmp_path / "\x1b[31mlogs" / "plugins/profile/\x1b[5mrun"
     folder.mkdir(parents=True)
-    (folder / "h\x1b[7m.xplane.pb").write_bytes(encode([Plane("/host:CPU\x1b[8m", [Line("l", events)])]))
+    (folder / "h\x1b[7m.xplane.pb").write_bytes(
+        encode([Plane("/host:CPU\x1b[8m", [Line("l", events)])])
+    )
     for form in ([], ["--json"], ["--markdown"], ["--csv"]):
         main(["report", str(tmp_path), *form])
         said = capsys.readouterr()
@@ -195,7 +268,10 @@ def test_a_pattern_of_a_person_goes_first(data: Path, capsys: pytest.CaptureFixt
 def test_a_profile_from_a_pipe(data: Path) -> None:
     content = (data / JAX / "plugins/profile/2026_11_21_00_50_50/vm.xplane.pb").read_bytes()
     done = subprocess.run(
-        [sys.executable, "-m", "powertui", "report", "-", "--json"], input=content, capture_output=True, check=False
+        [sys.executable, "-m", "powertui", "report", "-", "--json"],
+        input=content,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(done.stdout)["runs"]
@@ -212,9 +288,13 @@ def spoil(data: Path, folder: Path) -> Path:
     return run / "vm.xplane.pb"
 
 
-def test_power_beside_a_file_that_was_named_is_no_answer_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_power_beside_a_file_that_was_named_is_no_answer_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "README.md").write_text("Two logs lie here.\n")
-    (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 3}\n" for i in range(60)))
+    (tmp_path / "power.csv").write_text(
+        "time_unix_s,watts\n" + "".join(f"{1_700_000_000 + i},{200 + i % 3}\n" for i in range(60))
+    )
     assert main(["report", str(tmp_path / "README.md")]) == 3
     assert "is text, but no format" in capsys.readouterr().out
     assert main(["report", str(tmp_path / "power.csv")]) == 0
@@ -243,14 +323,21 @@ def test_a_spoilt_profile_is_one_sentence_and_exit_3(
     assert any(says in warning for warning in json.loads(out)["runs"][0]["warnings"])
 
 
-def test_one_bad_run_does_not_hide_the_others(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_bad_run_does_not_hide_the_others(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     spoil(data, tmp_path / "bad").write_bytes(b"")
     shutil.copytree(data / JAX, tmp_path / "good")
     whole = as_json(capsys, tmp_path)
-    assert {run["name"].split("/")[0]: run["events"] for run in whole["runs"]} == {"bad": 0, "good": 2978}
+    assert {run["name"].split("/")[0]: run["events"] for run in whole["runs"]} == {
+        "bad": 0,
+        "good": 2978,
+    }
 
 
-def test_a_truncated_profile_is_read_as_far_as_it_goes(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_truncated_profile_is_read_as_far_as_it_goes(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = spoil(data, tmp_path / "logs")
     content = path.read_bytes()
     path.chmod(0o644)
@@ -260,7 +347,9 @@ def test_a_truncated_profile_is_read_as_far_as_it_goes(data: Path, tmp_path: Pat
     assert "truncated" in run["warnings"][0]
 
 
-def test_result_files_alone_say_why_there_is_no_timeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_result_files_alone_say_why_there_is_no_timeline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "plugins/profile/r"
     folder.mkdir(parents=True)
     (folder / "h.overview_page.pb").write_bytes(b"\x0a\x00")
@@ -273,11 +362,15 @@ def test_result_files_alone_say_why_there_is_no_timeline(tmp_path: Path, capsys:
     assert run["hosts"] == ["h"]
 
 
-def test_an_empty_folder_names_the_next_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_folder_names_the_next_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = report(capsys, tmp_path)
     assert code == 3
     assert "powertui doctor" in out
-    write_scalars(tmp_path / "train/events.out.tfevents.1.h.7.0.v2", [(1.7e9, 0, "epoch_loss", 0.5)], 1.7e9)
+    write_scalars(
+        tmp_path / "train/events.out.tfevents.1.h.7.0.v2", [(1.7e9, 0, "epoch_loss", 0.5)], 1.7e9
+    )
     code, out, _ = report(capsys, tmp_path)
     assert code == 3
     assert "no profile was taken or kept" in out
@@ -290,7 +383,9 @@ def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert err.count("\n") <= 2
 
 
-def test_a_named_power_log_that_is_not_there_is_an_error(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_power_log_that_is_not_there_is_an_error(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, _, err = report(capsys, data / JAX, "--power", "nowhere.csv")
     assert code != 0
     assert "nowhere.csv" in err
@@ -299,12 +394,15 @@ def test_a_named_power_log_that_is_not_there_is_an_error(data: Path, capsys: pyt
 # ── weight ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("args", [["report", "--json"], ["report"], ["report", "--csv"], ["doctor"]])
+@pytest.mark.parametrize(
+    "args", [["report", "--json"], ["report"], ["report", "--csv"], ["doctor"]]
+)
 def test_neither_textual_nor_pandas_is_imported(args: list[str]) -> None:
     code = (
         "import sys; from powertui.cli import main; "
         f"main([{args[0]!r}, {str(demo.folder())!r}, *{args[1:]!r}]); "
-        "print([m for m in ('textual', 'pandas', 'rich', 'plotext') if m in sys.modules], file=sys.stderr)"
+        "print([m for m in ('textual', 'pandas', 'rich', 'plotext') if m in sys.modules], "
+        "file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
@@ -323,17 +421,27 @@ def test_neither_textual_nor_pandas_is_imported(args: list[str]) -> None:
     ],
 )
 def test_the_numbers_of_every_recording(
-    shared_data: Path, capsys: pytest.CaptureFixture[str], path: str, events: int, steps: int, epochs: int
+    shared_data: Path,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    events: int,
+    steps: int,
+    epochs: int,
 ) -> None:
     (run,) = as_json(capsys, shared_data / path)["runs"]
     assert (run["events"], run["steps"], run["epochs"]) == (events, steps, epochs)
 
 
 def test_both_runs_of_jax(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert [run["steps"] for run in as_json(capsys, shared_data / "own/jax_cpu")["runs"]] == [20, 20]
+    assert [run["steps"] for run in as_json(capsys, shared_data / "own/jax_cpu")["runs"]] == [
+        20,
+        20,
+    ]
 
 
-def test_everything_public_is_read_without_a_traceback(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_public_is_read_without_a_traceback(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = as_json(capsys, shared_data / "public")
     assert len(whole["runs"]) >= 12
     for folder in sorted((shared_data / "public").iterdir()):
@@ -350,17 +458,21 @@ def test_the_manual_names_every_promised_key() -> None:
 
 
 def test_a_report_looks_for_nothing_that_it_does_not_print(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Joules of the profile need no idle power and no epochs'; where power lies is asked once, for them and for what stands out."""
+    """Joules of the profile need no idle power and no epochs'; where power lies is asked once, for
+    them and for what stands out.
+    """
     placed: list[object] = []
     really = align.place_all
     monkeypatch.setattr(align, "place_all", lambda *args: placed.append(args) or really(*args))
-    monkeypatch.setattr(Account, "epoch_energies", property(lambda _: pytest.fail("nobody asked for epochs")))
+    monkeypatch.setattr(
+        Account, "epoch_energies", property(lambda _: pytest.fail("nobody asked for epochs"))
+    )
     monkeypatch.setattr(idle, "of_all", lambda *_: pytest.fail("nobody asked what was drawn idle"))
     found = logdir.scan(demo.folder())
     opened = Opened(found.runs[0])
     told = facts.of_run(opened.entry, opened.run, "", opened.profiles)
     assert told["energy"]["joules"] > 0
     assert len(placed) == 1
-    assert account.of(opened.profiles[0]).placed is not None
+    assert account.energy_account(opened.profiles[0]).placed is not None
     assert len(placed) == 1
     assert told["energy"] == facts.of_run(opened.entry, opened.run)["energy"]

@@ -13,7 +13,9 @@ from powertui.report import text
 
 
 def test_columns_line_up_and_empty_ones_go() -> None:
-    lines = text.table(["name", "count", "nothing"], [["a", "1", ""], ["漢字", "20", ""]], right=[1], indent="  ")
+    lines = text.table(
+        ["name", "count", "nothing"], [["a", "1", ""], ["漢字", "20", ""]], right=[1], indent="  "
+    )
     assert lines == ["  name  count", "  a         1", "  漢字     20"]
 
 
@@ -29,7 +31,9 @@ def test_hostile_text_stays_in_its_cell() -> None:
 
 
 def test_labels_are_written_once_and_text_wraps() -> None:
-    lines = text.labelled([("steps", "one two"), ("steps", "three"), ("", ""), ("power", "none")], columns=0)
+    lines = text.labelled(
+        [("steps", "one two"), ("steps", "three"), ("", ""), ("power", "none")], columns=0
+    )
     assert lines == ["  steps  one two", "         three", "  power  none"]
     wrapped = text.labelled([("steps", "word " * 20)], columns=50)
     assert len(wrapped) > 1
@@ -39,7 +43,9 @@ def test_labels_are_written_once_and_text_wraps() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -51,7 +57,11 @@ def test_json_is_always_json(value: object) -> None:
     json.loads(written, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-@given(st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=20), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.text(st.characters(blacklist_categories=["Cs"]), max_size=20), min_size=1, max_size=4
+    )
+)
 def test_csv_comes_back_and_is_no_formula(row: list[str]) -> None:
     written = text.to_csv([f"c{i}" for i in range(len(row))], [row])
     assert written.endswith("\r\n")
@@ -89,12 +99,15 @@ def test_moments_carry_their_zone(ns: int, offset: int | None, shown: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("count", "shown"), [(0, "0 bytes"), (999, "999 bytes"), (20_696_735, "20.7 MB"), (1_500_000_000, "1.5 GB")]
+    ("count", "shown"),
+    [(0, "0 bytes"), (999, "999 bytes"), (20_696_735, "20.7 MB"), (1_500_000_000, "1.5 GB")],
 )
 def test_sizes(count: int, shown: str) -> None:
     assert units.size(count) == shown
 
 
-@pytest.mark.parametrize(("count", "shown"), [(1, "1 step"), (0, "0 steps"), (767_110, "767,110 steps")])
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1, "1 step"), (0, "0 steps"), (767_110, "767,110 steps")]
+)
 def test_plurals(count: int, shown: str) -> None:
     assert text.plural(count, "step") == shown

@@ -34,7 +34,9 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, dict[st
     return text, run
 
 
-def test_from_is_the_first_event_and_the_zero_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_is_the_first_event_and_the_zero_is_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     program("vm", 483).write(tmp_path)
     text, run = told(tmp_path, capsys)
     assert "49 ms, from 2026-11-18 11:06:40.483" in text
@@ -44,7 +46,9 @@ def test_from_is_the_first_event_and_the_zero_is_told_apart(tmp_path: Path, caps
     assert run["profiles"][0]["from"] == run["from"]
 
 
-def test_a_zero_at_the_first_event_needs_no_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_zero_at_the_first_event_needs_no_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     program("vm", 0).write(tmp_path)
     text, _ = told(tmp_path, capsys)
     assert "from 2026-11-18 11:06:40.000" in text
@@ -61,14 +65,18 @@ def test_each_host_has_its_own_begin(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run["from"]["lo_ns"] <= START + 30_000_000 <= run["from"]["hi_ns"]  # of the first one
 
 
-def test_hosts_that_begin_at_once_are_not_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hosts_that_begin_at_once_are_not_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     program("host-a", 10).write(tmp_path)
     program("host-b", 10.5).write(tmp_path)
     text, _ = told(tmp_path, capsys)
     assert "apart" not in text
 
 
-def test_the_list_of_runs_says_the_same_time_as_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_of_runs_says_the_same_time_as_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     program("host-a", 2 * HOUR).write(tmp_path)
     program("host-b", 1 * HOUR).write(tmp_path)
     main(["report", str(tmp_path), "--markdown"])

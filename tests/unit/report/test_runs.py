@@ -1,4 +1,6 @@
-"""A list of runs as a table: newest first, what reading adds, and what is said of a run that cannot be read."""
+"""A list of runs as a table: newest first, what reading adds, and what is said of a run that cannot
+be read.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,24 @@ def make(folder: Path, *names: str) -> Path:
 
 
 def test_the_newest_is_first_and_a_date_that_cannot_be_is_no_date(tmp_path: Path) -> None:
-    days = ("2026_03_01_10_00_00", "2026_11_21_00_51_44", "2025_12_31_23_59_59", "2026_02_31_10_00_00")
+    days = (
+        "2026_03_01_10_00_00",
+        "2026_11_21_00_51_44",
+        "2025_12_31_23_59_59",
+        "2026_02_31_10_00_00",
+    )
     make(tmp_path / "plugins" / "profile", *days)
     odd = tmp_path / "plugins" / "profile" / days[3] / "host.xplane.pb"
     os.utime(odd, (1_000_000_000, 1_000_000_000))  # nothing but its file dates it: 2001
     found = entries(tmp_path)
     table = runs.table(found, [runs.first(entry) for entry in found])
     assert [table["run"].value(row) for row in range(4)] == [days[1], days[0], days[2], days[3]]
-    assert [table["when"].value(row) for row in range(4)] == ["2026-11-21 00:51", "2026-03-01 10:00", "2025-12-31 23:59", None]
+    assert [table["when"].value(row) for row in range(4)] == [
+        "2026-11-21 00:51",
+        "2026-03-01 10:00",
+        "2025-12-31 23:59",
+        None,
+    ]
     assert {table["readable"].value(row) for row in range(4)} == {None}
 
 
@@ -76,7 +88,9 @@ def test_folders_tell_of_what_came_and_went(tmp_path: Path) -> None:
     found = logdir.scan(tmp_path)
     changes = Changes(found.folders, found.began_ns + 10**9)
     assert not changes.look()
-    assert Changes(found.folders, 1).look(), "what came while the folders were looked through is not missed"
+    assert Changes(found.folders, 1).look(), (
+        "what came while the folders were looked through is not missed"
+    )
     make(tmp_path / "plugins" / "profile", "two")
     assert changes.look()
     assert not changes.look()
@@ -88,7 +102,9 @@ def test_folders_tell_of_what_came_and_went(tmp_path: Path) -> None:
 
 
 def test_where_runs_come_is_asked_at_every_look(tmp_path: Path) -> None:
-    """A further session of any of many runs, a first one where only scalars lay, a run beside the others."""
+    """A further session of any of many runs, a first one where only scalars lay, a run beside the
+    others.
+    """
     homes = [tmp_path / f"{number:02}" for number in range(30)]
     for home in homes:
         make(home / "plugins" / "profile", "one")
@@ -96,7 +112,11 @@ def test_where_runs_come_is_asked_at_every_look(tmp_path: Path) -> None:
     (tmp_path / "scalars" / "train").mkdir(parents=True)
     found = logdir.scan(tmp_path)
     for number, new in enumerate(
-        (homes[29] / "plugins" / "profile" / "two", tmp_path / "scalars" / "train" / "plugins", tmp_path / "30")
+        (
+            homes[29] / "plugins" / "profile" / "two",
+            tmp_path / "scalars" / "train" / "plugins",
+            tmp_path / "30",
+        )
     ):
         changes = Changes(found.folders, time.time_ns() + 10**9, by_turns=1)
         assert not changes.look()
@@ -109,7 +129,9 @@ def test_of_very_many_folders_each_look_asks_some(tmp_path: Path) -> None:
     folders = [tmp_path / f"{number:02}" / "deep" for number in range(30)]
     for folder in folders:
         folder.mkdir(parents=True)
-    changes = Changes([str(tmp_path), *(str(folder) for folder in folders)], time.time_ns() + 10**9, 10, 10)
+    changes = Changes(
+        [str(tmp_path), *(str(folder) for folder in folders)], time.time_ns() + 10**9, 10, 10
+    )
     assert not any(changes.look() for _ in range(4))
     (folders[29] / "new").mkdir()
     assert sum(changes.look() for _ in range(4)) == 1, "within as many looks as it takes to ask all"

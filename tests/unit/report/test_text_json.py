@@ -12,7 +12,12 @@ from powertui.report import text
 
 plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 inside = st.text(max_size=4)
-values = st.recursive(plain, lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.dictionaries(inside, inner))
+values = st.recursive(
+    plain,
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.tuples(inner, inner) | st.dictionaries(inside, inner)
+    ),
+)
 
 
 def as_lists(value: Any) -> Any:
@@ -31,8 +36,28 @@ def test_it_reads_back_as_what_was_written(value: Any) -> None:
 
 
 def test_a_row_of_plain_values_is_a_line() -> None:
-    value = {"runs": [{"name": "a", "rows": [{"x": 1, "y": None}, {"x": 2, "y": "é"}], "hosts": [], "power": ["p"]}]}
+    value = {
+        "runs": [
+            {
+                "name": "a",
+                "rows": [{"x": 1, "y": None}, {"x": 2, "y": "é"}],
+                "hosts": [],
+                "power": ["p"],
+            }
+        ]
+    }
     assert text.to_json(value).splitlines() == [
-        "{", ' "runs": [', "  {", '   "name": "a",', '   "rows": [', '    {"x": 1, "y": null},', '    {"x": 2, "y": "\\u00e9"}',
-        "   ],", '   "hosts": [],', '   "power": ["p"]', "  }", " ]", "}",
-    ]  # fmt: skip
+        "{",
+        ' "runs": [',
+        "  {",
+        '   "name": "a",',
+        '   "rows": [',
+        '    {"x": 1, "y": null},',
+        '    {"x": 2, "y": "\\u00e9"}',
+        "   ],",
+        '   "hosts": [],',
+        '   "power": ["p"]',
+        "  }",
+        " ]",
+        "}",
+    ]

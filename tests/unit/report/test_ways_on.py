@@ -25,25 +25,49 @@ def _pytorch(folder: Path) -> None:
 
 
 def _chrome(folder: Path) -> None:
-    (folder / "mine.json").write_text(json.dumps({"traceEvents": [{**SPAN, "name": "a", "cat": "x"}] * 5}))
+    (folder / "mine.json").write_text(
+        json.dumps({"traceEvents": [{**SPAN, "name": "a", "cat": "x"}] * 5})
+    )
 
 
 def _tensorflow(folder: Path) -> None:
     with gzip.open(folder / "vm.trace.json.gz", "wt") as out:
-        json.dump({"metadata": {"highres-ticks": True}, "traceEvents": [{**SPAN, "name": "a", "cat": "x"}] * 5 + [{}]}, out)
+        json.dump(
+            {
+                "metadata": {"highres-ticks": True},
+                "traceEvents": [{**SPAN, "name": "a", "cat": "x"}] * 5 + [{}],
+            },
+            out,
+        )
 
 
 @pytest.mark.parametrize(
     ("make", "said", "never"),
     [
-        (_rocprof, "roctxRangePush", ("tf.profiler", "jax.profiler", "TensorBoard", "tfevents", "torch")),
-        (_pytorch, "prof.step()", ("tf.profiler", "jax.profiler", "TensorBoard", "tfevents", "roctx")),
-        (_chrome, "step_num", ("tf.profiler", "jax.profiler", "TensorBoard", "tfevents", "torch", "roctx")),
+        (
+            _rocprof,
+            "roctxRangePush",
+            ("tf.profiler", "jax.profiler", "TensorBoard", "tfevents", "torch"),
+        ),
+        (
+            _pytorch,
+            "prof.step()",
+            ("tf.profiler", "jax.profiler", "TensorBoard", "tfevents", "roctx"),
+        ),
+        (
+            _chrome,
+            "step_num",
+            ("tf.profiler", "jax.profiler", "TensorBoard", "tfevents", "torch", "roctx"),
+        ),
         (_tensorflow, "tf.profiler.experimental.Trace", ("torch", "roctx")),
     ],
 )
 def test_the_way_on_fits_its_maker(
-    make: object, said: str, never: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make: object,
+    said: str,
+    never: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()

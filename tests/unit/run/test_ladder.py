@@ -1,4 +1,6 @@
-"""Which of several things that could mark the steps is taken, and what a person is told of the others."""
+"""Which of several things that could mark the steps is taken, and what a person is told of the
+others.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ def loaders(tmp_path: Path, name: str = "training_data_read") -> Trace:
     """Each step reads its data first: both carry the number of the step."""
     read_ahead = [event(name, n * 10, 1, step_num=n, _r=1) for n in range(8)]
     batches = [event("Profiled batch", n * 10 + 1.5, 8, step_num=n) for n in range(8)]
-    return read(tmp_path, host([one for pair in zip(read_ahead, batches, strict=True) for one in pair]))
+    return read(
+        tmp_path, host([one for pair in zip(read_ahead, batches, strict=True) for one in pair])
+    )
 
 
 @pytest.mark.parametrize("name", ["training_data_read", "train_input", "train", "aaa"])
 def test_what_covers_little_does_not_win_by_its_name(tmp_path: Path, name: str) -> None:
     found = steps.find(loaders(tmp_path, name))
     assert found.source == "events named Profiled batch with a step_num"
-    assert [marker.name for marker in found.markers] == [found.source, f"events named {name} with a step_num"]
+    assert [marker.name for marker in found.markers] == [
+        found.source,
+        f"events named {name} with a step_num",
+    ]
     assert found.markers[0].score > found.markers[1].score
 
 
@@ -40,12 +47,15 @@ def test_a_marker_that_a_person_names_is_not_doubted(tmp_path: Path) -> None:
     found = steps.find(loaders(tmp_path), marker="^Profiled")
     assert found.confidence == "sure: --step-marker names them"
     assert [marker.name for marker in found.markers] == [
-        "events that match --step-marker '^Profiled'", "events named training_data_read with a step_num",
-    ]  # fmt: skip
+        "events that match --step-marker '^Profiled'",
+        "events named training_data_read with a step_num",
+    ]
 
 
 def test_a_number_in_the_name_is_the_programs_own(tmp_path: Path) -> None:
-    found = steps.find(read(tmp_path, host([event(f"ProfilerStep#{n}", n * 10, 9) for n in range(3, 8)])))
+    found = steps.find(
+        read(tmp_path, host([event(f"ProfilerStep#{n}", n * 10, 9) for n in range(3, 8)]))
+    )
     assert found.confidence == "sure: the program numbers its steps"
 
 
@@ -73,7 +83,9 @@ def test_two_marks_that_count_every_second_step_are_one_marker(tmp_path: Path) -
 
 
 def test_helpers_that_repeat_never_win(tmp_path: Path) -> None:
-    """Conversions run as often, and take longer on the host, as their first calls compile: the device's work is elsewhere."""
+    """Conversions run as often, and take longer on the host, as their first calls compile: the
+    device's work is elsewhere.
+    """
     calls, kernels = [], []
     for n in range(6):
         calls.append(event("PjitFunction(convert_element_type)", n * 10, 4))
@@ -114,7 +126,9 @@ def test_functions_compiled_apart_are_told_apart(tmp_path: Path) -> None:
     for n in range(12):
         number, length = (1, 18) if n % 4 != 3 else (2, 5)
         calls.append(event("one_step", n * 20, length, tf_function_call="notTraced-nonXla"))
-        calls.append(event(f"EagerLocalExecute: __inference_one_step_{number}", n * 20 + 1, length - 2))
+        calls.append(
+            event(f"EagerLocalExecute: __inference_one_step_{number}", n * 20 + 1, length - 2)
+        )
     found = steps.find(read(tmp_path, host(calls)))
     assert "__inference_one_step_1" in found.source
     assert len(found) == 9

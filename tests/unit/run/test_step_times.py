@@ -1,4 +1,6 @@
-"""Host, device and step time: which work belongs to which step, and what TensorFlow's rule makes of it."""
+"""Host, device and step time: which work belongs to which step, and what TensorFlow's rule makes of
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from powertui.data.formats import registry
 from powertui.data.model import UNKNOWN, Steps, Trace
-from powertui.data.run import epochs, phases, steps, work
+from powertui.data.run import device_intervals, epochs, phases, steps
 from tests.synthetic.xplane import Event, Line, Plane, Value, encode
 
 MS = 10**9
@@ -31,13 +33,22 @@ def event(name: str, start: float, length: float, **stats: Value) -> Event:
 
 
 def host(*lines: Sequence[Event]) -> Plane:
-    return Plane("/host:CPU", [Line(f"python/{i}", events, key=i + 1) for i, events in enumerate(lines)])
+    return Plane(
+        "/host:CPU", [Line(f"python/{i}", events, key=i + 1) for i, events in enumerate(lines)]
+    )
 
 
-def gpu(ordinal: int, kernels: Sequence[Event], drawn: Sequence[Event] = (), modules: Sequence[Event] = ()) -> Plane:
+def gpu(
+    ordinal: int,
+    kernels: Sequence[Event],
+    drawn: Sequence[Event] = (),
+    modules: Sequence[Event] = (),
+) -> Plane:
     lines = [Line("Stream #13(Compute)", kernels, key=13)] if kernels else []
     lines += [Line("XLA Modules", modules, key=MODULES_ID)] if modules else []
-    return Plane(f"/device:GPU:{ordinal}", [*lines, *([Line("Steps", drawn, key=STEPS_ID)] if drawn else [])])
+    return Plane(
+        f"/device:GPU:{ordinal}", [*lines, *([Line("Steps", drawn, key=STEPS_ID)] if drawn else [])]
+    )
 
 
 def ms(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[float | None]:
@@ -56,9 +67,13 @@ def ms(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[float | N
         ((0.0, 5.000_000_001), 5.000_000_001),
     ],
 )
-def test_a_device_line_counts_unless_the_mark_holds_it(tmp_path: Path, line: tuple[float, float], step: float) -> None:
+def test_a_device_line_counts_unless_the_mark_holds_it(
+    tmp_path: Path, line: tuple[float, float], step: float
+) -> None:
     drawn = [event("0", *line, group_id=0, step_name="train 7")]
-    kernels = [event("gemm", line[0], line[1] / 2, group_id=0, correlation_id=1, kernel_details="regs:32")]
+    kernels = [
+        event("gemm", line[0], line[1] / 2, group_id=0, correlation_id=1, kernel_details="regs:32")
+    ]
     mark = event("train", 0, 5, step_num=7, _r=1, group_id=0)
     found = steps.find(read(tmp_path, host([mark]), gpu(0, kernels, drawn)))
     assert (ms(found.host), ms(found.step)) == ([5.0], [step])
@@ -67,18 +82,30 @@ def test_a_device_line_counts_unless_the_mark_holds_it(tmp_path: Path, line: tup
     assert found.number.tolist() == [7]
 
 
-def test_every_group_that_a_device_drew_is_a_step_where_roots_are_all_there_is(tmp_path: Path) -> None:
+def test_every_group_that_a_device_drew_is_a_step_where_roots_are_all_there_is(
+    tmp_path: Path,
+) -> None:
     """TensorFlow's collector gave the root of one group its title and lost that of the other."""
-    roots = [event("EagerKernelExecute", 30 * n, 5, step_name=str(n), group_id=n) for n in (0, 2, 3)]
-    kernels = [event("gemm", 2 + 30 * n, 20, group_id=n, kernel_details="regs:32") for n in range(4)]
+    roots = [
+        event("EagerKernelExecute", 30 * n, 5, step_name=str(n), group_id=n) for n in (0, 2, 3)
+    ]
+    kernels = [
+        event("gemm", 2 + 30 * n, 20, group_id=n, kernel_details="regs:32") for n in range(4)
+    ]
     drawn = [event(str(n), 2 + 30 * n, 20, group_id=n, step_name=str(n)) for n in range(4)]
     found = steps.find(read(tmp_path, host(roots), gpu(0, kernels, drawn)))
-    assert (ms(found.step), ms(found.device), ms(found.host)) == ([20.0] * 4, [20.0] * 4, [5.0, None, 5.0, 5.0])
+    assert (ms(found.step), ms(found.device), ms(found.host)) == (
+        [20.0] * 4,
+        [20.0] * 4,
+        [5.0, None, 5.0, 5.0],
+    )
     assert any("no mark in the file" in note for note in found.notes)
 
 
 def test_groups_tie_what_a_device_drew_to_its_marks_from_the_first_on(tmp_path: Path) -> None:
-    """The first group is 0, and its line begins before its mark: neither order nor number would tell."""
+    """The first group is 0, and its line begins before its mark: neither order nor number would
+    tell.
+    """
     marks = [event("train", 10 + 30 * n, 5, step_num=7 + n, _r=1, group_id=n) for n in (0, 1)]
     drawn = [event("a", 9, 21, group_id=0), event("b", 42, 18, group_id=1)]
     found = steps.find(read(tmp_path, host(marks), gpu(0, [], drawn)))
@@ -94,8 +121,9 @@ def test_several_devices_have_steps_of_their_own(tmp_path: Path) -> None:
     found = steps.find(read(tmp_path, *planes))
     assert (ms(found.step), ms(found.device), ms(found.duration)) == ([21.0], [41.0], [21.0])
     assert [(one.name, ms(one.start), ms(one.duration)) for one in found.on] == [
-        ("/device:GPU:4", [10.0], [20.0]), ("/device:GPU:6", [600.0], [21.0]),
-    ]  # fmt: skip
+        ("/device:GPU:4", [10.0], [20.0]),
+        ("/device:GPU:6", [600.0], [21.0]),
+    ]
 
 
 def test_labels_that_restart_on_a_second_device_are_the_same_steps(tmp_path: Path) -> None:
@@ -113,7 +141,14 @@ def ahead(count: int, *, linked: bool, lost: int = 0) -> tuple[list[Event], list
     marks, kernels = [], []
     for i in range(count):
         marks.append(event("train", i * 0.3, 0.2, step_num=i, _r=1))
-        marks.append(event("cuLaunchKernel", i * 0.3 + 0.05, 0.01, **({"correlation_id": 50 + i} if linked else {})))
+        marks.append(
+            event(
+                "cuLaunchKernel",
+                i * 0.3 + 0.05,
+                0.01,
+                **({"correlation_id": 50 + i} if linked else {}),
+            )
+        )
         if i < count - lost:
             ids: dict[str, Value] = {"correlation_id": 50 + i} if linked else {}
             kernels.append(event(f"gemm_{i}", 4 + i * 5, 3, **ids))
@@ -132,12 +167,20 @@ def test_launches_tell_whose_work_it_is(tmp_path: Path) -> None:
 
 
 def test_what_another_thread_launched_later_was_handed_over(tmp_path: Path) -> None:
-    """The program returns from a step at once; the runtime's thread launches its kernels three steps later."""
+    """The program returns from a step at once; the runtime's thread launches its kernels three
+    steps later.
+    """
     marks, calls, kernels = [], [], []
     for i in range(8):
-        marks += [event("train", i * 2, 0.5, step_num=i, _r=1), event("Execute", i * 2 + 0.1, 0.1, _pt=5, _p=40 + i)]
+        marks += [
+            event("train", i * 2, 0.5, step_num=i, _r=1),
+            event("Execute", i * 2 + 0.1, 0.1, _pt=5, _p=40 + i),
+        ]
         late = i * 2 + 6.1
-        calls += [event("Run", late, 1, _ct=5, _c=40 + i), event("cuLaunchKernel", late + 0.2, 0.1, correlation_id=70 + i)]
+        calls += [
+            event("Run", late, 1, _ct=5, _c=40 + i),
+            event("cuLaunchKernel", late + 0.2, 0.1, correlation_id=70 + i),
+        ]
         kernels.append(event("gemm", late + 0.5, 1 + i / 10, correlation_id=70 + i))
     found = steps.find(read(tmp_path, host(marks, calls), gpu(0, kernels)))
     assert found.asynchronous
@@ -177,7 +220,9 @@ def test_run_ids_tie_modules_to_their_calls(tmp_path: Path) -> None:
 def test_numbers_that_are_text_tie_as_well(tmp_path: Path) -> None:
     """JSON traces of TensorFlow hold every stat as text."""
     marks = [event("train", i * 10, 2, step_num=str(i), _r="1") for i in range(4)]
-    calls = [event("cuLaunchKernel", i * 10 + 1, 0.01, correlation_id=str(70 + i)) for i in range(4)]
+    calls = [
+        event("cuLaunchKernel", i * 10 + 1, 0.01, correlation_id=str(70 + i)) for i in range(4)
+    ]
     kernels = [event("gemm", i * 10 + 3, 4, correlation_id=str(70 + i)) for i in range(4)]
     found = steps.find(read(tmp_path, host(marks, calls), gpu(0, kernels)))
     assert (found.device_by, ms(found.device)) == ("launch", [4.0] * 4)
@@ -192,10 +237,12 @@ def test_work_that_began_before_every_mark_is_nobodys(tmp_path: Path) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-20, 50), st.integers(0, 20)), max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(-20, 50), st.integers(0, 20)), max_size=30)
+)
 def test_covered_counts_each_moment_once(events: list[tuple[int, int, int]]) -> None:
     key, start, length = (np.array([e[i] for e in events], np.int64) for i in range(3))
-    told = work.covered(key, start, start + length, 5).tolist()
+    told = device_intervals.covered(key, start, start + length, 5).tolist()
     for k in range(5):
         moments = {t for e in events if e[0] == k for t in range(e[1], e[1] + e[2])}
         assert told[k] == (len(moments) if any(e[0] == k for e in events) else -1)
@@ -204,7 +251,9 @@ def test_covered_counts_each_moment_once(events: list[tuple[int, int, int]]) -> 
 # ── threads, parts, epochs ───────────────────────────────────────────────────────────────────────
 
 
-def numbered(numbers: Sequence[int], *, gap: float = 10, length: float = 8, late: float = 0) -> list[Event]:
+def numbered(
+    numbers: Sequence[int], *, gap: float = 10, length: float = 8, late: float = 0
+) -> list[Event]:
     return [event("train", late + i * gap, length, step_num=n, _r=1) for i, n in enumerate(numbers)]
 
 
@@ -231,7 +280,9 @@ def test_threads_side_by_side_are_replicas_of_one_step(tmp_path: Path) -> None:
         ([10, 20, 30, 40], [-1] * 4),
     ],
 )
-def test_numbers_that_start_again_are_epochs(tmp_path: Path, numbers: list[int], expected: list[int]) -> None:
+def test_numbers_that_start_again_are_epochs(
+    tmp_path: Path, numbers: list[int], expected: list[int]
+) -> None:
     found = steps.find(read(tmp_path, host(numbered(numbers))))
     assert found.number.tolist() == numbers
     assert found.epoch.tolist() == expected
@@ -251,7 +302,14 @@ def test_missing_numbers_are_a_hole(tmp_path: Path) -> None:
     assert ms(found.start_to_start()) == [10, 10, None, 10, 10, None]
     assert ms(found.ends() - found.start) == [10, 10, 8, 10, 10, 8]
     assert any("missing between 2 and 7" in note for note in found.notes)
-    assert [step.start_to_start is None for step in found] == [False, False, True, False, False, True]
+    assert [step.start_to_start is None for step in found] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_validation_ends_the_step_before_it(tmp_path: Path) -> None:
@@ -262,17 +320,26 @@ def test_a_validation_ends_the_step_before_it(tmp_path: Path) -> None:
     assert len(found) == 6
     assert ms(found.ends()) == [10, 20, 30, 80, 90, 98]
     assert [step.end for step in found] == found.ends().tolist()
-    assert [(phase.name, phase.start, phase.end) for phase in told.phases] == [("validation", 30 * MS, 69 * MS)]
+    assert [(phase.name, phase.start, phase.end) for phase in told.phases] == [
+        ("validation", 30 * MS, 69 * MS)
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "phase"),
     [
-        ("val", "validation"), ("validate", "validation"), ("val_step", "validation"), ("ValidationStep", "validation"),
-        ("eval", "validation"), ("test", "validation"), ("run_eval", "validation"), ("predict", "prediction"),
-        ("save_checkpoint", "checkpoint"), ("checkpoint", "checkpoint"),
+        ("val", "validation"),
+        ("validate", "validation"),
+        ("val_step", "validation"),
+        ("ValidationStep", "validation"),
+        ("eval", "validation"),
+        ("test", "validation"),
+        ("run_eval", "validation"),
+        ("predict", "prediction"),
+        ("save_checkpoint", "checkpoint"),
+        ("checkpoint", "checkpoint"),
     ],
-)  # fmt: skip
+)
 def test_no_phase_is_dropped_or_taken_for_training(tmp_path: Path, name: str, phase: str) -> None:
     marks = [event("train", n * 10 + (50 if n > 2 else 0), 8, step_num=n, _r=1) for n in range(6)]
     other = [event(name, 30 + k * 10, 9, step_num=k, _r=1) for k in range(4)]
@@ -281,9 +348,13 @@ def test_no_phase_is_dropped_or_taken_for_training(tmp_path: Path, name: str, ph
     assert [one.name for one in told.phases] == [phase]
 
 
-@pytest.mark.parametrize("name", ["values", "evaluator_of_loss", "testimony", "saver", "TraceContext", "valve_step"])
+@pytest.mark.parametrize(
+    "name", ["values", "evaluator_of_loss", "testimony", "saver", "TraceContext", "valve_step"]
+)
 def test_names_that_only_begin_alike_are_no_phase(tmp_path: Path, name: str) -> None:
-    found = steps.search(read(tmp_path, host([event(name, n * 10, 8, step_num=n, _r=1) for n in range(4)])))
+    found = steps.search(
+        read(tmp_path, host([event(name, n * 10, 8, step_num=n, _r=1) for n in range(4)]))
+    )
     assert len(found.other) == 0
     assert len(found.steps) == 4
 
@@ -294,15 +365,18 @@ def test_training_is_what_lies_between_the_other_phases(tmp_path: Path) -> None:
     found, told = epochs.mark(read(tmp_path, host([*marks, *other])))
     trained = phases.training(found, told.phases)
     assert [(one.name, one.start // MS, one.end // MS, one.source) for one in trained] == [
-        ("training", 0, 28, "3 steps"), ("training", 80, 108, "3 steps"),
-    ]  # fmt: skip
+        ("training", 0, 28, "3 steps"),
+        ("training", 80, 108, "3 steps"),
+    ]
     alone, told = epochs.mark(read(tmp_path, host(other)))
     assert len(alone) == 4
     assert phases.training(alone, told.phases) == []
 
 
 def test_an_evaluation_alone_says_so(tmp_path: Path) -> None:
-    found, told = epochs.mark(read(tmp_path, host([event("eval", n * 10, 8, step_num=n, _r=1) for n in range(5)])))
+    found, told = epochs.mark(
+        read(tmp_path, host([event("eval", n * 10, 8, step_num=n, _r=1) for n in range(5)]))
+    )
     assert len(found) == 5
     assert any("Only an evaluation" in note for note in found.notes)
     assert [one.name for one in told.phases] == ["evaluation"]
@@ -322,15 +396,24 @@ _NAMES = [
     "ProfilerStep#1",
 ]
 _STATS = st.dictionaries(
-    st.sampled_from(["step_num", "_r", "group_id", "correlation_id", "run_id", "epoch_num", "step_name"]),
+    st.sampled_from(
+        ["step_num", "_r", "group_id", "correlation_id", "run_id", "epoch_num", "step_name"]
+    ),
     st.integers(-2, 6) | st.sampled_from(["train 3", "4", ""]),
     max_size=3,
 )
-_EVENTS = st.lists(st.tuples(st.sampled_from(_NAMES), st.integers(0, 40), st.integers(0, 12), _STATS), max_size=14)
+_EVENTS = st.lists(
+    st.tuples(st.sampled_from(_NAMES), st.integers(0, 40), st.integers(0, 12), _STATS), max_size=14
+)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(_EVENTS, max_size=3), st.lists(_EVENTS, max_size=2), _EVENTS, st.sampled_from([None, "train", "."]))
+@given(
+    st.lists(_EVENTS, max_size=3),
+    st.lists(_EVENTS, max_size=2),
+    _EVENTS,
+    st.sampled_from([None, "train", "."]),
+)
 def test_steps_of_any_file_hold_together(
     tmp_path_factory: pytest.TempPathFactory,
     threads: list[list[tuple[str, int, int, dict[str, Value]]]],
@@ -339,7 +422,9 @@ def test_steps_of_any_file_hold_together(
     marker: str | None,
 ) -> None:
     def made(events: list[tuple[str, int, int, dict[str, Value]]]) -> list[Event]:
-        return [Event(name, start * MS, length * MS, stats) for name, start, length, stats in events]
+        return [
+            Event(name, start * MS, length * MS, stats) for name, start, length, stats in events
+        ]
 
     planes = [host(*(made(events) for events in threads))]
     planes += [gpu(n, made(events), made(drawn) if n else []) for n, events in enumerate(streams)]
@@ -349,7 +434,16 @@ def test_steps_of_any_file_hold_together(
 
 def _holds_together(found: Steps) -> None:
     count = len(found)
-    for column in (found.number, found.start, found.duration, found.epoch, found.host, found.device, found.step, found.hole):
+    for column in (
+        found.number,
+        found.start,
+        found.duration,
+        found.epoch,
+        found.host,
+        found.device,
+        found.step,
+        found.hole,
+    ):
         assert len(column) == count
     assert len(found.names) == count
     assert (np.diff(found.start) >= 0).all()

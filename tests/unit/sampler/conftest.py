@@ -18,7 +18,11 @@ PATIENT_S = 120.0
 def _patient() -> Iterator[None]:
     """Where a test names no limit for an answer, a busy machine has its time to give one."""
     made = Options.__init__
-    names = [one.name for one in inspect.signature(made).parameters.values() if one.default is not one.empty]
+    names = [
+        one.name
+        for one in inspect.signature(made).parameters.values()
+        if one.default is not one.empty
+    ]
     given = dict(zip(names, made.__defaults__ or (), strict=True)) | {"timeout": PATIENT_S}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(made, "__defaults__", tuple(given.values()))

@@ -1,4 +1,6 @@
-"""Counters in a tree of files that count while a source looks whether they do: by a step, when it first waits for them."""
+"""Counters in a tree of files that count while a source looks whether they do: by a step, when it
+first waits for them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def counting(root: Path) -> Iterator[None]:
             path.write_text(text)
         time.sleep(min(seconds, 0.001))
 
-    with mock.patch.object(energy_counter, "time", types.SimpleNamespace(sleep=sleep, monotonic=lambda: time.monotonic())):
+    with mock.patch.object(
+        energy_counter,
+        "time",
+        types.SimpleNamespace(sleep=sleep, monotonic=lambda: time.monotonic()),
+    ):
         yield
     for path, text in found.items():
         path.write_text(text)

@@ -66,7 +66,9 @@ def next_of(source: Source) -> list[Reading]:
 
 
 def line(card: int, watts: str) -> str:
-    return f"  {card} 20240501  10:00:00     15.0     5.4   {watts}   30.8      0    0.000    0.000\n"
+    return (
+        f"  {card} 20240501  10:00:00     15.0     5.4   {watts}   30.8      0    0.000    0.000\n"
+    )
 
 
 def test_two_cards(path: Path) -> None:
@@ -106,8 +108,13 @@ def test_one_that_ends_is_started_again(path: Path, monkeypatch: pytest.MonkeyPa
     source.close()
 
 
-@pytest.mark.parametrize(("lines", "unit"), [("", "W"), ("nothing of use\n", "W"), (line(0, "-"), "W"), (line(0, "18000"), "mV")])
-def test_what_tells_no_power_is_no_source(path: Path, lines: str, unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("lines", "unit"),
+    [("", "W"), ("nothing of use\n", "W"), (line(0, "-"), "W"), (line(0, "18000"), "mV")],
+)
+def test_what_tells_no_power_is_no_source(
+    path: Path, lines: str, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(aiu_smi, "_FIRST_S", 1.0)
     spyre(path, lines, unit)
     with pytest.raises(NotSupported, match="reports no power"):
@@ -129,7 +136,9 @@ def test_a_card_by_name_and_it_is_found_alone(path: Path, tmp_path: Path) -> Non
     assert "aiu-smi:" in {one.url for one in local_targets(str(tmp_path / "empty"))}
 
 
-@pytest.mark.parametrize(("name", "known", "watts"), [("aiu_smi.txt", 10, 18.0), ("aiu_smi.csv", 4, 18.0)])
+@pytest.mark.parametrize(
+    ("name", "known", "watts"), [("aiu_smi.txt", 10, 18.0), ("aiu_smi.csv", 4, 18.0)]
+)
 def test_the_forms_that_recordings_have(name: str, known: int, watts: float) -> None:
     found = aiu_smi.parsed((DATA / name).read_text().splitlines())
     assert found[0] == aiu_smi.AiuLine(0, watts)

@@ -14,7 +14,9 @@ from tests.bmc.rmcpplus import Bmc
 
 
 def test_the_first_protocol_that_answers_is_kept(bmc):
-    source = open_source(f"auto://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), name="bmc1"))
+    source = open_source(
+        f"auto://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), name="bmc1")
+    )
     info = source.open()
     assert info.source == "ipmi DCMI"
     assert info.url.startswith("ipmi://")
@@ -26,7 +28,9 @@ def test_a_refused_login_ends_the_search(bmc, monkeypatch):
     """Three protocols with a wrong password are three steps towards a locked account."""
     tried = []
     real = auto.open_source
-    monkeypatch.setattr(auto, "open_source", lambda url, options: tried.append(url) or real(url, options))
+    monkeypatch.setattr(
+        auto, "open_source", lambda url, options: tried.append(url) or real(url, options)
+    )
     with pytest.raises(AuthenticationFailed, match="refuses the password") as caught:
         open_source(f"auto://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("x"))).open()
     assert "account from being locked" in caught.value.hint
@@ -54,8 +58,14 @@ def test_ipmi_without_power_goes_on_to_the_next(monkeypatch):
     from tests.bmc.commands import DCMI_POWER, Machine
 
     monkeypatch.setattr(auto, "CHAIN", ("ipmi", "redfish"))
-    with Bmc(machine=Machine(sensors=(), refuse={DCMI_POWER: 0xC1})) as bmc, pytest.raises(SensorError) as caught:
-        open_source(f"auto://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=0.3)).open()
+    with (
+        Bmc(machine=Machine(sensors=(), refuse={DCMI_POWER: 0xC1})) as bmc,
+        pytest.raises(SensorError) as caught,
+    ):
+        open_source(
+            f"auto://viewer@127.0.0.1:{bmc.port}",
+            Options(password=Secret("pw-viewer"), timeout=0.3),
+        ).open()
     assert "no DCMI power reading" in str(caught.value)
     assert "redfish:" in str(caught.value)
 

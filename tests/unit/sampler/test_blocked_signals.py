@@ -14,8 +14,14 @@ import pytest
 from powertui.sampler import blocked_signals, runner
 from powertui.sampler.blocked_signals import TakenSignal
 
-AS_ON_MACOS = "import signal; [delattr(signal, name) for name in ('sigtimedwait', 'sigwaitinfo') if hasattr(signal, name)]; "
-RUN = "import os, sys; from powertui.sampler import runner; sys.exit(runner.run(sys.argv[1:], os.environ))"
+AS_ON_MACOS = (
+    "import signal; [delattr(signal, name) for name in ('sigtimedwait', "
+    "'sigwaitinfo') if hasattr(signal, name)]; "
+)
+RUN = (
+    "import os, sys; from powertui.sampler import runner; sys.exit(runner.run(sys.argv[1:], "
+    "os.environ))"
+)
 WANTED = {signal.SIGUSR1, signal.SIGUSR2}
 
 
@@ -47,19 +53,33 @@ def test_each_comes_once() -> None:
 
 @pytest.mark.parametrize("system", ["", AS_ON_MACOS])
 def test_a_commands_end_is_seen(system: str) -> None:
-    assert subprocess.run([sys.executable, "-c", system + RUN, "sh", "-c", "exit 3"], timeout=60).returncode == 3
-    assert subprocess.run([sys.executable, "-c", system + RUN, "sh", "-c", "kill -9 $$"], timeout=60).returncode == 128 + 9
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", system + RUN, "sh", "-c", "exit 3"], timeout=60
+        ).returncode
+        == 3
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", system + RUN, "sh", "-c", "kill -9 $$"], timeout=60
+        ).returncode
+        == 128 + 9
+    )
 
 
 @pytest.mark.parametrize("system", ["", AS_ON_MACOS])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_what_somebody_sends_is_passed_on(system: str, number: signal.Signals) -> None:
-    # Short sleeps: a signal that comes between two instructions does not end the sleep that follows.
+    # Short sleeps: a signal that comes between two instructions does not end the sleep that
+    # follows.
     command = (
-        f"import signal, sys, time; signal.signal({int(number)}, lambda *_: sys.exit(42)); print(1, flush=True)\n"
+        f"import signal, sys, time; signal.signal({int(number)}, lambda *_: sys.exit(42)); "
+        "print(1, flush=True)\n"
         "while True: time.sleep(0.1)"
     )
-    with subprocess.Popen([sys.executable, "-c", system + RUN, sys.executable, "-c", command], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", system + RUN, sys.executable, "-c", command], stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"1\n"
         os.kill(process.pid, number)
@@ -67,7 +87,9 @@ def test_what_somebody_sends_is_passed_on(system: str, number: signal.Signals) -
 
 
 def test_keys_are_not_passed_on_where_nobody_tells_who_pressed_them() -> None:
-    """The terminal has sent them to the command, too: twice would end what asks "really?" after the first."""
+    """The terminal has sent them to the command, too: twice would end what asks "really?" after the
+    first.
+    """
     assert not runner._passed_on(TakenSignal(signal.SIGINT), 1)
     assert runner._passed_on(TakenSignal(signal.SIGINT, True, 2), 1)
     assert not runner._passed_on(TakenSignal(signal.SIGINT, True, 1), 1)

@@ -1,4 +1,6 @@
-"""A library whose import kills the process: found out in a child, and another way is taken and said."""
+"""A library whose import kills the process: found out in a child, and another way is taken and
+said.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,16 @@ def python(folder: Path, *lines: str) -> str:
 
 def test_a_child_that_dies_is_told_by_its_signal(tmp_path: Path) -> None:
     assert crypto_probe.dies_by([python(tmp_path, "kill -ILL $$")]) == "SIGILL"
-    assert crypto_probe.dies_by([python(tmp_path, "exit 1")]) == "", "an error of the import is told by the import"
+    assert crypto_probe.dies_by([python(tmp_path, "exit 1")]) == "", (
+        "an error of the import is told by the import"
+    )
     assert crypto_probe.dies_by([str(tmp_path / "none")]) == ""
     assert crypto_probe.dies_by([sys.executable, "-I"]) == "", "it runs here"
 
 
-def test_on_power_ipmitool_takes_over_and_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_on_power_ipmitool_takes_over_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "ppc64le")
     monkeypatch.delitem(sys.modules, "pyipmi.interfaces.rmcpplus", raising=False)
     monkeypatch.setattr(sys, "executable", python(tmp_path, "kill -ILL $$"))
@@ -57,7 +63,9 @@ def test_one_that_is_too_old_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_pa
     source = open_source("ipmi://monitor@bmc", Options(root=str(tmp_path)))
     assert isinstance(source, IpmitoolSource)
     monkeypatch.setattr(programs, "find", lambda name, as_root: programs.Program(""))
-    with pytest.raises(NotSupported, match=r"cryptography 2\.6\.1 is too old .* ipmitool is not installed"):
+    with pytest.raises(
+        NotSupported, match=r"cryptography 2\.6\.1 is too old .* ipmitool is not installed"
+    ):
         source.open()
 
 
@@ -67,5 +75,9 @@ def test_where_it_runs_nothing_changes(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert isinstance(open_source("ipmi://monitor@bmc", Options(root=str(tmp_path))), IpmiSource)
     crypto_probe.trouble.cache_clear()
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(crypto_probe, "dies_by", lambda python: pytest.fail("nothing is asked where no such wheel is known"))
+    monkeypatch.setattr(
+        crypto_probe,
+        "dies_by",
+        lambda python: pytest.fail("nothing is asked where no such wheel is known"),
+    )
     assert isinstance(open_source("ipmi://monitor@bmc", Options(root=str(tmp_path))), IpmiSource)

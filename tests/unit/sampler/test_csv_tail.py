@@ -99,7 +99,9 @@ def test_powerboards_csv(tmp_path, follow):
     before = time.time()
     (reading,) = source.read()
     assert reading.watts == 231.0
-    assert before - 0.1 <= reading.t <= time.time() + 0.1  # it has no absolute time: the moment of arrival
+    assert (
+        before - 0.1 <= reading.t <= time.time() + 0.1
+    )  # it has no absolute time: the moment of arrival
 
 
 def test_our_own_recording_with_its_gaps_and_without_its_marks(tmp_path, follow):
@@ -112,7 +114,13 @@ def test_our_own_recording_with_its_gaps_and_without_its_marks(tmp_path, follow)
     file.write(mark_row("mark", Stamp.now(), "x"))
     file.write(reading_row(Reading(1700000001.5, 3.0, None, 0.0, "bmc", "power", "none:host, off")))
     value, gap = source.read()
-    assert (value.t, value.watts, value.rtt, value.joules, value.channel) == (1700000000.5, 99.0, 0.25, 12.5, "bmc power")
+    assert (value.t, value.watts, value.rtt, value.joules, value.channel) == (
+        1700000000.5,
+        99.0,
+        0.25,
+        12.5,
+        "bmc power",
+    )
     assert (gap.watts, reason_of(gap.quality)) == (None, "host, off")
     file.close("done")
 
@@ -158,7 +166,9 @@ def test_rows_of_another_shape_and_binary_are_passed_over(tmp_path, follow):
     source = follow(path)
     with path.open("ab") as file:
         file.write(b"\xff\x00\xfe\n1,2,3\n\n1700000000,inf\n")
-        file.write(b'1,"' + b"x" * 200_000 + b"\n1700000000,7\n")  # more than the csv module takes as one field
+        file.write(
+            b'1,"' + b"x" * 200_000 + b"\n1700000000,7\n"
+        )  # more than the csv module takes as one field
     readings = source.read()
     assert [r.watts for r in readings] == [None, None, 7.0]
     assert reason_of(readings[0].quality) == "a line of more than 64 KiB is not a row"
@@ -212,10 +222,14 @@ def test_our_own_recording_with_impossible_times(tmp_path, follow):
 
 
 def test_a_recording_that_is_followed_is_told_as_what_it_records(tmp_path):
-    """A mean since the last reading stays one, with its step, its device and its rhythm; so does what made it."""
+    """A mean since the last reading stays one, with its step, its device and its rhythm; so does
+    what made it.
+    """
     path, own = tmp_path / "p.csv", tmp_path / "own.csv"
     file = RecordingFile(path, 0.5)
-    about = Channel("GPU 0", "node7", "gpu", 0.5, "interval", "counter", period_s=0.1, index=0, uuid="GPU-1")
+    about = Channel(
+        "GPU 0", "node7", "gpu", 0.5, "interval", "counter", period_s=0.1, index=0, uuid="GPU-1"
+    )
     file.add_source("nvml", Info("nvml", "nvml:", "", (about, Channel("odd", scope="x"))))
     file.write(reading_row(Reading(1_699_999_999.0, 1.0, 100.0, 0.0, "nvml", "GPU 0", joules=0.0)))
     source = open_source(f"csv:{path}")
@@ -227,7 +241,9 @@ def test_a_recording_that_is_followed_is_told_as_what_it_records(tmp_path):
     mine = RecordingFile(own, 0.5)
     mine.add_source(source.name, info)
     for n in range(8):
-        reading = Reading(1_700_000_000.0 + n, 1.0 + n, 100.0, 0.0, "nvml", "GPU 0", joules=100.0 * n)
+        reading = Reading(
+            1_700_000_000.0 + n, 1.0 + n, 100.0, 0.0, "nvml", "GPU 0", joules=100.0 * n
+        )
         file.write(reading_row(reading))
     for one in source.read():
         mine.write(reading_row(one))
@@ -242,7 +258,12 @@ def test_a_recording_that_is_followed_is_told_as_what_it_records(tmp_path):
 
 @pytest.mark.parametrize(
     ("rows", "period"),
-    [("1700000000,1\n1700000002,1\n1700000004,1\n", 2.0), ("1,1\n2,1\n3,1\n", None), ("1700000000,1\n", None), ("", None)],
+    [
+        ("1700000000,1\n1700000002,1\n1700000004,1\n", 2.0),
+        ("1,1\n2,1\n3,1\n", None),
+        ("1700000000,1\n", None),
+        ("", None),
+    ],
 )
 def test_how_often_a_file_has_news_is_what_its_rows_say(tmp_path, rows, period):
     path = tmp_path / "p.csv"

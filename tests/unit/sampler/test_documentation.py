@@ -26,7 +26,12 @@ def example(name: str) -> str:
 @pytest.fixture
 def sensor(bmc, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return {"source": f"ipmi://viewer@127.0.0.1:{bmc.port}", "password": "pw-viewer", "interval": 0.1, "timeout": 60}
+    return {
+        "source": f"ipmi://viewer@127.0.0.1:{bmc.port}",
+        "password": "pw-viewer",
+        "interval": 0.1,
+        "timeout": 60,
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +48,9 @@ def one_more_reading() -> None:
 
 
 def known() -> list[float]:
-    """Seconds of each window, from the first reading on: how soon that comes is the machine's affair."""
+    """Seconds of each window, from the first reading on: how soon that comes is the machine's
+    affair.
+    """
     frame = pd.read_csv("power.csv", comment="#")
     times = frame[[q in ("begin", "end") for q in frame.quality]].mono_s.to_numpy()
     first = frame[frame.quality == "ok"].mono_s.min()
@@ -61,11 +68,19 @@ def test_plain_loop(sensor):
     exec(example("loop"), scope)
     energy = scope["train"](4, 2, one_more_reading, **sensor)
     assert energy == pytest.approx([245 * seconds for seconds in known()], rel=0.01)
-    assert marks() == [("begin", "epoch 0"), ("end", "epoch 0"), ("begin", "epoch 1"), ("end", "epoch 1")]
+    assert marks() == [
+        ("begin", "epoch 0"),
+        ("end", "epoch 0"),
+        ("begin", "epoch 1"),
+        ("end", "epoch 1"),
+    ]
 
 
 def test_keras_callback(sensor, monkeypatch):
-    """In the order in which model.fit calls it. Keras itself, where it is installed; else the one class it takes from it."""
+    """In the order in which model.fit calls it.
+
+    Keras itself, where it is installed; else the one class it takes from it.
+    """
     try:
         import keras  # noqa: F401
     except ImportError:
@@ -84,5 +99,10 @@ def test_keras_callback(sensor, monkeypatch):
         callback.on_epoch_end(epoch, logs)
     callback.on_train_end()
     assert logs["joules"] == pytest.approx(245 * known()[1], rel=0.01)
-    assert marks() == [("begin", "epoch 0"), ("end", "epoch 0"), ("begin", "epoch 1"), ("end", "epoch 1")]
+    assert marks() == [
+        ("begin", "epoch 0"),
+        ("end", "epoch 0"),
+        ("begin", "epoch 1"),
+        ("end", "epoch 1"),
+    ]
     assert "# ended:" in Path("power.csv").read_text()

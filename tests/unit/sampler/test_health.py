@@ -1,4 +1,6 @@
-"""Energy: exact on what can be computed by hand, never across a hole, and the same in parts as in one."""
+"""Energy: exact on what can be computed by hand, never across a hole, and the same in parts as in
+one.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,18 @@ def health(kind="sampled", interval=1.0):
 def feed(h, *pairs, joules=None):
     for index, (mono, watts) in enumerate(pairs):
         quality = none("why") if watts is None else OK
-        h.add(Reading(1e9 + mono, mono, watts, 0.01, "s", "power", quality, None if joules is None else joules[index]))
+        h.add(
+            Reading(
+                1e9 + mono,
+                mono,
+                watts,
+                0.01,
+                "s",
+                "power",
+                quality,
+                None if joules is None else joules[index],
+            )
+        )
     return h
 
 
@@ -33,7 +46,13 @@ def test_trapezoids():
 
 def test_readings_inside_a_stretch_are_counted_from_the_first_on():
     h = feed(health(), (0, 100.0), (1, 200.0), (2, 200.0))
-    assert [h._ledger.inside(lo, hi) for lo, hi in ((-5, 9), (0, 2), (1, 2), (1.5, 9), (3, 9))] == [3, 3, 2, 1, 0]
+    assert [h._ledger.inside(lo, hi) for lo, hi in ((-5, 9), (0, 2), (1, 2), (1.5, 9), (3, 9))] == [
+        3,
+        3,
+        2,
+        1,
+        0,
+    ]
 
 
 def test_energy_that_is_asked_for_while_a_reading_comes_has_it_whole_or_not_at_all(monkeypatch):
@@ -53,7 +72,16 @@ def test_energy_that_is_asked_for_while_a_reading_comes_has_it_whole_or_not_at_a
 
 
 def test_nothing_is_bridged_over_a_failed_reading_or_a_long_hole():
-    h = feed(health(), (0, 100.0), (1, 100.0), (2, None), (3, 100.0), (4, 100.0), (30, 100.0), (31, 100.0))
+    h = feed(
+        health(),
+        (0, 100.0),
+        (1, 100.0),
+        (2, None),
+        (3, 100.0),
+        (4, 100.0),
+        (30, 100.0),
+        (31, 100.0),
+    )
     total = h.total()
     assert (total.joules, total.covered_s, total.span_s) == (300.0, 3.0, 31.0)
     assert h.gaps == 1
@@ -85,12 +113,18 @@ def test_the_last_value_stands_until_the_next_is_due_and_no_longer():
     assert h.between(0, 3.5, hold=True)[:2] == pytest.approx((350.0, 3.5))
     assert h.between(3.2, 3.7, hold=True)[:2] == pytest.approx((50.0, 0.5))
     assert h.between(0, 60, hold=True)[:2] == pytest.approx((600.0, 6.0))
-    assert h.between(0, 2.5, hold=True)[:2] == pytest.approx((250.0, 2.5)), "where the next one is here, it counts"
-    assert feed(h, (4, None)).between(0, 4.5, hold=True).covered_s == pytest.approx(3.0), "not across a failed reading"
+    assert h.between(0, 2.5, hold=True)[:2] == pytest.approx((250.0, 2.5)), (
+        "where the next one is here, it counts"
+    )
+    assert feed(h, (4, None)).between(0, 4.5, hold=True).covered_s == pytest.approx(3.0), (
+        "not across a failed reading"
+    )
 
 
 def test_a_long_recording_keeps_its_energy_in_little_memory():
-    """200,000 readings at 1 Hz whose power rises and falls: any window, however old, to within a thousandth."""
+    """200,000 readings at 1 Hz whose power rises and falls: any window, however old, to within a
+    thousandth.
+    """
     h, count = health(), 200_000
     power = [300.0 + 100.0 * ((n // 1800) % 2) for n in range(count)]
     for n in range(count):
@@ -104,13 +138,17 @@ def test_a_long_recording_keeps_its_energy_in_little_memory():
         part = h.between(lo, count - 1)
         assert part.joules == pytest.approx(sums[-1] - sums[lo], rel=1e-3)
         assert part.samples == pytest.approx(age + 1, rel=0.01, abs=0)
-    assert h.between(count - 301, count - 1)[:2] == pytest.approx((sums[-1] - sums[count - 301], 300.0)), "recent: exact"
+    assert h.between(count - 301, count - 1)[:2] == pytest.approx(
+        (sums[-1] - sums[count - 301], 300.0)
+    ), "recent: exact"
     assert h.between(count - 301, count - 1).samples == 301
     assert len(h._ledger) < 6 * 2 * 512
 
 
 def test_a_day_more_costs_no_more_memory_than_a_day_less():
-    """Memory of a channel grows with the logarithm of its length: four times as long, one level more."""
+    """Memory of a channel grows with the logarithm of its length: four times as long, one level
+    more.
+    """
     h, n = health(), 0
     for length in (4_000, 16_000, 64_000, 256_000):
         while n < length:
@@ -121,7 +159,9 @@ def test_a_day_more_costs_no_more_memory_than_a_day_less():
 
 
 @given(
-    st.lists(st.tuples(st.floats(0.1, 5.0), st.none() | st.floats(0, 2000)), min_size=2, max_size=40),
+    st.lists(
+        st.tuples(st.floats(0.1, 5.0), st.none() | st.floats(0, 2000)), min_size=2, max_size=40
+    ),
     st.floats(0, 1),
 )
 @settings(max_examples=150)
@@ -157,7 +197,9 @@ def test_nothing_yet():
 
 
 def test_a_source_with_a_slow_rhythm_of_its_own_is_bridged_from_its_first_values_on():
-    """A log with a row every 30 s, looked at every second: a pause of 30 s is its rhythm, one of 100 s a hole."""
+    """A log with a row every 30 s, looked at every second: a pause of 30 s is its rhythm, one of
+    100 s a hole.
+    """
     slow = Health("s", Channel("power", period_s=30.0), 1.0)
     assert slow.longest_bridge == 90.0
     total = feed(slow, (0, 100.0), (30, 100.0), (130, 100.0)).total()

@@ -1,4 +1,6 @@
-"""A Redfish service and a Prometheus that answer too much, too slowly, too deep: each is a gap with its reason, and passes."""
+"""A Redfish service and a Prometheus that answer too much, too slowly, too deep: each is a gap with
+its reason, and passes.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,18 @@ FAR = 120.0  # s; what is waited for comes within one or two
 @pytest.fixture
 def source(redfish, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(redfish.certificate))
-    made = open_source(f"redfish://admin@127.0.0.1:{redfish.port}", Options(password=Secret("pw"), timeout=FAR))
+    made = open_source(
+        f"redfish://admin@127.0.0.1:{redfish.port}", Options(password=Secret("pw"), timeout=FAR)
+    )
     yield made
     made.close()
 
 
 def impatient(source) -> None:
-    """From now on it waits half a second. It was opened with all the time that a busy machine needs."""
+    """From now on it waits half a second.
+
+    It was opened with all the time that a busy machine needs.
+    """
     source._http.timeout = 0.5
 
 
@@ -74,16 +81,25 @@ def unasked(write) -> None:
     endless(write, "HTTP/1.1 100 Continue\r\nX: " + "x" * 60_000 + "\r\n\r\n")
 
 
-@pytest.mark.parametrize("answer", [large, large_without_length, large_in_chunks, large_head, unasked])
+@pytest.mark.parametrize(
+    "answer", [large, large_without_length, large_in_chunks, large_head, unasked]
+)
 def test_no_more_than_a_mebibyte_is_read(redfish, source, answer):
     source.open()
     impatient(source)
     redfish.raw[METRICS] = answer
     why = reason_of(source.read()[0].quality)
     if answer in (large_head, unasked):
-        assert why in ("an answer of more than 1 MiB is not accepted", "an answer that is not HTTP", "no whole answer within 0.5 s")
+        assert why in (
+            "an answer of more than 1 MiB is not accepted",
+            "an answer that is not HTTP",
+            "no whole answer within 0.5 s",
+        )
     else:
-        assert why in ("an answer of more than 1 MiB is not accepted", "no whole answer within 0.5 s")  # a slow machine
+        assert why in (
+            "an answer of more than 1 MiB is not accepted",
+            "no whole answer within 0.5 s",
+        )  # a slow machine
     redfish.raw.clear()
     assert redfish.sent < 16 << 20  # what we took and what the buffers between us hold
     source._http.timeout = FAR
@@ -93,7 +109,9 @@ def test_no_more_than_a_mebibyte_is_read(redfish, source, answer):
 def test_an_answer_that_never_begins_ends_by_its_size(redfish, monkeypatch):
     """However much time there is: lines without end before the answer are counted as well."""
     monkeypatch.setenv("SSL_CERT_FILE", str(redfish.certificate))
-    patient = open_source(f"redfish://admin@127.0.0.1:{redfish.port}", Options(password=Secret("pw"), timeout=4 * FAR))
+    patient = open_source(
+        f"redfish://admin@127.0.0.1:{redfish.port}", Options(password=Secret("pw"), timeout=4 * FAR)
+    )
     patient.open()
     redfish.raw[METRICS] = unasked
     assert reason_of(patient.read()[0].quality) == "an answer of more than 1 MiB is not accepted"
@@ -119,7 +137,9 @@ def slowly(text: str):
 
 
 @pytest.mark.parametrize(
-    "answer", [HEAD + "X: y\r\n" * 1000, f"{HEAD}Content-Length: 9999\r\n\r\n{' ' * 9999}"], ids=["head", "body"]
+    "answer",
+    [HEAD + "X: y\r\n" * 1000, f"{HEAD}Content-Length: 9999\r\n\r\n{' ' * 9999}"],
+    ids=["head", "body"],
 )
 def test_the_deadline_is_for_the_whole_answer(redfish, source, answer):
     source.open()
@@ -212,10 +232,16 @@ def hostile_prometheus():
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Prometheus)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    made = open_source(f"prometheus://127.0.0.1:{server.server_address[1]}?query=watts", Options(timeout=FAR))
+    made = open_source(
+        f"prometheus://127.0.0.1:{server.server_address[1]}?query=watts", Options(timeout=FAR)
+    )
 
     def answers(result: object) -> None:
-        _Prometheus.answer = result if isinstance(result, bytes) else json.dumps({"status": "success", "data": result}).encode()
+        _Prometheus.answer = (
+            result
+            if isinstance(result, bytes)
+            else json.dumps({"status": "success", "data": result}).encode()
+        )
 
     yield made, answers
     made.close()
@@ -230,11 +256,21 @@ def series(*pairs: object) -> dict:
 @pytest.mark.parametrize(
     "result",
     [
-        [], "text", {"result": "text"}, {"result": [5, {}]}, {"result": [{"metric": [], "values": {}}]},
-        series([1]), series("xy", 5), series([1e300, "5"]), series(["NaN", "5"]), series(["9" * 400, "5"]),
-        b"[" * 100_000, b'{"status": "success", "data": {"result": ' + b"9" * 400 + b"}}", b"\xff\xfe",
+        [],
+        "text",
+        {"result": "text"},
+        {"result": [5, {}]},
+        {"result": [{"metric": [], "values": {}}]},
+        series([1]),
+        series("xy", 5),
+        series([1e300, "5"]),
+        series(["NaN", "5"]),
+        series(["9" * 400, "5"]),
+        b"[" * 100_000,
+        b'{"status": "success", "data": {"result": ' + b"9" * 400 + b"}}",
+        b"\xff\xfe",
     ],
-)  # fmt: skip
+)
 def test_prometheus_answers_of_any_shape_are_gaps(hostile_prometheus, result):
     source, answers = hostile_prometheus
     answers(series([time.time() - 1, "245"]))
@@ -252,15 +288,34 @@ def test_prometheus_values_that_are_no_numbers(hostile_prometheus):
     answers(series([now, "245"]))
     source.open()
     source.read()
-    answers(series([now + 0.1, "NaN"], [now + 0.2, "+Inf"], [now + 0.3, []], [now + 0.4, "9" * 400], [now + 0.5, "246"]))
+    answers(
+        series(
+            [now + 0.1, "NaN"],
+            [now + 0.2, "+Inf"],
+            [now + 0.3, []],
+            [now + 0.4, "9" * 400],
+            [now + 0.5, "246"],
+        )
+    )
     assert [r.watts for r in source.read()][:4] == [None, None, None, 246.0]
 
 
 def test_samples_at_the_ends_of_the_time_that_was_asked_for_count(hostile_prometheus):
-    """A server's clock may differ by a second from ours; what lies further out was not asked for."""
+    """A server's clock may differ by a second from ours; what lies further out was not
+    asked for.
+    """
     source, answers = hostile_prometheus
     end = 1.7e9
-    answers(series([end - 61.5, "1"], [end - 60.5, "2"], [end - 60.0, "3"], [end, "4"], [end + 0.5, "5"], [end + 1.5, "6"]))
+    answers(
+        series(
+            [end - 61.5, "1"],
+            [end - 60.5, "2"],
+            [end - 60.0, "3"],
+            [end, "4"],
+            [end + 0.5, "5"],
+            [end + 1.5, "6"],
+        )
+    )
     source.selector = "watts"
     (found,) = source._vectors(60.0, end)
     assert [watts for _, watts in found.samples] == [2.0, 3.0, 4.0, 5.0]

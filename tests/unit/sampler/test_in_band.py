@@ -1,4 +1,6 @@
-"""hwmon, RAPL and NVML from trees of files and a library's stand-in: this needs none of the hardware."""
+"""hwmon, RAPL and NVML from trees of files and a library's stand-in: this needs none of the
+hardware.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def power9(tmp_path):
     base = "sys/class/hwmon/"
     put(tmp_path, base + "hwmon0/name", "nvme")
     put(tmp_path, base + "hwmon4/name", "ibmpowernv")
-    for index, (label, microwatts) in enumerate((("System", 312_000_000), ("Chip 0", 98_500_000), ("Chip 8", 101_250_000)), 1):
+    for index, (label, microwatts) in enumerate(
+        (("System", 312_000_000), ("Chip 0", 98_500_000), ("Chip 8", 101_250_000)), 1
+    ):
         put(tmp_path, f"{base}hwmon4/power{index}_input", microwatts)
         put(tmp_path, f"{base}hwmon4/power{index}_label", label)
     put(tmp_path, base + "hwmon4/power1_input_highest", 999)
@@ -61,8 +65,15 @@ def test_hwmon_finds_chips_by_name_and_values_by_label(power9):
 
 
 def test_hwmon_one_chip_and_one_sensor(power9):
-    assert [c.name for c in opened("hwmon:ibmpowernv", power9)[1].channels] == ["System", "Chip 0", "Chip 8"]
-    assert [c.name for c in opened("hwmon:ibmpowernv", power9, sensors=("chip*",))[1].channels] == ["Chip 0", "Chip 8"]
+    assert [c.name for c in opened("hwmon:ibmpowernv", power9)[1].channels] == [
+        "System",
+        "Chip 0",
+        "Chip 8",
+    ]
+    assert [c.name for c in opened("hwmon:ibmpowernv", power9, sensors=("chip*",))[1].channels] == [
+        "Chip 0",
+        "Chip 8",
+    ]
     assert [c.name for c in opened("amd:", power9)[1].channels] == ["power1"]
 
 
@@ -158,7 +169,9 @@ def test_hwmon_a_counter_whose_driver_was_loaded_anew_is_found_again(power9):
 
 
 def test_hwmon_sockets_are_counted_and_the_cores_inside_them_are_not(tmp_path):
-    counters(tmp_path, [("Ecore000", 1), ("Ecore001", 1), ("Esocket0", 9_000_000)], chip="amd_energy")
+    counters(
+        tmp_path, [("Ecore000", 1), ("Ecore001", 1), ("Esocket0", 9_000_000)], chip="amd_energy"
+    )
     _, info = opened("hwmon:", tmp_path)
     assert [(c.name, c.scope) for c in info.channels] == [("Esocket0", "package")]
 
@@ -241,13 +254,18 @@ def test_rapl_after_a_while(tmp_path, monkeypatch, seconds, before, after, said)
     put(tmp_path, "sys/class/powercap/intel-rapl:0/energy_uj", after)
     (reading,) = source.read()
     assert reason_of(reading.quality) == said
-    assert reading.joules == pytest.approx(0.0 if said else (after - before) % 262_143_999_939 / 1e6)
+    assert reading.joules == pytest.approx(
+        0.0 if said else (after - before) % 262_143_999_939 / 1e6
+    )
 
 
 def test_rapl_without_the_range_of_its_counters_a_smaller_number_is_no_wrap(tmp_path):
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 4_000_000_000)}, "lots")
     source, _ = opened("rapl:", tmp_path)
-    assert reason_of(advance(source, tmp_path, "intel-rapl:0", 5)["package-0"].quality) == "the counter was set back"
+    assert (
+        reason_of(advance(source, tmp_path, "intel-rapl:0", 5)["package-0"].quality)
+        == "the counter was set back"
+    )
 
 
 def test_counters_that_wrap_are_asked_often_enough_however_seldom_we_are_asked(tmp_path):
@@ -286,7 +304,10 @@ def test_a_recording_tells_what_a_counter_knows_and_never_zero_watts(tmp_path, m
     monkeypatch.undo()
     path = tmp_path / "p.csv"
     path.write_text(
-        csv_format.head(1.0, [("hwmon", info)]) + csv_format.COLUMNS + "\n" + "".join(map(csv_format.reading_row, rows))
+        csv_format.head(1.0, [("hwmon", info)])
+        + csv_format.COLUMNS
+        + "\n"
+        + "".join(map(csv_format.reading_row, rows))
     )
     (series,) = registry.load(str(path)).series
     told = series.watts[1:]
@@ -337,7 +358,9 @@ def test_what_is_there_and_closed_is_asked_for_by_name(tmp_path, monkeypatch):
     (tmp_path / "ipmitool").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     access = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("ipmi0") and access(path, mode))
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: not str(path).endswith("ipmi0") and access(path, mode)
+    )
     monkeypatch.setattr("powertui.sampler.rapl.read_number", lambda _: (None, DENIED))
     told = look_here(str(tmp_path))
     assert {one.url for one in told if one.denied} == {"ipmitool:open", "rapl:"}
@@ -347,7 +370,9 @@ def test_what_is_there_and_closed_is_asked_for_by_name(tmp_path, monkeypatch):
 
 
 class FakeNvml(types.ModuleType):
-    """The part of nvidia-ml-py that is used; one board counts energy, one only samples power, one tells nothing."""
+    """The part of nvidia-ml-py that is used; one board counts energy, one only samples power, one
+    tells nothing.
+    """
 
     class NVMLError(Exception):
         pass
@@ -406,7 +431,10 @@ def nvml(monkeypatch):
 def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path, monkeypatch):
     at(monkeypatch, 0.0)  # it stands still until the test says
     source, info = opened("nvml:", tmp_path)
-    assert [(c.name, c.kind) for c in info.channels] == [("GPU 0", "interval"), ("GPU 1", "sampled")]
+    assert [(c.name, c.kind) for c in info.channels] == [
+        ("GPU 0", "interval"),
+        ("GPU 1", "sampled"),
+    ]
     at(monkeypatch, 0.15)
     nvml.energy += 30_000
     counted, sampled = source.read()
@@ -418,7 +446,9 @@ def test_nvml_counts_where_it_can_and_samples_where_not(nvml, tmp_path, monkeypa
     nvml.lost = False
     nvml.energy += 15_000
     at(monkeypatch, 1.0)
-    assert source.read()[0].joules == pytest.approx(45.0, abs=0.01), "it went on counting while nobody could ask"
+    assert source.read()[0].joules == pytest.approx(45.0, abs=0.01), (
+        "it went on counting while nobody could ask"
+    )
     nvml.energy = 1_000
     at(monkeypatch, 1.0)
     assert reason_of(source.read()[0].quality) == "the counter was set back"
@@ -435,10 +465,16 @@ def test_nvml_tells_which_board_is_which_and_a_recording_keeps_it(nvml, tmp_path
     time.sleep(0.15)
     nvml.energy += 30_000
     path = tmp_path / "nvml.csv"
-    path.write_text(csv_format.head(1.0, [("nvml", info)]) + csv_format.COLUMNS + "\n"
-                    + "".join(csv_format.reading_row(r) for r in source.read()))  # fmt: skip
+    path.write_text(
+        csv_format.head(1.0, [("nvml", info)])
+        + csv_format.COLUMNS
+        + "\n"
+        + "".join(csv_format.reading_row(r) for r in source.read())
+    )
     devices = {one.sensor.name: one.sensor.device for one in registry.load(str(path)).series}
-    assert devices["nvml GPU 0"] == Device(0, "GPU-8f6e2a54-1111-2222-3333-444455556666", "0000:3b:00.0")
+    assert devices["nvml GPU 0"] == Device(
+        0, "GPU-8f6e2a54-1111-2222-3333-444455556666", "0000:3b:00.0"
+    )
     assert devices["nvml GPU 1"] == Device(1, "GPU-8f6e2a54-1111-2222-3333-444455556666")
     source.close()
 
@@ -492,7 +528,9 @@ def test_a_partition_of_a_power_server_is_told_what_can_be_read_there(tmp_path, 
         opened("hwmon:", tmp_path)
     assert "BMC" in caught.value.hint
     assert "modprobe" not in "\n".join(tell(look_here(str(tmp_path))[:1]))
-    (tmp_path / "sys/firmware/opal").mkdir(parents=True)  # no hypervisor: the driver is what is missing
+    (tmp_path / "sys/firmware/opal").mkdir(
+        parents=True
+    )  # no hypervisor: the driver is what is missing
     with pytest.raises(NotSupported) as caught:
         opened("hwmon:", tmp_path)
     assert "modprobe ibmpowernv" in caught.value.hint

@@ -1,4 +1,6 @@
-"""The native IPMI source against a BMC on loopback: what it finds, what it says when refused, how it comes back."""
+"""The native IPMI source against a BMC on loopback: what it finds, what it says when refused, how
+it comes back.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,17 @@ def test_other_suites_when_they_are_named(ipmi, suite):
 
 
 def test_says_when_no_suite_is_shared(ipmi):
-    with Bmc(suites=(1,)) as bmc, pytest.raises(NotSupported, match="neither cipher suite 17 nor 3"):
+    with (
+        Bmc(suites=(1,)) as bmc,
+        pytest.raises(NotSupported, match="neither cipher suite 17 nor 3"),
+    ):
         ipmi(bmc.port).open()
 
 
 def test_algorithms_that_nobody_asked_for_are_not_taken(ipmi):
-    """A BMC, or somebody between, that answers with weaker algorithms than were asked for gets no session."""
+    """A BMC, or somebody between, that answers with weaker algorithms than were asked for gets no
+    session.
+    """
 
     class Weaker(Bmc):
         def _open_session(self, body: bytes) -> bytes:
@@ -83,7 +90,12 @@ def test_no_answer_to_suite_17_is_not_taken_for_a_refusal(ipmi, bmc):
     [
         ("viewer", "wrong", "user", "refuses the password of 'viewer'"),
         ("nobody", "pw", "user", "does not know the user 'nobody'"),
-        ("viewer", None, "administrator", "does not give 'viewer' the privilege level ADMINISTRATOR"),
+        (
+            "viewer",
+            None,
+            "administrator",
+            "does not give 'viewer' the privilege level ADMINISTRATOR",
+        ),
         ("viewer", "x" * 21, "user", "longer than the 20 bytes"),
         ("u" * 17, "pw", "user", "longer than the 16 bytes"),
     ],
@@ -110,7 +122,9 @@ def test_a_higher_level_when_the_bmc_wants_it(ipmi):
 
 def test_k_g(ipmi):
     with Bmc(kg=b"a-bmc-key") as bmc:
-        with pytest.raises(AuthenticationFailed, match="accepted the password of 'viewer', but not the BMC key K_G"):
+        with pytest.raises(
+            AuthenticationFailed, match="accepted the password of 'viewer', but not the BMC key K_G"
+        ):
             ipmi(bmc.port).open()
         source = ipmi(bmc.port, kg=Secret("a-bmc-key"))
         source.open()
@@ -297,7 +311,9 @@ def test_closing_gives_the_session_back(ipmi, bmc):
     assert len(bmc.sessions) == 0
 
 
-def test_a_password_changed_while_recording_is_tried_three_times_and_not_more(ipmi, bmc, monkeypatch):
+def test_a_password_changed_while_recording_is_tried_three_times_and_not_more(
+    ipmi, bmc, monkeypatch
+):
     """Accounts lock after some refusals."""
     from powertui.sampler import ipmi as module
 
@@ -317,7 +333,11 @@ def test_a_password_changed_while_recording_is_tried_three_times_and_not_more(ip
 def test_the_bmcs_clock_is_reported_and_never_used(ipmi, offset):
     with Bmc(machine=Machine(clock_offset=offset)) as bmc:
         source = ipmi(bmc.port)
-        assert "h behind" in source.open().facts["BMC clock"] if offset < 0 else "h ahead" in source.open().facts["BMC clock"]
+        assert (
+            "h behind" in source.open().facts["BMC clock"]
+            if offset < 0
+            else "h ahead" in source.open().facts["BMC clock"]
+        )
         before = time.time()
         reading = source.read()[0]
         assert before <= reading.t <= time.time()
@@ -325,7 +345,9 @@ def test_the_bmcs_clock_is_reported_and_never_used(ipmi, offset):
 
 
 def test_each_shortcoming_of_python_ipmi_is_mended_only_while_it_is_there(ipmi, bmc, monkeypatch):
-    """With the key derivation left as it is, suite 17 fails on a real BMC: the patch is needed and does it."""
+    """With the key derivation left as it is, suite 17 fails on a real BMC: the patch is needed and
+    does it.
+    """
     assert ipmi_client._fixed_socket() in (True, False)
     if not ipmi_client._long_key_constants():
         pytest.skip("this python-ipmi derives K1 and K2 as BMCs do")
@@ -353,15 +375,28 @@ def test_an_unknown_host_name(ipmi):
 
 
 def test_administrators_can_be_asked_for(ipmi, bmc):
-    assert ipmi(bmc.port, "admin", level="administrator").open().facts["privilege"] == "ADMINISTRATOR"
+    assert (
+        ipmi(bmc.port, "admin", level="administrator").open().facts["privilege"] == "ADMINISTRATOR"
+    )
     assert next(iter(bmc.sessions.values())).level == ADMINISTRATOR
 
 
 @pytest.mark.parametrize(
-    ("flags", "there"), [(0xC0, True), (0x40, True), (0x80, False), (0x00, False), (0xE0, False), (0x60, False), (0x20, False)]
+    ("flags", "there"),
+    [
+        (0xC0, True),
+        (0x40, True),
+        (0x80, False),
+        (0x00, False),
+        (0xE0, False),
+        (0x60, False),
+        (0x20, False),
+    ],
 )
 def test_a_sensor_that_is_not_scanned_or_not_available_has_no_value(flags, there):
-    """Bit 6 says that the sensor is scanned, bit 5 that its reading is unavailable: the byte before them is old then."""
+    """Bit 6 says that the sensor is scanned, bit 5 that its reading is unavailable: the byte before
+    them is old then.
+    """
 
     class Record:
         def convert(self, raw):
@@ -383,7 +418,10 @@ def test_a_bmc_that_falls_silent_while_one_logs_in_is_asked_until_the_deadline(m
             return None if 4 < len(asked) <= 40 else answer(packet)
 
         monkeypatch.setattr(bmc, "_packet", busy)
-        source = open_source(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=60.0))
+        source = open_source(
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+            Options(password=Secret("pw-viewer"), timeout=60.0),
+        )
         assert source.open().source == "ipmi DCMI"
         source.close()
     assert len(asked) > 40
@@ -391,7 +429,10 @@ def test_a_bmc_that_falls_silent_while_one_logs_in_is_asked_until_the_deadline(m
 
 def test_a_bmc_that_stays_silent_is_left_alone_after_the_deadline_that_is_told():
     with Bmc(drop=True) as bmc:
-        source = open_source(f"ipmi://viewer@127.0.0.1:{bmc.port}", Options(password=Secret("pw-viewer"), timeout=0.2))
+        source = open_source(
+            f"ipmi://viewer@127.0.0.1:{bmc.port}",
+            Options(password=Secret("pw-viewer"), timeout=0.2),
+        )
         with pytest.raises(SensorError, match=r"no answer within 0\.4 s"):
             source.open()
         assert bmc.packets <= 17

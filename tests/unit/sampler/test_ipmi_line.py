@@ -10,7 +10,9 @@ from tests.bmc.fixtures import impatient
 from tests.bmc.line import Line
 from tests.bmc.rmcpplus import Bmc
 
-PATIENT = 120.0  # s: what is lost is asked for again long before, and a busy machine is given its time
+PATIENT = (
+    120.0  # s: what is lost is asked for again long before, and a busy machine is given its time
+)
 ALONE = {"noise", "short", "ping", "truncated", "old", "session", "unsealed", "empty"}
 
 
@@ -29,7 +31,9 @@ def test_each_kind_of_stray_packet_alone(ipmi, kind):
     with Bmc(line=Line(seed=2, stray=1.0, kinds=(kind,))) as bmc:
         source = ipmi(bmc.port, timeout=PATIENT)
         source.open()
-        assert [source.read()[0].watts for _ in range(80)] == [245] * 80  # more than the 64 sequence numbers of a request
+        assert [source.read()[0].watts for _ in range(80)] == [
+            245
+        ] * 80  # more than the 64 sequence numbers of a request
         assert bmc.line.done[kind] >= 80
 
 
@@ -54,13 +58,27 @@ class FlipOne(Line):
     def outgoing(self, answer: bytes) -> list[bytes]:
         if not self.hit and answer[5] == self._kind and len(answer) > 16 + self._at:
             self.hit = True
-            answer = answer[: 16 + self._at] + bytes([answer[16 + self._at] ^ 4]) + answer[17 + self._at :]
+            answer = (
+                answer[: 16 + self._at]
+                + bytes([answer[16 + self._at] ^ 4])
+                + answer[17 + self._at :]
+            )
         return [answer]
 
 
 @pytest.mark.parametrize(
     ("kind", "at"),
-    [(0x11, 1), (0x11, 9), (0x11, 16), (0x13, 1), (0x13, 10), (0x13, 30), (0x13, 45), (0x15, 1), (0x15, 12)],
+    [
+        (0x11, 1),
+        (0x11, 9),
+        (0x11, 16),
+        (0x13, 1),
+        (0x13, 10),
+        (0x13, 30),
+        (0x13, 45),
+        (0x15, 1),
+        (0x15, 12),
+    ],
     ids=["status", "session", "suite", "status 2", "random", "guid", "code", "status 4", "check"],
 )
 def test_one_flipped_bit_in_a_login_is_no_refusal(ipmi, kind, at):
@@ -107,7 +125,10 @@ def test_packets_that_never_fit_are_told_from_silence(ipmi, bmc):
     source.open()
     impatient(source, 0.3)
     bmc.garble = True
-    assert reason_of(source.read()[0].quality) == "no answer within 0.3 s, only packets that do not match"
+    assert (
+        reason_of(source.read()[0].quality)
+        == "no answer within 0.3 s, only packets that do not match"
+    )
 
 
 @pytest.mark.parametrize("kind", Line.KINDS)

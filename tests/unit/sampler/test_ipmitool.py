@@ -1,4 +1,6 @@
-"""What the ipmitool source makes of that program's ways, with a program of the same name; the real one is asked in tests/e2e."""
+"""What the ipmitool source makes of that program's ways, with a program of the same name; the real
+one is asked in tests/e2e.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ SENSORS = "Total Power,280,Watts,ok\nInlet Temp,24,degrees C,ok\n"
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An ipmitool without DCMI whose walk over the sensors ends with an error after it has told them."""
+    """An ipmitool without DCMI whose walk over the sensors ends with an error after it has told
+    them.
+    """
     folder = tmp_path / "bin"
     folder.mkdir(mode=0o755)
     path = folder / "ipmitool"
     path.write_text(
         "#!/bin/sh\n"
         'case "$*" in\n'
-        f"  *'sdr list full'*) printf '{SENSORS}'; echo 'Get SDR 00aa command failed' >&2; exit 1;;\n"
+        f"  *'sdr list full'*) printf '{SENSORS}'; echo 'Get SDR 00aa command failed' >&2; "
+        "exit 1;;\n"
         "  *'dcmi'*|*' raw '*) echo 'Invalid command' >&2; exit 1;;\n"
         f"  *) printf '{SENSORS}';;\n"
         "esac\n"

@@ -37,9 +37,13 @@ def power(bmc, tmp_path, monkeypatch):
 
 @pytest.fixture
 def named(power, tmp_path, monkeypatch):
-    """The same, as the host "node" of a config file that gives a busy machine its time to answer."""
+    """The same, as the host "node" of a config file that gives a busy machine its time to
+    answer.
+    """
     config = tmp_path / "config.toml"
-    config.write_text(f'[hosts.node]\nhost = "127.0.0.1:{power.port}"\nuser = "viewer"\ntimeout = 60\n')
+    config.write_text(
+        f'[hosts.node]\nhost = "127.0.0.1:{power.port}"\nuser = "viewer"\ntimeout = 60\n'
+    )
     monkeypatch.setenv("POWERTUI_CONFIG", str(config))
     return power
 
@@ -59,7 +63,13 @@ def test_importing_starts_nothing_and_imports_neither_numpy_nor_a_screen():
         heavy = [m for m in ("numpy", "pandas", "textual", "rich", "plotext", "pyipmi", "powertui.data") if m in sys.modules]
         print(heavy, threading.active_count())
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "[] 1"
 
 
@@ -70,13 +80,23 @@ def test_every_source_module_imports_without_numpy():
             importlib.import_module("powertui.sampler." + m.name)
         print([m for m in ("numpy", "pandas", "textual") if m in sys.modules])
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "[]"
 
 
 def test_windows_and_marks_are_in_the_file_and_know_their_energy(power, tmp_path, monkeypatch):
-    monkeypatch.setattr(Health, "longest_bridge", 600.0)  # what a busy machine leaves out is no hole here
-    with powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.3, timeout=60) as recording:
+    monkeypatch.setattr(
+        Health, "longest_bridge", 600.0
+    )  # what a busy machine leaves out is no hole here
+    with powertui.record(
+        "p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.3, timeout=60
+    ) as recording:
         assert recording.recording
         recording.mark("warm")
         until(lambda: recording.watts)
@@ -87,32 +107,49 @@ def test_windows_and_marks_are_in_the_file_and_know_their_energy(power, tmp_path
             time.sleep(0.2)  # its end lies behind the last reading
         assert recording.watts == 245
     assert not recording.recording
-    assert window.joules == pytest.approx(245 * window.seconds, rel=0.02)  # up to its end, not to the last reading
+    assert window.joules == pytest.approx(
+        245 * window.seconds, rel=0.02
+    )  # up to its end, not to the last reading
     assert recording.joules > window.joules
     frame = pd.read_csv("p.csv", comment="#")
     marks = frame[[q in ("mark", "begin", "end") for q in frame.quality]]
-    assert list(zip(marks.quality, marks["mark"], strict=True)) == [("mark", "warm"), ("begin", "epoch 3"), ("end", "epoch 3")]
-    inside = frame[(frame.time_unix_s >= window.begin.t) & (frame.time_unix_s <= window.end.t) & (frame.quality == "ok")]
+    assert list(zip(marks.quality, marks["mark"], strict=True)) == [
+        ("mark", "warm"),
+        ("begin", "epoch 3"),
+        ("end", "epoch 3"),
+    ]
+    inside = frame[
+        (frame.time_unix_s >= window.begin.t)
+        & (frame.time_unix_s <= window.end.t)
+        & (frame.quality == "ok")
+    ]
     assert len(inside) >= 3
     assert "# ended:" in (tmp_path / "p.csv").read_text()
 
 
 def test_a_window_without_two_readings_has_no_energy(power):
-    with powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=3600, timeout=60) as recording:
+    with powertui.record(
+        "p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=3600, timeout=60
+    ) as recording:
         with recording.window("short") as window:
             pass
         assert window.joules is None
 
 
 def test_a_window_that_raises_is_ended_and_the_error_goes_on(power):
-    with pytest.raises(ZeroDivisionError), powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}") as recording:  # noqa: SIM117
-        with recording.window("epoch 0"):
-            1 / 0  # noqa: B018
+    with (
+        pytest.raises(ZeroDivisionError),
+        powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}") as recording,
+        recording.window("epoch 0"),
+    ):
+        1 / 0  # noqa: B018
     assert ",end,,epoch 0" in Path("p.csv").read_text()
 
 
 def test_a_training_goes_on_without_power(tmp_path, monkeypatch):
-    """No BMC, a wrong password, a file that cannot be written: a warning, and every call still works."""
+    """No BMC, a wrong password, a file that cannot be written: a warning, and every call still
+    works.
+    """
     monkeypatch.chdir(tmp_path)
     with pytest.warns(PowerWarning, match="Power is not recorded"):
         recording = powertui.record("/nonexistent/p.csv", source="csv:/nonexistent.csv")
@@ -123,7 +160,9 @@ def test_a_training_goes_on_without_power(tmp_path, monkeypatch):
 
 def test_strict_raises(power):
     with pytest.raises(AuthenticationFailed):
-        powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", password="wrong", strict=True)
+        powertui.record(
+            "p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", password="wrong", strict=True
+        )
     assert not Path("p.csv").exists()
 
 
@@ -131,7 +170,9 @@ def test_a_bmc_that_is_away_at_the_start_is_recorded_when_it_comes(power):
     port = power.port
     power.stop()
     with pytest.warns(PowerWarning, match="asked again while this runs"):
-        recording = powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{port}", interval=0.05, timeout=20)
+        recording = powertui.record(
+            "p.csv", source=f"ipmi://viewer@127.0.0.1:{port}", interval=0.05, timeout=20
+        )
     power.start()
     with recording:
         until(lambda: recording.watts == 245)
@@ -145,7 +186,10 @@ def test_the_end_of_the_process_completes_the_file(power, tmp_path):
         time.sleep(0.3)
     """
     subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=300
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        timeout=300,
     )
     assert "# ended:" in (tmp_path / "p.csv").read_text()
 
@@ -153,7 +197,9 @@ def test_the_end_of_the_process_completes_the_file(power, tmp_path):
 def test_a_forked_worker_does_not_end_its_parents_recording(power):
     if not hasattr(os, "fork"):
         pytest.skip("no fork")
-    recording = powertui.record("p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.05)
+    recording = powertui.record(
+        "p.csv", source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.05
+    )
     recorder, pid = recording._recorder, recording._pid
     recording._pid = -1  # as a forked child sees it, without forking this process with its threads
     recording.close()
@@ -209,12 +255,16 @@ def test_the_articles_script_runs_with_only_its_import_changed(tmp_path):
         raw = path.read_bytes()
         assert raw.startswith((PB_COLUMNS + ",Time_epoch\r\n").encode())
         rows = list(csv.DictReader(raw.decode().splitlines()))
-        values = [r["Sensor_Reading"] for r in rows if r["Sensor_Reading"]]  # an answer that is long in coming is a gap first
+        values = [
+            r["Sensor_Reading"] for r in rows if r["Sensor_Reading"]
+        ]  # an answer that is long in coming is a gap first
         assert set(values) == {"245"}
         elapsed = [float(r["Time_elapsed"]) for r in rows]
         assert elapsed == sorted(elapsed)
         assert elapsed[-1] >= 1.2  # no lost tail
-        assert 2 <= len(values) <= elapsed[-1] / 0.5 + 2  # at most one in each half second, and the last one at stop()
+        assert (
+            2 <= len(values) <= elapsed[-1] / 0.5 + 2
+        )  # at most one in each half second, and the last one at stop()
         assert len(set(elapsed)) == len(elapsed)  # no doubled tail
         assert all(before < float(r["Time_epoch"]) < time.time() for r in rows)
     assert (tmp_path / "ipmi_data.db").exists()
@@ -224,7 +274,11 @@ def test_the_database_is_let_go_of(tmp_path):
     database = powerboard.Database(tmp_path)
     database.add("Total Power", powerboard.Sample(0.5, 1.7e9, 245.0, ""))
     database.close()
-    assert not [name for name in os.listdir("/proc/self/fd") if _link(f"/proc/self/fd/{name}") == str(database.path)]
+    assert not [
+        name
+        for name in os.listdir("/proc/self/fd")
+        if _link(f"/proc/self/fd/{name}") == str(database.path)
+    ]
 
 
 def _link(path: str) -> str:
@@ -244,7 +298,9 @@ def test_start_works_again_and_begins_anew(power, tmp_path):
         libipmi.dbToCSV()
         frame = pd.read_csv("data/ipmi_data.csv")
         assert set(frame.Sensor_Reading.dropna()) == {watts}
-        assert 0 <= frame.Time_elapsed.iloc[0] <= frame.Time_elapsed.iloc[-1] <= lasted, "its times count from its own start"
+        assert 0 <= frame.Time_elapsed.iloc[0] <= frame.Time_elapsed.iloc[-1] <= lasted, (
+            "its times count from its own start"
+        )
 
 
 def test_a_second_start_while_recording_changes_nothing(power):
@@ -271,7 +327,9 @@ def test_what_a_killed_process_left_in_the_database_can_still_be_written(tmp_pat
     code = "from powertui import libipmi; libipmi.start(host='node', interval=0.05); input()"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     begun = time.time()
-    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=env, stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, stdin=subprocess.PIPE
+    ) as process:
         until(lambda: len(readings_in(tmp_path)) >= 4)
         process.kill()
     ended = time.time()
@@ -288,7 +346,9 @@ def test_what_a_killed_process_left_in_the_database_can_still_be_written(tmp_pat
     assert begun < frame.Time_epoch.min() <= frame.Time_epoch.max() < ended
 
 
-def test_the_first_reading_is_in_the_database_though_making_that_takes_its_time(power, tmp_path, monkeypatch):
+def test_the_first_reading_is_in_the_database_though_making_that_takes_its_time(
+    power, tmp_path, monkeypatch
+):
     made = powerboard.Database
 
     def slowly(*given):
@@ -354,8 +414,10 @@ def test_crc32c_has_its_published_value():
 
 def test_thresholds_from_ipmitool():
     text = (
-        "Locating sensor record...\nSensor ID              : Total Power (0x4d)\n Entity ID             : 215.0\n"
-        " Sensor Type (Threshold)  : Unknown\n Upper Critical        : 1785.000\n Assertion Events      : \n"
+        "Locating sensor record...\nSensor ID              : Total Power (0x4d)\n Entity ID    "
+        "         : 215.0\n"
+        " Sensor Type (Threshold)  : Unknown\n Upper Critical        : 1785.000\n Assertion "
+        "Events      : \n"
     )
     assert powerboard.constants_from(text) == {
         "Entity_ID": "215.0",

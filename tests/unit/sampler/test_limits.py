@@ -1,4 +1,6 @@
-"""Limits of power: read from trees of files, a library's stand-in and answers; recorded, read back, and never added up."""
+"""Limits of power: read from trees of files, a library's stand-in and answers; recorded, read back,
+and never added up.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,13 @@ def put(root: Path, path: str, text: object) -> None:
 def test_rapl_tells_the_least_constraint_that_is_set(tmp_path: Path) -> None:
     zone = "sys/class/powercap/intel-rapl:0"
     for name, text in (
-        ("name", "package-0"), ("energy_uj", 5), ("enabled", 1), ("constraint_0_power_limit_uw", 205_000_000),
-        ("constraint_1_power_limit_uw", 246_000_000), ("constraint_2_power_limit_uw", 0),
-    ):  # fmt: skip
+        ("name", "package-0"),
+        ("energy_uj", 5),
+        ("enabled", 1),
+        ("constraint_0_power_limit_uw", 205_000_000),
+        ("constraint_1_power_limit_uw", 246_000_000),
+        ("constraint_2_power_limit_uw", 0),
+    ):
         put(tmp_path, f"{zone}/{name}", text)
     source = open_source("rapl:", Options(root=str(tmp_path)))
     with counting(tmp_path):
@@ -54,16 +60,24 @@ def test_hwmon_tells_caps_and_opal_that_of_the_machine(tmp_path: Path) -> None:
     source = open_source("hwmon:", Options(root=str(tmp_path)))
     source.open()
     assert {one.channel: one.watts for one in source.limits()} == {  # type: ignore[attr-defined]
-        "ibmpowernv System": 2100.0, "ibmpowernv power2": None, "amdgpu power1": 225.0,
-    }  # fmt: skip
+        "ibmpowernv System": 2100.0,
+        "ibmpowernv power2": None,
+        "amdgpu power1": 225.0,
+    }
 
 
 def test_hwmon_tells_the_caps_of_channels_whose_energy_is_counted(tmp_path: Path) -> None:
     for name, text in (
-        ("name", "ibmpowernv"), ("power1_input", 312_000_000), ("power1_label", "System"), ("energy1_input", 5_000_000),
-        ("energy1_label", "System"), ("power2_input", 90_000_000), ("power2_cap", 190_000_000), ("energy2_input", 7_000_000),
+        ("name", "ibmpowernv"),
+        ("power1_input", 312_000_000),
+        ("power1_label", "System"),
+        ("energy1_input", 5_000_000),
+        ("energy1_label", "System"),
+        ("power2_input", 90_000_000),
+        ("power2_cap", 190_000_000),
+        ("energy2_input", 7_000_000),
         ("energy9_input", 9_000_000),
-    ):  # fmt: skip
+    ):
         put(tmp_path, f"sys/class/hwmon/hwmon0/{name}", text)
     put(tmp_path, "sys/firmware/opal/powercap/system-powercap/powercap-current", 2100)
     source = open_source("hwmon:", Options(root=str(tmp_path)))
@@ -71,19 +85,29 @@ def test_hwmon_tells_the_caps_of_channels_whose_energy_is_counted(tmp_path: Path
         info = source.open()
     assert {channel.kind for channel in info.channels} == {"interval"}
     assert {one.channel: one.watts for one in source.limits()} == {  # type: ignore[attr-defined]
-        "System": 2100.0, "energy2": 190.0, "energy9": None,
-    }  # fmt: skip
+        "System": 2100.0,
+        "energy2": 190.0,
+        "energy9": None,
+    }
 
 
 def test_pm_counters_tell_their_caps(tmp_path: Path) -> None:
     us = "1434567890123456 us"
-    for name, watts in (("power", 512), ("power_cap", 0), ("accel0_power", 120), ("accel0_power_cap", 560), ("cpu_power", 90)):
+    for name, watts in (
+        ("power", 512),
+        ("power_cap", 0),
+        ("accel0_power", 120),
+        ("accel0_power_cap", 560),
+        ("cpu_power", 90),
+    ):
         put(tmp_path, f"sys/cray/pm_counters/{name}", f"{watts} W {us}")
     source = open_source("pm_counters:", Options(root=str(tmp_path)))
     source.open()
     assert source.limits() == [  # type: ignore[attr-defined]
-        PowerLimit("node", None), PowerLimit("GPU 0", 560.0), PowerLimit("cpu", None),
-    ]  # fmt: skip
+        PowerLimit("node", None),
+        PowerLimit("GPU 0", 560.0),
+        PowerLimit("cpu", None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -100,9 +124,10 @@ def test_pm_counters_tell_their_caps(tmp_path: Path) -> None:
 )
 def test_nvml_tells_the_limit_and_what_holds_the_board_back(reasons: int, held: str) -> None:
     library = types.SimpleNamespace(
-        NVMLError=RuntimeError, nvmlDeviceGetEnforcedPowerLimit=lambda _: 300_000,
+        NVMLError=RuntimeError,
+        nvmlDeviceGetEnforcedPowerLimit=lambda _: 300_000,
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda _: reasons,
-    )  # fmt: skip
+    )
     assert limits.of_nvml(library, None) == (300.0, held)
 
 
@@ -114,8 +139,18 @@ def test_dcmi_and_redfish_answers() -> None:
         limits.of_dcmi(0, answer[:cut])
     assert limits.of_redfish({"PowerControl": [{"PowerLimit": {"LimitInWatts": 500}}]}, 0) == 500.0
     assert limits.of_redfish({"PowerLimitWatts": {"SetPoint": 450.5}}) == 450.5
-    assert limits.of_redfish({"PowerLimitWatts": {"SetPoint": 450, "Reading": 312.0, "ControlMode": "Automatic"}}) == 450.0
-    assert limits.of_redfish({"PowerControl": [{"PowerConsumedWatts": 590, "PowerLimit": {"LimitInWatts": None}}]}, 0) is None
+    assert (
+        limits.of_redfish(
+            {"PowerLimitWatts": {"SetPoint": 450, "Reading": 312.0, "ControlMode": "Automatic"}}
+        )
+        == 450.0
+    )
+    assert (
+        limits.of_redfish(
+            {"PowerControl": [{"PowerConsumedWatts": 590, "PowerLimit": {"LimitInWatts": None}}]}, 0
+        )
+        is None
+    )
     for odd in (
         None,
         [],
@@ -128,7 +163,11 @@ def test_dcmi_and_redfish_answers() -> None:
         {"PowerLimitWatts": {"SetPoint": 450, "ControlMode": "Disabled"}},
     ):
         assert limits.of_redfish(odd) is None
-    for odd in ({"PowerControl": 3}, {"PowerControl": [3]}, {"PowerControl": [{"PowerLimit": {"LimitInWatts": -1}}]}):
+    for odd in (
+        {"PowerControl": 3},
+        {"PowerControl": [3]},
+        {"PowerControl": [{"PowerLimit": {"LimitInWatts": -1}}]},
+    ):
         assert limits.of_redfish(odd, 0) is None
 
 
@@ -165,11 +204,15 @@ class Capped:
         pass
 
 
-def test_limits_are_recorded_and_read_and_are_no_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_recorded_and_read_and_are_no_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("powertui.sampler.recorder._LIMITS", 0.0)
     source = Capped()
     path = tmp_path / "power.csv"
-    recorder = Recorder([source], interval=0.02, file=RecordingFile(str(path), 0.02, lambda _: None))
+    recorder = Recorder(
+        [source], interval=0.02, file=RecordingFile(str(path), 0.02, lambda _: None)
+    )
     recorder.open()
     recorder.start()
     while source.asked < 8:
@@ -188,7 +231,10 @@ def test_limits_are_recorded_and_read_and_are_no_power(tmp_path: Path, monkeypat
 
 
 def test_a_large_file_is_read_the_same_way(tmp_path: Path) -> None:
-    head = "# powertui recording 1\ntime_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
+    head = (
+        "# powertui recording "
+        "1\ntime_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
+    )
     rows = [f"{1_795_000_000 + n}.000000,{n}.000000,s,c,100,,0.001,ok,,\n" for n in range(20)]
     rows.insert(5, "1795000004.500000,4.500000,s,,250,,,limit,,c\n")
     rows.insert(12, "1795000010.500000,10.500000,s,,,,,limit,,c\n")
@@ -196,8 +242,15 @@ def test_a_large_file_is_read_the_same_way(tmp_path: Path) -> None:
     found = []
     for count in (1, 400):  # the second is read in one go by pandas
         path = tmp_path / f"{count}.csv"
-        path.write_text(head + "".join(rows) + "".join(row.format(1_795_000_020 + n, 20 + n) for n in range(1000 * count)))
+        path.write_text(
+            head
+            + "".join(rows)
+            + "".join(row.format(1_795_000_020 + n, 20 + n) for n in range(1000 * count))
+        )
         found.append(registry.load(str(path)).series[0].limits)
-    assert [(cap.start_ns, str(cap.watts)) for cap in found[0]] == [(4_500_000_000, "250.0"), (10_500_000_000, "nan")]
+    assert [(cap.start_ns, str(cap.watts)) for cap in found[0]] == [
+        (4_500_000_000, "250.0"),
+        (10_500_000_000, "nan"),
+    ]
     assert str(found[1]) == str(found[0])
     assert isinstance(found[0][0], PowerCap)

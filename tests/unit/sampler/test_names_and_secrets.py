@@ -33,7 +33,10 @@ from powertui.sampler.urls import Address, host_port, parse_url
         ("hwmon:", Address("hwmon")),
         ("csv:/tmp/a?b#c.csv", Address("csv", path="/tmp/a?b#c.csv")),
         ("csv:///tmp/x.csv", Address("csv", path="/tmp/x.csv")),
-        ("prometheus://p:9090/prom?instance=a|b", Address("prometheus", "p", 9090, path="/prom", query={"instance": "a|b"})),
+        (
+            "prometheus://p:9090/prom?instance=a|b",
+            Address("prometheus", "p", 9090, path="/prom", query={"instance": "a|b"}),
+        ),
     ],
 )
 def test_urls(text, expected):
@@ -41,7 +44,19 @@ def test_urls(text, expected):
     assert parse_url(str(expected)) == expected
 
 
-@pytest.mark.parametrize("text", ["bmc", "", "ipmi://", "ipmi://bmc:0", "ipmi://bmc:x", "ipmi://bmc:70000", "ipmi://[::1", "1://x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bmc",
+        "",
+        "ipmi://",
+        "ipmi://bmc:0",
+        "ipmi://bmc:x",
+        "ipmi://bmc:70000",
+        "ipmi://[::1",
+        "1://x",
+    ],
+)
 def test_impossible_urls_are_wrong_usage(text):
     with pytest.raises(UsageError):
         parse_url(text)
@@ -54,7 +69,11 @@ def test_a_password_in_a_url_is_refused_and_not_repeated():
     assert "ipmi://viewer@bmc" in str(caught.value)
 
 
-@given(st.from_regex(r"[a-z0-9.-]{1,20}", fullmatch=True), st.none() | st.integers(1, 65535), st.text(max_size=12))
+@given(
+    st.from_regex(r"[a-z0-9.-]{1,20}", fullmatch=True),
+    st.none() | st.integers(1, 65535),
+    st.text(max_size=12),
+)
 @settings(max_examples=100)
 def test_any_user_and_host_survive_the_url(host, port, user):
     address = Address("ipmi", host, port, user)
@@ -76,7 +95,14 @@ def test_an_unknown_source_names_those_that_exist():
 
 
 CONFIG = {
-    "bmc1": NamedHost("bmc1", host="10.0.0.7:9623", user="viewer", level="operator", sensors=("Total Power",), timeout=5.0),
+    "bmc1": NamedHost(
+        "bmc1",
+        host="10.0.0.7:9623",
+        user="viewer",
+        level="operator",
+        sensors=("Total Power",),
+        timeout=5.0,
+    ),
     "gone": NamedHost("gone", source="redfish://10.0.0.8", user="admin"),
 }
 
@@ -88,7 +114,12 @@ def found(**kwargs):
 def test_a_host_of_the_config_file():
     (target,) = found(hosts=["bmc1"])
     assert target.url == "auto://viewer@10.0.0.7:9623"
-    assert (target.options.name, target.options.level, target.options.sensors, target.options.timeout) == (
+    assert (
+        target.options.name,
+        target.options.level,
+        target.options.sensors,
+        target.options.timeout,
+    ) == (
         "bmc1",
         "operator",
         ("Total Power",),
@@ -100,7 +131,11 @@ def test_a_host_of_the_config_file():
 def test_the_command_line_wins():
     (target,) = found(hosts=["bmc1:700"], user="other", level="user", sensors=["x"], timeout=1.0)
     assert target.url == "auto://other@10.0.0.7:700"
-    assert (target.options.level, target.options.sensors, target.options.timeout) == ("user", ("x",), 1.0)
+    assert (target.options.level, target.options.sensors, target.options.timeout) == (
+        "user",
+        ("x",),
+        1.0,
+    )
 
 
 def test_a_source_of_the_config_file():
@@ -124,17 +159,31 @@ def asked_for(**kwargs):
 
 def test_the_password_is_asked_for_once_per_scheme_host_port_and_user():
     asked, secrets = asked_for(
-        hosts=["a", "A.", "a:623", "b"], sources=["redfish://a", "redfish://A:443", "redfish://a:8443", "hwmon:", "csv:x"], user="u"
+        hosts=["a", "A.", "a:623", "b"],
+        sources=["redfish://a", "redfish://A:443", "redfish://a:8443", "hwmon:", "csv:x"],
+        user="u",
     )
     assert [host for _, host, *_ in asked] == ["a", "a:623", "b", "a", "a:8443"]
     assert [shown for shown, *_ in asked] == ["a", "a:623", "b", "redfish://a", "redfish://a:8443"]
-    assert [s and s.reveal()[-1] for s in secrets] == ["1", "1", "2", "3", "4", "4", "5", None, None]
+    assert [s and s.reveal()[-1] for s in secrets] == [
+        "1",
+        "1",
+        "2",
+        "3",
+        "4",
+        "4",
+        "5",
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["ipmi", "ipmitool", "redfish", "auto"])
 def test_two_ports_of_one_host_have_two_passwords(scheme):
     entries = {
-        name: NamedHost(name, source=f"{scheme}://viewer@localhost:{port}", password_file=f"/{name}.password")
+        name: NamedHost(
+            name, source=f"{scheme}://viewer@localhost:{port}", password_file=f"/{name}.password"
+        )
         for name, port in (("a", 8443), ("b", 8444))
     }
     asked, secrets = asked_for(hosts=["a", "b"], config=entries)
@@ -143,25 +192,41 @@ def test_two_ports_of_one_host_have_two_passwords(scheme):
         ("localhost:8444", "/b.password"),
     ]
     assert secrets == [Secret("password 1"), Secret("password 2")]
-    assert asked[0][0] == ("a (localhost:8443)" if scheme == "auto" else f"a ({scheme}://localhost:8443)")
+    assert asked[0][0] == (
+        "a (localhost:8443)" if scheme == "auto" else f"a ({scheme}://localhost:8443)"
+    )
 
 
 def test_two_entries_for_one_place_have_each_its_own_file():
-    entries = {name: NamedHost(name, host="bmc", user="u", password_file=f"/{name}") for name in ("a", "b")}
+    entries = {
+        name: NamedHost(name, host="bmc", user="u", password_file=f"/{name}") for name in ("a", "b")
+    }
     asked, secrets = asked_for(hosts=["a", "b"], config=entries)
     assert [file for *_, file in asked] == ["/a", "/b"]
     assert secrets[0] != secrets[1]
 
 
 def test_ipv6_addresses_are_one_place_however_they_are_written():
-    asked, _ = asked_for(sources=["redfish://u@[::1]:8443", "redfish://u@[0:0::1]:8443", "redfish://u@[::1]:8444"])
+    asked, _ = asked_for(
+        sources=["redfish://u@[::1]:8443", "redfish://u@[0:0::1]:8443", "redfish://u@[::1]:8444"]
+    )
     assert [host for _, host, *_ in asked] == ["[::1]:8443", "[::1]:8444"]
 
 
 def test_a_machine_that_is_named_twice_keeps_its_first_name():
-    """IPMI and Redfish of one machine are two sources of one machine: their power is not added up."""
-    entries = {"a": NamedHost("a", source="ipmi://u@bmc"), "b": NamedHost("b", source="redfish://u@BMC:443")}
-    made = targets(hosts=["a", "b"], sources=["ipmitool://u@bmc:623", "redfish://u@bmc:8443"], config=entries, password=Secret("x"))
+    """IPMI and Redfish of one machine are two sources of one machine: their power is not
+    added up.
+    """
+    entries = {
+        "a": NamedHost("a", source="ipmi://u@bmc"),
+        "b": NamedHost("b", source="redfish://u@BMC:443"),
+    }
+    made = targets(
+        hosts=["a", "b"],
+        sources=["ipmitool://u@bmc:623", "redfish://u@bmc:8443"],
+        config=entries,
+        password=Secret("x"),
+    )
     assert [target.options.machine for target in made] == ["a", "a", "a", ""]
     assert [target.options.name for target in made] == ["a", "b", "", ""]
 
@@ -194,7 +259,14 @@ def test_in_band_sources_need_no_password():
 def test_a_secret_does_not_print_itself():
     secret = Secret("hunter2")
     options = Options(user="u", password=secret, kg=secret)
-    for text in (repr(secret), str(secret), f"{secret}", repr(options), f"{options!r}", "%s" % secret):  # noqa: UP031
+    for text in (
+        repr(secret),
+        str(secret),
+        f"{secret}",
+        repr(options),
+        f"{options!r}",
+        "%s" % secret,  # noqa: UP031
+    ):
         assert "hunter2" not in text
     for write in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError):
@@ -202,7 +274,9 @@ def test_a_secret_does_not_print_itself():
 
 
 def test_options_survive_the_pipe_to_the_recorder():
-    options = Options("u", Secret("p"), Secret("k"), "operator", True, ("a", "b"), 3.0, "/root", "name")
+    options = Options(
+        "u", Secret("p"), Secret("k"), "operator", True, ("a", "b"), 3.0, "/root", "name"
+    )
     assert decode_options(encode_options(options)) == options
     assert decode_options(encode_options(Options())) == Options()
 
@@ -232,7 +306,12 @@ def test_other_faults_of_a_password_file(tmp_path):
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\n")
     binary.chmod(0o600)
-    for path, said in ((tmp_path / "no", "cannot be read"), (empty, "empty"), (binary, "UTF-8"), (tmp_path, "cannot be read")):
+    for path, said in (
+        (tmp_path / "no", "cannot be read"),
+        (empty, "empty"),
+        (binary, "UTF-8"),
+        (tmp_path, "cannot be read"),
+    ):
         with pytest.raises(UsageError, match=said):
             read_secret_file(str(path))
 
@@ -242,7 +321,9 @@ def test_the_order_of_places(tmp_path, monkeypatch):
     path.write_text("from file")
     path.chmod(0o600)
     environment = {"IPMI_PASSWORD": "from environment"}
-    monkeypatch.setattr(credentials, "_from_keyring", lambda host, user: Secret(f"keyring of {user}@{host}"))
+    monkeypatch.setattr(
+        credentials, "_from_keyring", lambda host, user: Secret(f"keyring of {user}@{host}")
+    )
     assert find_password("h", "u", file=str(path), environment=environment) == Secret("from file")
     assert find_password("h", "u", environment=environment) == Secret("from environment")
     assert find_password("h", "u", environment={}) == Secret("keyring of u@h")
@@ -269,8 +350,17 @@ def test_a_key_store_is_asked_by_host_and_user(monkeypatch):
 
 
 def test_without_a_terminal_nobody_is_asked():
-    code = "from powertui.sampler.credentials import find_password; print(find_password('h', 'u', environment={}))"
-    done = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    code = (
+        "from powertui.sampler.credentials import find_password; print(find_password('h', "
+        "'u', environment={}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "None"
 
 

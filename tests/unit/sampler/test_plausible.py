@@ -21,12 +21,24 @@ def judged(*values, channel=None, spacing=1.0, interval=1.0):
     judge, out = Judge(channel or Channel("power"), interval), []
     for i, watts in enumerate(values):
         gap = isinstance(watts, str)
-        made = judge.judge(Reading(1e9 + i, i * spacing, None if gap else watts, 0.0, "bmc", "power", none(watts) if gap else "ok"))
+        made = judge.judge(
+            Reading(
+                1e9 + i,
+                i * spacing,
+                None if gap else watts,
+                0.0,
+                "bmc",
+                "power",
+                none(watts) if gap else "ok",
+            )
+        )
         out.append((made.watts, made.quality.partition(":")[0]))
     return out
 
 
-@pytest.mark.parametrize("watts", [-500.0, -0.001, 1e300, 1_000_001.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    "watts", [-500.0, -0.001, 1e300, 1_000_001.0, math.nan, math.inf, -math.inf]
+)
 def test_impossible_values_are_gaps(watts):
     assert judged(watts) == [(None, "none")]
     assert impossible(watts, Channel("power"))
@@ -40,7 +52,10 @@ def test_possible_values_are_left_alone(watts):
 def test_the_sensors_own_range_comes_first():
     assert judged(1786.0, channel=Channel("power", most_w=1785.0)) == [(None, "none")]
     assert judged(2e6, channel=Channel("hall", most_w=5e6)) == [(2e6, "ok")]
-    assert impossible(1786.0, Channel("power", most_w=1785.0)) == "1786 W is above the sensor's range of 1785 W"
+    assert (
+        impossible(1786.0, Channel("power", most_w=1785.0))
+        == "1786 W is above the sensor's range of 1785 W"
+    )
 
 
 def test_what_is_switched_on_draws_something():
@@ -51,9 +66,17 @@ def test_what_is_switched_on_draws_something():
 
 def test_a_zero_between_hundreds_right_after_an_outage_is_suspect():
     assert judged(300.0, 310.0, "away", 0.0, 305.0) == [
-        (300.0, "ok"), (310.0, "ok"), (None, "none"), (None, "suspect"), (305.0, "ok"),
-    ]  # fmt: skip
-    assert judged(300.0, 310.0, "away", 0.0, "away", 0.0, 305.0)[3:6] == [(None, "suspect"), (None, "none"), (None, "suspect")]
+        (300.0, "ok"),
+        (310.0, "ok"),
+        (None, "none"),
+        (None, "suspect"),
+        (305.0, "ok"),
+    ]
+    assert judged(300.0, 310.0, "away", 0.0, "away", 0.0, 305.0)[3:6] == [
+        (None, "suspect"),
+        (None, "none"),
+        (None, "suspect"),
+    ]
     assert judged(300.0, -500.0, 0.0)[2] == (None, "suspect")
 
 
@@ -82,7 +105,14 @@ def test_a_counter_that_leaps_is_not_counted():
     judge = Judge(Channel("package-0", kind="interval"))
     made = [
         judge.judge(Reading(1e9 + at, at, 200.0, 0.0, "rapl", "package-0", "ok", joules)).joules
-        for at, joules in ((0.0, 0.0), (1.0, 200.0), (2.0, 1e300), (3.0, math.nan), (4.0, 600.0), (5.0, 800.0))
+        for at, joules in (
+            (0.0, 0.0),
+            (1.0, 200.0),
+            (2.0, 1e300),
+            (3.0, math.nan),
+            (4.0, 600.0),
+            (5.0, 800.0),
+        )
     ]
     assert made == [0.0, 200.0, None, None, 600.0, 800.0]
 
@@ -106,7 +136,11 @@ def test_a_recording_of_impossible_values(tmp_path):
     recorder.start()
     now = time.time()
     with log.open("a") as file:
-        file.write("".join(f"{now + i * 0.01:.3f},{w}\n" for i, w in enumerate((200, -500, 1e300, 200, 200))))
+        file.write(
+            "".join(
+                f"{now + i * 0.01:.3f},{w}\n" for i, w in enumerate((200, -500, 1e300, 200, 200))
+            )
+        )
     until(lambda: len(got) == 5)
     recorder.stop()
     assert [r.watts for r in got] == [200, None, None, 200, 200]
@@ -155,7 +189,10 @@ def test_a_bmc_that_says_zero_while_it_starts_costs_no_energy(tmp_path, ipmi, ro
 
 def test_our_own_recording_followed_keeps_its_marks(tmp_path):
     path = tmp_path / "p.csv"
-    path.write_text("# powertui recording 1\ntime_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n")
+    path.write_text(
+        "# powertui recording "
+        "1\ntime_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark\n"
+    )
     source = open_source(f"csv:{path}", Options())
     source.open()
     with path.open("a") as file:

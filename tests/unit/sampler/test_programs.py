@@ -64,7 +64,10 @@ def test_a_strangers_program_is_named_and_never_run_as_root(tmp_path):
     os.chown(file, NOBODY, NOBODY)
     found = programs.find("powertui-helper", str(file.parent))
     assert (found.path, found.owner) == (str(file), "nobody")
-    assert "sudo would run it as root" in programs.find("powertui-helper", str(file.parent), as_root=True).refused
+    assert (
+        "sudo would run it as root"
+        in programs.find("powertui-helper", str(file.parent), as_root=True).refused
+    )
 
 
 def test_the_environment_leads_nowhere_into_the_working_folder():
@@ -77,7 +80,11 @@ def run(code: str, timeout: float = 60.0) -> programs.Done:
 
 
 def test_output_and_exit_code():
-    assert run("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)") == (3, "out\n", "err\n")
+    assert run("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)") == (
+        3,
+        "out\n",
+        "err\n",
+    )
     assert programs.run(["/nonexistent"], {}, 1.0).code == programs.NOT_RUN
 
 
@@ -107,7 +114,10 @@ def test_one_that_cannot_be_killed_is_not_run_again_until_it_has_ended(monkeypat
     [
         "import time; time.sleep(600)",
         "import os, time; os.close(1); os.close(2); time.sleep(600)",
-        "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(400)'])",
+        (
+            "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; "
+            "time.sleep(400)'])"
+        ),
         "import time\nwhile True: print('.', flush=True); time.sleep(0.05)",
     ],
 )

@@ -30,8 +30,13 @@ def test_what_the_known_metrics_are_about():
         "kepler_node_platform_joules_total",
     ]
     assert [metric for metric, scope in scopes.items() if scope == "gpu"] == [
-        "DCGM_FI_DEV_POWER_USAGE", "nvidia_smi_power_draw_watts", "rocm_average_socket_power_watts",
-    ]  # fmt: skip
-    zones = {zone: scope_of("kepler_node_cpu_watts", {"zone": zone}) for zone in ("package", "dram", "core", "uncore")}
+        "DCGM_FI_DEV_POWER_USAGE",
+        "nvidia_smi_power_draw_watts",
+        "rocm_average_socket_power_watts",
+    ]
+    zones = {
+        zone: scope_of("kepler_node_cpu_watts", {"zone": zone})
+        for zone in ("package", "dram", "core", "uncore")
+    }
     assert zones == {"package": "package", "dram": "dram", "core": "rail", "uncore": "rail"}
     assert scope_of("kepler_node_platform_joules_total", {"mode": "idle"}) == "unknown"

@@ -65,11 +65,15 @@ def record(sources, holds, interval=0.05, file=None):
 
 
 def test_ticks_keep_to_absolute_deadlines():
-    """Each reading lies behind the deadline of its own slot, and slots without one were counted as missed."""
+    """Each reading lies behind the deadline of its own slot, and slots without one were counted as
+    missed.
+    """
     source = Scripted()
     recorder = record([source], 12)
     base = recorder.started.mono
-    slots = [int((r - base) / 0.05 + 1e-9) for r in source.reads[:-1]]  # the last one is out of rhythm, at the end
+    slots = [
+        int((r - base) / 0.05 + 1e-9) for r in source.reads[:-1]
+    ]  # the last one is out of rhythm, at the end
     assert slots == sorted(set(slots))
     assert len(slots) + recorder.states["s"].missed >= slots[-1] + 1
 
@@ -106,16 +110,34 @@ def test_a_gap_is_an_empty_value_with_its_reason(tmp_path):
     values = iter([100.0, "the host is off", 120.0])
     path = tmp_path / "p.csv"
     recorder = record([Scripted(lambda: next(values, 130.0))], 3, file=RecordingFile(path, 0.05))
-    rows = [line.split(",") for line in path.read_text().splitlines() if line[0].isdigit() and ",power," in line]
-    assert [(r[4], r[7], r[8]) for r in rows][:3] == [("100", "ok", ""), ("", "none", "the host is off"), ("120", "ok", "")]
+    rows = [
+        line.split(",")
+        for line in path.read_text().splitlines()
+        if line[0].isdigit() and ",power," in line
+    ]
+    assert [(r[4], r[7], r[8]) for r in rows][:3] == [
+        ("100", "ok", ""),
+        ("", "none", "the host is off"),
+        ("120", "ok", ""),
+    ]
     ((_, health),) = recorder.health()
     assert health.gaps == 1
-    assert [e.text for e in recorder.events if e.level == "warning"] == ["no value: the host is off"]
+    assert [e.text for e in recorder.events if e.level == "warning"] == [
+        "no value: the host is off"
+    ]
     assert any(e.text.startswith("values again after") for e in recorder.events)
 
 
 def test_another_reason_is_said_once_while_values_stay_out():
-    values = iter(["no answer", "no answer", "the password is refused", "no answer", "the password is refused"])
+    values = iter(
+        [
+            "no answer",
+            "no answer",
+            "the password is refused",
+            "no answer",
+            "the password is refused",
+        ]
+    )
     recorder = record([Scripted(lambda: next(values, 1.0))], 6)
     said = [e.text for e in recorder.events if e.level == "warning"]
     assert said == ["no value: no answer", "no value: the password is refused"]
@@ -233,7 +255,11 @@ def test_a_step_of_the_hosts_clock_is_noted(monkeypatch, tmp_path):
     recorder.stop()
     (event,) = [event for event in recorder.events if "the host's clock was stepped" in event.text]
     assert re.search(r"by -7(200\.0|199\.9)\d\d s", event.text), event.text
-    monos = [float(x.split(",")[1]) for x in path.read_text().splitlines() if ",power," in x and x[0].isdigit()]
+    monos = [
+        float(x.split(",")[1])
+        for x in path.read_text().splitlines()
+        if ",power," in x and x[0].isdigit()
+    ]
     assert monos == sorted(monos)
 
 
@@ -258,7 +284,9 @@ def test_stop_may_come_twice_and_the_sources_are_closed_once():
 
 
 def test_a_request_that_hangs_is_a_gap_in_the_file_while_it_hangs(tmp_path, monkeypatch):
-    """A body that is dripped slowly, a long timeout, a reconnect: the file must not look as if nothing had been asked."""
+    """A body that is dripped slowly, a long timeout, a reconnect: the file must not look as if
+    nothing had been asked.
+    """
     monkeypatch.setattr(Health, "longest_bridge", HOLE)
     answer, hangs = threading.Event(), threading.Event()
 
@@ -275,14 +303,20 @@ def test_a_request_that_hangs_is_a_gap_in_the_file_while_it_hangs(tmp_path, monk
     recorder.start()
     assert hangs.wait(600)
     ((state, health),) = recorder.health()
-    until(lambda: health.readings - health.gaps == 3 and health.last.watts is None)  # not the value before
+    until(
+        lambda: health.readings - health.gaps == 3 and health.last.watts is None
+    )  # not the value before
     until_told(path, ",none,no answer for ")  # and it still hangs
     assert state.down_since is not None
     answer.set()
     until(lambda: health.last.watts is not None)
     recorder.stop()
     assert any(e.text.startswith("values again") for e in recorder.events)
-    rows = [line.split(",") for line in path.read_text().splitlines() if ",power," in line and line[0].isdigit()]
+    rows = [
+        line.split(",")
+        for line in path.read_text().splitlines()
+        if ",power," in line and line[0].isdigit()
+    ]
     times = [float(row[1]) for row in rows]
     assert times == sorted(times)
     third, fourth = [at for at, row in enumerate(rows) if row[7] == "ok"][2:4]
@@ -297,7 +331,9 @@ def test_what_happens_to_the_file_is_noticed_between_two_readings(tmp_path):
     recorder.start()
     until_told(path, ",ok,")
     path.unlink()
-    until(lambda: any("was removed while recording, with 1 rows" in e.text for e in recorder.events))
+    until(
+        lambda: any("was removed while recording, with 1 rows" in e.text for e in recorder.events)
+    )
     recorder.stop()
     assert recorder.file.held == path.read_text().count(",ok,") == 1
 
@@ -311,15 +347,22 @@ def test_the_file_is_saved_where_values_stop_and_where_they_come_again(tmp_path,
             super().sync()
 
     values = iter([100.0, "away", "away", 120.0])
-    recorder = record([Scripted(lambda: next(values, 130.0))], 6, file=Watched(tmp_path / "p.csv", 0.05))
-    assert saved == [2, 5], "rows so far: two readings; then a gap more, the note of the return, and the value"
+    recorder = record(
+        [Scripted(lambda: next(values, 130.0))], 6, file=Watched(tmp_path / "p.csv", 0.05)
+    )
+    assert saved == [2, 5], (
+        "rows so far: two readings; then a gap more, the note of the return, and the value"
+    )
     assert recorder.file.held > 5
 
 
 def test_a_source_that_is_still_being_opened_does_not_hold_up_the_end():
     """Leaving the live screen must not wait for a host that is silent."""
     answer = threading.Event()
-    recorder = Recorder([Scripted(name="good"), Scripted(name="silent", opening=lambda: answer.wait(600))], interval=0.05)
+    recorder = Recorder(
+        [Scripted(name="good"), Scripted(name="silent", opening=lambda: answer.wait(600))],
+        interval=0.05,
+    )
     recorder.start()
     until(lambda: recorder.states["good"].channels)
     recorder.stop()
@@ -335,7 +378,9 @@ def test_one_that_was_never_started_can_be_stopped():
 
 
 def test_a_source_is_not_asked_faster_than_it_can_answer():
-    """Of each slot of its own period at most one reading, however short the interval that was asked for."""
+    """Of each slot of its own period at most one reading, however short the interval that was asked
+    for.
+    """
     source = Scripted()
     source.min_period = 0.2
     recorder = record([source], 4, interval=0.01)
@@ -345,14 +390,18 @@ def test_a_source_is_not_asked_faster_than_it_can_answer():
 
 
 def test_a_reading_is_stamped_with_the_middle_of_its_request(monkeypatch):
-    """Wall clock and monotonic clock alike: the value was taken within half a round trip of that moment."""
+    """Wall clock and monotonic clock alike: the value was taken within half a round trip of that
+    moment.
+    """
     monkeypatch.setattr(clocks, "steady_s", lambda: 50.4)
     t, mono, rtt = Stamp(1000.0, 50.0).middle()
     assert (t, mono, rtt) == pytest.approx((1000.2, 50.2, 0.4))
 
 
 def test_both_clocks_are_read_at_one_moment(monkeypatch):
-    """However long the machine holds us up between them, once or twice: it is not for a clock that somebody set."""
+    """However long the machine holds us up between them, once or twice: it is not for a clock that
+    somebody set.
+    """
     passed, held = [50.0], iter([3.0, 0.7])
 
     def wall():

@@ -1,4 +1,7 @@
-"""The file: locks, cut lines, full disks, folders that go, rotation. Nothing is lost and everything is said."""
+"""The file: locks, cut lines, full disks, folders that go, rotation.
+
+Nothing is lost and everything is said.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,23 @@ from powertui.sampler.csv_format import COLUMNS, MAGIC, mark_row, reading_row
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel, Info, Reading, Stamp
 
-INFO = Info("test", "test:", "box", (Channel("power", "box", "node", 7.0),), {"fact": "1"}, ("a note",))
+INFO = Info(
+    "test", "test:", "box", (Channel("power", "box", "node", 7.0),), {"fact": "1"}, ("a note",)
+)
 
 
 def row(n: int, watts: float | None = 245.0) -> str:
-    return reading_row(Reading(1e9 + n, float(n), watts, 0.001, "s", "power", "ok" if watts is not None else "none:why, #1"))
+    return reading_row(
+        Reading(
+            1e9 + n,
+            float(n),
+            watts,
+            0.001,
+            "s",
+            "power",
+            "ok" if watts is not None else "none:why, #1",
+        )
+    )
 
 
 def rows_of(path) -> list[str]:
@@ -290,7 +305,13 @@ def test_a_file_that_is_cut_in_the_middle_goes_on(tmp_path, keep):
     file = opened(path, said)
     for n in range(10):
         file.write(row(n))
-    left = len([line for line in path.read_text()[:keep].splitlines(keepends=True) if line[:1].isdigit() and line.endswith("\n")])
+    left = len(
+        [
+            line
+            for line in path.read_text()[:keep].splitlines(keepends=True)
+            if line[:1].isdigit() and line.endswith("\n")
+        ]
+    )
     os.truncate(path, keep)
     for n in range(10, 13):
         file.write(row(n))
@@ -311,7 +332,9 @@ def test_a_cut_is_noticed_without_a_new_row(tmp_path, at_once):
     counted(file, path)
 
 
-def test_a_file_that_was_overwritten_with_something_else_is_left_alone(tmp_path, at_once, monkeypatch):
+def test_a_file_that_was_overwritten_with_something_else_is_left_alone(
+    tmp_path, at_once, monkeypatch
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path, said = tmp_path / "p.csv", Listening()
     file = opened(path, said)
@@ -358,7 +381,9 @@ def test_a_replaced_file_is_continued_in_the_new_one(tmp_path, at_once):
 
 
 def test_a_file_that_is_moved_away_and_back_is_no_other_recorder(tmp_path, at_once):
-    """Where the path is missing for a moment, our own lock must not be taken for somebody else's."""
+    """Where the path is missing for a moment, our own lock must not be taken for somebody
+    else's.
+    """
     path, said = tmp_path / "p.csv", Listening()
     file = opened(path, said)
     file.write(row(0))
@@ -370,7 +395,9 @@ def test_a_file_that_is_moved_away_and_back_is_no_other_recorder(tmp_path, at_on
 
 
 def test_a_file_that_cannot_be_made_again_is_told_by_its_new_name(tmp_path, at_once):
-    """Moved away, and a folder put in its place: rows go on into the moved file, and that is the file that is told."""
+    """Moved away, and a folder put in its place: rows go on into the moved file, and that is the
+    file that is told.
+    """
     path, said = tmp_path / "p.csv", Listening()
     file = opened(path, said)
     file.write(row(0))

@@ -20,7 +20,9 @@ def source(redfish, monkeypatch):
 
     def make(user="admin", password="pw", host="127.0.0.1", **options):
         options = {"timeout": 60.0, **options}
-        made = open_source(f"redfish://{user}@{host}:{redfish.port}", Options(password=Secret(password), **options))
+        made = open_source(
+            f"redfish://{user}@{host}:{redfish.port}", Options(password=Secret(password), **options)
+        )
         opened.append(made)
         return made
 
@@ -30,7 +32,8 @@ def source(redfish, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("metrics", "power", "how"), [(True, True, "EnvironmentMetrics"), (False, True, "Power"), (False, False, "Sensor")]
+    ("metrics", "power", "how"),
+    [(True, True, "EnvironmentMetrics"), (False, True, "Power"), (False, False, "Sensor")],
 )
 def test_the_order_of_places(redfish, source, metrics, power, how):
     redfish.metrics, redfish.power = metrics, power
@@ -62,14 +65,18 @@ def test_a_host_that_is_off_has_no_value(redfish, source):
 
 
 def test_a_wrong_password(redfish, source):
-    with pytest.raises(AuthenticationFailed, match="refuses the user 'admin' or the password") as caught:
+    with pytest.raises(
+        AuthenticationFailed, match="refuses the user 'admin' or the password"
+    ) as caught:
         source(password="hunter2").open()
     assert "hunter2" not in str(caught.value)
 
 
 def test_the_certificate_is_checked_unless_told_not_to(redfish, source, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
-    with pytest.raises(SensorError, match=r"certificate of 127\.0\.0\.1:\d+ is not trusted") as caught:
+    with pytest.raises(
+        SensorError, match=r"certificate of 127\.0\.0\.1:\d+ is not trusted"
+    ) as caught:
         source().open()
     assert "--insecure" in caught.value.hint
     info = source(insecure=True).open()
@@ -121,7 +128,10 @@ def test_comes_back_after_a_restart(redfish, source):
 def test_named_sensors(redfish, source):
     made = source(sensors=("p0*", "total power"))
     info = made.open()
-    assert sorted((c.name, c.scope) for c in info.channels) == [("p0 power", "unknown"), ("total power", "node")]
+    assert sorted((c.name, c.scope) for c in info.channels) == [
+        ("p0 power", "unknown"),
+        ("total power", "node"),
+    ]
     assert {r.channel: r.watts for r in made.read()} == {"p0 power": 122.5, "total power": 245.0}
     with pytest.raises(NotSupported, match="called psu9"):
         source(sensors=("psu9",)).open()
@@ -129,11 +139,15 @@ def test_named_sensors(redfish, source):
 
 def test_nothing_there(source, redfish):
     redfish.stop()
-    with pytest.raises(SensorError, match="does not answer as a Redfish service: the connection is refused"):
+    with pytest.raises(
+        SensorError, match="does not answer as a Redfish service: the connection is refused"
+    ):
         source().open()
 
 
-@pytest.mark.parametrize("value", ["//evil.example/x", "http://evil.example/x", "x", "", None, "/a b", "/a\r\nX: y", 5])
+@pytest.mark.parametrize(
+    "value", ["//evil.example/x", "http://evil.example/x", "x", "", None, "/a b", "/a\r\nX: y", 5]
+)
 def test_only_paths_on_the_same_server_are_followed(value):
     assert link({"@odata.id": value}) == ""
 

@@ -1,4 +1,6 @@
-"""A power source is one file and one line of the table: a toy one, found everywhere that sources are."""
+"""A power source is one file and one line of the table: a toy one, found everywhere that sources
+are.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,11 @@ def make(_address: Address, options: Options) -> ToySource:
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setitem(sys.modules, "powertui.sampler.toy", sys.modules[__name__])
-    monkeypatch.setattr(schemes, "SCHEMES", {**SCHEMES, "toy": Scheme("toy:make", "toy:", "toy:", to_open="the toy")})
+    monkeypatch.setattr(
+        schemes,
+        "SCHEMES",
+        {**SCHEMES, "toy": Scheme("toy:make", "toy:", "toy:", to_open="the toy")},
+    )
     monkeypatch.setattr("powertui.sampler.source.SCHEMES", schemes.SCHEMES)
     (tmp_path / "toy_watts").write_text("123.5")
     return tmp_path
@@ -61,8 +67,12 @@ def test_a_further_source_is_opened_named_found_and_recorded(toy: Path) -> None:
     source = open_source("toy:", Options(root=str(toy)))
     source.open()
     assert [one.watts for one in source.read()] == [123.5]
-    assert [(one.url, one.watts) for one in inventory.look_here(str(toy)) if one.ok] == [("toy:", {"toy": 123.5})]
-    assert [one.url for one in inventory.local_targets(str(toy))] == ["toy:"], "record without --host"
+    assert [(one.url, one.watts) for one in inventory.look_here(str(toy)) if one.ok] == [
+        ("toy:", {"toy": 123.5})
+    ]
+    assert [one.url for one in inventory.local_targets(str(toy))] == ["toy:"], (
+        "record without --host"
+    )
     for verb in ("record", "live", "capture"):
         with redirect_stdout(io.StringIO()) as told, pytest.raises(SystemExit):
             cli.main([verb, "--help"])
@@ -74,8 +84,9 @@ def test_a_further_source_is_opened_named_found_and_recorded(toy: Path) -> None:
 
 def test_what_an_administrator_can_open_comes_from_the_table(toy: Path) -> None:
     (toy / "toy_watts").unlink()
-    assert "Ask its administrator for a BMC account with privilege USER, or the toy, or " in "\n".join(
-        inventory.tell(inventory.look_here(str(toy)))
+    assert (
+        "Ask its administrator for a BMC account with privilege USER, or the toy, or "
+        in "\n".join(inventory.tell(inventory.look_here(str(toy))))
     )
 
 
@@ -86,6 +97,14 @@ def test_a_line_of_the_table_holds_what_it_promises(name: str) -> None:
     assert scheme.here.partition(":")[0] in (name, "")
     asked = list(schemes.local())
     before = asked[: asked.index(scheme.here)] if scheme.here else []
-    assert {other for other in scheme.yields_to if other.endswith(":")} <= set(before), "it would be recorded first"
-    url = "csv:x" if name == "csv" else f"{name}://host" if scheme.bmc or name == "prometheus" else f"{name}:"
+    assert {other for other in scheme.yields_to if other.endswith(":")} <= set(before), (
+        "it would be recorded first"
+    )
+    url = (
+        "csv:x"
+        if name == "csv"
+        else f"{name}://host"
+        if scheme.bmc or name == "prometheus"
+        else f"{name}:"
+    )
     assert open_source(url).reconnects == 0

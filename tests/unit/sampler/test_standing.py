@@ -1,4 +1,6 @@
-"""Counters that stand still and sensors that say 0 W: what is not known is a gap with its reason, never 0 W."""
+"""Counters that stand still and sensors that say 0 W: what is not known is a gap with its reason,
+never 0 W.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,11 @@ def judged(source: Source, info: Info) -> dict[str, Reading]:
     return {one.channel: Judge(by_name[one.channel]).judge(one) for one in source.read()}
 
 
-@given(st.lists(st.tuples(st.integers(0, 3) | st.integers(0, 10**7), st.floats(0.001, 10.0)), max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3) | st.integers(0, 10**7), st.floats(0.001, 10.0)), max_size=40
+    )
+)
 def test_a_counter_never_says_zero_and_loses_no_joule(steps: list[tuple[int, float]]) -> None:
     counter, raw, mono, told_j, told_s = CountedEnergy(1.0), 7, 100.0, 0.0, 100.0
     assert counter.take(raw, mono) is not None
@@ -75,7 +81,9 @@ def test_a_counter_that_stops_is_a_gap_after_a_while() -> None:
 
 def test_only_what_can_be_read_stands_still() -> None:
     running = iter(range(1000))
-    assert standing({"dead": lambda: 5, "alive": lambda: next(running), "closed": lambda: None}, 0.01) == {"dead"}
+    assert standing(
+        {"dead": lambda: 5, "alive": lambda: next(running), "closed": lambda: None}, 0.01
+    ) == {"dead"}
 
 
 @pytest.mark.parametrize("microjoules", [0, 77_000_000])
@@ -112,7 +120,9 @@ def test_hwmon_samples_where_the_counter_of_that_name_stands_still(tmp_path: Pat
     assert told["System"].watts == 312.0
     assert told["Chip 8"].watts is None
     assert reason_of(told["Chip 8"].quality) == NOT_MEASURED
-    (tmp_path / "sys/class/hwmon/hwmon4").rename(tmp_path / "sys/class/hwmon/hwmon9")  # the driver was loaded anew
+    (tmp_path / "sys/class/hwmon/hwmon4").rename(
+        tmp_path / "sys/class/hwmon/hwmon9"
+    )  # the driver was loaded anew
     source.read()
     assert judged(source, info)["System"].watts == 312.0
 
@@ -147,7 +157,9 @@ def test_pm_counters_that_are_renewed_no_more(cray: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(time, "monotonic", lambda: begun + 60)
     told = judged(source, info)
     assert {one.watts for one in told.values()} == {None}
-    assert {reason_of(one.quality) for one in told.values()} == {"the node controller does not update it"}
+    assert {reason_of(one.quality) for one in told.values()} == {
+        "the node controller does not update it"
+    }
     put(cray, "sys/cray/pm_counters/freshness", "99999")
     assert all(one.watts for one in judged(source, info).values())
 
@@ -183,17 +195,25 @@ def test_perf_that_shares_a_counter_says_what_it_missed() -> None:
 
 
 @pytest.mark.parametrize("answer", ["0.00", "[N/A]", "[Not Supported]", "[Unknown Error]", "N/A"])
-def test_a_board_without_a_sensor_is_not_recorded(path: Path, tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_without_a_sensor_is_not_recorded(
+    path: Path, tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    program(path, "nvidia-smi", f"0, {answer}, NVIDIA GeForce MX450, GPU-8f6e2a54, 00000000:3B:00.0\n")
+    program(
+        path, "nvidia-smi", f"0, {answer}, NVIDIA GeForce MX450, GPU-8f6e2a54, 00000000:3B:00.0\n"
+    )
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 5_000_000)})
-    monkeypatch.setattr(inventory, "Options", partial(Options, timeout=60.0))  # a busy machine takes its time to run a program
+    monkeypatch.setattr(
+        inventory, "Options", partial(Options, timeout=60.0)
+    )  # a busy machine takes its time to run a program
     with counting(tmp_path):
         assert [one.url for one in local_targets(str(tmp_path))] == ["rapl:"]
         assert "nvidia-smi:" not in {one.url for one in look_here(str(tmp_path))}
 
 
-def test_a_node_that_says_zero_does_not_keep_others_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_says_zero_does_not_keep_others_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """System at 0 W: the processors are recorded in its place."""
     monkeypatch.setitem(sys.modules, "pynvml", None)
     put(tmp_path, "sys/class/hwmon/hwmon0/name", "acpi_power_meter")
@@ -204,8 +224,12 @@ def test_a_node_that_says_zero_does_not_keep_others_away(tmp_path: Path, monkeyp
         assert "It says 0 W" in "\n".join(tell(look_here(str(tmp_path))))
 
 
-def test_sensors_are_named_in_the_order_of_what_they_resolve(cray: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters, then whole watts, both twenty times a second; then the node's controller, ten times; then what cannot be read."""
+def test_sensors_are_named_in_the_order_of_what_they_resolve(
+    cray: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counters, then whole watts, both twenty times a second; then the node's controller, ten
+    times; then what cannot be read.
+    """
     monkeypatch.setitem(sys.modules, "pynvml", None)
     put(cray, "sys/class/hwmon/hwmon0/name", "ibmpowernv")
     put(cray, "sys/class/hwmon/hwmon0/power1_input", 312_000_000)
@@ -216,4 +240,7 @@ def test_sensors_are_named_in_the_order_of_what_they_resolve(cray: Path, monkeyp
     assert [one.every_s for one in found][:3] == [0.05, 0.05, 0.1]
     assert "yes  rapl:  rapl  (every 0.05 s)" in list(tell(found))
     assert found[0].watts == {"package-0": None}
-    assert found[0].reasons["package-0"] in ("its counter has not changed yet", "the counter stands still")  # by how long it took
+    assert found[0].reasons["package-0"] in (
+        "its counter has not changed yet",
+        "the counter stands still",
+    )  # by how long it took

@@ -19,29 +19,55 @@ from powertui.sampler.recording_run import _channel_line, _sum_line, add_energie
 
 def channel(**changes):
     base = {
-        "source": "bmc1", "channel": "power", "host": "bmc1", "scope": "node", "joules": 2931.4, "watts": 244.28, "covered_s": 12.0,
-        "span_s": 12.0, "samples": 13, "min_w": 231.0, "max_w": 259.0, "gaps": 0, "readings": 13, "missed": 0, "reconnects": 0,
-    }  # fmt: skip
+        "source": "bmc1",
+        "channel": "power",
+        "host": "bmc1",
+        "scope": "node",
+        "joules": 2931.4,
+        "watts": 244.28,
+        "covered_s": 12.0,
+        "span_s": 12.0,
+        "samples": 13,
+        "min_w": 231.0,
+        "max_w": 259.0,
+        "gaps": 0,
+        "readings": 13,
+        "missed": 0,
+        "reconnects": 0,
+    }
     return {**base, **changes}
 
 
 def test_a_complete_recording():
-    assert _channel_line(channel()) == "bmc1 power: 2.931 kJ, mean 244.3 W (231 to 259 W) over 12.0 s"
+    assert (
+        _channel_line(channel()) == "bmc1 power: 2.931 kJ, mean 244.3 W (231 to 259 W) over 12.0 s"
+    )
 
 
 def test_the_files_own_joules_and_interval_are_said():
     read = {
-        "joules": 2940.0, "lo": 2900.0, "hi": 2980.0, "mean_w": 245.0, "coverage": 0.96, "over_s": 12.04, "reason": "",
-    }  # fmt: skip
+        "joules": 2940.0,
+        "lo": 2900.0,
+        "hi": 2980.0,
+        "mean_w": 245.0,
+        "coverage": 0.96,
+        "over_s": 12.04,
+        "reason": "",
+    }
     line = _channel_line(channel(energy=read))
     assert line == (
-        "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95% interval 2.9 kJ to 2.98 kJ, 96.0% of the time sampled"
+        "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95% interval 2.9 kJ to "
+        "2.98 kJ, 96.0% of the time sampled"
     )
-    assert _sum_line([channel(energy=read), channel(host="bmc2", joules=1000.0, watts=100.0)]).startswith(
-        "2 machines together (bmc1, bmc2): 3.94 kJ"
+    assert _sum_line(
+        [channel(energy=read), channel(host="bmc2", joules=1000.0, watts=100.0)]
+    ).startswith("2 machines together (bmc1, bmc2): 3.94 kJ")
+    unresolved = channel(
+        energy={"joules": None, "lo": None, "hi": None, "reason": "shorter than two refreshes"}
     )
-    unresolved = channel(energy={"joules": None, "lo": None, "hi": None, "reason": "shorter than two refreshes"})
-    assert _channel_line(unresolved).endswith("over 12.0 s, without an interval: shorter than two refreshes")
+    assert _channel_line(unresolved).endswith(
+        "over 12.0 s, without an interval: shorter than two refreshes"
+    )
     assert "2.931 kJ" in _channel_line(unresolved)
 
 
@@ -50,10 +76,16 @@ def test_a_recordings_end_tells_what_energy_tells_of_its_file(data):
     path = str(data / "power" / "recording.csv")
     power, _ = registry.load(path).series
     begin, length = power.clock.mid_ns / 1e9, 4.0
-    summary = {"path": path, "rows": 30, "channels": [channel(), channel(source="rapl", channel="package-0")]}
+    summary = {
+        "path": path,
+        "rows": 30,
+        "channels": [channel(), channel(source="rapl", channel="package-0")],
+    }
     add_energies(summary, recorded.energies, begin, length)
     first = summary["channels"][0]["energy"]
-    expected = integrate.energy(placing.on_trace(sensor.describe(power), 0, 0, 0, "aligned", ""), 0, 4 * PS_PER_S)
+    expected = integrate.energy(
+        placing.on_trace(sensor.describe(power), 0, 0, 0, "aligned", ""), 0, 4 * PS_PER_S
+    )
     assert expected.resolved
     told = [first["joules"], first["lo"], first["hi"], first["mean_w"]]
     assert told == pytest.approx(
@@ -70,7 +102,10 @@ def test_gaps_are_said_with_the_share_of_the_time():
 
 
 def test_too_few_readings_are_no_energy():
-    assert _channel_line(channel(samples=1, span_s=0.4)) == "bmc1 power: energy not resolved (1 reading in 0.4 s)"
+    assert (
+        _channel_line(channel(samples=1, span_s=0.4))
+        == "bmc1 power: energy not resolved (1 reading in 0.4 s)"
+    )
     line = _channel_line(channel(samples=0, joules=None, gaps=5, span_s=5.0))
     assert line == "bmc1 power: energy not resolved (0 readings in 5.0 s, 5 without a value)"
 
@@ -80,14 +115,18 @@ def test_machines_are_added_up():
     assert _sum_line(two) == "2 machines together (bmc1, bmc2): 3.931 kJ, mean 344 W"
     five = [channel(host=f"bmc{n}", source=f"bmc{n}") for n in range(5)]
     assert _sum_line(five).startswith("5 machines together: ")
-    assert "without 1 that had no values" in _sum_line([*two, channel(host="bmc3", joules=None, watts=None, samples=0)])
+    assert "without 1 that had no values" in _sum_line(
+        [*two, channel(host="bmc3", joules=None, watts=None, samples=0)]
+    )
 
 
 def test_ports_of_two_protocols_behind_one_address_are_not_added_up():
     ipmi = channel(host="10.0.0.7:6230", how="ipmi DCMI")
     assert _sum_line([ipmi, channel(host="10.0.0.7:8443", how="redfish Power")]) == ""
     assert _sum_line([ipmi, channel(host="10.0.0.7", how="redfish Power")]) == ""
-    assert _sum_line([ipmi, channel(host="10.0.0.7:6231", how="ipmi DCMI")]).startswith("2 machines together")
+    assert _sum_line([ipmi, channel(host="10.0.0.7:6231", how="ipmi DCMI")]).startswith(
+        "2 machines together"
+    )
 
 
 def test_parts_of_one_machine_are_not_added_up():
@@ -106,8 +145,13 @@ def test_a_message_takes_the_place_of_the_status_line(monkeypatch):
         talker.problem("the disk is full")
         talker.problem("still")
     shown = b""
-    with contextlib.suppress(OSError):  # EIO: all was read. A busy machine passes it on piece by piece
+    with contextlib.suppress(
+        OSError
+    ):  # EIO: all was read. A busy machine passes it on piece by piece
         while piece := os.read(ours, 4096):
             shown += piece
     os.close(ours)
-    assert shown.decode().replace("\r\n", "\n") == "\r\x1b[K\r\x1b[Kpowertui: the disk is full\npowertui: still\n"
+    assert (
+        shown.decode().replace("\r\n", "\n")
+        == "\r\x1b[K\r\x1b[Kpowertui: the disk is full\npowertui: still\n"
+    )

@@ -1,4 +1,6 @@
-"""Sources that any user of a cluster may read: trees and programs made from their documented forms."""
+"""Sources that any user of a cluster may read: trees and programs made from their
+documented forms.
+"""
 
 from __future__ import annotations
 
@@ -57,14 +59,20 @@ def opened(url: str, root: Path = Path("/"), **options: object):
 def test_pm_counters_node_and_parts(cray: Path) -> None:
     source, info = opened("pm_counters:", cray)
     assert [(c.name, c.scope, c.index) for c in info.channels] == [
-        ("node", "node", None), ("GPU 0", "gpu", 0), ("GPU 1", "gpu", 1), ("cpu", "package", None), ("memory", "dram", None),
-    ]  # fmt: skip
+        ("node", "node", None),
+        ("GPU 0", "gpu", 0),
+        ("GPU 1", "gpu", 1),
+        ("cpu", "package", None),
+        ("memory", "dram", None),
+    ]
     assert info.facts["updated every"] == "0.1 s"
     assert info.notes == ("The node includes GPU 0, GPU 1, cpu, memory.",)
     assert [r.watts for r in source.read()] == [612.0, 310.0, 95.0, 140.0, 60.0]
 
 
-def test_pm_counters_energy_counts_from_the_start_and_freshness_tells_old_values(cray: Path) -> None:
+def test_pm_counters_energy_counts_from_the_start_and_freshness_tells_old_values(
+    cray: Path,
+) -> None:
     source, _ = opened("pm_counters:", cray, sensors=("node",))
     (first,) = source.read()
     assert (first.watts, first.joules, first.quality) == (612.0, 0.0, "ok")
@@ -80,7 +88,9 @@ def test_pm_counters_energy_counts_from_the_start_and_freshness_tells_old_values
     assert source.read()[0].joules == 60.0
 
 
-def test_pm_counters_that_began_again_are_known_by_startup_however_far_they_have_come(cray: Path) -> None:
+def test_pm_counters_that_began_again_are_known_by_startup_however_far_they_have_come(
+    cray: Path,
+) -> None:
     put(cray, "sys/cray/pm_counters/startup", f"1434560000000000 {US} us")
     source, _ = opened("pm_counters:", cray, sensors=("node",))
     tick(cray, 2, 640, 1_000_064)
@@ -113,18 +123,32 @@ def test_pm_counters_with_times_behind_their_counts_and_one_accelerator(cray: Pa
     put(cray, "sys/cray/pm_counters/freshness", f"7 {US} us")
     put(cray, "sys/cray/pm_counters/accel_power", f"33 W {US} us")
     source, info = opened("pm_counters:", cray, sensors=("node", "accel"))
-    assert (info.facts["updated every"], [c.scope for c in info.channels]) == ("0.05 s", ["node", "gpu"])
-    assert [reading.quality for _ in range(2) for reading in source.read()] == ["ok", "ok", STALE, STALE]
+    assert (info.facts["updated every"], [c.scope for c in info.channels]) == (
+        "0.05 s",
+        ["node", "gpu"],
+    )
+    assert [reading.quality for _ in range(2) for reading in source.read()] == [
+        "ok",
+        "ok",
+        STALE,
+        STALE,
+    ]
 
 
 @pytest.mark.parametrize("harm", ["gone", "unreadable"])
-def test_pm_counters_that_vanish_or_are_closed_while_recording(cray: Path, harm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pm_counters_that_vanish_or_are_closed_while_recording(
+    cray: Path, harm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, _ = opened("pm_counters:", cray, sensors=("node",))
     file = cray / "sys/cray/pm_counters/power"
     if harm == "gone":
         file.unlink()
     else:
-        monkeypatch.setattr(Path, "read_text", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+        monkeypatch.setattr(
+            Path,
+            "read_text",
+            lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")),
+        )
     assert reason_of(source.read()[0].quality) == {"gone": GONE, "unreadable": DENIED}[harm]
     monkeypatch.undo()
     tick(cray, 5, 321, 2_000_000)
@@ -172,7 +196,9 @@ def test_perf_counts_energy(tmp_path: Path) -> None:
     perf_tree(tmp_path, "event=0x00")
     perf_or_skip(tmp_path)
     source, info = opened("perf:", tmp_path)
-    assert [(c.name, c.scope, c.kind) for c in info.channels] == [("package-0", "package", "interval")]
+    assert [(c.name, c.scope, c.kind) for c in info.channels] == [
+        ("package-0", "package", "interval")
+    ]
 
     def counts_one_watt() -> bool:
         """Where nothing held us up between reading a counter and the clock."""
@@ -183,7 +209,9 @@ def test_perf_counts_energy(tmp_path: Path) -> None:
         assert reading.joules is not None
         assert later.joules is not None
         joules = later.joules - reading.joules
-        return reading.watts == pytest.approx(1.0, rel=0.2) and joules == pytest.approx(later.mono - reading.mono, rel=0.2)
+        return reading.watts == pytest.approx(1.0, rel=0.2) and joules == pytest.approx(
+            later.mono - reading.mono, rel=0.2
+        )
 
     until(counts_one_watt)
     source.close()
@@ -202,13 +230,19 @@ def test_perf_counters_that_stand_still_are_none(tmp_path: Path) -> None:
 def test_perf_that_is_closed_to_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     perf_tree(tmp_path, "event=0x02")
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    monkeypatch.setattr(perf, "open_event", lambda event: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(
+        perf,
+        "open_event",
+        lambda event: (_ for _ in ()).throw(PermissionError(13, "Permission denied")),
+    )
     with pytest.raises(AuthenticationFailed) as caught:
         opened("perf:", tmp_path)
     assert "perf_event_paranoid=0" in caught.value.hint
 
 
-@pytest.mark.parametrize("text", ["", "event=", "umask=1,event=0x02", "event=0x02; reboot", "\x1b[31m"])
+@pytest.mark.parametrize(
+    "text", ["", "event=", "umask=1,event=0x02", "event=0x02; reboot", "\x1b[31m"]
+)
 def test_perf_events_that_are_not_understood_are_left_out(tmp_path: Path, text: str) -> None:
     perf_tree(tmp_path, text)
     assert perf.events(str(tmp_path)) == []
@@ -222,7 +256,8 @@ NVIDIA = """0, 61.25, NVIDIA H100 80GB HBM3, GPU-8f6e2a54-1111-2222-3333-4444555
 AMD_SMI = """[{"gpu": 0, "power": {"socket_power": {"value": 214, "unit": "W"}, "gfx_voltage": "N/A"}},
  {"gpu": 1, "power": {"socket_power": "N/A"}}]"""
 ROCM_SMI = (
-    '{"card0": {"Average Graphics Package Power (W)": "41.0"}, "card1": {"Max Graphics Package Power (W)": "300"}, "system": {}}'
+    '{"card0": {"Average Graphics Package Power (W)": "41.0"}, "card1": {"Max Graphics '
+    'Package Power (W)": "300"}, "system": {}}'
 )
 
 
@@ -231,7 +266,10 @@ def program(folder: Path, name: str, answer: str, code: int = 0) -> Path:
     folder.chmod(0o755)
     (folder / f"{name}.txt").write_text(answer)
     file = folder / name
-    file.write_text(f'#!{sys.executable}\nimport sys\nsys.stdout.write(open("{folder}/{name}.txt").read())\nsys.exit({code})\n')
+    file.write_text(
+        f"#!{sys.executable}\nimport "
+        f'sys\nsys.stdout.write(open("{folder}/{name}.txt").read())\nsys.exit({code})\n'
+    )
     file.chmod(0o755)
     return file
 
@@ -250,7 +288,10 @@ def test_nvidia_smi(path: Path) -> None:
     source, info = opened("nvidia-smi:")
     (channel,) = info.channels  # the other board tells no power
     assert (channel.name, channel.index, channel.note) == ("GPU 0", 0, "NVIDIA H100 80GB HBM3")
-    assert (channel.uuid, channel.pci) == ("GPU-8f6e2a54-1111-2222-3333-444455556666", "00000000:3B:00.0")
+    assert (channel.uuid, channel.pci) == (
+        "GPU-8f6e2a54-1111-2222-3333-444455556666",
+        "00000000:3B:00.0",
+    )
     (reading,) = source.read()
     assert reading.watts == 61.25
     (path / "nvidia-smi.txt").write_text(NVIDIA.replace("61.25", "[N/A]"))
@@ -260,7 +301,12 @@ def test_nvidia_smi(path: Path) -> None:
 
 
 def test_a_program_that_fails_says_why(path: Path) -> None:
-    program(path, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 9)
+    program(
+        path,
+        "nvidia-smi",
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+        9,
+    )
     with pytest.raises(NotSupported, match="couldn't communicate with the NVIDIA driver"):
         opened("nvidia-smi:")
 
@@ -277,7 +323,14 @@ def test_amd_smi_then_rocm_smi(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[1, null, {}]", '{"card0": 3}', "[" * 5000, '[{"gpu": 0, "power": {"socket_power": {"value": 3, "unit": "kW"}}}]'],
+    [
+        "",
+        "{",
+        "[1, null, {}]",
+        '{"card0": 3}',
+        "[" * 5000,
+        '[{"gpu": 0, "power": {"socket_power": {"value": 3, "unit": "kW"}}}]',
+    ],
 )
 def test_answers_that_are_not_understood_are_no_power(path: Path, text: str) -> None:
     program(path, "amd-smi", text)
@@ -286,7 +339,9 @@ def test_answers_that_are_not_understood_are_no_power(path: Path, text: str) -> 
 
 
 def test_amd_smi_units() -> None:
-    said = '{"gpu_data": [{"gpu": 3, "power": {"socket_power": {"value": 214000000, "unit": "uW"}}}]}'
+    said = (
+        '{"gpu_data": [{"gpu": 3, "power": {"socket_power": {"value": 214000000, "unit": "uW"}}}]}'
+    )
     assert [(gpu.number, gpu.watts) for gpu in gpu_programs.of_amd_smi(said)] == [(3, 214.0)]
 
 
@@ -300,8 +355,14 @@ def test_slurm_counts_the_jobs_energy(path: Path, monkeypatch: pytest.MonkeyPatc
     assert (info.url, info.channels[0].kind) == ("slurm:4711", "interval")
     assert source.read() == []  # nothing new yet
     (path / "sstat.txt").write_text("4711.batch|4600\n4711.0|900\n")
-    (first,) = source.read()  # 3.6 kJ of an unknown time: the value before may have been half a minute old
-    assert (first.watts, first.joules, reason_of(first.quality)) == (None, 0.0, "the counting begins here")
+    (first,) = (
+        source.read()
+    )  # 3.6 kJ of an unknown time: the value before may have been half a minute old
+    assert (first.watts, first.joules, reason_of(first.quality)) == (
+        None,
+        0.0,
+        "the counting begins here",
+    )
     (path / "sstat.txt").write_text("4711.batch|8200\n4711.0|900\n")
     (reading,) = source.read()
     assert reading.joules == 3600.0
@@ -310,7 +371,9 @@ def test_slurm_counts_the_jobs_energy(path: Path, monkeypatch: pytest.MonkeyPatc
     assert reason_of(source.read()[0].quality) == "the counter was set back"
 
 
-def test_slurm_without_a_job_and_without_accounting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slurm_without_a_job_and_without_accounting(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(NotSupported, match="not a Slurm job"):
         opened("slurm:")
@@ -323,7 +386,9 @@ def test_slurm_without_a_job_and_without_accounting(path: Path, monkeypatch: pyt
 
 
 def test_slurm_follows_one_step_and_counts_no_joule_twice(path: Path) -> None:
-    """Two steps of overlapping nodes, renewed at other moments; then the one that is followed ends."""
+    """Two steps of overlapping nodes, renewed at other moments; then the one that is
+    followed ends.
+    """
     program(path, "sstat", "7.batch|1000\n7.0|3000\n")
     source, info = opened("slurm:7")
     assert info.facts["step"] == "0"
@@ -335,7 +400,11 @@ def test_slurm_follows_one_step_and_counts_no_joule_twice(path: Path) -> None:
     assert source.read()[0].joules == 3600.0
     (path / "sstat.txt").write_text("7.batch|2800\n")
     (ended,) = source.read()
-    assert (ended.watts, ended.joules, reason_of(ended.quality)) == (None, 3600.0, "its step 0 ended")
+    assert (ended.watts, ended.joules, reason_of(ended.quality)) == (
+        None,
+        3600.0,
+        "its step 0 ended",
+    )
     (path / "sstat.txt").write_text("7.batch|2900\n7.1|50\n")
     assert (source.read()[0].watts, source._total) == (None, 3600)
     (path / "sstat.txt").write_text("7.batch|3000\n7.1|50\n")
@@ -350,10 +419,18 @@ def test_slurm_takes_the_step_that_covers_all() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["0::/system.slice/slurmstepd.scope/job_4711/step_batch/user/task_0\n", "9:memory:/slurm/uid_1000/job_4711\n0::/\n"]
+    "text",
+    [
+        "0::/system.slice/slurmstepd.scope/job_4711/step_batch/user/task_0\n",
+        "9:memory:/slurm/uid_1000/job_4711\n0::/\n",
+    ],
 )
-def test_slurm_knows_the_job_by_its_control_group(text: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes to a node with ssh has no SLURM_JOB_ID, and is put into the group of the job."""
+def test_slurm_knows_the_job_by_its_control_group(
+    text: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes to a node with ssh has no SLURM_JOB_ID, and is put into the group of
+    the job.
+    """
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     put(tmp_path, "proc/self/cgroup", text)
     program(path, "sstat", "4711.batch|1000\n")
@@ -373,7 +450,9 @@ def test_a_gpus_power_is_not_recorded_twice(path: Path, tmp_path: Path) -> None:
     assert [t.url for t in inventory.local_targets(str(tmp_path / "empty"))] == ["amd-smi:"]
 
 
-def test_sockets_are_not_counted_twice(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sockets_are_not_counted_twice(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """amd_energy and powercap read the same registers of the processor."""
     monkeypatch.setitem(sys.modules, "pynvml", None)
     root = tmp_path / "root"
@@ -384,14 +463,24 @@ def test_sockets_are_not_counted_twice(path: Path, tmp_path: Path, monkeypatch: 
     program(path, "rocm-smi", ROCM_SMI)
     for source in ("hwmon", "rapl"):
         monkeypatch.setattr(f"powertui.sampler.{source}.standing", lambda *_: set())
-    assert {f.url for f in inventory.look_here(str(root)) if f.ok} == {"hwmon:", "rapl:", "amd-smi:"}
+    assert {f.url for f in inventory.look_here(str(root)) if f.ok} == {
+        "hwmon:",
+        "rapl:",
+        "amd-smi:",
+    }
     assert [t.url for t in inventory.local_targets(str(root))] == ["hwmon:", "amd-smi:"]
 
 
-def test_every_closed_source_is_asked_for(path: Path, tmp_path: Path, cray: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_closed_source_is_asked_for(
+    path: Path, tmp_path: Path, cray: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In one line, perf only where powercap is not asked for with it."""
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    monkeypatch.setattr(perf, "open_event", lambda event: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(
+        perf,
+        "open_event",
+        lambda event: (_ for _ in ()).throw(PermissionError(13, "Permission denied")),
+    )
     monkeypatch.setattr("powertui.sampler.pm_counters._value", lambda *_: (None, DENIED))
     monkeypatch.setattr("powertui.sampler.hwmon.read_number", lambda _: (None, DENIED))
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
@@ -402,7 +491,13 @@ def test_every_closed_source_is_asked_for(path: Path, tmp_path: Path, cray: Path
     told = inventory.look_here(str(cray))
     assert {f.url for f in told if f.denied} == {"pm_counters:", "hwmon:", "perf:", "slurm:"}
     last = list(inventory.tell(told))[-1]
-    for wish in ("/sys/cray/pm_counters", "/sys/class/hwmon", "perf_event_paranoid=0", "AcctGatherEnergyType", "/run/powertui"):
+    for wish in (
+        "/sys/cray/pm_counters",
+        "/sys/class/hwmon",
+        "perf_event_paranoid=0",
+        "AcctGatherEnergyType",
+        "/run/powertui",
+    ):
         assert last.count(wish) == 1, last
     with pytest.raises(SensorError, match="Slurm counts no energy") as caught:
         inventory.local_targets(str(cray))
@@ -411,6 +506,8 @@ def test_every_closed_source_is_asked_for(path: Path, tmp_path: Path, cray: Path
 
 def test_what_to_ask_the_administrator_for(path: Path, tmp_path: Path, cray: Path) -> None:
     lines = list(inventory.tell(inventory.look_here(str(tmp_path / "empty"))))
-    assert lines[-1].startswith("Nothing here measures the whole machine. Ask its administrator for a BMC account")
+    assert lines[-1].startswith(
+        "Nothing here measures the whole machine. Ask its administrator for a BMC account"
+    )
     assert "Prometheus" in lines[-1]
     assert "administrator" not in "\n".join(inventory.tell(inventory.look_here(str(cray))))

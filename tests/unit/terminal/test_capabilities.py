@@ -57,14 +57,23 @@ def test_wishes_win_over_the_terminal() -> None:
 
 
 def test_the_first_wish_that_says_something_wins() -> None:
-    flag, env, file = Wishes(color="16"), Wishes(color="256", fps=9), Wishes(glyphs="ascii", fps=3, mouse=False)
+    flag, env, file = (
+        Wishes(color="16"),
+        Wishes(color="256", fps=9),
+        Wishes(glyphs="ascii", fps=3, mouse=False),
+    )
     assert first_of(flag, env, file) == Wishes("16", "ascii", False, 9)
     assert first_of(Wishes(mouse=True), file).mouse is True
 
 
 def test_environment_wishes_pass_over_nonsense() -> None:
-    assert wishes_from_env({"POWERTUI_COLOR": "pink", "POWERTUI_FPS": "-3", "POWERTUI_MOUSE": "maybe"}) == Wishes()
-    assert wishes_from_env({"POWERTUI_COLOR": "16", "POWERTUI_FPS": "12", "POWERTUI_MOUSE": "0"}) == Wishes("16", None, False, 12)
+    assert (
+        wishes_from_env({"POWERTUI_COLOR": "pink", "POWERTUI_FPS": "-3", "POWERTUI_MOUSE": "maybe"})
+        == Wishes()
+    )
+    assert wishes_from_env(
+        {"POWERTUI_COLOR": "16", "POWERTUI_FPS": "12", "POWERTUI_MOUSE": "0"}
+    ) == Wishes("16", None, False, 12)
 
 
 @pytest.mark.parametrize(

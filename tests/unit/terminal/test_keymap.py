@@ -32,7 +32,13 @@ def test_number_keys_belong_to_screens() -> None:
 
 @pytest.mark.parametrize(
     ("key", "text"),
-    [("left_square_bracket", "["), ("ctrl+c", "Ctrl+C"), ("W", "W"), ("full_stop", "."), ("shift+tab", "Shift+Tab")],
+    [
+        ("left_square_bracket", "["),
+        ("ctrl+c", "Ctrl+C"),
+        ("W", "W"),
+        ("full_stop", "."),
+        ("shift+tab", "Shift+Tab"),
+    ],
 )
 def test_keys_as_a_person_reads_them(key: str, text: str) -> None:
     assert keymap.shown(key) == text

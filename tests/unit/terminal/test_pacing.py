@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.terminal.pacing import BLIND_FPS, LEVELS, LOST_S, PATIENCE_S, SLICE_FIRST, SLICE_LEAST, PaintGate
+from powertui.terminal.pacing import (
+    BLIND_FPS,
+    LEVELS,
+    LOST_S,
+    PATIENCE_S,
+    SLICE_FIRST,
+    SLICE_LEAST,
+    PaintGate,
+)
 
 
 def test_one_frame_in_flight() -> None:
@@ -118,7 +126,9 @@ def test_a_slow_line_steps_down_and_a_quick_one_up_again() -> None:
 def test_the_first_large_frame_goes_in_pieces_until_the_line_is_known() -> None:
     gate = PaintGate(fps=1000)
     gate.sent(0.0, 0, frame=False)
-    assert gate.slice_bytes > 1e6  # nothing is known: a terminal that never answers gets whole frames
+    assert (
+        gate.slice_bytes > 1e6
+    )  # nothing is known: a terminal that never answers gets whole frames
     gate.answered(0.001)
     assert gate.slice_bytes == SLICE_FIRST
     gate.sent(0.1, SLICE_FIRST)
@@ -127,7 +137,11 @@ def test_the_first_large_frame_goes_in_pieces_until_the_line_is_known() -> None:
 
 
 @settings(max_examples=100)
-@given(st.lists(st.tuples(st.sampled_from(["send", "answer", "wait"]), st.floats(0.001, 2.0)), max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["send", "answer", "wait"]), st.floats(0.001, 2.0)), max_size=60
+    )
+)
 def test_whatever_happens_a_frame_can_leave_again(events: list[tuple[str, float]]) -> None:
     gate = PaintGate(fps=30)
     now = 0.0

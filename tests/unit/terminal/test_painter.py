@@ -1,4 +1,6 @@
-"""What the painter sends, drawn by a terminal emulator, is what was wanted: whatever came before, in however many pieces."""
+"""What the painter sends, drawn by a terminal emulator, is what was wanted: whatever came before,
+in however many pieces.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Glass:
 
 
 def seen(cell: pyte.screens.Char) -> pyte.screens.Char:
-    """What an eye can tell apart: an empty cell has no ink, unless a line goes through it or ink and paper are exchanged."""
+    """What an eye can tell apart: an empty cell has no ink, unless a line goes through it or ink
+    and paper are exchanged.
+    """
     if cell.data != " " or cell.underscore or cell.strikethrough or cell.reverse or cell.blink:
         return cell
     return pyte.screens.Char(" ", bg=cell.bg)
@@ -69,7 +73,11 @@ def afresh(painter: Painter) -> Glass:
 def text_row(rng: random.Random, alphabet: str, width: int) -> list[Segment]:
     row: list[Segment] = []
     while sum(len(part.text) for part in row) < width:
-        row.append(Segment("".join(rng.choice(alphabet) for _ in range(rng.randint(1, 9))), rng.choice(STYLES)))
+        row.append(
+            Segment(
+                "".join(rng.choice(alphabet) for _ in range(rng.randint(1, 9))), rng.choice(STYLES)
+            )
+        )
     return row
 
 
@@ -124,7 +132,9 @@ def test_a_pan_sends_the_new_columns_only(by: int) -> None:
 
 
 def test_a_pan_sends_the_new_columns_only_while_the_pane_beside_it_changes() -> None:
-    """What moved is found among columns that change as well: the facts of a cursor, the time of a step."""
+    """What moved is found among columns that change as well: the facts of a cursor, the time of a
+    step.
+    """
     counts = []
     for shift in (True, False):
         painter = Painter("256", shift=shift)
@@ -143,7 +153,15 @@ def test_a_pan_sends_the_new_columns_only_while_the_pane_beside_it_changes() -> 
 def test_the_ink_of_a_space_is_not_worth_a_byte() -> None:
     painter = Painter("256")
     painter.resize(WIDTH, HEIGHT)
-    painter.put(0, 0, [Segment("one", Style(color="#ff0000")), Segment(" " * 9, Style(color="#ff0000", bold=True)), Segment("two")])
+    painter.put(
+        0,
+        0,
+        [
+            Segment("one", Style(color="#ff0000")),
+            Segment(" " * 9, Style(color="#ff0000", bold=True)),
+            Segment("two"),
+        ],
+    )
     glass = Glass()
     glass.show(painter)
     painter.put(0, 3, [Segment(" " * 9, Style(color="#00ff00"))])
@@ -159,14 +177,18 @@ def test_the_ink_of_a_space_is_not_worth_a_byte() -> None:
 
 
 def test_a_gap_is_hopped_over_where_writing_it_again_costs_more() -> None:
-    """An equal cell between two changed ones: of the same look it is one byte, of another it would be two changes of colour."""
+    """An equal cell between two changed ones: of the same look it is one byte, of another it would
+    be two changes of colour.
+    """
     counts = []
     for between in (STYLES[2], STYLES[4]):
         painter = Painter("256")
         painter.resize(WIDTH, HEIGHT)
         glass = Glass()
         for left, right in (("a", "b"), ("c", "d")):
-            painter.put(1, 4, [Segment(left, STYLES[2]), Segment("=", between), Segment(right, STYLES[2])])
+            painter.put(
+                1, 4, [Segment(left, STYLES[2]), Segment("=", between), Segment(right, STYLES[2])]
+            )
             frame = painter.frame()
             glass._stream.feed(frame)
         assert glass.cells() == afresh(painter).cells()
@@ -215,7 +237,8 @@ def test_hostile_text_never_reaches_the_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("glyphs", "encoding"), [("ascii", "utf-8"), ("console", "utf-8"), ("unicode", "latin-1"), ("ascii", "ascii")]
+    ("glyphs", "encoding"),
+    [("ascii", "utf-8"), ("console", "utf-8"), ("unicode", "latin-1"), ("ascii", "ascii")],
 )
 def test_every_glyph_set_keeps_to_its_characters(glyphs: str, encoding: str) -> None:
     painter = Painter("16", glyphs, encoding=encoding)

@@ -11,14 +11,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-ENDING = pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+ENDING = pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
 
 
 def ended(script: str, number: int) -> tuple[int, str]:
-    """Run a script until it has printed a line, send the signal: exit code and what it said on standard error."""
+    """Run a script until it has printed a line, send the signal: exit code and what it said on
+    standard error.
+    """
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -30,7 +38,10 @@ def ended(script: str, number: int) -> tuple[int, str]:
 
 @ENDING
 def test_at_once(number: int, code: int) -> None:
-    script = "from powertui.terminal import signals; signals.at_once(); print('ready', flush=True)\nwhile True: pass"
+    script = (
+        "from powertui.terminal import signals; signals.at_once(); print('ready', "
+        "flush=True)\nwhile True: pass"
+    )
     assert ended(script, number) == (code, "")
 
 
@@ -44,7 +55,8 @@ def test_a_file_that_is_half_written_does_not_stay(tmp_path: Path, number: int, 
         f"    with files.opened({str(tmp_path / 'new.csv')!r}) as stream:\n"
         "        stream.write(b'half a line')\n"
         "        print('ready', flush=True)\n"
-        "        while True: time.sleep(0.1)\n"  # a signal between two instructions does not end the sleep that follows
+        # a signal between two instructions does not end the sleep that follows
+        "        while True: time.sleep(0.1)\n"
         "from powertui.verbs import export\n"
         "export.run = run\n"
         "import sys; sys.argv[1:] = ['export', 'demo']\n"
@@ -61,6 +73,7 @@ def test_what_was_ignored_stays_ignored(number: int) -> None:
         f"signal.signal({int(number)}, signal.SIG_IGN)\n"
         "from powertui.terminal import signals\n"
         "signals.at_once(); signals.by_exception()\n"
-        f"sys.exit(7 if signal.getsignal({int(number)}) is signal.SIG_IGN and not print('ready', flush=True) else 1)\n"
+        f"sys.exit(7 if signal.getsignal({int(number)}) is signal.SIG_IGN and not "
+        "print('ready', flush=True) else 1)\n"
     )
     assert ended(script, number)[0] == 7

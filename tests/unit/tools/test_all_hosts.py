@@ -1,4 +1,6 @@
-"""Several hosts as one answer: steps as long as the longest, ops and kernels added up; or one of them by its name."""
+"""Several hosts as one answer: steps as long as the longest, ops and kernels added up; or one of
+them by its name.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,23 @@ def _host(name: str, steps: int = 6, first: int = 0, shift: int = 0) -> list[Pla
         number = first + step
         mark: dict[str, Value] = {"step_num": number, "step_name": f"train {number}", **group}
         host += [
-            Event("train", at, 60 * MS, mark), Event("Iterator::Prefetch", at + MS, 4 * MS, {**group}),
+            Event("train", at, 60 * MS, mark),
+            Event("Iterator::Prefetch", at + MS, 4 * MS, {**group}),
             Event("model/MatMul:MatMul", at + 6 * MS, 2 * MS, {**group}),
-        ]  # fmt: skip
-        said: dict[str, Value] = {"correlation_id": step, "tf_op": "model/MatMul:MatMul",
-                                  "kernel_details": "regs:32 grid:1,1,1 block:64,1,1", **group}  # fmt: skip
+        ]
+        said: dict[str, Value] = {
+            "correlation_id": step,
+            "tf_op": "model/MatMul:MatMul",
+            "kernel_details": "regs:32 grid:1,1,1 block:64,1,1",
+            **group,
+        }
         kernels.append(Event("sgemm", at + 8 * MS, WORK[name] * MS, said))
         marks.append(Event(str(number), at, 60 * MS, {**group}))
-    device = Plane("/device:GPU:0", [Line("Stream #13", kernels, 13), Line("Steps", marks, 0xDEADBEEF)],
-                   {"compute_cap_major": 8, "compute_cap_minor": 0})  # fmt: skip
+    device = Plane(
+        "/device:GPU:0",
+        [Line("Stream #13", kernels, 13), Line("Steps", marks, 0xDEADBEEF)],
+        {"compute_cap_major": 8, "compute_cap_minor": 0},
+    )
     return [Plane("/host:CPU", [Line("python", host, 1)]), device]
 
 
@@ -62,7 +72,10 @@ def _ask(folder: Path, tool: str, compat: Compat = "corrected") -> Result:
 
 
 def test_ops_are_added_up(folder: Path) -> None:
-    rows = {(row["host_or_device"], row["operation"]): row for row in told.rows(_ask(folder, "framework_op_stats")["without_idle"])}
+    rows = {
+        (row["host_or_device"], row["operation"]): row
+        for row in told.rows(_ask(folder, "framework_op_stats")["without_idle"])
+    }
     device = rows["Device", "model/MatMul"]
     assert device["occurrences"] == 18
     assert device["total_time"] == pytest.approx(6 * (30 + 50 + 40) * 1e3)
@@ -74,7 +87,10 @@ def test_kernels_are_added_up(folder: Path) -> None:
     (row,) = told.rows(_ask(folder, "kernel_stats").tables[0])
     assert row["occurrences"] == 18
     assert row["total_duration_us"] == pytest.approx(6 * 120 * 1e3)
-    assert (row["min_duration_us"], row["max_duration_us"]) == (pytest.approx(30e3), pytest.approx(50e3))
+    assert (row["min_duration_us"], row["max_duration_us"]) == (
+        pytest.approx(30e3),
+        pytest.approx(50e3),
+    )
 
 
 def test_input_is_added_up(folder: Path) -> None:
@@ -106,8 +122,11 @@ def test_two_hosts_that_did_the_same_have_everything_twice(folder: Path) -> None
     for other in ("b", "c"):
         place.with_name(f"{other}.xplane.pb").unlink()
     opened = Opened(next(entry for entry in logdir.scan(str(folder)).runs if entry.profiles))
-    tables = {"framework_op_stats": ("total_time", "occurrences"), "input_pipeline_analyzer": ("count",),
-              "kernel_stats": ("occurrences", "total_duration_us")}  # fmt: skip
+    tables = {
+        "framework_op_stats": ("total_time", "occurrences"),
+        "input_pipeline_analyzer": ("count",),
+        "kernel_stats": ("occurrences", "total_duration_us"),
+    }
     alone = {tool: registry.get(tool).answer(Question(opened)) for tool in tables}
     place.with_name("b.xplane.pb").write_bytes(encode(_host("a", shift=1)))
     for tool, columns in tables.items():
@@ -161,19 +180,32 @@ def two_t4(tmp_path: Path, shared_data: Path) -> Path:
 
 
 def test_two_real_hosts_come_to_what_the_converter_tells_of_both(two_t4: Path) -> None:
-    """xprof 2.24.2, asked about both files together: 146 ops, times in ns; eight ops of the input; the step of the slower host."""
+    """xprof 2.24.2, asked about both files together: 146 ops, times in ns; eight ops of the input;
+    the step of the slower host.
+    """
     rows = told.rows(_ask(two_t4, "framework_op_stats", "xprof").tables[0])
-    found = {(row["host_or_device"], row["operation"]): (row["occurrences"], round(1000 * row["total_self_time"])) for row in rows}
+    found = {
+        (row["host_or_device"], row["operation"]): (
+            row["occurrences"],
+            round(1000 * row["total_self_time"]),
+        )
+        for row in rows
+    }
     assert len(found) == 146
     assert sum(count for count, _ in found.values()) == 329
     assert sum(time for _, time in found.values()) == pytest.approx(103323308, abs=146)
     expected = {
-        ("Device", "IDLE"): (0, 70422432), ("Host", "IDLE"): (0, 26886403), ("Host", "FlushSummaryWriter"): (2, 2429881),
-        ("Host", "IteratorGetNext/_1"): (2, 1080047), ("Host", "GatherV2"): (2, 599128),
-    }  # fmt: skip
+        ("Device", "IDLE"): (0, 70422432),
+        ("Host", "IDLE"): (0, 26886403),
+        ("Host", "FlushSummaryWriter"): (2, 2429881),
+        ("Host", "IteratorGetNext/_1"): (2, 1080047),
+        ("Host", "GatherV2"): (2, 599128),
+    }
     assert {key: found[key] for key in expected} == expected
     ops = told.rows(_ask(two_t4, "input_pipeline_analyzer", "xprof")["host_ops"])
     assert len(ops) == 8
-    assert {op["opName"]: (op["count"], round(1e6 * op["selfTimeInMs"])) for op in ops}["Iterator::Model"] == (2, 56452)
+    assert {op["opName"]: (op["count"], round(1e6 * op["selfTimeInMs"])) for op in ops}[
+        "Iterator::Model"
+    ] == (2, 56452)
     facts = {fact.id: fact.value for fact in _ask(two_t4, "overview_page", "xprof").facts}
     assert facts["step_time_s"] == 61227133000

@@ -1,4 +1,6 @@
-"""Steps, epochs, energies, findings and sensors as tools: the same figures as everywhere else, in every form."""
+"""Steps, epochs, energies, findings and sensors as tools: the same figures as everywhere else, in
+every form.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,19 @@ def run_cli(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 
 def test_steps_are_those_of_the_report(capsys: pytest.CaptureFixture[str]) -> None:
-    report = list(csv.DictReader(io.StringIO(run_cli(capsys, "report", str(demo.folder()), "--csv"))))
-    tool = list(csv.DictReader(io.StringIO(run_cli(capsys, "report", str(demo.folder()), "--tool", "steps", "--csv"))))
+    report = list(
+        csv.DictReader(io.StringIO(run_cli(capsys, "report", str(demo.folder()), "--csv")))
+    )
+    tool = list(
+        csv.DictReader(
+            io.StringIO(run_cli(capsys, "report", str(demo.folder()), "--tool", "steps", "--csv"))
+        )
+    )
     assert len(tool) > 10
     shared = ("epoch", "name", "start_s", "duration_s", "start_to_start_s")
-    assert [[row[id] for id in shared] for row in tool] == [[row[id] for id in shared] for row in report]
+    assert [[row[id] for id in shared] for row in tool] == [
+        [row[id] for id in shared] for row in report
+    ]
     assert [row["number"] for row in tool] == [row["step"] for row in report]
 
 
@@ -64,20 +74,35 @@ def test_a_window_holds_the_steps_and_epochs_that_touch_it(opened: Opened) -> No
         table = ask(opened, name, lo, hi)["steps"]
         assert table["number"].values.tolist() == steps.number[3:6].tolist()  # type: ignore[union-attr]
     index = int(steps.epoch[3])
-    assert ask(opened, "epochs", lo, hi)["epochs"]["number"].value(0) == opened.profiles[0].epochs[index].number
+    assert (
+        ask(opened, "epochs", lo, hi)["epochs"]["number"].value(0)
+        == opened.profiles[0].epochs[index].number
+    )
     assert len(ask(opened, "epochs", lo, hi)["epochs"]) == 1
     assert len(ask(opened, "energy", lo, hi)["epochs"]) == 1
 
 
 def test_energies_are_those_of_the_energy_verb(capsys: pytest.CaptureFixture[str]) -> None:
     verb: Any = json.loads(run_cli(capsys, "energy", str(demo.folder()), "--json"))["runs"][0]
-    tool: Any = json.loads(run_cli(capsys, "report", str(demo.folder()), "--tool", "energy", "--json"))
+    tool: Any = json.loads(
+        run_cli(capsys, "report", str(demo.folder()), "--tool", "energy", "--json")
+    )
     assert tool["facts"]["energy"]["value"] == verb["profile"]["joules"]
     for table in ("epochs", "steps"):
         ours, theirs = told(tool, table), verb[table]
         assert len(ours) == len(theirs) > 1
         for mine, other in zip(ours, theirs, strict=True):
-            for id in ("joules", "lo", "hi", "mean_watts", "max_watts", "badge", "number", "start_s", "end_s"):
+            for id in (
+                "joules",
+                "lo",
+                "hi",
+                "mean_watts",
+                "max_watts",
+                "badge",
+                "number",
+                "start_s",
+                "end_s",
+            ):
                 assert mine[id] == other[id], id
             if other["joules"] is None:
                 assert mine["reason"] == other["reason"]
@@ -86,20 +111,37 @@ def test_energies_are_those_of_the_energy_verb(capsys: pytest.CaptureFixture[str
 
 
 def test_findings_are_those_of_the_energy_verb(capsys: pytest.CaptureFixture[str]) -> None:
-    verb: Any = json.loads(run_cli(capsys, "energy", str(demo.folder()), "--json"))["runs"][0]["findings"]
-    tool: Any = json.loads(run_cli(capsys, "report", str(demo.folder()), "--tool", "findings", "--json"))
+    verb: Any = json.loads(run_cli(capsys, "energy", str(demo.folder()), "--json"))["runs"][0][
+        "findings"
+    ]
+    tool: Any = json.loads(
+        run_cli(capsys, "report", str(demo.folder()), "--tool", "findings", "--json")
+    )
     rows = told(tool, "findings")
     assert len(rows) == len(verb) > 0
     for mine, other in zip(rows, verb, strict=True):
-        assert {id: mine[id] for id in mine if id in other} == {id: other[id] for id in mine if id in other}
-        assert {"kind", "epoch", "step_lo", "start_s", "delta_watts", "delta_joules", "p", "text"} <= set(mine) & set(other)
+        assert {id: mine[id] for id in mine if id in other} == {
+            id: other[id] for id in mine if id in other
+        }
+        assert {
+            "kind",
+            "epoch",
+            "step_lo",
+            "start_s",
+            "delta_watts",
+            "delta_joules",
+            "p",
+            "text",
+        } <= set(mine) & set(other)
 
 
 def test_sensors_say_what_they_resolve(opened: Opened) -> None:
     table = ask(opened, "sensors")["sensors"]
-    found = account.of(opened.profiles[0])
+    found = account.energy_account(opened.profiles[0])
     assert len(table) == len(found.placed) > 0
-    assert [table["counted"].value(row) for row in range(len(table))] == [i in found.counted for i in range(len(table))]
+    assert [table["counted"].value(row) for row in range(len(table))] == [
+        i in found.counted for i in range(len(table))
+    ]
     for row, one in enumerate(found.placed):
         refresh = one.power.series.sensor.refresh_s
         assert table["refresh_s"].value(row) == (None if refresh is None else refresh.value)
@@ -145,7 +187,13 @@ def test_every_tool_takes_every_form(opened: Opened, tool: str, form: str) -> No
 
 
 def test_hosts_and_runs_stand_in_front_once(capsys: pytest.CaptureFixture[str], data: Path) -> None:
-    rows = list(csv.reader(io.StringIO(run_cli(capsys, "report", str(data / "logdirs"), "--tool", "steps", "--csv"))))
+    rows = list(
+        csv.reader(
+            io.StringIO(
+                run_cli(capsys, "report", str(data / "logdirs"), "--tool", "steps", "--csv")
+            )
+        )
+    )
     assert rows[0][:2] == ["run", "host"]
     assert rows[0].count("host") == 1
     assert len({row[0] for row in rows[1:]}) > 1

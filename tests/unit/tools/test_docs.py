@@ -23,7 +23,9 @@ def test_the_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tool,) = eval(f"[{code[1]}]", {"Tool": Tool, "_HERE": "here"})
     assert tool.target == "here.longest:answer"
     opened = Opened(logdir.scan(str(demo.folder())).runs[0])
-    table = Tool(tool.name, tool.title, tool.about, "longest_of_the_docs:answer").answer(Question(opened))["longest"]
+    table = Tool(tool.name, tool.title, tool.about, "longest_of_the_docs:answer").answer(
+        Question(opened)
+    )["longest"]
     trace = opened.profiles[0].trace
     tracks = [track for _, track in trace.tracks()]
     assert len(table) == sum(len(track.events) > 0 for track in tracks)
@@ -33,7 +35,9 @@ def test_the_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert place.track is not None
         assert place.event is not None
         events = tracks[place.track].events
-        assert table["duration_s"].value(row) == events.duration.max() == events.duration[place.event]
+        assert (
+            table["duration_s"].value(row) == events.duration.max() == events.duration[place.event]
+        )
         assert table["name"].value(row) == trace.names.full(int(events.name[place.event]))
 
 

@@ -20,16 +20,26 @@ from powertui.view import context
 from tests import answers
 from tests.synthetic import traces
 
-EVENTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20), st.sampled_from("abc")), min_size=1, max_size=30)
+EVENTS = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(0, 20), st.sampled_from("abc")),
+    min_size=1,
+    max_size=30,
+)
 
 
 @given(EVENTS, st.integers(0, 40), st.integers(1, 30))
-def test_every_figure_is_that_of_the_events_that_touch_the_window(events: list[tuple[int, int, str]], lo: int, length: int) -> None:
+def test_every_figure_is_that_of_the_events_that_touch_the_window(
+    events: list[tuple[int, int, str]], lo: int, length: int
+) -> None:
     trace = traces.trace({("/host:CPU", "t"): events})
-    found = event_sets.of(trace, lo, lo + length)
+    found = event_sets.event_sets(trace, lo, lo + length)
     rows = {trace.names.full(int(name)): row for row, name in enumerate(found.name)}
     for name in "abc":
-        mine = [(s, d) for s, d, n in events if n == name and s < lo + length and (s + d > lo or s >= lo)]
+        mine = [
+            (s, d)
+            for s, d, n in events
+            if n == name and s < lo + length and (s + d > lo or s >= lo)
+        ]
         if not mine:
             assert name not in rows
             continue
@@ -37,8 +47,13 @@ def test_every_figure_is_that_of_the_events_that_touch_the_window(events: list[t
         assert (found.count[row], found.total[row]) == (len(mine), lengths.sum())
         assert (found.shortest[row], found.longest[row]) == (lengths.min(), lengths.max())
         assert found.mean[row] == pytest.approx(lengths.mean())
-        assert found.percentiles[row] == pytest.approx(np.percentile(lengths, event_sets.PERCENTILES))
-        assert (found.first[row], found.last[row]) == (min(s for s, _ in mine), max(s for s, _ in mine))
+        assert found.percentiles[row] == pytest.approx(
+            np.percentile(lengths, event_sets.PERCENTILES)
+        )
+        assert (found.first[row], found.last[row]) == (
+            min(s for s, _ in mine),
+            max(s for s, _ in mine),
+        )
         if len(mine) > 1:
             assert found.deviation[row] == pytest.approx(lengths.std(ddof=1))
         else:
@@ -46,13 +61,25 @@ def test_every_figure_is_that_of_the_events_that_touch_the_window(events: list[t
 
 
 @given(EVENTS, st.integers(1, 8))
-def test_groups_that_are_sorted_apart_come_to_the_same(events: list[tuple[int, int, str]], size: int) -> None:
+def test_groups_that_are_sorted_apart_come_to_the_same(
+    events: list[tuple[int, int, str]], size: int
+) -> None:
     trace = traces.trace({("/host:CPU", "t"): events})
-    whole = event_sets.of(trace, 0, 100)
+    whole = event_sets.event_sets(trace, 0, 100)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(event_sets, "_AT_ONCE", size)
-        parts = event_sets.of(trace, 0, 100)
-    for column in ("name", "count", "total", "shortest", "longest", "deviation", "percentiles", "first", "last"):
+        parts = event_sets.event_sets(trace, 0, 100)
+    for column in (
+        "name",
+        "count",
+        "total",
+        "shortest",
+        "longest",
+        "deviation",
+        "percentiles",
+        "first",
+        "last",
+    ):
         np.testing.assert_array_equal(getattr(whole, column), getattr(parts, column))
 
 
@@ -65,7 +92,10 @@ def test_names_that_match_are_one_set_too(capsys: pytest.CaptureFixture[str]) ->
     facts = {fact.id: fact.value for fact in result.facts}
     assert facts["count"] == sum(row["count"] for row in rows)
     assert facts["first"] == round(min(row["first_s"] for row in rows) * 1e12)
-    assert cli.main(["report", str(demo.folder()), "--tool", "event_sets", "--match", "no such name"]) == 0
+    assert (
+        cli.main(["report", str(demo.folder()), "--tool", "event_sets", "--match", "no such name"])
+        == 0
+    )
     assert "events that match  0" in capsys.readouterr().out
 
 
@@ -80,32 +110,59 @@ def test_a_row_leads_to_the_longest_one(data: Path) -> None:
         assert place.event is not None
         events = tracks[place.track].events
         assert events.duration[place.event] == table["max_s"].value(row)
-        assert opened.profiles[0].trace.names.full(int(events.name[place.event])) == table["full_name"].value(row)
+        assert opened.profiles[0].trace.names.full(int(events.name[place.event])) == table[
+            "full_name"
+        ].value(row)
         assert tracks[place.track].kind is not TrackKind.STEPS
 
 
 def test_the_pane_beside_the_timeline_tells_of_the_selected_events_set() -> None:
     ms = 10**9
-    trace = traces.trace({("/host:CPU", "t"): [(0, ms, "a"), (2 * ms, 3 * ms, "a"), (6 * ms, 0, "b"), (7 * ms, 0, "b")]})
+    trace = traces.trace(
+        {
+            ("/host:CPU", "t"): [
+                (0, ms, "a"),
+                (2 * ms, 3 * ms, "a"),
+                (6 * ms, 0, "b"),
+                (7 * ms, 0, "b"),
+            ]
+        }
+    )
     names = {trace.names.full(i): i for i in range(len(trace.names))}
     told = {fact.name: fact.value for fact in context._set(trace, names["a"], (0, 10 * ms))}
     assert told == {
-        "alike": "2, in all 4 ms", "average": "2 ms ± 1.414 ms", "range": "1 ms to 3 ms", "half": "shorter than 2 ms",
-        "95 %": "shorter than 2.9 ms", "first": "0.000000s", "last": "0.002000s",
-    }  # fmt: skip
-    assert [fact.value for fact in context._set(trace, names["b"], (0, 10 * ms))] == ["2 without length"]
+        "alike": "2, in all 4 ms",
+        "average": "2 ms ± 1.414 ms",
+        "range": "1 ms to 3 ms",
+        "half": "shorter than 2 ms",
+        "95 %": "shorter than 2.9 ms",
+        "first": "0.000000s",
+        "last": "0.002000s",
+    }
+    assert [fact.value for fact in context._set(trace, names["b"], (0, 10 * ms))] == [
+        "2 without length"
+    ]
     assert context._set(trace, names["a"], (0, ms)) == ()  # one alone is no set
 
 
 def test_a_window_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(demo.folder())
-    assert cli.main(["report", path, "--tool", "event_sets", "--from", "10s", "--to", "10.5s", "--json"]) == 0
+    assert (
+        cli.main(
+            ["report", path, "--tool", "event_sets", "--from", "10s", "--to", "10.5s", "--json"]
+        )
+        == 0
+    )
     told = json.loads(capsys.readouterr().out)
     opened = Opened(logdir.scan(path).runs[0])
     s = 10**12
     expected = registry.get("event_sets").answer(Question(opened, 0, 10 * s, 10 * s + s // 2))
     assert answers.told(told, "event_sets") == answers.rows(expected["event_sets"])
-    assert 0 < len(expected["event_sets"]) < len(registry.get("event_sets").answer(Question(opened))["event_sets"])
+    assert (
+        0
+        < len(expected["event_sets"])
+        < len(registry.get("event_sets").answer(Question(opened))["event_sets"])
+    )
     for wrong in (("--from", "soon"), ("--from", "3s", "--to", "2s")):
         assert cli.main(["report", path, "--tool", "event_sets", *wrong]) == 2
         said = capsys.readouterr().err

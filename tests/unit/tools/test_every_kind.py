@@ -1,4 +1,6 @@
-"""Every tool on every kind of profile, in every form: no traceback, and what is missing is said in a sentence."""
+"""Every tool on every kind of profile, in every form: no traceback, and what is missing is said in
+a sentence.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,49 @@ KINDS = {
 }
 # What must not be empty, by kind: the others may say why they are.
 FULL = {
-    "TensorFlow, host": {"overview_page", "input_pipeline_analyzer", "tf_data_bottleneck_analysis", "framework_op_stats", "steps"},
-    "TensorFlow 2.2, JSON": {"overview_page", "input_pipeline_analyzer", "framework_op_stats", "steps", "epochs"},
-    "TensorFlow, GPU": {"overview_page", "framework_op_stats", "kernel_stats", "op_profile", "steps"},
+    "TensorFlow, host": {
+        "overview_page",
+        "input_pipeline_analyzer",
+        "tf_data_bottleneck_analysis",
+        "framework_op_stats",
+        "steps",
+    },
+    "TensorFlow 2.2, JSON": {
+        "overview_page",
+        "input_pipeline_analyzer",
+        "framework_op_stats",
+        "steps",
+        "epochs",
+    },
+    "TensorFlow, GPU": {
+        "overview_page",
+        "framework_op_stats",
+        "kernel_stats",
+        "op_profile",
+        "steps",
+    },
     "TensorFlow, eight GPUs": {"overview_page", "framework_op_stats", "kernel_stats", "steps"},
     "JAX, CPU": {"overview_page", "framework_op_stats", "hlo_stats", "op_profile", "steps"},
-    "JAX, ROCm": {"overview_page", "framework_op_stats", "hlo_stats", "op_profile", "kernel_stats", "steps"},
-    "PyTorch, H100": {"overview_page", "framework_op_stats", "kernel_stats", "gpu_timeline", "ops_summary", "kernel_summary"},
+    "JAX, ROCm": {
+        "overview_page",
+        "framework_op_stats",
+        "hlo_stats",
+        "op_profile",
+        "kernel_stats",
+        "steps",
+    },
+    "PyTorch, H100": {
+        "overview_page",
+        "framework_op_stats",
+        "kernel_stats",
+        "gpu_timeline",
+        "ops_summary",
+        "kernel_summary",
+    },
     "PyTorch, CPU": {"overview_page", "framework_op_stats", "steps"},
     "AIU": {"overview_page", "op_stats", "event_sets"},
     "a trace of nothing known": {"overview_page", "op_stats", "event_sets"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,7 +88,9 @@ def test_every_tool_answers_in_every_form(shared_data: Path, kind: str) -> None:
             result = tool.answer(Question(run.opened))
             assert isinstance(run.tool(tool.name).frame, pd.DataFrame), tool.name
             _in_every_form(result)
-            assert any(len(table) for table in result.tables) or tool.name not in FULL[kind], tool.name
+            assert any(len(table) for table in result.tables) or tool.name not in FULL[kind], (
+                tool.name
+            )
             assert any(len(table) for table in result.tables) or _sentences(result), tool.name
             for table in result.tables:
                 assert len(table) or table.empty, (tool.name, table.id)

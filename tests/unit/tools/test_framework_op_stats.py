@@ -1,4 +1,6 @@
-"""Framework ops against the tables that TensorFlow and TensorBoard's profiler stored beside the same profiles."""
+"""Framework ops against the tables that TensorFlow and TensorBoard's profiler stored beside the
+same profiles.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def ask(folder: Path, compat: Compat = "corrected", name: str = "framework_op_st
     return registry.get(name).answer(Question(opened(folder), compat=compat))
 
 
-def compared(ours: list[dict[str, Any]], theirs: list[stored_ops.Op], *, eager: bool = True) -> list[Any]:
+def compared(
+    ours: list[dict[str, Any]], theirs: list[stored_ops.Op], *, eager: bool = True
+) -> list[Any]:
     """What differs."""
     mine = {(row["host_or_device"], row["operation"]): row for row in ours}
     off: list[Any] = []
@@ -74,11 +78,15 @@ def test_both_tables_are_those_that_tensorflow_stored(path: Path, table: int) ->
 
 @pytest.mark.parametrize("name", list(GOLDEN))
 @pytest.mark.parametrize("table", [0, 1])
-def test_both_tables_are_those_of_todays_converter(name: str, table: int, shared_data: Path) -> None:
+def test_both_tables_are_those_of_todays_converter(
+    name: str, table: int, shared_data: Path
+) -> None:
     ours = answers.rows(ask(shared_data / GOLDEN[name], "xprof").tables[table])
     theirs = stored_ops.ops(shared_data / "golden" / name / "framework_op_stats.json", table)
     off = compared(ours, theirs)
-    assert [op.name for op, _ in off] == (["range"] if name == "keras_cifar" else [])  # eager by a hand-over: see docs/parity.md
+    assert [op.name for op, _ in off] == (
+        ["range"] if name == "keras_cifar" else []
+    )  # eager by a hand-over: see docs/parity.md
     assert len(ours) == len(theirs)
 
 
@@ -88,7 +96,9 @@ def test_stored_tables_are_there(shared_data: Path) -> None:
 
 
 def test_the_ops_of_jax_on_a_cpu_are_counted(shared_data: Path) -> None:
-    """Where TensorBoard's table has one row, IDLE of 0: 20 steps that run each op of the program once."""
+    """Where TensorBoard's table has one row, IDLE of 0: 20 steps that run each op of the program
+    once.
+    """
     result = ask(shared_data / "own/jax_cpu/plugins/profile/2026_11_21_00_50_50")
     rows = {row["operation"]: row for row in answers.rows(result["without_idle"])}
     assert rows["dot.1"]["occurrences"] == rows["ynn_fusion.4"]["occurrences"] == 20
@@ -103,10 +113,14 @@ def test_work_without_an_op_is_told_apart_from_idle(shared_data: Path) -> None:
     result = ask(shared_data / "public/e4040_hd2551")
     facts = {fact.id: fact.value for fact in result.facts}
     idle = next(
-        row for row in answers.rows(result["with_idle"]) if row["operation"] == "IDLE" and row["host_or_device"] == "Device"
+        row
+        for row in answers.rows(result["with_idle"])
+        if row["operation"] == "IDLE" and row["host_or_device"] == "Device"
     )
     assert facts["device_unnamed"] > 0  # type: ignore[operator]
-    assert idle["total_time"] == pytest.approx((facts["device_unnamed"] + facts["device_idle"]) / 1e6)  # type: ignore[operator]
+    assert idle["total_time"] == pytest.approx(
+        (facts["device_unnamed"] + facts["device_idle"]) / 1e6
+    )  # type: ignore[operator]
 
 
 MS = 10**9
@@ -119,21 +133,36 @@ TPU = xplane.Plane(
             [
                 xplane.Event("while.1", 0, 8 * MS, {"hlo_category": "while", "program_id": 7}),
                 xplane.Event(
-                    "dot.2", MS, MS,
-                    {"hlo_category": "convolution", "program_id": 7, "flops": 2 * 10**9, "bytes_accessed": 10**6,
-                     "tf_op": "jit(step)/dot_general:"},
+                    "dot.2",
+                    MS,
+                    MS,
+                    {
+                        "hlo_category": "convolution",
+                        "program_id": 7,
+                        "flops": 2 * 10**9,
+                        "bytes_accessed": 10**6,
+                        "tf_op": "jit(step)/dot_general:",
+                    },
                 ),
-                xplane.Event("copy.3", 4 * MS, 2 * MS, {"hlo_category": "data formatting", "program_id": 7}),
+                xplane.Event(
+                    "copy.3", 4 * MS, 2 * MS, {"hlo_category": "data formatting", "program_id": 7}
+                ),
             ],
             5,
         ),
     ],
-    {"peak_teraflops_per_second": 10.0, "peak_hbm_bw_gigabytes_per_second": 100.0, "device_type_string": "TPU v6e"},
-)  # fmt: skip
+    {
+        "peak_teraflops_per_second": 10.0,
+        "peak_hbm_bw_gigabytes_per_second": 100.0,
+        "device_type_string": "TPU v6e",
+    },
+)
 
 
 def test_rates_stand_where_costs_are_known_and_nowhere_else(tmp_path: Path) -> None:
-    """A TPU says what its ops cost: 2 GFLOP and 1 MB in 1 ms of a device with 10 TFLOP/s and 100 GB/s is bound by compute."""
+    """A TPU says what its ops cost: 2 GFLOP and 1 MB in 1 ms of a device with 10 TFLOP/s and 100
+    GB/s is bound by compute.
+    """
     (tmp_path / "tpu.xplane.pb").write_bytes(xplane.encode([TPU]))
     result = ask(tmp_path)
     rows = {row["operation"]: row for row in answers.rows(result["with_idle"])}
@@ -154,9 +183,9 @@ def test_a_long_line_in_stretches_comes_to_the_same(
     chunk: int, compat: Compat, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = opened(shared_data / "own/custom_loop").profiles[0].trace
-    whole = host_ops.of(trace, trace.span[0], trace.span[1] + 1, compat)
+    whole = host_ops.host_ops(trace, trace.span[0], trace.span[1] + 1, compat)
     monkeypatch.setattr(host_ops, "_CHUNK", chunk)
-    parts = host_ops.of(trace, trace.span[0], trace.span[1] + 1, compat)
+    parts = host_ops.host_ops(trace, trace.span[0], trace.span[1] + 1, compat)
     order = [parts.table.ops.index(op) for op in whole.table.ops]
     assert (parts.idle, parts.span, parts.lines) == (whole.idle, whole.span, whole.lines)
     for column in ("occurrences", "total", "self_time", "eager"):

@@ -1,4 +1,6 @@
-"""Several hosts: which step of one is which of another, the run's step, and who holds the others up."""
+"""Several hosts: which step of one is which of another, the run's step, and who holds the others
+up.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,16 @@ from tests.synthetic.xplane import Event, Line, Plane, encode
 _MS = 1_000_000_000
 
 
-def _run(folder: Path, lengths: dict[str, list[int]], *, first: dict[str, int] | None = None, waits: bool = True) -> Opened:
-    """Steps of 100 ms on each host, of which so many ms are work and the rest a collective in which it waits."""
+def _run(
+    folder: Path,
+    lengths: dict[str, list[int]],
+    *,
+    first: dict[str, int] | None = None,
+    waits: bool = True,
+) -> Opened:
+    """Steps of 100 ms on each host, of which so many ms are work and the rest a collective in which
+    it waits.
+    """
     place = folder / "plugins" / "profile" / "2026_11_22_00_00_00"
     place.mkdir(parents=True)
     for host, work in lengths.items():
@@ -28,24 +38,50 @@ def _run(folder: Path, lengths: dict[str, list[int]], *, first: dict[str, int] |
             at, number = index * 100 * _MS + 5 * _MS * len(host), start + index
             long = 100 if waits else ms
             group = {"group_id": index}
-            marks.append(Event("train", at, _MS, {"step_num": number, "step_name": f"train {number}", **group}))
+            marks.append(
+                Event(
+                    "train", at, _MS, {"step_num": number, "step_name": f"train {number}", **group}
+                )
+            )
             kernels.append(Event("sgemm", at, ms * _MS, {"correlation_id": 2 * index, **group}))
             if waits:
-                kernels.append(Event("ncclAllReduce", at + ms * _MS, (100 - ms) * _MS, {"correlation_id": 2 * index + 1, **group}))
+                kernels.append(
+                    Event(
+                        "ncclAllReduce",
+                        at + ms * _MS,
+                        (100 - ms) * _MS,
+                        {"correlation_id": 2 * index + 1, **group},
+                    )
+                )
             drawn.append(Event(str(index), at, long * _MS, group))
-        device = Plane("/device:GPU:0", [Line("Stream #13", kernels, 13), Line("Steps", drawn, 0xDEADBEEF)])
-        (place / f"{host}.xplane.pb").write_bytes(encode([Plane("/host:CPU", [Line("python", marks, 1)]), device]))
+        device = Plane(
+            "/device:GPU:0", [Line("Stream #13", kernels, 13), Line("Steps", drawn, 0xDEADBEEF)]
+        )
+        (place / f"{host}.xplane.pb").write_bytes(
+            encode([Plane("/host:CPU", [Line("python", marks, 1)]), device])
+        )
     return Opened(next(entry for entry in logdir.scan(str(folder)).runs if entry.profiles))
 
 
 def _facts(opened: Opened) -> dict[str, str]:
-    return {fact.id: fact.text() for fact in registry.get("overview_page").answer(Question(opened)).facts}
+    return {
+        fact.id: fact.text()
+        for fact in registry.get("overview_page").answer(Question(opened)).facts
+    }
 
 
 def test_the_host_for_which_the_others_wait_is_named(tmp_path: Path) -> None:
-    """All steps last 100 ms on all hosts; one computes in all of it, the others wait in the collective."""
+    """All steps last 100 ms on all hosts; one computes in all of it, the others wait in the
+    collective.
+    """
     opened = _run(
-        tmp_path, {"a": [50, 52, 51, 50] * 3, "b": [51, 50, 50, 52] * 3, "c": [52, 51, 52, 51] * 3, "late": [80, 81, 99, 80] * 3}
+        tmp_path,
+        {
+            "a": [50, 52, 51, 50] * 3,
+            "b": [51, 50, 50, 52] * 3,
+            "c": [52, 51, 52, 51] * 3,
+            "late": [80, 81, 99, 80] * 3,
+        },
     )
     facts = _facts(opened)
     assert "late takes 34.25 ms a step longer" in facts["straggler_3"]
@@ -58,7 +94,9 @@ def test_the_host_for_which_the_others_wait_is_named(tmp_path: Path) -> None:
 
 def test_hosts_that_take_turns_hold_nobody_up(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
-    opened = _run(tmp_path, {name: rng.integers(50, 60, 24).tolist() for name in ("a", "b", "c", "d")})
+    opened = _run(
+        tmp_path, {name: rng.integers(50, 60, 24).tolist() for name in ("a", "b", "c", "d")}
+    )
     assert _facts(opened)["straggler"] == "No host delays the others."
 
 
@@ -71,8 +109,15 @@ def test_a_step_of_the_run_is_that_of_the_host_that_took_longest(tmp_path: Path)
     assert found.combined().category("device_compute").tolist() == found.combined().length.tolist()
 
 
-def test_hosts_that_were_profiled_a_step_apart_are_laid_on_each_other_by_number(tmp_path: Path) -> None:
-    opened = _run(tmp_path, {"a": [50, 51, 52, 53], "b": [41, 42, 43, 44]}, first={"a": 10, "b": 11}, waits=False)
+def test_hosts_that_were_profiled_a_step_apart_are_laid_on_each_other_by_number(
+    tmp_path: Path,
+) -> None:
+    opened = _run(
+        tmp_path,
+        {"a": [50, 51, 52, 53], "b": [41, 42, 43, 44]},
+        first={"a": 10, "b": 11},
+        waits=False,
+    )
     found = hosts.together(opened, "corrected")
     assert found is not None
     assert found.by == "number"
@@ -80,7 +125,9 @@ def test_hosts_that_were_profiled_a_step_apart_are_laid_on_each_other_by_number(
 
 
 def test_the_shift_with_most_overlap_wins(tmp_path: Path) -> None:
-    """As TensorBoard lays hosts on each other: the second host's steps begin 5 ms later each, so shift 0 overlaps most."""
+    """As TensorBoard lays hosts on each other: the second host's steps begin 5 ms later each, so
+    shift 0 overlaps most.
+    """
     opened = _run(tmp_path, {"a": [90, 90, 90], "bb": [90, 90, 90, 90]}, waits=False)
     found = hosts.together(opened, "tf2")
     assert found is not None
@@ -92,9 +139,17 @@ def test_one_host_alone_is_not_compared(tmp_path: Path) -> None:
     assert hosts.together(_run(tmp_path, {"a": [50, 51]}), "corrected") is None
 
 
-@pytest.mark.parametrize(("own", "named"), [
-    ([[10, 10], [10, 10]], []), ([[10, 12]] * 20, [1]), ([[10, 12]] * 10 + [[12, 10]] * 10, []), ([[100, 101]] * 20, []),
-    ([[10, 10, 10, 15]] * 9, [3]), ([[10, 11, 12, 13]] * 9, []), ([[10, 10, 10, 5]] * 9, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("own", "named"),
+    [
+        ([[10, 10], [10, 10]], []),
+        ([[10, 12]] * 20, [1]),
+        ([[10, 12]] * 10 + [[12, 10]] * 10, []),
+        ([[100, 101]] * 20, []),
+        ([[10, 10, 10, 15]] * 9, [3]),
+        ([[10, 11, 12, 13]] * 9, []),
+        ([[10, 10, 10, 5]] * 9, []),
+    ],
+)
 def test_who_counts_as_a_straggler(own: list[list[int]], named: list[int]) -> None:
     assert [one.member for one in stragglers(np.array(own, np.int64) * _MS)] == named

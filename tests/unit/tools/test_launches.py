@@ -33,7 +33,9 @@ def name_of(profile: Profile, place: tuple[int, int]) -> str:
 
 
 def across(profile: Profile, place: tuple[int, int]) -> tuple[int, int] | None:
-    return launches.across(launches.of(profile), kernels.of(profile), profile.trace, *place)
+    return launches.across(
+        launches.kernel_launches(profile), kernels.device_kernels(profile), profile.trace, *place
+    )
 
 
 def test_a_kernel_leads_to_its_call_and_the_call_back_to_the_kernel(profile: Profile) -> None:

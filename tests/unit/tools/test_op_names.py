@@ -15,7 +15,10 @@ from powertui.data.tools.op_names import OpName
         ("model/dense/MatMul:MatMul", OpName("model/dense/MatMul", "MatMul", "tf")),
         ("IteratorGetNext/_1:_Send", OpName("IteratorGetNext/_1", "_Send", "tf")),
         ("Iterator::Root::Prefetch", OpName("Iterator::Root::Prefetch", "Dataset", "dataset")),
-        ("jit_f/dot_general:dot_general[dims=((1,), (0,))]", OpName("jit_f/dot_general", "dot_general", "jax")),
+        (
+            "jit_f/dot_general:dot_general[dims=((1,), (0,))]",
+            OpName("jit_f/dot_general", "dot_general", "jax"),
+        ),
         ("scope/MatMul_12:", OpName("scope/MatMul_12", "MatMul", "tf")),
         ("MEMCPYHToD", OpName("MEMCPYHToD", "MemcpyHToD", "copy")),
         ("memcpydtoh 4 bytes", OpName("memcpydtoh 4 bytes", "MemcpyDToH", "copy")),

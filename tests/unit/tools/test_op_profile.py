@@ -1,4 +1,6 @@
-"""Trees and tables of XLA's ops: synthetic devices whose answer is known, real programs, and what today's converter stored."""
+"""Trees and tables of XLA's ops: synthetic devices whose answer is known, real programs, and what
+today's converter stored.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def op(name: str, start: int, duration: int, category: str, **stats: Any) -> xpl
 
 
 def tpu(number: int) -> xplane.Plane:
-    """A convolution that uses a fifth of the FLOP/s, two copies of one fusion, and a copy that does not say what it costs."""
+    """A convolution that uses a fifth of the FLOP/s, two copies of one fusion, and a copy that does
+    not say what it costs.
+    """
     events = [
         op(
             "dot.2",
@@ -49,15 +53,38 @@ def tpu(number: int) -> xplane.Plane:
             tf_op="net/dense/MatMul:MatMul",
             vdd_energy_j=0.5,
         ),
-        op("fusion.3", 2 * MS, MS, "loop fusion", flops=10**6, bytes_accessed=5 * 10**7, deduplicated_name="fusion.3"),
-        op("fusion.4", 3 * MS, MS, "loop fusion", flops=10**6, bytes_accessed=5 * 10**7, deduplicated_name="fusion.3"),
+        op(
+            "fusion.3",
+            2 * MS,
+            MS,
+            "loop fusion",
+            flops=10**6,
+            bytes_accessed=5 * 10**7,
+            deduplicated_name="fusion.3",
+        ),
+        op(
+            "fusion.4",
+            3 * MS,
+            MS,
+            "loop fusion",
+            flops=10**6,
+            bytes_accessed=5 * 10**7,
+            deduplicated_name="fusion.3",
+        ),
         op("copy.5.remat", 5 * MS, MS, "data formatting"),
         op("region_1.1", 6 * MS, MS, "call"),
     ]
     return xplane.Plane(
         f"/device:TPU:{number}",
-        [xplane.Line("XLA Modules", [xplane.Event("jit_step(7)", 0, 10 * MS)], 4), xplane.Line("XLA Ops", events, 5)],
-        {"peak_teraflops_per_second": 10.0, "peak_hbm_bw_gigabytes_per_second": 100.0, "device_type_string": "TPU v6e"},
+        [
+            xplane.Line("XLA Modules", [xplane.Event("jit_step(7)", 0, 10 * MS)], 4),
+            xplane.Line("XLA Ops", events, 5),
+        ],
+        {
+            "peak_teraflops_per_second": 10.0,
+            "peak_hbm_bw_gigabytes_per_second": 100.0,
+            "device_type_string": "TPU v6e",
+        },
     )
 
 
@@ -68,7 +95,9 @@ def devices(tmp_path: Path) -> Path:
 
 
 def test_a_tree_tells_time_use_and_waste(devices: Path) -> None:
-    rows = {row["name"].strip(): row for row in answers.rows(ask(devices, "op_profile")["by_category"])}
+    rows = {
+        row["name"].strip(): row for row in answers.rows(ask(devices, "op_profile")["by_category"])
+    }
     assert rows["IDLE"]["time_s"] == pytest.approx(2 * 4e-3)  # of both devices
     dot = rows["convolution"]
     assert dot["time_s"] == pytest.approx(4e-3)
@@ -93,16 +122,26 @@ def test_copies_of_one_op_are_one_node(devices: Path) -> None:
 
 
 def test_scopes_are_a_tree_of_their_own(devices: Path) -> None:
-    rows = [(row["level"], row["name"].strip()) for row in answers.rows(ask(devices, "op_profile")["by_provenance"])]
+    rows = [
+        (row["level"], row["name"].strip())
+        for row in answers.rows(ask(devices, "op_profile")["by_provenance"])
+    ]
     at = rows.index((0, "net"))
     assert rows[at : at + 4] == [(0, "net"), (1, "dense"), (2, "MatMul"), (3, "dot.2")]
 
 
 def test_every_tree_holds_all_time(devices: Path, shared_data: Path) -> None:
-    for path in (devices, shared_data / JAX, shared_data / "public/jax_rocm_mi300_gemm", shared_data / "public/e4040_hd2551"):
+    for path in (
+        devices,
+        shared_data / JAX,
+        shared_data / "public/jax_rocm_mi300_gemm",
+        shared_data / "public/e4040_hd2551",
+    ):
         sums = []
         for table in ask(path, "op_profile").tables:
-            top = [row for row in answers.rows(table) if row["level"] == 0 and row["name"] != "IDLE"]
+            top = [
+                row for row in answers.rows(table) if row["level"] == 0 and row["name"] != "IDLE"
+            ]
             sums.append(sum(row["time_s"] for row in top))
         assert sums[0] > 0
         assert sums == pytest.approx([sums[0]] * 3)
@@ -111,7 +150,11 @@ def test_every_tree_holds_all_time(devices: Path, shared_data: Path) -> None:
 def test_ops_one_by_one_tell_rates_and_joules(devices: Path) -> None:
     rows = {row["hlo_op_name"]: row for row in answers.rows(ask(devices, "hlo_stats")["hlo_stats"])}
     dot = rows["dot.2"]
-    assert (dot["occurrences"], dot["category"], dot["tf_op_name"]) == (2, "convolution", "net/dense/MatMul:MatMul")
+    assert (dot["occurrences"], dot["category"], dot["tf_op_name"]) == (
+        2,
+        "convolution",
+        "net/dense/MatMul:MatMul",
+    )
     assert dot["normalized_flop_rate"] == pytest.approx(2000)
     assert dot["operational_intensity"] == pytest.approx(4000)
     assert dot["bound_by"] == "Compute"
@@ -124,27 +167,41 @@ def test_ops_one_by_one_tell_rates_and_joules(devices: Path) -> None:
 
 def test_programs_of_jax_tell_shape_fusion_and_text(shared_data: Path) -> None:
     """On a CPU, where TensorBoard's page is empty."""
-    rows = {row["name"].strip(): row for row in answers.rows(ask(shared_data / JAX, "op_profile")["by_program"])}
+    rows = {
+        row["name"].strip(): row
+        for row in answers.rows(ask(shared_data / JAX, "op_profile")["by_program"])
+    }
     assert any(name.startswith("jit_step(28)") for name in rows)
     fusion = rows["multiply_subtract_fusion.2"]
     assert fusion["shape"] == "f32[784,512]{1,0}"
     assert "mul." in fusion["fused"]
-    assert fusion["expression"].startswith("%multiply_subtract_fusion.2 = f32[784,512]{1,0} fusion(")
+    assert fusion["expression"].startswith(
+        "%multiply_subtract_fusion.2 = f32[784,512]{1,0} fusion("
+    )
     assert rows["dot.1"]["provenance"] == "jit(step)/transpose(jvp(l2))/transpose"
     assert rows["dot.1"]["occurrences"] == 20
-    stats = {row["hlo_op_name"]: row for row in answers.rows(ask(shared_data / JAX, "hlo_stats")["hlo_stats"])}
+    stats = {
+        row["hlo_op_name"]: row
+        for row in answers.rows(ask(shared_data / JAX, "hlo_stats")["hlo_stats"])
+    }
     assert stats["dot.1"]["total_self_time"] == pytest.approx(rows["dot.1"]["time_s"] * 1e6)
-    gemm = answers.rows(ask(shared_data / "public/jax_rocm_mi300_gemm", "hlo_stats")["hlo_stats"])[0]
+    gemm = answers.rows(ask(shared_data / "public/jax_rocm_mi300_gemm", "hlo_stats")["hlo_stats"])[
+        0
+    ]
     assert gemm["source_info"].rpartition(":")[0].endswith(".py")
 
 
 @pytest.mark.parametrize("name", list(GOLDEN))
 def test_todays_converter_has_nothing_but_idle_for_these(name: str, shared_data: Path) -> None:
-    golden = json.loads((shared_data / "golden" / name / "op_profile.json").read_text())["byProgram"]
+    golden = json.loads((shared_data / "golden" / name / "op_profile.json").read_text())[
+        "byProgram"
+    ]
     table = ask(shared_data / GOLDEN[name], "op_profile", "xprof")["by_program"]
     rows = answers.rows(table)
     if golden["name"] == "IDLE":
-        assert [(row["name"], round(row["time_s"] * 1e12)) for row in rows] == [("IDLE", golden["metrics"]["rawTime"])]
+        assert [(row["name"], round(row["time_s"] * 1e12)) for row in rows] == [
+            ("IDLE", golden["metrics"]["rawTime"])
+        ]
     else:
         assert rows == []
     assert json.loads((shared_data / "golden" / name / "hlo_stats.json").read_text())["rows"] == []
@@ -172,8 +229,14 @@ def test_what_tiles_make_of_a_shape(
 
 @pytest.mark.parametrize(
     ("opcode", "kind", "category"),
-    [("fusion", "kLoop", "loop fusion"), ("fusion", "", "fusion"), ("copy", "", "data formatting"),
-     ("add", "", "non-fusion elementwise"), ("convolution", "", "convolution"), ("all-reduce", "", "all-reduce")],
-)  # fmt: skip
+    [
+        ("fusion", "kLoop", "loop fusion"),
+        ("fusion", "", "fusion"),
+        ("copy", "", "data formatting"),
+        ("add", "", "non-fusion elementwise"),
+        ("convolution", "", "convolution"),
+        ("all-reduce", "", "all-reduce"),
+    ],
+)
 def test_groups_of_ops(opcode: str, kind: str, category: str) -> None:
     assert hlo.category(opcode, kind) == category

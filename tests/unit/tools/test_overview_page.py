@@ -1,4 +1,6 @@
-"""The overview: its first sentence, its verdicts by TensorBoard's thresholds, its joules, and that no profile makes it fail."""
+"""The overview: its first sentence, its verdicts by TensorBoard's thresholds, its joules, and that
+no profile makes it fail.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,11 @@ from powertui.data.tools.shares import Shares
 from powertui.report.writers import WRITERS, as_json, write
 from tests.unit.tools.test_suggestions import FIRED
 
-_GOLDEN = {"custom_loop": "own/custom_loop", "gpu_tf_t4": "public/e4040_hd2551",
-           "jax_unopt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_48"}  # fmt: skip
+_GOLDEN = {
+    "custom_loop": "own/custom_loop",
+    "gpu_tf_t4": "public/e4040_hd2551",
+    "jax_unopt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_48",
+}
 
 
 def _ask(folder: Path, compat: Compat = "corrected") -> Result:
@@ -38,7 +43,9 @@ def _fact(result: Result, id: str) -> Fact:
 @pytest.mark.parametrize("golden", sorted(_GOLDEN))
 def test_the_verdict_on_input_is_that_of_todays_converter(shared_data: Path, golden: str) -> None:
     pages: Any = json.loads((shared_data / "golden" / golden / "overview_page.json").read_text())
-    theirs = next(page["p"]["bottleneck"] for page in pages if "bottleneck" in (page.get("p") or {}))
+    theirs = next(
+        page["p"]["bottleneck"] for page in pages if "bottleneck" in (page.get("p") or {})
+    )
     assert _fact(_ask(shared_data / _GOLDEN[golden], "xprof"), "bottleneck").value == theirs
 
 
@@ -59,8 +66,12 @@ def test_the_mean_step_is_that_of_todays_converter(shared_data: Path, golden: st
 
 
 def test_the_steps_stand_under_the_converters_ids_and_labels(shared_data: Path) -> None:
-    pages: Any = json.loads((shared_data / "golden" / "custom_loop" / "overview_page.json").read_text())
-    theirs = next(page for page in pages if any(column["id"] == "stepnum" for column in page.get("cols", [])))
+    pages: Any = json.loads(
+        (shared_data / "golden" / "custom_loop" / "overview_page.json").read_text()
+    )
+    theirs = next(
+        page for page in pages if any(column["id"] == "stepnum" for column in page.get("cols", []))
+    )
     ours = as_json.as_dict(_ask(shared_data / "own" / "custom_loop", "xprof"))
     table = next(table for table in ours["tables"] if table["name"] == "steps")
     known = {column["id"]: column for column in table["columns"]}
@@ -69,12 +80,16 @@ def test_the_steps_stand_under_the_converters_ids_and_labels(shared_data: Path) 
             assert known[column["id"]]["label"] == column["label"]
     assert ours["mode"] == "xprof"
     at = [column["id"] for column in table["columns"]].index("stepTimeMs")
-    assert [row[at] for row in table["rows"]] == pytest.approx([row["c"][-1]["v"] for row in theirs["rows"]], abs=2e-6)
+    assert [row[at] for row in table["rows"]] == pytest.approx(
+        [row["c"][-1]["v"] for row in theirs["rows"]], abs=2e-6
+    )
 
 
 def test_the_first_sentence_says_what_limits_by_how_much_and_what_to_do(shared_data: Path) -> None:
     words = str(_fact(_ask(shared_data / "own" / "custom_loop"), "limit").value)
-    assert re.match(r"Input limits this run: 95\.\d % of a step \(11\d(\.\d)? ms of 11\d(\.\d)? ms\)", words)
+    assert re.match(
+        r"Input limits this run: 95\.\d % of a step \(11\d(\.\d)? ms of 11\d(\.\d)? ms\)", words
+    )
     assert "see input_pipeline_analyzer" in words
 
 
@@ -88,7 +103,9 @@ def test_joules_of_a_step_of_a_sample_and_what_was_found(shared_data: Path) -> N
     difference = _fact(result, "epoch_difference_joules")
     assert difference.lo is not None and difference.hi is not None  # noqa: PT018
     assert 40 < difference.lo < float(difference.value or 0) < difference.hi < 205
-    assert 88e9 < float(_fact(result, "step_time_usual_s").value or 0) < 95e9  # one step of 1.5 s traced
+    assert (
+        88e9 < float(_fact(result, "step_time_usual_s").value or 0) < 95e9
+    )  # one step of 1.5 s traced
     assert "steps 46" in str(_fact(result, "finding_1").value)
     assert _fact(result, "could_find").value
 
@@ -121,14 +138,23 @@ def test_steps_that_are_dispatched_ahead_are_told_with_their_work(shared_data: P
 
 @pytest.mark.parametrize("compat", COMPAT)
 def test_every_profile_has_an_overview_in_every_form(shared_data: Path, compat: Compat) -> None:
-    folders = ("public/kineto_list_format", "public/kineto_hta_ns", "public/tpu_v2_json_tools", "public/jax_rocm_mi300_gemm",
-               "public/tf_gpu_multiworker", "own/trace_export", "own/long_training",
-               "public/powerboard_tf22_run195247")  # fmt: skip
+    folders = (
+        "public/kineto_list_format",
+        "public/kineto_hta_ns",
+        "public/tpu_v2_json_tools",
+        "public/jax_rocm_mi300_gemm",
+        "public/tf_gpu_multiworker",
+        "own/trace_export",
+        "own/long_training",
+        "public/powerboard_tf22_run195247",
+    )
     seen = 0
     for folder in folders:
         for entry in logdir.scan(str(shared_data / folder)).runs:
             if entry.profiles:
-                result = registry.get("overview_page").answer(Question(Opened(entry), compat=compat))
+                result = registry.get("overview_page").answer(
+                    Question(Opened(entry), compat=compat)
+                )
                 assert _fact(result, "limit").value
                 assert all(write(result, form) for form in WRITERS)
                 seen += 1
@@ -143,10 +169,17 @@ def _shares(**parts: float) -> Shares:
     return Shares(**{**known, "half": None, **parts})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("parts", "bound"), [
-    ({"input": 0.2}, "host"), ({"input": 0.1999}, "both"), ({"input": 0.05}, "both"), ({"input": 0.0499}, "device"),
-    ({"input": 0.01, "other": 0.03}, "both"), ({"input": 0.01, "other": 0.0299}, "device"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parts", "bound"),
+    [
+        ({"input": 0.2}, "host"),
+        ({"input": 0.1999}, "both"),
+        ({"input": 0.05}, "both"),
+        ({"input": 0.0499}, "device"),
+        ({"input": 0.01, "other": 0.03}, "both"),
+        ({"input": 0.01, "other": 0.0299}, "device"),
+    ],
+)
 def test_the_thresholds_of_input(parts: dict[str, float], bound: str) -> None:
     assert bound_by_input(_shares(**parts))[0] == bound
 
@@ -157,7 +190,7 @@ def test_without_a_step_nothing_is_said_of_the_input() -> None:
 
 def test_advice_names_a_page_that_there_is() -> None:
     pages = {tool.name for tool in registry.TOOLS} | {"timeline"}
-    told = {one.page for signals in FIRED.values() for one in suggestions.of(signals)}
+    told = {one.page for signals in FIRED.values() for one in suggestions.matching_advice(signals)}
     assert told <= pages
     later = {"input_pipeline_analyzer", "tf_data_bottleneck_analysis", "op_profile"}
     named = {page for _, page in advice._DO.values()}
@@ -186,17 +219,28 @@ def test_top_ops_and_where_they_ran_as_tensorflow_stored_it(path: str) -> None:
 
     result = _ask((_SHARED / path).parent, "tf2")
     tops = result["top_ops"]
-    theirs = [wire.hop(data, lo, hi) for lo, hi in zip(*(side.tolist() for side in analysis.ranges(4)), strict=True)]
+    theirs = [
+        wire.hop(data, lo, hi)
+        for lo, hi in zip(*(side.tolist() for side in analysis.ranges(4)), strict=True)
+    ]
     for row, op in enumerate(theirs):
         name, kind = (data[slice(*op.payload(field))].tobytes().decode() for field in (1, 2))
         assert (tops["operation"].value(row), tops["category"].value(row)) == (name, kind)
         assert tops["selfTimePercent"].value(row) == pytest.approx(double(op, 3), abs=1e-12)
         assert tops["cumulativeTimePercent"].value(row) == pytest.approx(double(op, 4), abs=1e-12)
-        assert (tops["tcEligibility"].value(row), tops["tcUtilization"].value(row)) == (bool(op.integer(6)), bool(op.integer(7)))
+        assert (tops["tcEligibility"].value(row), tops["tcUtilization"].value(row)) == (
+            bool(op.integer(6)),
+            bool(op.integer(7)),
+        )
     if path.startswith("public/powerboard"):  # TensorFlow 2.2 stored none of these
         return
-    for field, id in ((11, "host_tf_op_share"), (12, "device_tf_op_share"), (14, "host_op_time_eager_share"),
-                      (15, "device_op_time_eager_share"), (10, "device_compute_32bit_share")):  # fmt: skip
+    for field, id in (
+        (11, "host_tf_op_share"),
+        (12, "device_tf_op_share"),
+        (14, "host_op_time_eager_share"),
+        (15, "device_op_time_eager_share"),
+        (10, "device_compute_32bit_share"),
+    ):
         ours = next((float(fact.value or 0) for fact in result.facts if fact.id == id), 0.0)
         assert 100 * ours == pytest.approx(double(analysis, field), abs=1e-9), id
 
@@ -205,7 +249,10 @@ def test_top_ops_and_where_they_ran_as_tensorflow_stored_it(path: str) -> None:
 
 
 def test_collectives_of_a_host_without_devices_are_no_computing(shared_data: Path) -> None:
-    """PyTorch's gloo: 85 % of the step. Beside it a few ops of microseconds, of which none is worth a word."""
+    """PyTorch's gloo: 85 % of the step.
+
+    Beside it a few ops of microseconds, of which none is worth a word.
+    """
     limit = str(_fact(_ask(shared_data / "public" / "kineto_hta_cpu_only"), "limit").value)
     assert limit.startswith("Collectives limit this run: 85.1 %")
     assert "aten::empty" not in limit
@@ -213,14 +260,18 @@ def test_collectives_of_a_host_without_devices_are_no_computing(shared_data: Pat
 
 @pytest.mark.parametrize("run", ["control", "test"])
 def test_an_exchange_is_no_op_that_computes(shared_data: Path, run: str) -> None:
-    (profile,) = (path for path in (shared_data / "public" / "kineto_hta_diff").iterdir() if run in path.name)
+    (profile,) = (
+        path for path in (shared_data / "public" / "kineto_hta_diff").iterdir() if run in path.name
+    )
     limit = str(_fact(_ask(profile), "limit").value)
     assert limit.startswith("Computing on the device")
     assert "record_param_comms" not in limit
 
 
 def test_steps_dispatched_ahead_are_told_by_how_much_computes(shared_data: Path) -> None:
-    limit = str(_fact(_ask(shared_data / "own/jax_cpu/plugins/profile/2026_11_21_00_50_50"), "limit").value)
+    limit = str(
+        _fact(_ask(shared_data / "own/jax_cpu/plugins/profile/2026_11_21_00_50_50"), "limit").value
+    )
     assert "ops run in 73.9 % of the time" in limit
     assert "a step takes 3.619 ms" in limit
 
@@ -237,10 +288,36 @@ def test_a_device_that_does_one_thing_alone_is_told_so(tmp_path: Path) -> None:
         at = number * 100_000
         host, launch = {"ph": "X", "pid": 100, "tid": 100}, {"args": {"correlation": number + 1}}
         events += [
-            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{number}", "ts": at, "dur": 99_000},
+            {
+                **host,
+                "cat": "user_annotation",
+                "name": f"ProfilerStep#{number}",
+                "ts": at,
+                "dur": 99_000,
+            },
             {**host, "cat": "cpu_op", "name": "aten::mm", "ts": at + 100, "dur": 3_000},
-            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 200, "dur": 50, **launch},
-            {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "sgemm", "ts": at + 5_000, "dur": 88_000, **launch},
+            {
+                **host,
+                "cat": "cuda_runtime",
+                "name": "cudaLaunchKernel",
+                "ts": at + 200,
+                "dur": 50,
+                **launch,
+            },
+            {
+                "ph": "X",
+                "pid": 0,
+                "tid": 7,
+                "cat": "kernel",
+                "name": "sgemm",
+                "ts": at + 5_000,
+                "dur": 88_000,
+                **launch,
+            },
         ]
-    (tmp_path / "host_1.1700000000.pt.trace.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
-    assert "first of all aten::mm (100.0 % of all ops' time): see" in str(_fact(_ask(tmp_path), "limit").value)
+    (tmp_path / "host_1.1700000000.pt.trace.json").write_text(
+        json.dumps({"schemaVersion": 1, "traceEvents": events})
+    )
+    assert "first of all aten::mm (100.0 % of all ops' time): see" in str(
+        _fact(_ask(tmp_path), "limit").value
+    )

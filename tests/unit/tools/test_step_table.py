@@ -1,4 +1,6 @@
-"""The steps with what is asked of them: how far from usual, what their time went to; and a stalled step against usual ones."""
+"""The steps with what is asked of them: how far from usual, what their time went to; and a stalled
+step against usual ones.
+"""
 
 from __future__ import annotations
 

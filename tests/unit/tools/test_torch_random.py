@@ -1,5 +1,6 @@
-"""Random PyTorch traces against a reference that is written from TraceLens's rules, in plain Python: several threads, devices and
-streams that overlap, collectives under computing, copies and sets by every name, graphs, work of calls that are not there.
+"""Random PyTorch traces against a reference that is written from TraceLens's rules, in plain
+Python: several threads, devices and streams that overlap, collectives under computing, copies and
+sets by every name, graphs, work of calls that are not there.
 """
 
 from __future__ import annotations
@@ -20,13 +21,29 @@ from powertui.data.tools.registry import Question
 from tests import answers
 
 COMM = re.compile(r"nccl|rccl|cross_device_reduce", re.IGNORECASE)
-COPY = re.compile(r"MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|__amd_rocclr_copyBuffer(Rect)?(Aligned)?(\.kd)?")
+COPY = re.compile(
+    r"MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|__amd_rocclr_copyBuffer(Rect)?(Aligned)?(\.kd)?"
+)
 KERNELS = (
-    "gemm_kernel", "void at::native::vectorized_elementwise_kernel<4>(int)", "ncclDevKernel_AllReduce_Sum_f32", "RCCL_ring",
-    "vllm::cross_device_reduce_1stage<half>", "__amd_rocclr_copyBuffer.kd", "__amd_rocclr_copyBufferRectAligned",
-    "__amd_rocclr_fillBufferAligned", "MEMORY_COPY_HOST_TO_DEVICE", "triton_poi_fused_add",
-)  # fmt: skip
-CALLS = ("cudaLaunchKernel", "cuLaunchKernelEx", "hipLaunchKernel", "cudaGraphLaunch", "cudaMemcpyAsync", "hipMemsetAsync")
+    "gemm_kernel",
+    "void at::native::vectorized_elementwise_kernel<4>(int)",
+    "ncclDevKernel_AllReduce_Sum_f32",
+    "RCCL_ring",
+    "vllm::cross_device_reduce_1stage<half>",
+    "__amd_rocclr_copyBuffer.kd",
+    "__amd_rocclr_copyBufferRectAligned",
+    "__amd_rocclr_fillBufferAligned",
+    "MEMORY_COPY_HOST_TO_DEVICE",
+    "triton_poi_fused_add",
+)
+CALLS = (
+    "cudaLaunchKernel",
+    "cuLaunchKernelEx",
+    "hipLaunchKernel",
+    "cudaGraphLaunch",
+    "cudaMemcpyAsync",
+    "hipMemsetAsync",
+)
 OPS = ("aten::mm", "aten::add", "aten::conv2d", "execute", "MmBackward0", "record_param_comms")
 
 
@@ -59,7 +76,16 @@ def write(path: Path, lot: random.Random) -> tuple[list[Host], dict[int, int], l
 
     def host(cat: str, name: str, tid: int, lo: int, hi: int, parent: int, **args: Any) -> int:
         events.append(
-            {"ph": "X", "cat": cat, "name": name, "pid": 99, "tid": tid, "ts": lo / 8, "dur": (hi - lo) / 8, "args": args}
+            {
+                "ph": "X",
+                "cat": cat,
+                "name": name,
+                "pid": 99,
+                "tid": tid,
+                "ts": lo / 8,
+                "dur": (hi - lo) / 8,
+                "args": args,
+            }
         )
         hosts.append(Host(name, cat == "cpu_op", parent))
         return len(hosts) - 1
@@ -70,12 +96,34 @@ def write(path: Path, lot: random.Random) -> tuple[list[Host], dict[int, int], l
         while at + 60 < hi:
             end = at + lot.randrange(50, max(51, (hi - at) // 2))
             if depth < 4 and lot.random() < 0.6:
-                fill(tid, at, end, host("cpu_op", lot.choice(OPS), tid, at, end, parent, **{"External id": len(hosts)}), depth + 1)
+                fill(
+                    tid,
+                    at,
+                    end,
+                    host(
+                        "cpu_op",
+                        lot.choice(OPS),
+                        tid,
+                        at,
+                        end,
+                        parent,
+                        **{"External id": len(hosts)},
+                    ),
+                    depth + 1,
+                )
             else:
                 name = lot.choice(CALLS)
-                cat = "cuda_driver" if name.startswith("cu") and name[2].isupper() else "cuda_runtime"
-                call_of[correlation] = host(cat, name, tid, at, at + 8, parent, correlation=correlation)
-                for _ in range(lot.choice((0, 1, 1, 1, 4)) if name != "cudaGraphLaunch" else lot.randrange(1, 9)):
+                cat = (
+                    "cuda_driver" if name.startswith("cu") and name[2].isupper() else "cuda_runtime"
+                )
+                call_of[correlation] = host(
+                    cat, name, tid, at, at + 8, parent, correlation=correlation
+                )
+                for _ in range(
+                    lot.choice((0, 1, 1, 1, 4))
+                    if name != "cudaGraphLaunch"
+                    else lot.randrange(1, 9)
+                ):
                     launched(at, correlation)
                 correlation += 1
                 end = at + 8
@@ -95,7 +143,16 @@ def write(path: Path, lot: random.Random) -> tuple[list[Host], dict[int, int], l
         stream, device = lot.choice((0, 7, 20)), lot.choice((0, 0, 1))
         args = {"device": device, "stream": stream, "correlation": key}
         events.append(
-            {"ph": "X", "cat": kind, "name": name, "pid": device, "tid": stream, "ts": lo / 8, "dur": (hi - lo) / 8, "args": args}
+            {
+                "ph": "X",
+                "cat": kind,
+                "name": name,
+                "pid": device,
+                "tid": stream,
+                "ts": lo / 8,
+                "dur": (hi - lo) / 8,
+                "args": args,
+            }
         )
         works.append(Work(kind, name, stream, lo / 8, hi / 8, key))
 
@@ -105,7 +162,16 @@ def write(path: Path, lot: random.Random) -> tuple[list[Host], dict[int, int], l
         launched(lot.randrange(3000), key)
     for name in ("ProfilerStep#1", "nccl:all_reduce"):  # annotations count for nothing
         events.append(
-            {"ph": "X", "cat": "gpu_user_annotation", "name": name, "pid": 0, "tid": 7, "ts": 0, "dur": 9999, "args": {"stream": 7}}
+            {
+                "ph": "X",
+                "cat": "gpu_user_annotation",
+                "name": name,
+                "pid": 0,
+                "tid": 7,
+                "ts": 0,
+                "dur": 9999,
+                "args": {"stream": 7},
+            }
         )
     lot.shuffle(events)
     path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
@@ -126,7 +192,9 @@ def is_comm(work: Work) -> bool:
 
 
 def is_copy(work: Work) -> bool:
-    return work.category == "gpu_memcpy" or (work.category == "kernel" and COPY.fullmatch(work.name) is not None)
+    return work.category == "gpu_memcpy" or (
+        work.category == "kernel" and COPY.fullmatch(work.name) is not None
+    )
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -146,11 +214,18 @@ def test_every_table_is_that_of_the_rules(tmp_path: Path, seed: int) -> None:
     total = max(work.end for work in linked) - min(work.start for work in linked)
     busy = union(linked)
     wanted = {
-        "computation_time": union(compute), "exposed_comm_time": union(compute + comm) - union(compute),
-        "exposed_memcpy_time": busy - union(compute + comm), "busy_time": busy, "idle_time": total - busy, "total_time": total,
-        "total_comm_time": union(comm), "total_memcpy_time": union(copies),
-    }  # fmt: skip
-    assert {row["type"]: row["time ms"] * 1000 for row in rows("gpu_timeline")} == pytest.approx(wanted, abs=1e-6)
+        "computation_time": union(compute),
+        "exposed_comm_time": union(compute + comm) - union(compute),
+        "exposed_memcpy_time": busy - union(compute + comm),
+        "busy_time": busy,
+        "idle_time": total - busy,
+        "total_time": total,
+        "total_comm_time": union(comm),
+        "total_memcpy_time": union(copies),
+    }
+    assert {row["type"]: row["time ms"] * 1000 for row in rows("gpu_timeline")} == pytest.approx(
+        wanted, abs=1e-6
+    )
 
     direct: dict[int, list[Work]] = defaultdict(list)
     below: dict[int, list[Work]] = defaultdict(list)
@@ -172,7 +247,11 @@ def test_every_table_is_that_of_the_rules(tmp_path: Path, seed: int) -> None:
         one[1] += union(below[at])
         one[2] += 1
     told = {
-        row["name"]: [row["total_direct_kernel_time_sum"], row["total_subtree_kernel_time_sum"], row["Count"]]
+        row["name"]: [
+            row["total_direct_kernel_time_sum"],
+            row["total_subtree_kernel_time_sum"],
+            row["Count"],
+        ]
         for row in rows("ops_summary")
     }
     assert set(told) == set(sums)
@@ -186,7 +265,9 @@ def test_every_table_is_that_of_the_rules(tmp_path: Path, seed: int) -> None:
             launcher = hosts[at].name if at >= 0 else ""
             while at >= 0 and not hosts[at].operator:
                 at = hosts[at].parent
-            kernels[hosts[at].name if at >= 0 else launcher, work.name, str(work.stream)].append(work.end - work.start)
+            kernels[hosts[at].name if at >= 0 else launcher, work.name, str(work.stream)].append(
+                work.end - work.start
+            )
     summed: dict[tuple[str, str, str], float] = defaultdict(float)
     counted: dict[tuple[str, str, str], int] = defaultdict(int)
     for row in rows("kernel_summary"):

@@ -1,4 +1,6 @@
-"""Tables of PyTorch traces: against those that TraceLens made of the same files, and against courses whose answer is known."""
+"""Tables of PyTorch traces: against those that TraceLens made of the same files, and against
+courses whose answer is known.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from powertui.data.tools.registry import Question
 from tests import answers
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "public"
-STORED = sorted(path for path in _SHARED.glob("kineto_*/tracelens/*.csv") if any(path.parent.parent.glob("*.json.gz")))
+STORED = sorted(
+    path
+    for path in _SHARED.glob("kineto_*/tracelens/*.csv")
+    if any(path.parent.parent.glob("*.json.gz"))
+)
 KEYS = {
     "gpu_timeline": ("type",),
     "ops_summary": ("name",),
@@ -36,7 +42,11 @@ def ask(path: Path, tool: str, lo: int | None = None, hi: int | None = None) -> 
     return registry.get(tool).answer(Question(opened(path), 0, lo, hi))
 
 
-@pytest.mark.parametrize("path", [path for path in STORED if path.stem in KEYS], ids=lambda path: f"{path.parts[-3]} {path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    [path for path in STORED if path.stem in KEYS],
+    ids=lambda path: f"{path.parts[-3]} {path.stem}",
+)
 def test_every_figure_is_that_of_tracelens(path: Path) -> None:
     tool = "ops_summary" if path.stem.startswith("ops_summary") else path.stem
     ours = answers.rows(ask(path.parent.parent, tool)[path.stem])
@@ -44,14 +54,19 @@ def test_every_figure_is_that_of_tracelens(path: Path) -> None:
         theirs = list(csv.DictReader(file))
     assert len(ours) == len(theirs) > 0
     key = KEYS[path.stem]
-    mine = {tuple(str(row[name] if row[name] is not None else "") for name in key): row for row in ours}
+    mine = {
+        tuple(str(row[name] if row[name] is not None else "") for name in key): row for row in ours
+    }
     for row in theirs:
         found = mine[tuple(row[name] for name in key)]
         for name, text in row.items():
             if name == "Categories":
                 assert found[name] == ", ".join(sorted(eval(text, {})))
             elif name not in key:
-                assert found[name] == pytest.approx(float(text), rel=1e-6, abs=1e-12), (name, row[key[0]])
+                assert found[name] == pytest.approx(float(text), rel=1e-6, abs=1e-12), (
+                    name,
+                    row[key[0]],
+                )
     if path.stem == "ops_summary":
         assert [row["name"] for row in ours] == [row["name"] for row in theirs]
 
@@ -64,15 +79,34 @@ def test_stored_tables_are_there(shared_data: Path) -> None:
 # ── courses that are known ───────────────────────────────────────────────────────────────────────
 
 
-def event(category: str, name: str, ts: float, dur: float, tid: int = 1, **args: Any) -> dict[str, Any]:
+def event(
+    category: str, name: str, ts: float, dur: float, tid: int = 1, **args: Any
+) -> dict[str, Any]:
     pid = 0 if category in ("kernel", "gpu_memcpy") else 99
-    return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+    return {
+        "ph": "X",
+        "cat": category,
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ts,
+        "dur": dur,
+        "args": args,
+    }
 
 
 def work(
-    name: str, ts: float, dur: float, correlation: int, category: str = "kernel", stream: int = 7, **args: Any
+    name: str,
+    ts: float,
+    dur: float,
+    correlation: int,
+    category: str = "kernel",
+    stream: int = 7,
+    **args: Any,
 ) -> dict[str, Any]:
-    return event(category, name, ts, dur, stream, device=0, stream=stream, correlation=correlation, **args)
+    return event(
+        category, name, ts, dur, stream, device=0, stream=stream, correlation=correlation, **args
+    )
 
 
 def call(ts: float, correlation: int, name: str = "cudaLaunchKernel") -> dict[str, Any]:
@@ -93,10 +127,20 @@ COURSE = [
     call(70.0, 4, "cudaMemcpyAsync"),
     work("Memcpy HtoD (Pinned -> Device)", 158.0, 20.0, 4, "gpu_memcpy"),
     call(80.0, 5),
-    work("ncclDevKernel_AllReduce_Sum_f32", 170.0, 30.0, 5, **{
-        "Collective name": "allreduce", "In msg nelems": 1000, "Group size": 4, "dtype": "Float", "Process Group Name": "0",
-    }),
-]  # fmt: skip
+    work(
+        "ncclDevKernel_AllReduce_Sum_f32",
+        170.0,
+        30.0,
+        5,
+        **{
+            "Collective name": "allreduce",
+            "In msg nelems": 1000,
+            "Group size": 4,
+            "dtype": "Float",
+            "Process Group Name": "0",
+        },
+    ),
+]
 
 
 @pytest.fixture
@@ -107,11 +151,22 @@ def course(tmp_path: Path) -> Path:
 
 
 def test_a_timeline_counts_each_moment_once_and_only_what_is_linked(course: Path) -> None:
-    rows = {row["type"]: row["time ms"] * 1000 for row in answers.rows(ask(course, "gpu_timeline")["gpu_timeline"])}
+    rows = {
+        row["type"]: row["time ms"] * 1000
+        for row in answers.rows(ask(course, "gpu_timeline")["gpu_timeline"])
+    }
     assert rows == pytest.approx(
-        {"computation_time": 55, "exposed_comm_time": 30, "exposed_memcpy_time": 5, "busy_time": 90, "idle_time": 10,
-         "total_time": 100, "total_comm_time": 30, "total_memcpy_time": 20}
-    )  # fmt: skip
+        {
+            "computation_time": 55,
+            "exposed_comm_time": 30,
+            "exposed_memcpy_time": 5,
+            "busy_time": 90,
+            "idle_time": 10,
+            "total_time": 100,
+            "total_comm_time": 30,
+            "total_memcpy_time": 20,
+        }
+    )
     assert "1 events" in ask(course, "gpu_timeline").notes[0]
 
 
@@ -120,13 +175,18 @@ def test_an_operator_has_its_own_kernels_and_those_of_the_operators_inside(cours
     assert rows["aten::conv2d"]["total_direct_kernel_time_sum"] == pytest.approx(30)
     assert rows["aten::conv2d"]["total_subtree_kernel_time_sum"] == pytest.approx(40)
     assert rows["aten::add"]["total_direct_kernel_time_sum"] == pytest.approx(10)
-    assert rows["cudaGraphLaunch"]["total_direct_kernel_time_sum"] == pytest.approx(15)  # two streams at once: each moment once
+    assert rows["cudaGraphLaunch"]["total_direct_kernel_time_sum"] == pytest.approx(
+        15
+    )  # two streams at once: each moment once
     assert rows["cudaGraphLaunch"]["Categories"] == "graph"
     assert "ncclDevKernel_AllReduce_Sum_f32" not in rows
 
 
 def test_kernels_are_told_by_operator_whether_linked_or_not(course: Path) -> None:
-    rows = {row["Kernel name"]: row for row in answers.rows(ask(course, "kernel_summary")["kernel_summary"])}
+    rows = {
+        row["Kernel name"]: row
+        for row in answers.rows(ask(course, "kernel_summary")["kernel_summary"])
+    }
     assert rows["sm80_xmma_fprop"]["Parent cpu_op"] == "aten::conv2d"
     assert rows["early"]["Parent cpu_op"] is None
     assert rows["graph_kernel"]["Parent op category"] == "graph"
@@ -135,7 +195,10 @@ def test_kernels_are_told_by_operator_whether_linked_or_not(course: Path) -> Non
 
 def test_a_window_holds_what_touches_it(course: Path) -> None:
     us = 10**6
-    rows = {row["Kernel name"] for row in answers.rows(ask(course, "kernel_summary", 105 * us, 120 * us)["kernel_summary"])}
+    rows = {
+        row["Kernel name"]
+        for row in answers.rows(ask(course, "kernel_summary", 105 * us, 120 * us)["kernel_summary"])
+    }
     assert rows == {"void at::native::vectorized_elementwise_kernel<4>(int)", "sm80_xmma_fprop"}
 
 
@@ -151,13 +214,20 @@ def test_the_operators_of_the_device_stand_in_framework_op_stats(course: Path) -
 
 def test_collectives_tell_their_bandwidths(course: Path) -> None:
     (row,) = answers.rows(ask(course, "collectives")["collectives"])
-    assert (row["collective"], row["group_size"], row["message_bytes"], row["count"]) == ("allreduce", 4, 4000, 1)
+    assert (row["collective"], row["group_size"], row["message_bytes"], row["count"]) == (
+        "allreduce",
+        4,
+        4000,
+        1,
+    )
     assert row["algorithm_bandwidth"] == pytest.approx(4000 / 30e-6)
     assert row["bus_bandwidth"] == pytest.approx(4000 / 30e-6 * 1.5)
 
 
 def test_a_collective_of_a_real_trace(shared_data: Path) -> None:
-    rows = answers.rows(ask(shared_data / "public" / "kineto_hta_nccl", "collectives")["collectives"])
+    rows = answers.rows(
+        ask(shared_data / "public" / "kineto_hta_nccl", "collectives")["collectives"]
+    )
     one = next(row for row in rows if row["message_bytes"] == 6_637_568 * 4)
     assert one["count"] == 3
     assert one["algorithm_bandwidth"] == pytest.approx(6_637_568 * 4 * 3 / one["total_s"])
@@ -165,9 +235,16 @@ def test_a_collective_of_a_real_trace(shared_data: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "members", "share"),
-    [("allreduce", 2, 1.0), ("_allgather_base", 4, 0.75), ("_reduce_scatter_base", 4, 0.75), ("all_to_allv", 2, 0.5),
-     ("broadcast", 8, 1.0), ("wait", 2, None), ("allreduce", 0, None)],
-)  # fmt: skip
+    [
+        ("allreduce", 2, 1.0),
+        ("_allgather_base", 4, 0.75),
+        ("_reduce_scatter_base", 4, 0.75),
+        ("all_to_allv", 2, 0.5),
+        ("broadcast", 8, 1.0),
+        ("wait", 2, None),
+        ("allreduce", 0, None),
+    ],
+)
 def test_what_each_link_carries(name: str, members: int, share: float | None) -> None:
     assert collectives.factor(name, members) == share
 

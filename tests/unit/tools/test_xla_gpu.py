@@ -1,7 +1,8 @@
-"""XLA's ops on real GPUs (MI300): what the converter of 2026 (xprof 2.24.2) answers for the same two profiles, row by row.
+"""XLA's ops on real GPUs (MI300): what the converter of 2026 (xprof 2.24.2) answers for the same
+two profiles, row by row.
 
-Its answers were made on 2026-11-22; times in ns. What it adds by XLA's cost analysis of the HLO is not in the events: see
-docs/parity.md.
+Its answers were made on 2026-11-22; times in ns. What it adds by XLA's cost analysis of the HLO is
+not in the events: see docs/parity.md.
 """
 
 from __future__ import annotations
@@ -27,17 +28,77 @@ HLO: dict[str, dict[tuple[str, str], tuple[str, str, int, int, float]]] = {
         ("34", "custom-call.1"): ("custom-call", "jit(dot)/dot_general", 3, 449280, 4.751163),
         ("64", "custom-call.1"): ("custom-call", "jit(dot)/dot_general", 3, 352280, 3.725382),
         ("21", "custom-call.1"): ("custom-call", "jit(dot)/dot_general", 3, 31360, 0.331634),
-        ("32", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 2, 29600, 0.313022),
+        ("32", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            2,
+            29600,
+            0.313022,
+        ),
         ("1", "copy.1"): ("data formatting", "", 12, 27640, 0.292295),
-        ("45", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 1, 23160, 0.244918),
-        ("47", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 1, 22920, 0.242380),
-        ("60", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 1, 16160, 0.170893),
-        ("62", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 1, 15440, 0.163279),
-        ("5", "gemm_fusion_dot_general.1"): ("custom fusion", "jit(dot)/dot_general", 3, 15000, 0.158626),
-        ("75", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 1, 13800, 0.145936),
-        ("3", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 2, 11080, 0.117172),
-        ("19", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 2, 11000, 0.116326),
-        ("77", "wrapped_broadcast"): ("loop fusion", "jit(broadcast_in_dim)/broadcast_in_dim", 1, 10560, 0.111673),
+        ("45", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            1,
+            23160,
+            0.244918,
+        ),
+        ("47", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            1,
+            22920,
+            0.242380,
+        ),
+        ("60", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            1,
+            16160,
+            0.170893,
+        ),
+        ("62", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            1,
+            15440,
+            0.163279,
+        ),
+        ("5", "gemm_fusion_dot_general.1"): (
+            "custom fusion",
+            "jit(dot)/dot_general",
+            3,
+            15000,
+            0.158626,
+        ),
+        ("75", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            1,
+            13800,
+            0.145936,
+        ),
+        ("3", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            2,
+            11080,
+            0.117172,
+        ),
+        ("19", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            2,
+            11000,
+            0.116326,
+        ),
+        ("77", "wrapped_broadcast"): (
+            "loop fusion",
+            "jit(broadcast_in_dim)/broadcast_in_dim",
+            1,
+            10560,
+            0.111673,
+        ),
     },
     "jax_rocm_mi300_conv_legacy": {
         ("15", "input_transpose_fusion"): ("input fusion", CONV, 5, 1950960, 4.471702),
@@ -45,13 +106,18 @@ HLO: dict[str, dict[tuple[str, str], tuple[str, str, int, int, float]]] = {
         ("15", "input_transpose_fusion.1"): ("input fusion", "x", 5, 69261, 0.158750),
         ("15", "loop_transpose_fusion"): ("loop fusion", "kernel", 5, 26440, 0.060602),
     },
-}  # fmt: skip
+}
 # (side, op): type, runs, time, share of its side
 OPS: dict[str, dict[tuple[str, str], tuple[str, int, int, float]]] = {
     "jax_rocm_mi300_gemm": {
         ("Device", "IDLE"): ("IDLE", 0, 6040968, 0.63883593),
         ("Device", "jit(dot)/dot_general"): ("dot_general", 3, 3233884, 0.34198514),
-        ("Device", "jit(broadcast_in_dim)/broadcast_in_dim"): ("broadcast_in_dim", 2, 153720, 0.01625598),
+        ("Device", "jit(broadcast_in_dim)/broadcast_in_dim"): (
+            "broadcast_in_dim",
+            2,
+            153720,
+            0.01625598,
+        ),
         ("Device", "copy.1"): ("Unknown", 12, 27640, 0.00292295),
         ("Host", "IDLE"): ("IDLE", 0, 8651953, 0.94601497),
         ("Host", "XlaModule"): ("XlaModule", 42, 493730, 0.05398503),
@@ -63,22 +129,67 @@ OPS: dict[str, dict[tuple[str, str], tuple[str, int, int, float]]] = {
         ("Device", "kernel"): ("kernel", 5, 26440, 0.00060602),
         ("Host", "IDLE"): ("IDLE", 0, 286130868, 1.00000000),
     },
-}  # fmt: skip
+}
 # (the kernel's name's beginning, grid, op): runs, total, shortest, longest
 KERNELS: dict[str, dict[tuple[str, str, str], tuple[int, int, int, int]]] = {
     "jax_rocm_mi300_gemm": {
-        ("Cijk_Ailk_Bljk_BBS_BH_MT", "32,37,1", "jit(dot)/dot_general"): (3, 1833003, 573401, 672121),
-        ("Cijk_Ailk_Bljk_BBS_BH_MT", "16,128,1", "jit(dot)/dot_general"): (3, 552961, 183801, 184880),
-        ("Cijk_Ailk_Bljk_BBS_BH_MT", "16,18,1", "jit(dot)/dot_general"): (3, 449280, 147040, 154160),
-        ("Cijk_Ailk_Bljk_BBS_BH_MT", "16,16,1", "jit(dot)/dot_general"): (3, 352280, 106760, 133480),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT", "32,37,1", "jit(dot)/dot_general"): (
+            3,
+            1833003,
+            573401,
+            672121,
+        ),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT", "16,128,1", "jit(dot)/dot_general"): (
+            3,
+            552961,
+            183801,
+            184880,
+        ),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT", "16,18,1", "jit(dot)/dot_general"): (
+            3,
+            449280,
+            147040,
+            154160,
+        ),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT", "16,16,1", "jit(dot)/dot_general"): (
+            3,
+            352280,
+            106760,
+            133480,
+        ),
         ("__amd_rocclr_copyBuffer.", "1,1,1", ""): (24, 87880, 1920, 8680),
-        ("wrapped_broadcast.kd", "16384,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (5, 75000, 13800, 16160),
-        ("wrapped_broadcast.kd", "32768,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (2, 46080, 22920, 23160),
+        ("wrapped_broadcast.kd", "16384,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (
+            5,
+            75000,
+            13800,
+            16160,
+        ),
+        ("wrapped_broadcast.kd", "32768,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (
+            2,
+            46080,
+            22920,
+            23160,
+        ),
         ("Cijk_Ailk_Bljk_BBS_BH_MT", "8,32,1", "jit(dot)/dot_general"): (3, 31360, 9280, 12440),
         ("gemm_fusion_dot_general_", "256,1,1", "jit(dot)/dot_general"): (3, 15000, 4640, 5480),
-        ("wrapped_broadcast.kd", "256,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (2, 11080, 5240, 5840),
-        ("wrapped_broadcast.kd", "1024,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (2, 11000, 5120, 5880),
-        ("wrapped_broadcast.kd", "4096,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (1, 10560, 10560, 10560),
+        ("wrapped_broadcast.kd", "256,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (
+            2,
+            11080,
+            5240,
+            5840,
+        ),
+        ("wrapped_broadcast.kd", "1024,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (
+            2,
+            11000,
+            5120,
+            5880,
+        ),
+        ("wrapped_broadcast.kd", "4096,1,1", "jit(broadcast_in_dim)/broadcast_in_dim"): (
+            1,
+            10560,
+            10560,
+            10560,
+        ),
     },
     "jax_rocm_mi300_conv_legacy": {
         ("input_transpose_fusion", "69840,1,1", CONV): (5, 1950960, 366060, 475582),
@@ -87,7 +198,7 @@ KERNELS: dict[str, dict[tuple[str, str, str], tuple[int, int, int, int]]] = {
         ("input_transpose_fusion_1", "6240,1,1", "x"): (5, 69261, 6329, 42983),
         ("loop_transpose_fusion", "1280,1,1", "kernel"): (5, 26440, 4727, 6890),
     },
-}  # fmt: skip
+}
 # by_program: program, IDLE: time
 PROGRAMS: dict[str, dict[str, int]] = {
     "jax_rocm_mi300_gemm": {
@@ -113,7 +224,7 @@ PROGRAMS: dict[str, dict[str, int]] = {
         "IDLE": 40042536,
         "jit_forward_3d_conv(15)": 3586493,
     },
-}  # fmt: skip
+}
 
 
 @cache
@@ -122,7 +233,9 @@ def _opened(path: Path) -> Opened:
 
 
 def _rows(shared_data: Path, run: str, tool: str, table: int = 0) -> list[dict[str, Any]]:
-    result = registry.get(tool).answer(Question(_opened(shared_data / "public" / run), compat="xprof"))
+    result = registry.get(tool).answer(
+        Question(_opened(shared_data / "public" / run), compat="xprof")
+    )
     return answers.rows(result.tables[table])
 
 
@@ -130,11 +243,14 @@ def _rows(shared_data: Path, run: str, tool: str, table: int = 0) -> list[dict[s
 def test_hlo_ops(shared_data: Path, run: str) -> None:
     found = {
         (row["program_id"], row["hlo_op_name"]): (
-            row["category"], row["tf_op_name"] or "", row["occurrences"], round(1000 * row["total_self_time"]),
+            row["category"],
+            row["tf_op_name"] or "",
+            row["occurrences"],
+            round(1000 * row["total_self_time"]),
             pytest.approx(row["total_self_time_percent"], abs=1e-6),
         )
         for row in _rows(shared_data, run, "hlo_stats")
-    }  # fmt: skip
+    }
     assert found == HLO[run]
 
 
@@ -142,11 +258,16 @@ def test_hlo_ops(shared_data: Path, run: str) -> None:
 def test_framework_ops(shared_data: Path, run: str) -> None:
     found = {
         (row["host_or_device"], row["operation"]): (
-            row["type"], row["occurrences"], round(1000 * row["total_self_time"]),
-            pytest.approx(row[f"{row['host_or_device'].lower()}_total_self_time_percent"], abs=1e-8),
+            row["type"],
+            row["occurrences"],
+            round(1000 * row["total_self_time"]),
+            pytest.approx(
+                row[f"{row['host_or_device'].lower()}_total_self_time_percent"], abs=1e-8
+            ),
         )
-        for row in _rows(shared_data, run, "framework_op_stats") if row["operation"] != "(null)"
-    }  # fmt: skip
+        for row in _rows(shared_data, run, "framework_op_stats")
+        if row["operation"] != "(null)"
+    }
     assert found == OPS[run]
 
 

@@ -41,9 +41,11 @@ def moved(found: Logdir, kind: str, number: int = 0, out_of: str = "one", to: st
 def test_the_parts_of_a_training_are_named(logs: Path) -> None:
     told = [(part.kind, part.name) for part in by_hand.parts(named(logdir.scan(logs), "one"))]
     assert told == [
-        ("session", "one/train/session_0"), ("session", "one/train/session_1"),
-        ("scalars", "one (train, validation, process 77 of vm)"), ("power log", "power.csv"),
-    ]  # fmt: skip
+        ("session", "one/train/session_0"),
+        ("session", "one/train/session_1"),
+        ("scalars", "one (train, validation, process 77 of vm)"),
+        ("power log", "power.csv"),
+    ]
 
 
 def test_a_session_goes_to_another_training_and_reads_what_that_reads(logs: Path) -> None:
@@ -55,9 +57,13 @@ def test_a_session_goes_to_another_training_and_reads_what_that_reads(logs: Path
     came = two.sessions[0]
     assert came in after.runs, "the list, report and API have the same run"
     assert {log.path for log in came.power} == {str(logs / "two" / "power.csv")}
-    assert {Path(file.path).parts[-3] for file in came.tfevents if file.kind == "scalars"} == {"two"}
+    assert {Path(file.path).parts[-3] for file in came.tfevents if file.kind == "scalars"} == {
+        "two"
+    }
     assert one.sessions[0] in found.runs or one.sessions[0] in after.runs
-    assert {log.path for log in one.sessions[0].power} == {str(logs / "one" / "power.csv")}, "the one that stays is as it was"
+    assert {log.path for log in one.sessions[0].power} == {str(logs / "one" / "power.csv")}, (
+        "the one that stays is as it was"
+    )
     assert (one.by_hand, two.by_hand) == (True, True)
     assert two.reasons[-1] == "put in by hand: one/train/session_1"
     assert one.reasons[-1] == "taken out by hand: one/train/session_1"
@@ -66,14 +72,24 @@ def test_a_session_goes_to_another_training_and_reads_what_that_reads(logs: Path
 
 def test_what_is_taken_out_is_a_training_of_its_own(logs: Path) -> None:
     found = logdir.scan(logs)
-    for kind, name in (("session", "one/train/session_0"), ("scalars", "one"), ("power log", "one/power.csv")):
+    for kind, name in (
+        ("session", "one/train/session_0"),
+        ("scalars", "one"),
+        ("power log", "one/power.csv"),
+    ):
         after = by_hand.corrected(found, [moved(found, kind, to="")])
         assert len(after.trainings) == 3
         own = next(one for one in after.trainings if one.reasons == ("set apart by hand",))
         assert own.name.startswith(name)
         assert len(by_hand.parts(own)) == 1
-        left = next(one for one in after.trainings if one.path == named(found, "one").path and one.sessions and one is not own)
-        assert kind not in [part.kind for part in by_hand.parts(left) if part.name != "one/train/session_1"]
+        left = next(
+            one
+            for one in after.trainings
+            if one.path == named(found, "one").path and one.sessions and one is not own
+        )
+        assert kind not in [
+            part.kind for part in by_hand.parts(left) if part.name != "one/train/session_1"
+        ]
 
 
 def test_scalars_that_leave_take_the_time_with_them(logs: Path) -> None:
@@ -86,13 +102,20 @@ def test_scalars_that_leave_take_the_time_with_them(logs: Path) -> None:
 
 def test_power_that_several_trainings_share_leaves_only_the_one(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        (long_training(tmp_path / "logs" / name, sessions=(40.0,)) / "power.csv").rename(tmp_path / "logs" / "power.csv")
+        (long_training(tmp_path / "logs" / name, sessions=(40.0,)) / "power.csv").rename(
+            tmp_path / "logs" / "power.csv"
+        )
     found = logdir.scan(tmp_path / "logs")
     after = by_hand.corrected(found, [moved(found, "power log", to="")])
     assert len(after.trainings) == 2
     assert [len(named(after, name).power) for name in ("one", "two")] == [0, 1]
-    assert [len(run.power) for name in ("one", "two") for run in named(after, name).sessions] == [0, 1]
-    again = by_hand.corrected(after, [*after.moves, moved(found, "power log", out_of="two", to="one")])
+    assert [len(run.power) for name in ("one", "two") for run in named(after, name).sessions] == [
+        0,
+        1,
+    ]
+    again = by_hand.corrected(
+        after, [*after.moves, moved(found, "power log", out_of="two", to="one")]
+    )
     assert [len(named(again, name).power) for name in ("one", "two")] == [1, 0]
 
 
@@ -110,7 +133,9 @@ def test_moves_follow_each_other_and_the_last_is_taken_back_by_leaving_it_out(lo
 def test_a_training_that_is_emptied_is_gone(logs: Path) -> None:
     found = logdir.scan(logs)
     source = named(found, "two")
-    after = by_hand.corrected(found, [by_hand.move(by_hand.parts(source), (source,), named(found, "one"))])
+    after = by_hand.corrected(
+        found, [by_hand.move(by_hand.parts(source), (source,), named(found, "one"))]
+    )
     assert [one.name for one in after.trainings] == ["one"]
     assert len(after.trainings[0].sessions) == 3
 
@@ -122,7 +147,11 @@ def test_it_holds_from_wherever_the_logs_are_looked_at(logs: Path, tmp_path: Pat
     session = logs / "one" / "train" / "plugins" / "profile" / "session_1"
     for path in (logs, tmp_path / "link", logs / "one", session, session / "vm.xplane.pb"):
         seen = logdir.scan(path)
-        run = next(run for run in seen.runs if run.path in (str(session), str(session / "vm.xplane.pb"), run.path) and run.profiles)
+        run = next(
+            run
+            for run in seen.runs
+            if run.path in (str(session), str(session / "vm.xplane.pb"), run.path) and run.profiles
+        )
         assert not [log for log in run.power if Path(log.path).parent.name == "one"], path
     assert not logdir.scan(logs / "two").moves, "nothing was moved there"
 
@@ -156,11 +185,20 @@ def test_report_energy_and_api_see_it(logs: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"{", b"[]", b"\xff\xfe", b'{"moves": []}', b"[" * 100_000, b'{"what": "powertui: what belongs to which training"}',
-        b'{"what": "powertui: what belongs to which training", "moves": [{"parts": ["relative"], "out_of": [], "to": []}]}',
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"moves": []}',
+        b"[" * 100_000,
+        b'{"what": "powertui: what belongs to which training"}',
+        (
+            b'{"what": "powertui: what belongs to which training", "moves": [{"parts": '
+            b'["relative"], "out_of": [], "to": []}]}'
+        ),
         b'{"what": "powertui: what belongs to which training", "moves": [7]}',
     ],
-)  # fmt: skip
+)
 def test_a_file_that_is_not_ours_costs_a_sentence_and_is_kept(logs: Path, content: bytes) -> None:
     moves.place().parent.mkdir(parents=True, exist_ok=True)
     moves.place().write_bytes(content)

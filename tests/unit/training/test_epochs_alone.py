@@ -1,4 +1,6 @@
-"""Trainings of which only epochs are logged: what the numbers of short profiles, long epochs and pauses make of their power."""
+"""Trainings of which only epochs are logged: what the numbers of short profiles, long epochs and
+pauses make of their power.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,17 @@ def _written(
     pace: float = 1.0,
     hole: tuple[float, float] = (0.0, 0.0),
 ) -> Training:
-    """A training whose epochs ended then, its scalars and its power: means over `pace` in steps of 1 W."""
+    """A training whose epochs ended then, its scalars and its power: means over `pace` in steps of
+    1 W.
+    """
     rows = [(BEGIN + at, step, "batch_loss", 1.0) for at, step in records]
     rows += [(BEGIN + end, number, "epoch_loss", 1.0) for number, end in enumerate(ends)]
-    write_scalars(folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", sorted(rows), BEGIN, graph=BEGIN)
+    write_scalars(
+        folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2",
+        sorted(rows),
+        BEGIN,
+        graph=BEGIN,
+    )
     rng = np.random.default_rng(5)
     at = np.arange(-20.0, ends[-1] + 20.0, 0.05)
     watts = 150 + rng.normal(0, 1, len(at))
@@ -43,7 +52,10 @@ def _written(
     count = len(at) // size
     means = watts[: count * size].reshape(count, size).mean(axis=1)
     ends_at = at[0] + (np.arange(count) + 1) * pace
-    lines = [f"{BEGIN + end:.2f},{round(mean)}\n" for end, mean in zip(ends_at.tolist(), means.tolist(), strict=True)]
+    lines = [
+        f"{BEGIN + end:.2f},{round(mean)}\n"
+        for end, mean in zip(ends_at.tolist(), means.tolist(), strict=True)
+    ]
     (folder / "power.csv").write_text("time_unix_s,watts\n" + "".join(lines))
     (entry,) = logdir.scan(folder).trainings
     return Training(entry, ReadOptions())
@@ -54,14 +66,20 @@ def _found(training: Training) -> tuple[Findings, list[tuple[float, float]]]:
     seen = training.seen_from()
     shift = seen.zero_ns / 1e9 - BEGIN
     found = seen.whole.findings
-    return found, [(one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift) for one in found.findings]
+    return found, [
+        (one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift) for one in found.findings
+    ]
 
 
 @pytest.mark.parametrize("are_read", [False, True], ids=["profiles unread", "profiles read"])
-def test_the_step_numbers_of_short_profiles_do_not_hide_a_burst(tmp_path: Path, are_read: bool) -> None:
+def test_the_step_numbers_of_short_profiles_do_not_hide_a_burst(
+    tmp_path: Path, are_read: bool
+) -> None:
     folder = long_training(tmp_path)
     rows = [(BEGIN + (number + 1) * EPOCH_S, number, "epoch_loss", 1.0) for number in range(EPOCHS)]
-    write_scalars(folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", rows, BEGIN, graph=BEGIN)
+    write_scalars(
+        folder / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", rows, BEGIN, graph=BEGIN
+    )
     (entry,) = logdir.scan(folder).trainings
     training = Training(entry, ReadOptions())
     if are_read:
@@ -88,12 +106,16 @@ def test_a_burst_over_the_pause_between_two_epochs_is_found(tmp_path: Path, pace
 
 
 def test_every_second_epoch_that_evaluates_for_long_is_no_finding(tmp_path: Path) -> None:
-    """Seven epochs of 38 minutes, every second one of which evaluates for ten minutes more, and a log with holes."""
+    """Seven epochs of 38 minutes, every second one of which evaluates for ten minutes more, and a
+    log with holes.
+    """
     assert not drawn_trainings.judge(drawn_trainings.drawn(101), tmp_path).loud_quiet
 
 
 def test_a_pause_that_the_records_tell_is_no_finding(tmp_path: Path) -> None:
-    """Steps of 2 s, a record every ten of them, and 16 s to save: less than twice the usual from record to record."""
+    """Steps of 2 s, a record every ten of them, and 16 s to save: less than twice the usual from
+    record to record.
+    """
     loads, records, ends, now, done = [], [], [], 0.0, 0
     for epoch in range(4):
         for step in range(100):
@@ -113,19 +135,29 @@ def test_a_pause_that_the_records_tell_is_no_finding(tmp_path: Path) -> None:
     assert f"not in {begins[0]:.1f} to {begins[1]:.1f} s: too little is known there" in found.could
 
 
-def test_a_log_that_nothing_places_says_why_and_what_would(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_nothing_places_says_why_and_what_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ends = [20.0, 40.0, 60.0]
     _written(tmp_path, ends, [])
     log = tmp_path / "power.csv"
-    log.write_text("elapsed_s,watts\n" + "".join(f"{number:.1f},{200 + number % 3}\n" for number in range(80)))
-    energy.tell(str(tmp_path), None, ReadOptions(power=(str(log),), find_power=False), Aligning(), "text")
+    log.write_text(
+        "elapsed_s,watts\n" + "".join(f"{number:.1f},{200 + number % 3}\n" for number in range(80))
+    )
+    energy.tell(
+        str(tmp_path), None, ReadOptions(power=(str(log),), find_power=False), Aligning(), "text"
+    )
     told = capsys.readouterr().out
     assert "power.csv has no place here" in told
-    assert "a log with wall time, or scalars every few batches (update_freq), would place it" in told
+    assert (
+        "a log with wall time, or scalars every few batches (update_freq), would place it" in told
+    )
 
 
 def test_batches_that_took_longer_and_drew_more_are_told_with_their_seconds(tmp_path: Path) -> None:
-    """Four epochs of 100 steps of 0.5 s, a record every ten; in the third, steps 30 to 69 take 0.7 s and 100 W more."""
+    """Four epochs of 100 steps of 0.5 s, a record every ten; in the third, steps 30 to 69 take 0.7
+    s and 100 W more.
+    """
     loads, records, ends, now, done = [], [], [], 0.0, 0
     for epoch in range(4):
         for step in range(100):
@@ -141,5 +173,7 @@ def test_batches_that_took_longer_and_drew_more_are_told_with_their_seconds(tmp_
     found, _ = _found(_written(tmp_path, ends, loads, records))
     (one,) = found.findings
     assert one.epoch == 2
-    assert one.delta_seconds == pytest.approx(7.0, abs=1.5), "of those of its batches that lie between two records"
+    assert one.delta_seconds == pytest.approx(7.0, abs=1.5), (
+        "of those of its batches that lie between two records"
+    )
     assert f"{one.delta_seconds:+.2f} s" in one.text

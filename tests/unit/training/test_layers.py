@@ -1,4 +1,6 @@
-"""Long recordings: a short burst among tens of thousands of readings, a long load, and quiet that stays quiet."""
+"""Long recordings: a short burst among tens of thousands of readings, a long load, and quiet that
+stays quiet.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ import numpy as np
 import pytest
 
 from benchmarks.long_training import LongCase, LongCell, judge
-from powertui.data.energy.findings.box import Box
+from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.samples import Samples
 from powertui.data.training import layers
-from powertui.data.training.expected import ExpectedOfTraining
+from powertui.data.training.expected_course import ExpectedOfTraining
 
 LEVEL = 250.0
 
@@ -30,26 +32,42 @@ def expect(data: Samples) -> ExpectedOfTraining:
     """The level, whatever was read."""
     level, nothing = np.full(len(data), LEVEL), np.zeros(len(data))
     all_of = np.ones(len(data), np.bool_)
-    return ExpectedOfTraining(SensorReadings(data.lo, data.hi, data.watts, level, level, nothing + 0.5, all_of, 1.0), ())
+    return ExpectedOfTraining(
+        SensorReadings(data.lo, data.hi, data.watts, level, level, nothing + 0.5, all_of, 1.0), ()
+    )
 
 
 @pytest.mark.parametrize(
     "load",
-    [(20_111, 20_131, 60.0), (36, 60, 60.0), (35_960, 35_990, 60.0), (2_990, 3_012, 60.0), (9_000, 9_600, 15.0),
-     (12_000, 19_000, 30.0)],
+    [
+        (20_111, 20_131, 60.0),
+        (36, 60, 60.0),
+        (35_960, 35_990, 60.0),
+        (2_990, 3_012, 60.0),
+        (9_000, 9_600, 15.0),
+        (12_000, 19_000, 30.0),
+    ],
     ids=["20 s", "at the beginning", "at the end", "where pieces meet", "10 min", "2 h"],
-)  # fmt: skip
+)
 def test_one_load_is_found_once_however_long_it_is(load: tuple[int, int, float]) -> None:
     found = layers.found(readings(36_000, [load]), expect)
     (box,) = found.boxes
     length = load[1] - load[0]
-    assert (box.start, box.end) == (pytest.approx(load[0], abs=2 + 0.02 * length), pytest.approx(load[1], abs=2 + 0.02 * length))
+    assert (box.start, box.end) == (
+        pytest.approx(load[0], abs=2 + 0.02 * length),
+        pytest.approx(load[1], abs=2 + 0.02 * length),
+    )
     assert box.watts == pytest.approx(load[2], rel=0.15)
 
 
 def test_a_short_load_and_a_long_one() -> None:
-    found = layers.found(readings(36_000, [(5_000, 5_025, 70.0), (20_000, 25_000, 40.0)]), expect).boxes
-    assert [(round(one.start, -2), round(one.end, -2)) for one in found] == [(5_000, 5_000), (20_000, 25_000)]
+    found = layers.found(
+        readings(36_000, [(5_000, 5_025, 70.0), (20_000, 25_000, 40.0)]), expect
+    ).boxes
+    assert [(round(one.start, -2), round(one.end, -2)) for one in found] == [
+        (5_000, 5_000),
+        (20_000, 25_000),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -70,7 +88,9 @@ def test_a_burst_of_twenty_seconds_in_a_training_of_hours(tmp_path: Path, batche
 
 
 def box(start: float, end: float, p: float) -> Box:
-    return Box(start, end, (start, start), (end, end), 50.0, 40.0, 60.0, 50.0 * (end - start), 0.0, 0.0, p)
+    return Box(
+        start, end, (start, start), (end, end), 50.0, 40.0, 60.0, 50.0 * (end - start), 0.0, 0.0, p
+    )
 
 
 def test_what_two_pieces_show_both_counts_once_and_what_lies_before_it_stays() -> None:

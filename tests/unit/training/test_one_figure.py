@@ -21,7 +21,7 @@ from powertui.data.tools.registry import Question
 from powertui.data.training.training import Trainings
 from powertui.report import brief, export, tool
 from powertui.report import energy as energy_report
-from powertui.view import around
+from powertui.view import surroundings
 from tests.synthetic.long_training import EPOCHS, long_training
 
 Figure = tuple[float, float, float]
@@ -44,23 +44,32 @@ def _of(told: dict[Any, Any]) -> Figure:
 
 
 @pytest.mark.parametrize("elapsed", [False, True], ids=["wall time", "elapsed time"])
-def test_every_surface_tells_the_same_of_an_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str], elapsed: bool) -> None:
+def test_every_surface_tells_the_same_of_an_epoch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], elapsed: bool
+) -> None:
     folder = long_training(tmp_path)
     log = folder / "power.csv"
     if elapsed:
         rows = [line.split(",") for line in log.read_text().splitlines()[1:]]
-        log.write_text("elapsed_s,watts\n" + "".join(f"{float(at) - float(rows[0][0]):.1f},{watts}\n" for at, watts in rows))
+        log.write_text(
+            "elapsed_s,watts\n"
+            + "".join(f"{float(at) - float(rows[0][0]):.1f},{watts}\n" for at, watts in rows)
+        )
     reading = ReadOptions(power=(str(log),), find_power=False)
     found: dict[int, dict[str, Figure]] = {number: {} for number in range(EPOCHS)}
 
-    said = json.loads(_printed(lambda: energy_report.tell(str(folder), None, reading, Aligning(), "json"), capsys))
+    said = json.loads(
+        _printed(lambda: energy_report.tell(str(folder), None, reading, Aligning(), "json"), capsys)
+    )
     for which, run in enumerate([*said["runs"], *said["totals"], *said["trainings"]]):
         for one in run["epochs"]:
             found[one["number"]][f"energy --json {which}"] = _of(one)
             for channel in one.get("channels", ()):
                 found[one["number"]][f"energy --json {which}, its one channel"] = _of(channel)
 
-    told = json.loads(_printed(lambda: tool.tell(str(folder), None, reading, "energy", "json"), capsys))
+    told = json.loads(
+        _printed(lambda: tool.tell(str(folder), None, reading, "energy", "json"), capsys)
+    )
     for which, run in enumerate(told["runs"]):
         (table,) = [one for one in run["tables"] if one["name"] == "epochs"]
         names = [column["id"] for column in table["columns"]]
@@ -73,16 +82,26 @@ def test_every_surface_tells_the_same_of_an_epoch(tmp_path: Path, capsys: pytest
     for entry in training.entry.sessions:
         opened = training.opened(entry)
         profile = Profile(opened, 0)
-        for one in account.of(profile).epoch_energies:
+        for one in account.energy_account(profile).epoch_energies:
             drew = one.energy
             assert drew is not None
             found[one.number][f"the account of {entry.name}"] = drew.joules, drew.lo, drew.hi  # type: ignore[assignment]
         for fact in overview.answer(Question(opened, 0)).facts:
             if fact.id.removeprefix("epoch_").removesuffix("_joules").isdigit():
-                found[int(fact.id.split("_")[1])][f"the overview of {entry.name}"] = fact.value, fact.lo, fact.hi  # type: ignore[assignment]
+                found[int(fact.id.split("_")[1])][f"the overview of {entry.name}"] = (
+                    fact.value,
+                    fact.lo,
+                    fact.hi,
+                )  # type: ignore[assignment]
         for seen in (training.seen_from(profile), training.seen_from()):
-            for number, energy in around.of(seen, seen.whole.epochs()).energies:
-                found[number][f"the lane seen from {seen.profile and entry.name}"] = energy.joules, energy.lo, energy.hi  # type: ignore[assignment]
+            for number, energy in surroundings.training_surroundings(
+                seen, seen.whole.epochs()
+            ).energies:
+                found[number][f"the lane seen from {seen.profile and entry.name}"] = (
+                    energy.joules,
+                    energy.lo,
+                    energy.hi,
+                )  # type: ignore[assignment]
 
     runs = powertui.open(folder, power=log)
     for view in runs:
@@ -100,7 +119,8 @@ def test_every_surface_tells_the_same_of_an_epoch(tmp_path: Path, capsys: pytest
         _same(found[number], f"epoch {number}")
         assert len(found[number]) >= 15
 
-    # What is rounded: the brief report, the text, and the file that an export writes beside its own.
+    # What is rounded: the brief report, the text, and the file that an export writes beside its
+    # own.
     short = json.loads(_printed(lambda: brief.tell(str(folder), None, reading, Aligning()), capsys))
     for run in short["runs"]:
         for one in run["epochs"]:
@@ -120,20 +140,27 @@ def test_every_surface_tells_the_same_of_an_epoch(tmp_path: Path, capsys: pytest
             force=True,
         )
     joules, lo, hi = next(iter(found[1].values()))
-    assert f"{joules:.6g} J (95% {lo:.6g} to {hi:.6g} J)" in beside.getvalue() + Path(out + ".about.json").read_text()
+    assert (
+        f"{joules:.6g} J (95% {lo:.6g} to {hi:.6g} J)"
+        in beside.getvalue() + Path(out + ".about.json").read_text()
+    )
 
 
 @pytest.mark.parametrize("name", ["bursts/keras_4ep_1s_sensor", "long_training"])
-def test_of_several_logs_the_same_counts_for_the_profile_and_for_its_training(shared_data: Path, name: str) -> None:
+def test_of_several_logs_the_same_counts_for_the_profile_and_for_its_training(
+    shared_data: Path, name: str
+) -> None:
     """Beside the log with wall time lies the same without it, and another."""
     trainings = Trainings(logdir.scan(shared_data / "own" / name), ReadOptions())
     for training in trainings.all:
         for entry in training.entry.sessions:
             profile = Profile(training.opened(entry), 0)
-            own = {one.number: one.energy for one in account.of(profile).epoch_energies}
+            own = {one.number: one.energy for one in account.energy_account(profile).epoch_energies}
             for seen in (training.seen_from(profile), training.seen_from()):
                 for window in seen.whole.epochs():
                     assert window.energy is not None
                     drew = own[window.epoch or 0]
                     assert drew is not None
-                    assert (window.energy.joules, window.energy.lo) == pytest.approx((drew.joules, drew.lo), rel=1e-6)
+                    assert (window.energy.joules, window.energy.lo) == pytest.approx(
+                        (drew.joules, drew.lo), rel=1e-6
+                    )

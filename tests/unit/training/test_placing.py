@@ -11,7 +11,7 @@ from benchmarks import drawn_trainings
 from powertui import demo
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy import align, signal
+from powertui.data.energy import align, signal_alignment
 from powertui.data.energy.align import Alignment
 from powertui.data.training import placing
 from powertui.data.training.training import Training
@@ -25,7 +25,7 @@ def _sure(lo: float, hi: float) -> Alignment:
 
 def _unsure(*places: tuple[float, float]) -> Alignment:
     lo, hi = min(at for at, _ in places) - 1, max(at for at, _ in places) + 1
-    where = tuple(signal.Where(at, weight, 0.5) for at, weight in places)
+    where = tuple(signal_alignment.Where(at, weight, 0.5) for at, weight in places)
     return Alignment(places[0][0], lo, hi, "ambiguous", align.SIGNAL, ("several",), places=where)
 
 
@@ -45,8 +45,12 @@ def test_two_that_are_sure_of_different_places_make_neither_sure() -> None:
     assert found.evidence[-1].startswith("but ")
 
 
-def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(tmp_path: Path) -> None:
-    """12 of 15 minutes, then two and a half of the idle machine: that end looks like a start, with all else before the training."""
+def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(
+    tmp_path: Path,
+) -> None:
+    """12 of 15 minutes, then two and a half of the idle machine: that end looks like a start, with
+    all else before the training.
+    """
     case = drawn_trainings.drawn(13022)
     course = drawn_trainings.make(case)
     logs, log, first, _ = drawn_trainings.write(case, course, tmp_path)
@@ -61,14 +65,26 @@ def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(tm
     assert any("its steps would draw nothing" in one for one in found.evidence)
 
 
-def test_a_session_that_covers_its_training_may_place_its_power_whatever_the_records_tell(tmp_path: Path) -> None:
-    """Its trace tells more of the work than a record every few batches. A short one does not, where there are such records."""
+def test_a_session_that_covers_its_training_may_place_its_power_whatever_the_records_tell(
+    tmp_path: Path,
+) -> None:
+    """Its trace tells more of the work than a record every few batches.
+
+    A short one does not, where there are such records.
+    """
     shutil.copytree(demo.folder(), tmp_path / "logs")
     (found,) = logdir.scan(tmp_path).trainings
     begin, end = (at / 1e9 for at in Training(found).scalar_span or (0, 0))
-    rows = [(begin + (end - begin) * part / 10, 10 * part, "batch_loss", 1.0) for part in range(1, 10)]
+    rows = [
+        (begin + (end - begin) * part / 10, 10 * part, "batch_loss", 1.0) for part in range(1, 10)
+    ]
     (profiled,) = tmp_path.rglob("plugins/profile")
-    write_scalars(next(profiled.parents[1].rglob("events.out*")).parent / "events.out.tfevents.1795224823.vm.9.1.v2", rows, begin)
+    write_scalars(
+        next(profiled.parents[1].rglob("events.out*")).parent
+        / "events.out.tfevents.1795224823.vm.9.1.v2",
+        rows,
+        begin,
+    )
     (found,) = logdir.scan(tmp_path).trainings
     whole = Training(found)
     assert len(whole.records) > 2

@@ -16,30 +16,38 @@ from tests.synthetic.tfevents import write_scalars
 
 
 @pytest.mark.parametrize("epochs", [1, 2, 4])
-def test_a_pause_at_the_end_of_the_last_epoch_is_one_as_at_the_end_of_the_others(tmp_path: Path, epochs: int) -> None:
+def test_a_pause_at_the_end_of_the_last_epoch_is_one_as_at_the_end_of_the_others(
+    tmp_path: Path, epochs: int
+) -> None:
     step_s, pause_s, begin = 0.18, 3.0, 1_700_000_000.0
     rows = []
     for epoch in range(epochs):
         at = begin + epoch * (100 * step_s + pause_s)
-        rows += [(at + step * step_s, epoch * 100 + step, "batch_loss", 1.0 / step) for step in range(10, 101, 10)]
+        rows += [
+            (at + step * step_s, epoch * 100 + step, "batch_loss", 1.0 / step)
+            for step in range(10, 101, 10)
+        ]
         rows.append((at + 100 * step_s + pause_s, epoch, "epoch_loss", 1.0 / (1 + epoch)))
     write_scalars(tmp_path / "train" / "events.out.tfevents.1700000000.vm.77.0.v2", rows, begin)
     (entry,) = logdir.scan(tmp_path).trainings
-    start, end = Training(entry).stretches.of(PAUSE)
+    start, end = Training(entry).stretches.spans(PAUSE)
     assert len(start) == epochs
     assert (end - start) / 1e9 == pytest.approx([pause_s] * epochs, abs=0.3)
 
 
 def test_how_many_last_steps_an_epoch_had_places_their_end_to_a_tenth_of_their_time() -> None:
-    """Four seconds of steps, half of them before the bound that the epoch's scalars tell, then a pause."""
+    """Four seconds of steps, half of them before the bound that the epoch's scalars tell, then a
+    pause.
+    """
     rows = stretches._split(0, 20 * NS, 4.0 * NS, 12 * NS, None, 2.0 * NS)
     (pause,) = [row for row in rows if row[:2] == (2 * NS, 12 * NS)]
     assert pause[3] - stretches.LOGGED_NS == pytest.approx(0.4 * NS)
 
 
 def test_one_pause_that_draws_more_than_the_others_is_no_finding(tmp_path: Path) -> None:
-    """A checkpoint of 13 s among pauses of a second between epochs: nobody knows its level beforehand, nor where between two
-    records it lies."""
+    """A checkpoint of 13 s among pauses of a second between epochs: nobody knows its level
+    beforehand, nor where between two records it lies.
+    """
     found = drawn_trainings.judge(drawn_trainings.drawn(11082), tmp_path)
     assert not found.loud_quiet, found.lines
     assert found.windows == 9

@@ -1,4 +1,6 @@
-"""A training as one thing: what belongs to it, where it lies, what it drew and what stands out of it."""
+"""A training as one thing: what belongs to it, where it lies, what it drew and what stands out of
+it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from powertui.data.formats import tfevents, tfevents_ends
 from powertui.data.logdir import trainings
 from powertui.data.model import PS_PER_S, PowerOnTrace, Steps, Trace
 from powertui.data.opened import Opened
-from powertui.data.training import windows
+from powertui.data.training import named_windows
 from powertui.data.training.training import Training
 from powertui.errors import UsageError
 from powertui.report import energy as energy_report
@@ -35,10 +37,22 @@ from tests.synthetic.tfevents import frame, write_scalars
 UNIX = 1_795_000_000.0
 
 
-def events(folder: Path, second: int, host: str = "vm", pid: int = 7, *, steps: range = range(10, 210, 10), every_s: float = 0.5,
-           group: str = "train", end: bool = True) -> Path:  # fmt: skip
+def events(
+    folder: Path,
+    second: int,
+    host: str = "vm",
+    pid: int = 7,
+    *,
+    steps: range = range(10, 210, 10),
+    every_s: float = 0.5,
+    group: str = "train",
+    end: bool = True,
+) -> Path:
     """Scalars of one process: a record every few batches, and an epoch's."""
-    rows = [(second + 0.5 + number * every_s, step, "batch_loss", 1.0) for number, step in enumerate(steps)]
+    rows = [
+        (second + 0.5 + number * every_s, step, "batch_loss", 1.0)
+        for number, step in enumerate(steps)
+    ]
     if end:
         rows.append((rows[-1][0] + 0.01, 0, "epoch_loss", 1.0))
     path = folder / group / f"events.out.tfevents.{second}.{host}.{pid}.0.v2"
@@ -58,7 +72,9 @@ def only(folder: Path, **options: object) -> Training:
 def test_train_and_validation_and_their_power_are_one_training(tmp_path: Path) -> None:
     events(tmp_path / "logs", 1_795_000_000)
     events(tmp_path / "logs", 1_795_000_008, group="validation", steps=range(1), end=True)
-    (tmp_path / "power.csv").write_text("time_unix_s,watts\n" + "".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(40)))
+    (tmp_path / "power.csv").write_text(
+        "time_unix_s,watts\n" + "".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(40))
+    )
     (entry,) = logdir.scan(tmp_path).trainings
     assert {Path(file.path).parent.name for file in entry.tfevents} == {"train", "validation"}
     assert [Path(log.path).name for log in entry.power] == ["power.csv"]
@@ -68,10 +84,19 @@ def test_train_and_validation_and_their_power_are_one_training(tmp_path: Path) -
 def test_many_trainings_take_as_much_each_as_few(tmp_path: Path) -> None:
     def calls(count: int) -> int:
         for number in range(count):
-            events(tmp_path / f"{count}" / f"run_{number}", 1_795_000_000 + number, pid=7 + number, steps=range(10, 20, 10))
+            events(
+                tmp_path / f"{count}" / f"run_{number}",
+                1_795_000_000 + number,
+                pid=7 + number,
+                steps=range(10, 20, 10),
+            )
         found = logdir.scan(tmp_path / f"{count}")
         seen: list[str] = []
-        sys.setprofile(lambda frame, kind, _: seen.append(kind) if frame.f_code.co_filename == trainings.__file__ else None)
+        sys.setprofile(
+            lambda frame, kind, _: (
+                seen.append(kind) if frame.f_code.co_filename == trainings.__file__ else None
+            )
+        )
         try:
             assert len(found.trainings) == count
         finally:
@@ -101,13 +126,19 @@ def test_a_folder_used_in_turn_holds_two_trainings_but_a_resumed_one_is_one(tmp_
     events(tmp_path / "again", 1_795_005_000, pid=8)
     events(tmp_path / "resumed", 1_795_000_000, pid=17)
     events(tmp_path / "resumed", 1_795_000_060, pid=18, steps=range(210, 400, 10))
-    assert [entry.name for entry in logdir.scan(tmp_path).trainings] == ["again (1)", "again (2)", "resumed"]
+    assert [entry.name for entry in logdir.scan(tmp_path).trainings] == [
+        "again (1)",
+        "again (2)",
+        "resumed",
+    ]
 
 
 def test_one_process_writing_into_several_folders_is_one_training(tmp_path: Path) -> None:
     events(tmp_path / "run", 1_795_000_000, pid=7)
     events(tmp_path / "run_loss_aux", 1_795_000_002, pid=7)
-    events(tmp_path / "other", 1_795_000_002, pid=7)  # in another container every program may have the same process id
+    events(
+        tmp_path / "other", 1_795_000_002, pid=7
+    )  # in another container every program may have the same process id
     assert [entry.name for entry in logdir.scan(tmp_path).trainings] == ["other", tmp_path.name]
 
 
@@ -161,12 +192,19 @@ def test_all_lies_the_same_on_every_axis(long_training: Path) -> None:
     for entry in training.entry.sessions:
         here = training.seen_from(training.opened(entry).profiles[0])
         shift = (here.zero_ns - alone.zero_ns) * 1000
-        assert [one.start + shift for one in here.epochs if one.start is not None] == [one.start for one in alone.epochs]
+        assert [one.start + shift for one in here.epochs if one.start is not None] == [
+            one.start for one in alone.epochs
+        ]
         assert here.end - here.start == pytest.approx(alone.end - alone.start, abs=PS_PER_S // 1000)
-        assert next(one for one in here.islands if one.here).start == training.opened(entry).profiles[0].trace.span[0]
+        assert (
+            next(one for one in here.islands if one.here).start
+            == training.opened(entry).profiles[0].trace.span[0]
+        )
 
 
-def test_a_session_whose_clock_is_an_hour_off_is_said_and_not_believed(tmp_path: Path, long_training: Path) -> None:
+def test_a_session_whose_clock_is_an_hour_off_is_said_and_not_believed(
+    tmp_path: Path, long_training: Path
+) -> None:
     logs = tmp_path / "logs"
     shutil.copytree(long_training / "logs", logs, copy_function=shutil.copyfile)
     for file in logs.rglob("events*"):
@@ -181,7 +219,9 @@ def test_a_session_whose_clock_is_an_hour_off_is_said_and_not_believed(tmp_path:
         file.chmod(0o644)
         write_scalars(file, rows, (log.header_ns or 0) / 1e9 - 3600)
     training = only(tmp_path)
-    assert [one.status for one in training.islands] == ["not believed: its clock is an hour ahead of the training's scalars"] * 2
+    assert [one.status for one in training.islands] == [
+        "not believed: its clock is an hour ahead of the training's scalars"
+    ] * 2
     assert all(one.start is None and one.said is not None for one in training.islands)
 
 
@@ -191,7 +231,9 @@ def test_a_session_that_was_read_is_believed_by_its_own_clock_and_looks_at_the_p
     """Its name and the time of its file, which is now, are years from the scalars."""
     monkeypatch.setattr(make_training, "GENERATED", tmp_path)
     monkeypatch.setattr(make_big, "GENERATED", tmp_path)
-    folder = make_training.make(sessions=1, events=2_000, records=20_000, channels=2, seconds=8 * 3600)
+    folder = make_training.make(
+        sessions=1, events=2_000, records=20_000, channels=2, seconds=8 * 3600
+    )
     training = only(folder)
     (entry,) = training.entry.sessions
     assert training.islands[0].said is not None
@@ -201,33 +243,44 @@ def test_a_session_that_was_read_is_believed_by_its_own_clock_and_looks_at_the_p
     assert seen.wall
     assert seen.end - seen.start > 7 * 3600 * PS_PER_S
     assert training.looks_around(profile, Aligning())
-    assert not training.looks_around(profile, Aligning("none")), "what was seen with another alignment is not taken again"
+    assert not training.looks_around(profile, Aligning("none")), (
+        "what was seen with another alignment is not taken again"
+    )
     looked: list[int] = []
-    look = unexplained.of
+    look = unexplained.unexplained_power
 
-    def count(trace: Trace, steps: Steps, power: PowerOnTrace, *rest: Any) -> unexplained.Unexplained:
+    def count(
+        trace: Trace, steps: Steps, power: PowerOnTrace, *rest: Any
+    ) -> unexplained.Unexplained:
         looked.append(len(power.times))
         return look(trace, steps, power, *rest)
 
-    monkeypatch.setattr(unexplained, "of", count)
+    monkeypatch.setattr(unexplained, "unexplained_power", count)
     account.findings(profile)
     assert 3_600 <= looked[0] <= 4_200
     assert len(seen.power[0].times) == 8 * 3600
 
 
-def test_sessions_that_overlap_and_hosts_beside_each_other(tmp_path: Path, long_training: Path) -> None:
+def test_sessions_that_overlap_and_hosts_beside_each_other(
+    tmp_path: Path, long_training: Path
+) -> None:
     shutil.copytree(long_training / "logs", tmp_path / "logs", copy_function=shutil.copyfile)
     profiles = tmp_path / "logs" / "train" / "plugins" / "profile"
     (profile,) = (profiles / "2026_11_21_18_19_32").iterdir()
     (profiles / "2026_11_21_18_19_32").chmod(0o755)
-    shutil.copyfile(next((profiles / "2026_11_21_18_20_05").iterdir()), profiles / "2026_11_21_18_19_32" / "other.xplane.pb")
+    shutil.copyfile(
+        next((profiles / "2026_11_21_18_20_05").iterdir()),
+        profiles / "2026_11_21_18_19_32" / "other.xplane.pb",
+    )
     (profiles / "copy").mkdir()
     shutil.copyfile(profile, profiles / "copy" / "vm.xplane.pb")
     seen = only(tmp_path).seen_from()
     assert len(seen.islands) == 4
     assert {one.island.host for one in seen.islands} == {"vm", "other"}
     (other,) = (one for one in seen.islands if one.island.host == "other")
-    assert sorted(one.start for one in seen.islands if one.island.host == "vm")[-1] == other.start  # each host has its own times
+    assert (
+        sorted(one.start for one in seen.islands if one.island.host == "vm")[-1] == other.start
+    )  # each host has its own times
 
 
 # ── epochs and steps ─────────────────────────────────────────────────────────────────────────────
@@ -248,7 +301,11 @@ def test_each_tag_may_count_in_its_own_unit(tmp_path: Path) -> None:
     rows += [(UNIX + 10.0 * epoch, epoch, "epoch/accuracy", 1.0) for epoch in range(1, 5)]
     write_scalars(tmp_path / "events.out.tfevents.1795000000.vm", sorted(rows), UNIX)
     training = only(tmp_path)
-    assert {one.tag: one.unit for one in training.strips} == {"loss": "steps", "samples/throughput": "", "epoch/accuracy": "epochs"}
+    assert {one.tag: one.unit for one in training.strips} == {
+        "loss": "steps",
+        "samples/throughput": "",
+        "epoch/accuracy": "epochs",
+    }
     assert training.rate.source == "loss, every step"
     assert [one.number for one in training.epochs] == [1, 2, 3, 4]
 
@@ -266,7 +323,9 @@ def test_an_epoch_tag_that_holds_the_epochs_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("log", ["power.csv", "ipmi_data.csv"])
-def test_a_log_alone_drew_the_same_whoever_tells(tmp_path: Path, long_training: Path, log: str) -> None:
+def test_a_log_alone_drew_the_same_whoever_tells(
+    tmp_path: Path, long_training: Path, log: str
+) -> None:
     shutil.copyfile(long_training / log, tmp_path / log)
     training = only(tmp_path)
     (channel,) = training.logs.power
@@ -285,23 +344,35 @@ def written(folder: Path, course: Course, sensor: str, form: str, seed: int) -> 
     return Training(entry, ReadOptions(power=(str(log),), find_power=False))
 
 
-@pytest.mark.parametrize(("log", "mode"), [("power.csv", "auto"), ("ipmi_data.csv", "auto"), ("ipmi_data.csv", "signal")])
-def test_the_burst_of_the_long_training_is_found_with_its_batches(long_training: Path, log: str, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("log", "mode"), [("power.csv", "auto"), ("ipmi_data.csv", "auto"), ("ipmi_data.csv", "signal")]
+)
+def test_the_burst_of_the_long_training_is_found_with_its_batches(
+    long_training: Path, log: str, mode: str
+) -> None:
     (entry,) = logdir.scan(long_training).trainings
-    training = Training(entry, ReadOptions(power=(str(long_training / log),), find_power=False), Aligning(mode=mode))  # type: ignore[arg-type]
+    training = Training(
+        entry, ReadOptions(power=(str(long_training / log),), find_power=False), Aligning(mode=mode)
+    )  # type: ignore[arg-type]
     truth = np.loadtxt(long_training / "truth_watts.csv", delimiter=",", skiprows=1)
     joules = np.concatenate([[0.0], np.cumsum(np.diff(truth[:, 0]) * truth[1:, 1])])
     seen = training.seen_from()
     zero = seen.zero_ns / 1e9
     for one in seen.whole.epochs():
-        lo, hi = (np.interp(side / PS_PER_S + zero, truth[:, 0], joules) for side in (one.start, one.end))
+        lo, hi = (
+            np.interp(side / PS_PER_S + zero, truth[:, 0], joules) for side in (one.start, one.end)
+        )
         assert one.energy is not None
         assert one.energy.lo <= hi - lo <= one.energy.hi  # type: ignore[operator]
     found = sorted(seen.whole.findings.findings, key=lambda one: one.start_ps)
     assert [one.epoch for one in found] == [3, 4]
     assert (found[0].step_lo, found[0].step_hi) == (pytest.approx(120, abs=found[0].step_half), 299)
     assert (found[1].step_lo, found[1].step_hi) == (0, pytest.approx(67, abs=found[1].step_half))
-    (start,) = (event[3] for event in json.loads((long_training / "truth_events.json").read_text()) if event[0] == "burst_start")
+    (start,) = (
+        event[3]
+        for event in json.loads((long_training / "truth_events.json").read_text())
+        if event[0] == "burst_start"
+    )
     assert found[0].start_ps / PS_PER_S + zero == pytest.approx(start, abs=0.5)
     assert found[1].end_ps / PS_PER_S + zero == pytest.approx(start + 9, abs=0.5)
     assert "a capture here would show" in found[0].text
@@ -313,7 +384,10 @@ def test_a_training_that_nobody_profiled(tmp_path: Path, seed: int, batches: boo
     whole = written(tmp_path, course, "mean 1 s, 1 W", "wall", seed).seen_from().whole
     found = whole.findings.findings
     touched = {
-        n for n, (lo, hi) in enumerate(course.world.epochs) for one in course.world.bursts if one.start < hi and one.end > lo
+        n
+        for n, (lo, hi) in enumerate(course.world.epochs)
+        for one in course.world.bursts
+        if one.start < hi and one.end > lo
     }
     assert {one.epoch for one in found} == touched
     assert all(one.energy is not None and one.energy.joules for one in whole.epochs())
@@ -326,33 +400,53 @@ def test_a_relative_log_is_placed_by_the_edges_of_steps(tmp_path: Path) -> None:
     (channel,) = training.power
     assert channel.status == "aligned"
     assert channel.zero is not None
-    assert abs(channel.zero.ns / 1e9 - float(taken.unix[0]) + taken.delay_s) <= channel.zero.half_ns / 1e9
+    assert (
+        abs(channel.zero.ns / 1e9 - float(taken.unix[0]) + taken.delay_s)
+        <= channel.zero.half_ns / 1e9
+    )
 
 
 # ── windows, JSON, API ───────────────────────────────────────────────────────────────────────────
 
 
 def test_windows_by_wall_time_epoch_batches_and_session(long_training: Path) -> None:
-    seen = only(long_training, power=(str(long_training / "power.csv"),), find_power=False).seen_from()
-    by_time = windows.find(seen, windows.WindowRequest("18:19:32", "18:19:42", tz="UTC"))
+    seen = only(
+        long_training, power=(str(long_training / "power.csv"),), find_power=False
+    ).seen_from()
+    by_time = named_windows.find(
+        seen, named_windows.WindowRequest("18:19:32", "18:19:42", tz="UTC")
+    )
     assert (by_time.hi - by_time.lo) == 10 * PS_PER_S
     assert seen.unix_ns(by_time.lo) == 1_795_285_172_000_000_000
-    assert windows.find(seen, windows.WindowRequest("2026-11-21 18:19:32Z", "18:19:42Z")).lo == by_time.lo
-    assert windows.find(seen, windows.WindowRequest("1.5s", "2.5s")).lo == round(1.5 * PS_PER_S)
-    epoch = windows.find(seen, windows.WindowRequest(epoch=3))
-    batches = windows.find(seen, windows.WindowRequest(epoch=3, batches="120-299"))
+    assert (
+        named_windows.find(
+            seen, named_windows.WindowRequest("2026-11-21 18:19:32Z", "18:19:42Z")
+        ).lo
+        == by_time.lo
+    )
+    assert named_windows.find(seen, named_windows.WindowRequest("1.5s", "2.5s")).lo == round(
+        1.5 * PS_PER_S
+    )
+    epoch = named_windows.find(seen, named_windows.WindowRequest(epoch=3))
+    batches = named_windows.find(seen, named_windows.WindowRequest(epoch=3, batches="120-299"))
     assert epoch.lo < batches.lo < batches.hi <= epoch.hi
-    session = windows.find(seen, windows.WindowRequest(session="2026_11_21_18_20_05"))
+    session = named_windows.find(seen, named_windows.WindowRequest(session="2026_11_21_18_20_05"))
     assert session.lo / PS_PER_S == pytest.approx(57.177, abs=0.01)
     with pytest.raises(UsageError, match="no epoch 9"):
-        windows.find(seen, windows.WindowRequest(epoch=9))
+        named_windows.find(seen, named_windows.WindowRequest(epoch=9))
     with pytest.raises(UsageError, match="twice"):
-        windows.find(seen, windows.WindowRequest(epoch=3, session="x"))
+        named_windows.find(seen, named_windows.WindowRequest(epoch=3, session="x"))
 
 
-def test_the_json_of_energy_has_the_training_and_its_runs(long_training: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_of_energy_has_the_training_and_its_runs(
+    long_training: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     energy_report.tell(
-        str(long_training), None, ReadOptions(power=(str(long_training / "power.csv"),), find_power=False), Aligning(), "json"
+        str(long_training),
+        None,
+        ReadOptions(power=(str(long_training / "power.csv"),), find_power=False),
+        Aligning(),
+        "json",
     )
     told = json.loads(capsys.readouterr().out)
     (training,) = told["trainings"]
@@ -361,7 +455,9 @@ def test_the_json_of_energy_has_the_training_and_its_runs(long_training: Path, c
     for run in told["runs"]:  # the same burst on the axis of each session
         offset = run["alignment"]["offset_s"]
         starts = sorted(one["start_s"] - offset for one in run["findings"])
-        assert starts[0] == pytest.approx(sorted(one["start_s"] for one in training["findings"])[0], abs=0.05)
+        assert starts[0] == pytest.approx(
+            sorted(one["start_s"] for one in training["findings"])[0], abs=0.05
+        )
 
 
 def test_a_training_in_a_notebook(long_training: Path) -> None:
@@ -369,7 +465,9 @@ def test_a_training_in_a_notebook(long_training: Path) -> None:
     training = runs[0].training
     assert training is not None
     assert training.epochs["joules"].notna().all()
-    assert training.energy(epoch=3)["joules"].iloc[0] == pytest.approx(training.epochs["joules"].iloc[3], rel=1e-6)
+    assert training.energy(epoch=3)["joules"].iloc[0] == pytest.approx(
+        training.epochs["joules"].iloc[3], rel=1e-6
+    )
     assert training.islands["status"].tolist() == ["trusted", "trusted"]
     assert len(training.findings) == 2
     assert len(runs.trainings) == 1
@@ -387,9 +485,14 @@ def test_scalars_and_power_without_any_profile(tmp_path: Path) -> None:
 
 def test_powerboards_own_run_is_placed_whole(shared_data: Path) -> None:
     log = shared_data / "public" / "powerboard_power_run195247" / "data" / "ipmi_data.csv"
-    training = only(shared_data / "public" / "powerboard_tf22_run195247", power=(str(log),), find_power=False)
+    training = only(
+        shared_data / "public" / "powerboard_tf22_run195247", power=(str(log),), find_power=False
+    )
     seen = training.seen_from()
-    assert [(one.number, one.start is not None, one.end is not None) for one in seen.epochs] == [(0, True, True), (1, True, True)]
+    assert [(one.number, one.start is not None, one.end is not None) for one in seen.epochs] == [
+        (0, True, True),
+        (1, True, True),
+    ]
     (power,) = seen.power
     assert power.status == "aligned"
     assert (power.times[-1] - power.times[0]) / PS_PER_S == pytest.approx(8.93, abs=0.01)
@@ -399,12 +502,16 @@ def test_powerboards_own_run_is_placed_whole(shared_data: Path) -> None:
 def test_a_training_that_still_runs_grows(tmp_path: Path) -> None:
     path = events(tmp_path, 1_795_000_000, end=False)
     log = tmp_path / "power.csv"
-    log.write_text("time_unix_s,watts\n" + "".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(20)))
+    log.write_text(
+        "time_unix_s,watts\n" + "".join(f"{UNIX + i},{200 + i % 7}\n" for i in range(20))
+    )
     training = only(tmp_path)
     before, end = len(training.rate), training.seen_from().end
     assert not training.look_again()
     header = len(frame(b"\x09" + struct.pack("<d", 1.0) + b"\x1a\x0dbrain.Event:2"))
-    more = events(tmp_path / "more", 1_795_000_020, steps=range(210, 310, 10), end=False).read_bytes()[header:]
+    more = events(
+        tmp_path / "more", 1_795_000_020, steps=range(210, 310, 10), end=False
+    ).read_bytes()[header:]
     with path.open("ab") as stream:
         stream.write(more)
     with log.open("a") as text:
@@ -420,7 +527,8 @@ def test_power_of_two_hosts_counts_both(tmp_path: Path) -> None:
     events(tmp_path / "worker_1", 1_795_000_000, host="b", pid=209)
     for host, watts in (("a", 200), ("b", 300)):
         (tmp_path / f"{host}.csv").write_text(
-            "time_unix_s,host,watts\n" + "".join(f"{UNIX + i},{host},{watts + i % 5}\n" for i in range(-5, 30))
+            "time_unix_s,host,watts\n"
+            + "".join(f"{UNIX + i},{host},{watts + i % 5}\n" for i in range(-5, 30))
         )
     whole = only(tmp_path).seen_from().whole
     training = whole.training()
@@ -433,18 +541,28 @@ def test_power_of_two_hosts_counts_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["throttled", "at its limit"])
-def test_where_a_limit_held_it_back_is_told_and_not_as_power_that_nothing_explains(tmp_path: Path, how: str) -> None:
-    """40 of 200 s at 230 W instead of 300: by a window of the recorder, or by the limit that it recorded."""
+def test_where_a_limit_held_it_back_is_told_and_not_as_power_that_nothing_explains(
+    tmp_path: Path, how: str
+) -> None:
+    """40 of 200 s at 230 W instead of 300: by a window of the recorder, or by the limit that it
+    recorded.
+    """
     events(tmp_path, 1_795_000_000, steps=range(10, 4010, 10))
     rows = []
     for second in range(-20, 221):
         at = UNIX + second
-        watts = 90.0 if not 0 <= second <= 200 else 230.0 if 100 <= second < 140 else 300.0 + second % 3
+        watts = (
+            90.0 if not 0 <= second <= 200 else 230.0 if 100 <= second < 140 else 300.0 + second % 3
+        )
         stamp = Stamp(at - 0.01, second + 1000.0)
         if second in (100, 140) and how == "throttled":
-            rows.append(mark_row("begin" if second == 100 else "end", stamp, "throttled: board (power cap)"))
+            rows.append(
+                mark_row("begin" if second == 100 else "end", stamp, "throttled: board (power cap)")
+            )
         elif second in (100, 140):
-            rows.append(limit_row(stamp, "bmc", PowerLimit("board", 230.0 if second == 100 else None)))
+            rows.append(
+                limit_row(stamp, "bmc", PowerLimit("board", 230.0 if second == 100 else None))
+            )
         rows.append(reading_row(Reading(at, second + 1000.0, watts, 0.01, "bmc", "board", "ok")))
     (tmp_path / "power.csv").write_text("".join([f"{MAGIC}\n{COLUMNS}\n", *rows]))
     training = only(tmp_path)
@@ -457,4 +575,6 @@ def test_where_a_limit_held_it_back_is_told_and_not_as_power_that_nothing_explai
     zero = training.seen_from(None, Aligning())
     assert abs(one.start_ps - zero.at(int((UNIX + 100) * 1e9))) < 2 * PS_PER_S
     assert abs(one.end_ps - zero.at(int((UNIX + 140) * 1e9))) < 3 * PS_PER_S
-    assert not [other for other in found.findings if other.kind == "power" and (other.delta_watts or 0) < 0]
+    assert not [
+        other for other in found.findings if other.kind == "power" and (other.delta_watts or 0) < 0
+    ]

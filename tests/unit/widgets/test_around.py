@@ -1,4 +1,6 @@
-"""What is known around a profile: which one should be open, step numbers between records, and moving from axis to axis."""
+"""What is known around a profile: which one should be open, step numbers between records, and
+moving from axis to axis.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ import pytest
 
 from powertui.data.model import PS_PER_NS, PS_PER_S, Epoch, Epochs, Run
 from powertui.terminal import glyphs
-from powertui.view import around as places
-from powertui.view.around import Around, Numbers, ProfiledStretch
+from powertui.view import surroundings as places
 from powertui.view.curve import sparkline
 from powertui.view.navigation import Navigator
 from powertui.view.step_curve import before, of_points
+from powertui.view.surroundings import Around, Numbers, ProfiledStretch
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import ticks
@@ -24,7 +26,10 @@ S = PS_PER_S
 
 
 def training(*bounds: tuple[int, int], here: int = 0, zero_ns: int = 0) -> Around:
-    islands = tuple(ProfiledStretch(f"session {i}", lo * S, hi * S, key=(str(i), "")) for i, (lo, hi) in enumerate(bounds))
+    islands = tuple(
+        ProfiledStretch(f"session {i}", lo * S, hi * S, key=(str(i), ""))
+        for i, (lo, hi) in enumerate(bounds)
+    )
     return Around((-100 * S, 900 * S), islands, here, key="one", zero_ns=zero_ns)
 
 
@@ -74,24 +79,32 @@ def test_numbers_between_two_records_are_interpolated_and_say_so() -> None:
 def test_scalars_of_an_epoch_stand_over_it_and_those_of_a_step_behind_it() -> None:
     at, values = np.array([10, 20, 30]) * S, np.array([1.0, 2.0, 3.0])
     after, ahead = of_points(at, values), before(at, values)
-    assert [after.value(ps * S) for ps in (9, 10, 19, 25, 39)] == pytest.approx([np.nan, 1, 1, 2, 3], nan_ok=True)
-    assert [ahead.value(ps * S) for ps in (1, 9, 10, 29, 30)] == pytest.approx([1, 1, 2, 3, np.nan], nan_ok=True)
+    assert [after.value(ps * S) for ps in (9, 10, 19, 25, 39)] == pytest.approx(
+        [np.nan, 1, 1, 2, 3], nan_ok=True
+    )
+    assert [ahead.value(ps * S) for ps in (1, 9, 10, 29, 30)] == pytest.approx(
+        [1, 1, 2, 3, np.nan], nan_ok=True
+    )
     assert sparkline(after.envelope(np.arange(0, 50, 10) * S), glyphs.UNICODE).startswith(" ")
 
 
 def _model(zero_s: int, found: Around, path: str) -> TimelineModel:
     trace = replace(traces.training().traces[0], path=path)
-    model = TimelineModel.of(Run("run", path, (trace,), (), ()))
+    model = TimelineModel.from_run(Run("run", path, (trace,), (), ()))
     return model.within(replace(found, zero_ns=zero_s * PS_PER_S // PS_PER_NS))
 
 
 def test_another_profile_of_the_training_takes_over_without_moving_the_view() -> None:
     first = _model(0, training((0, 10), (400, 410)), "a")
-    second = _model(400, replace(training((-400, -390), (0, 10), here=1), span=(-500 * S, 500 * S)), "b")
+    second = _model(
+        400, replace(training((-400, -390), (0, 10), here=1), span=(-500 * S, 500 * S)), "b"
+    )
     assert second.axis_after(first) == 400 * S
     assert first.axis_after(first) is None
     navigator = Navigator(first, 100, 10)
-    assert navigator.viewport == navigator.viewport.whole(), "of several profiles the whole training is first"
+    assert navigator.viewport == navigator.viewport.whole(), (
+        "of several profiles the whole training is first"
+    )
     navigator.goto(200 * S)
     assert navigator.island(1) == 1
     seen = navigator.viewport
@@ -105,9 +118,13 @@ def test_another_profile_of_the_training_takes_over_without_moving_the_view() ->
 
 
 def test_the_cursor_stands_in_the_middle_whatever_was_read_first() -> None:
-    """A training is drawn by its scalars until its profile is read, or at once with it: what a person sees then is the same."""
+    """A training is drawn by its scalars until its profile is read, or at once with it: what a
+    person sees then is the same.
+    """
     first = _model(0, training((0, 10), (400, 410)), "a")
-    second = _model(400, replace(training((-400, -390), (0, 10), here=1), span=(-600 * S, 500 * S)), "b")
+    second = _model(
+        400, replace(training((-400, -390), (0, 10), here=1), span=(-600 * S, 500 * S)), "b"
+    )
     late, at_once, moved = (Navigator(model, 100, 10) for model in (first, second, first))
     moved.move_time(3)
     for navigator in (late, at_once, moved):
@@ -122,9 +139,13 @@ def test_the_cursor_stands_in_the_middle_whatever_was_read_first() -> None:
 
 def test_epochs_of_the_training_fill_in_what_the_profile_does_not_tell() -> None:
     own = Epochs((Epoch(1, None, None, "steps"),))
-    told = Epochs(tuple(Epoch(n, n * 10, n * 10 + 9, "scalars", scalars=(("loss", 1.0),)) for n in range(3)))
+    told = Epochs(
+        tuple(Epoch(n, n * 10, n * 10 + 9, "scalars", scalars=(("loss", 1.0),)) for n in range(3))
+    )
     merged = replace(training(), epochs=told).epochs_with(own)
-    assert [epoch.number for epoch in merged] == [1, 0, 2], "the profile's own keep their places: its steps count them"
+    assert [epoch.number for epoch in merged] == [1, 0, 2], (
+        "the profile's own keep their places: its steps count them"
+    )
     assert (merged[0].start, merged[0].end, merged[0].scalars) == (10, 19, (("loss", 1.0),))
 
 

@@ -13,12 +13,16 @@ from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
 from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope, sparkline
 
 SETS = [UNICODE, CONSOLE, ASCII]
-samples = st.lists(st.tuples(st.integers(0, 500), st.one_of(st.just(math.nan), st.floats(-50, 3000))), max_size=60)
+samples = st.lists(
+    st.tuples(st.integers(0, 500), st.one_of(st.just(math.nan), st.floats(-50, 3000))), max_size=60
+)
 
 
 @settings(max_examples=150, deadline=None)
 @given(samples, st.integers(-20, 200), st.integers(1, 40), st.integers(1, 30), st.integers(0, 100))
-def test_envelope_against_brute_force(points: list[tuple[int, float]], start: int, cell: int, cells: int, hold: int) -> None:
+def test_envelope_against_brute_force(
+    points: list[tuple[int, float]], start: int, cell: int, cells: int, hold: int
+) -> None:
     points = sorted(points, key=lambda p: p[0])
     times = np.array([p[0] for p in points], np.int64)
     values = np.array([p[1] for p in points], np.float64)

@@ -6,10 +6,10 @@ import pytest
 
 from powertui.data.category import Category
 from powertui.plain import width as cells
-from powertui.view import in_sight
-from powertui.view.in_sight import InSight, LongStep, Side, TopOp
-from powertui.view.sight_lines import legend, panel
+from powertui.view import visible_content
+from powertui.view.legend_lines import legend, panel
 from powertui.view.timeline_model import TimelineModel
+from powertui.view.visible_content import InSight, LongStep, Side, TopOp
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
@@ -17,65 +17,112 @@ MAIN = ("/host:CPU", "main")
 
 
 def model() -> TimelineModel:
-    """Two steps of 10 and 30 ms: a convolution and a product in each, below a call that only holds them."""
+    """Two steps of 10 and 30 ms: a convolution and a product in each, below a call that only holds
+    them.
+    """
     events = [
-        (0, 10 * MS, "KernelAndDeviceFunc::Run"), (0, 6 * MS, "Conv2D:Conv2D"), (6 * MS, 4 * MS, "MatMul:MatMul"),
-        (10 * MS, 30 * MS, "KernelAndDeviceFunc::Run"), (10 * MS, 10 * MS, "Conv2D:Conv2D"), (20 * MS, 20 * MS, "MatMul:MatMul"),
-    ]  # fmt: skip
+        (0, 10 * MS, "KernelAndDeviceFunc::Run"),
+        (0, 6 * MS, "Conv2D:Conv2D"),
+        (6 * MS, 4 * MS, "MatMul:MatMul"),
+        (10 * MS, 30 * MS, "KernelAndDeviceFunc::Run"),
+        (10 * MS, 10 * MS, "Conv2D:Conv2D"),
+        (20 * MS, 20 * MS, "MatMul:MatMul"),
+    ]
     marks = traces.steps((0, 10 * MS), (10 * MS, 30 * MS), first=7)
-    return TimelineModel.of(traces.run(traces.trace({MAIN: events}), marks))
+    return TimelineModel.from_run(traces.run(traces.trace({MAIN: events}), marks))
 
 
 def test_shares_are_of_the_self_time_in_the_view_and_add_up_to_one() -> None:
-    seen = in_sight.of(model(), 0, 40 * MS)
+    seen = visible_content.visible_summary(model(), 0, 40 * MS)
     (side,) = seen.sides
     assert side.name == "host"
-    assert side.kinds == ((Category.MATMUL, pytest.approx(0.6)), (Category.CONVOLUTION, pytest.approx(0.4)))
+    assert side.kinds == (
+        (Category.MATMUL, pytest.approx(0.6)),
+        (Category.CONVOLUTION, pytest.approx(0.4)),
+    )
 
 
 def test_what_straddles_an_end_counts_by_its_part_inside() -> None:
-    (side,) = in_sight.of(model(), 3 * MS, 8 * MS).sides
-    assert dict(side.kinds) == {Category.CONVOLUTION: pytest.approx(0.6), Category.MATMUL: pytest.approx(0.4)}
+    (side,) = visible_content.visible_summary(model(), 3 * MS, 8 * MS).sides
+    assert dict(side.kinds) == {
+        Category.CONVOLUTION: pytest.approx(0.6),
+        Category.MATMUL: pytest.approx(0.4),
+    }
 
 
 def test_the_top_ops_are_work_and_not_the_calls_that_hold_it() -> None:
-    assert [(op.name, op.self_ps // MS) for op in in_sight.of(model(), 0, 40 * MS).ops] == [
-        ("MatMul:MatMul", 24), ("Conv2D:Conv2D", 16),
-    ]  # fmt: skip
+    assert [
+        (op.name, op.self_ps // MS)
+        for op in visible_content.visible_summary(model(), 0, 40 * MS).ops
+    ] == [
+        ("MatMul:MatMul", 24),
+        ("Conv2D:Conv2D", 16),
+    ]
 
 
 def test_a_call_that_only_waits_for_other_threads_is_no_work() -> None:
-    lines = {MAIN: [(0, 40 * MS, "KernelAndDeviceFunc::Run")], ("/host:CPU", "pool"): [(0, 9 * MS, "MatMul:MatMul")]}
-    seen = in_sight.of(TimelineModel.of(traces.run(traces.trace(lines))), 0, 40 * MS)
+    lines = {
+        MAIN: [(0, 40 * MS, "KernelAndDeviceFunc::Run")],
+        ("/host:CPU", "pool"): [(0, 9 * MS, "MatMul:MatMul")],
+    }
+    seen = visible_content.visible_summary(
+        TimelineModel.from_run(traces.run(traces.trace(lines))), 0, 40 * MS
+    )
     assert [(op.name, op.share) for op in seen.ops] == [("MatMul:MatMul", 1.0)]
     assert seen.sides[0].kinds == ((Category.MATMUL, 1.0),)
 
 
 def test_devices_and_host_are_two_sides() -> None:
-    lines = {("/device:GPU:0", "Stream #1"): [(0, 5 * MS, "MatMul:MatMul")], MAIN: [(0, 40 * MS, "Conv2D:Conv2D")]}
-    seen = in_sight.of(TimelineModel.of(traces.run(traces.trace(lines))), 0, 40 * MS)
+    lines = {
+        ("/device:GPU:0", "Stream #1"): [(0, 5 * MS, "MatMul:MatMul")],
+        MAIN: [(0, 40 * MS, "Conv2D:Conv2D")],
+    }
+    seen = visible_content.visible_summary(
+        TimelineModel.from_run(traces.run(traces.trace(lines))), 0, 40 * MS
+    )
     assert [(side.name, side.kinds) for side in seen.sides] == [
-        ("devices", ((Category.MATMUL, 1.0),)), ("host", ((Category.CONVOLUTION, 1.0),)),
-    ]  # fmt: skip
-    assert [op.name for op in seen.ops] == ["MatMul:MatMul"], "where there are devices the top ops are theirs"
+        ("devices", ((Category.MATMUL, 1.0),)),
+        ("host", ((Category.CONVOLUTION, 1.0),)),
+    ]
+    assert [op.name for op in seen.ops] == ["MatMul:MatMul"], (
+        "where there are devices the top ops are theirs"
+    )
 
 
 def test_the_longest_steps_are_those_that_lie_in_the_view_whole() -> None:
-    both = in_sight.of(model(), 0, 40 * MS)
-    assert [(step.name, step.length // MS) for step in both.steps] == [("step 8", 30), ("step 7", 10)]
-    assert [step.name for step in in_sight.of(model(), 0, 30 * MS).steps] == ["step 7"]
-    assert [step.name for step in in_sight.of(model(), 12 * MS, 30 * MS).steps] == ["step 8"], "none is whole: the one that touches"
+    both = visible_content.visible_summary(model(), 0, 40 * MS)
+    assert [(step.name, step.length // MS) for step in both.steps] == [
+        ("step 8", 30),
+        ("step 7", 10),
+    ]
+    assert [step.name for step in visible_content.visible_summary(model(), 0, 30 * MS).steps] == [
+        "step 7"
+    ]
+    assert [
+        step.name for step in visible_content.visible_summary(model(), 12 * MS, 30 * MS).steps
+    ] == ["step 8"], "none is whole: the one that touches"
 
 
 NAME = "void cutlass::Kernel<float, {}>(Params, Params, Params, Params)"
 DEVICES = Side("devices", tuple((kind, 1 / 15) for kind in Category))
 HOST = Side("host", ((Category.RUNTIME, 0.998), (Category.IDLE, 0.002)))
 SEEN = InSight(
-    0, 1, (DEVICES, HOST),
-    tuple(TopOp(NAME.format(i), f"Kernel {i}", Category.MATMUL, 10**9 * i, 0.07) for i in range(1, 13)),
-    tuple(LongStep(f"epoch 1 step {i}", 2 * 10**10 - i, 10**10) for i in range(12)), 40,
-    (("epoch 1, steps 46-71: +59 W, +149 J, +0.20 s against what ran", "epoch 1, steps 46-71: +59 W", "+59 W"),),
-)  # fmt: skip
+    0,
+    1,
+    (DEVICES, HOST),
+    tuple(
+        TopOp(NAME.format(i), f"Kernel {i}", Category.MATMUL, 10**9 * i, 0.07) for i in range(1, 13)
+    ),
+    tuple(LongStep(f"epoch 1 step {i}", 2 * 10**10 - i, 10**10) for i in range(12)),
+    40,
+    (
+        (
+            "epoch 1, steps 46-71: +59 W, +149 J, +0.20 s against what ran",
+            "epoch 1, steps 46-71: +59 W",
+            "+59 W",
+        ),
+    ),
+)
 
 
 @pytest.mark.parametrize("width", range(16, 170, 7))
@@ -91,7 +138,9 @@ def test_a_legend_names_letter_and_share_of_every_kind_or_says_how_many_it_leave
     for width in range(48, 400, 11):
         devices, host = ("".join(text for text, _ in line) for line in legend(SEEN, width, 2))
         named = devices.count("%")
-        assert named + (int(devices.split(" more")[0].split()[-1]) if " more" in devices else 0) == 15
+        assert (
+            named + (int(devices.split(" more")[0].split()[-1]) if " more" in devices else 0) == 15
+        )
         assert "T" in host
 
 
@@ -105,15 +154,21 @@ def test_a_narrow_panel_keeps_what_stands_out_and_a_line_tells_it_too() -> None:
 
 
 def test_steps_as_long_as_usual_are_not_listed_one_by_one() -> None:
-    steps = (LongStep("step 4", 2 * 10**10, 10**10), *(LongStep(f"step {i}", 10**10 + 10**7, 10**10) for i in range(5, 12)))
-    text = "\n".join("".join(piece for piece, _ in line) for line in panel(InSight(0, 1, steps=steps, step_count=40), 100, 12))
+    steps = (
+        LongStep("step 4", 2 * 10**10, 10**10),
+        *(LongStep(f"step {i}", 10**10 + 10**7, 10**10) for i in range(5, 12)),
+    )
+    text = "\n".join(
+        "".join(piece for piece, _ in line)
+        for line in panel(InSight(0, 1, steps=steps, step_count=40), 100, 12)
+    )
     assert "step 4" in text
     assert "+100 %" in text
     assert "step 5" not in text
 
 
 def test_nothing_is_told_of_a_view_without_events() -> None:
-    far = in_sight.of(model(), 500 * MS, 600 * MS)
+    far = visible_content.visible_summary(model(), 500 * MS, 600 * MS)
     assert (far.sides, far.ops, far.steps) == ((), (), ())
     assert panel(far, 100, 8) == []
     assert legend(far, 100) == []

@@ -10,7 +10,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Column, Table, TablePart, plural, text_column
 from powertui.data.tools import op_stats
 from powertui.view import table_rows
-from powertui.view.listed import LAYER, groupings, listed
+from powertui.view.table_order import LAYER, groupings, listed
 from powertui.view.table_rows import Order
 
 NAMES = ["a/conv/Grad", "a/conv/Fwd", "b/dense/MatMul", "loop"]
@@ -20,18 +20,25 @@ SELF = np.array([5, 7, 3, 1])
 def table() -> Table:
     on_device = np.array([True, True, True, False])
     return Table(
-        "ops", "Ops",
+        "ops",
+        "Ops",
         (
             text_column("name", "name", NAMES, weight=9),
             text_column("type", "type", ["conv", "conv", "matmul", "while"], weight=4),
             Column("self_s", "self", "duration", SELF, weight=9),
             Column("count", "count", "integer", np.array([1, 2, 3, 4]), weight=3),
         ),
-        order=("self_s", True), key=("name",), noun="op",
-        parts=(TablePart("devices", lambda check: on_device), TablePart("host", lambda check: ~on_device)),
+        order=("self_s", True),
+        key=("name",),
+        noun="op",
+        parts=(
+            TablePart("devices", lambda check: on_device),
+            TablePart("host", lambda check: ~on_device),
+        ),
         wrappers=lambda check: np.array([False, False, True, False]),
-        total=lambda rows: {"self_s": int(SELF[rows].sum())}, layer=True,
-    )  # fmt: skip
+        total=lambda rows: {"self_s": int(SELF[rows].sum())},
+        layer=True,
+    )
 
 
 def test_devices_stand_by_themselves_and_wrappers_are_counted() -> None:
@@ -77,17 +84,25 @@ def test_a_column_without_a_single_value_goes_first() -> None:
 
 
 def test_names_are_cut_in_the_middle() -> None:
-    assert table_rows.fitted("StatefulPartitionedCall/conv2d_1/Conv2DBackpropFilter", 21) == "StatefulPa…propFilter"
+    assert (
+        table_rows.fitted("StatefulPartitionedCall/conv2d_1/Conv2DBackpropFilter", 21)
+        == "StatefulPa…propFilter"
+    )
     assert table_rows.fitted("short", 8) == "short   "
 
 
 def test_nouns() -> None:
-    assert [plural("op", 1), plural("op", 2), plural("category", 4), plural("day", 2)] == ["op", "ops", "categories", "days"]
+    assert [plural("op", 1), plural("op", 2), plural("category", 4), plural("day", 2)] == [
+        "op",
+        "ops",
+        "categories",
+        "days",
+    ]
 
 
 def test_the_op_table_adds_up() -> None:
     opened = Opened(logdir.scan(demo.folder()).runs[0])
-    found = op_stats.result(op_stats.of(opened.profiles[0].trace)).table
+    found = op_stats.result(op_stats.op_stats(opened.profiles[0].trace)).table
     assert found is not None
     assert found.total is not None
     every = found.total(np.arange(len(found)))

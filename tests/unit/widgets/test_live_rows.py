@@ -21,9 +21,16 @@ SIZES = [(60, 8), (80, 14), (120, 20), (200, 36)]
 SETS = [UNICODE, CONSOLE, ASCII]
 
 
-def series(name: str, watts: list[float], host: str = "bmc", scope: Scope = Scope.NODE) -> PowerSeries:
+def series(
+    name: str, watts: list[float], host: str = "bmc", scope: Scope = Scope.NODE
+) -> PowerSeries:
     times = (np.arange(len(watts)) * NS).astype(np.int64)
-    return PowerSeries(Sensor(name, "test", scope, host), times, np.array(watts), clock=Clock(ZERO, ZERO, "absolute timestamps"))
+    return PowerSeries(
+        Sensor(name, "test", scope, host),
+        times,
+        np.array(watts),
+        clock=Clock(ZERO, ZERO, "absolute timestamps"),
+    )
 
 
 def played(*channels: PowerSeries, seconds: float = 1e6) -> ReplayFeed:
@@ -43,7 +50,9 @@ def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
     view = rows.LiveSpan(60)
     before = view.bounds(ZERO, 92, 2)
     after = view.bounds(ZERO + 300_000_000, 92, 2)
-    assert (after[0] - before[0]) % (before[2] * 2) == 0, "a later picture is the former one moved by whole cells"
+    assert (after[0] - before[0]) % (before[2] * 2) == 0, (
+        "a later picture is the former one moved by whole cells"
+    )
     assert after[1] >= ZERO + 300_000_000
     assert before[1] - before[0] >= 60 * NS
 
@@ -72,20 +81,33 @@ def test_zoom_stays_on_its_rungs() -> None:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
     columns, height = size
-    feed = played(series("power", [100.0 + i % 50 for i in range(400)]), series("power", [90.0] * 400, host="other"))
+    feed = played(
+        series("power", [100.0 + i % 50 for i in range(400)]),
+        series("power", [90.0] * 400, host="other"),
+    )
     history = feed.board.histories[ChannelKey("bmc", "power")]
     view = rows.LiveSpan(300)
     bounds = view.bounds(feed.now_ns(), columns, 1)[:2]
     lines = [
         rows.head(feed, columns),
         *rows.summary(feed, history, None, bounds, columns, glyphs),
-        *rows.chart(history, view, feed.now_ns(), 3 * NS, (columns, height), glyphs, [(ZERO + 200 * NS, "epoch 1")]),
+        *rows.chart(
+            history,
+            view,
+            feed.now_ns(),
+            3 * NS,
+            (columns, height),
+            glyphs,
+            [(ZERO + 200 * NS, "epoch 1")],
+        ),
         *rows.table(feed, list(feed.board.histories), None, {}, view, columns, glyphs),
     ]
     for line in lines[:1] + lines[4:]:
         assert width(text(line)) <= columns, text(line)
     if glyphs is ASCII:
-        drawn = "".join(text(line) for line in rows.chart(history, view, feed.now_ns(), NS, size, glyphs, []))
+        drawn = "".join(
+            text(line) for line in rows.chart(history, view, feed.now_ns(), NS, size, glyphs, [])
+        )
         assert drawn.isascii()
 
 
@@ -93,7 +115,10 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
 def test_what_a_person_looks_for_is_there_in_every_width(columns: int) -> None:
     feed = played(series("power", [1400.0 + i // 2 % 50 for i in range(400)]))
     history = next(iter(feed.board))
-    lines = [text(line) for line in rows.summary(feed, history, None, (ZERO, ZERO + 60 * NS), columns, UNICODE)]
+    lines = [
+        text(line)
+        for line in rows.summary(feed, history, None, (ZERO, ZERO + 60 * NS), columns, UNICODE)
+    ]
     assert all(width(line) <= columns and "…" not in line for line in lines), lines
     assert "1,400" in lines[0]
     assert "kJ" in lines[1]
@@ -102,10 +127,20 @@ def test_what_a_person_looks_for_is_there_in_every_width(columns: int) -> None:
 
 
 def test_a_sum_without_a_row_says_what_the_others_draw() -> None:
-    feed = played(*(series("power", [200.0, 200.0, 200.0 if i else float("nan")], host=f"n{i}") for i in range(3)))
+    feed = played(
+        *(
+            series("power", [200.0, 200.0, 200.0 if i else float("nan")], host=f"n{i}")
+            for i in range(3)
+        )
+    )
     total = feed.board.total()
     assert (total.watts, total.missing) == (400.0, 1)
-    lines = [text(line) for line in rows.summary(feed, next(iter(feed.board)), total, (ZERO, ZERO + 3 * NS), 100, UNICODE)]
+    lines = [
+        text(line)
+        for line in rows.summary(
+            feed, next(iter(feed.board)), total, (ZERO, ZERO + 3 * NS), 100, UNICODE
+        )
+    ]
     assert "2 of 3 draw 400 W, 1 without a value" in lines[1]
     assert "1 of 3 with gaps" in lines[2]
     assert "sum of 3 channels" in text(rows._sum_line(total._replace(missing=0), 80))
@@ -123,7 +158,9 @@ def test_an_unknown_value_is_a_dash_and_never_zero() -> None:
 
 def test_energy_waits_for_two_readings_and_says_measured() -> None:
     one = played(series("power", [100.0]))
-    assert "not resolved" in text(rows.summary(one, next(iter(one.board)), None, (ZERO, ZERO), 120, ASCII)[1])
+    assert "not resolved" in text(
+        rows.summary(one, next(iter(one.board)), None, (ZERO, ZERO), 120, ASCII)[1]
+    )
     many = played(series("power", [100.0] * 11))
     line = text(rows.summary(many, next(iter(many.board)), None, (ZERO, ZERO), 120, ASCII)[1])
     assert "1 kJ" in line
@@ -150,8 +187,14 @@ def test_natural_order() -> None:
 def test_epochs_show_joules_with_interval_or_the_reason() -> None:
     epochs = [
         (FinishedEpoch(0, None, ZERO, (("loss", 0.5),)), None),
-        (FinishedEpoch(1, ZERO, ZERO + 10 * NS, (("loss", 0.25),)), WindowEnergy(2410.0, 2400.0, 2420.0, Badge.MEASURED)),
-        (FinishedEpoch(2, ZERO, ZERO + NS, ()), WindowEnergy(None, None, None, Badge.MEASURED, "the sensor refreshes every 3 s")),
+        (
+            FinishedEpoch(1, ZERO, ZERO + 10 * NS, (("loss", 0.25),)),
+            WindowEnergy(2410.0, 2400.0, 2420.0, Badge.MEASURED),
+        ),
+        (
+            FinishedEpoch(2, ZERO, ZERO + NS, ()),
+            WindowEnergy(None, None, None, Badge.MEASURED, "the sensor refreshes every 3 s"),
+        ),
     ]
     lines = [text(line) for line in rows.run_rows(epochs, 10)]
     assert "not resolved: the sensor refreshes" in lines[1]
@@ -175,10 +218,20 @@ def test_large_digits_are_drawn_from_both_halves_of_their_rows() -> None:
 
 
 def test_marks_stand_where_they_were_set_and_only_those_in_view() -> None:
-    marks = [(-5, "before"), (20 * NS, "start"), (35 * NS, "x"), (190 * NS, "late"), (500 * NS, "after")]
+    marks = [
+        (-5, "before"),
+        (20 * NS, "start"),
+        (35 * NS, "x"),
+        (190 * NS, "late"),
+        (500 * NS, "after"),
+    ]
     sign = UNICODE.cursor
-    assert rows._marks(marks, 0, 10 * NS, 20, UNICODE) == f"  {sign}{sign}x{' ' * 14}{sign}", "no name covers the next mark"
-    assert rows._marks([(0, "abc")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "abc", "a name that fits exactly is written"
+    assert rows._marks(marks, 0, 10 * NS, 20, UNICODE) == f"  {sign}{sign}x{' ' * 14}{sign}", (
+        "no name covers the next mark"
+    )
+    assert rows._marks([(0, "abc")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "abc", (
+        "a name that fits exactly is written"
+    )
     assert rows._marks([(0, "abcd")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "   "
 
 
@@ -202,7 +255,9 @@ def test_what_a_channel_is_held_to_is_a_line_above_its_curve_up_to_now(glyphs: G
     assert all(len(text(line)) == len(text(lines[0])) for line in lines[:-1])
     history.limit(feed.now_ns() - 29 * NS, None)
     history.limits[0] = PowerCap(0, 2000.0)
-    assert [text(line) for line in drawn()] == plain_chart, "one that is far away, or taken back, is not drawn"
+    assert [text(line) for line in drawn()] == plain_chart, (
+        "one that is far away, or taken back, is not drawn"
+    )
 
 
 def test_a_chart_without_room_is_not_drawn() -> None:
@@ -210,7 +265,14 @@ def test_a_chart_without_room_is_not_drawn() -> None:
     history = feed.board.histories[ChannelKey("bmc", "power")]
     for size in ((rows.AXIS_WIDTH + 7, 20), (80, 3)):
         assert rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, size, UNICODE, []) == []
-    assert len(rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, (rows.AXIS_WIDTH + 8, 4), UNICODE, [])) == 4
+    assert (
+        len(
+            rows.chart(
+                history, rows.LiveSpan(60), feed.now_ns(), NS, (rows.AXIS_WIDTH + 8, 4), UNICODE, []
+            )
+        )
+        == 4
+    )
 
 
 def test_sources_that_did_not_answer_are_counted_where_there_is_no_room() -> None:
@@ -230,7 +292,14 @@ def test_energy_and_change_are_shown_as_soon_as_they_fit() -> None:
     feed = played(series("power", [100.0 + i % 50 for i in range(400)]))
     keys = list(feed.board.histories)
     for word in ("energy", "change"):
-        shown = [c for c in range(40, 121) if word in text(rows.table(feed, keys, None, {}, rows.LiveSpan(300), c, UNICODE)[0])]
+        shown = [
+            c
+            for c in range(40, 121)
+            if word in text(rows.table(feed, keys, None, {}, rows.LiveSpan(300), c, UNICODE)[0])
+        ]
         assert shown == list(range(shown[0], 121))
-        tight = [width(text(line)) for line in rows.table(feed, keys, None, {}, rows.LiveSpan(300), shown[0], UNICODE)]
+        tight = [
+            width(text(line))
+            for line in rows.table(feed, keys, None, {}, rows.LiveSpan(300), shown[0], UNICODE)
+        ]
         assert tight == [shown[0]] * 2, "to the last cell"

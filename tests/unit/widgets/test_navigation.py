@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from powertui.errors import UsageError
 from powertui.view.navigation import Navigator
-from powertui.view.rows import RowKind
 from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.timeline_rows import RowKind
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
-MODEL = TimelineModel.of(traces.training())
+MODEL = TimelineModel.from_run(traces.training())
 
 
 def navigator(width: int = 100, height: int = 20) -> Navigator:
@@ -96,7 +96,12 @@ def test_dot_and_comma_go_through_a_track_in_the_order_of_time() -> None:
     for _ in range(4):
         n.next_event(1)
         names.append(name_of(n.state.selection))
-    assert names == ["train 0", "Iterator::Prefetch", "StatefulPartitionedCall/model/dense/MatMul:MatMul", "EagerExecute: add"]
+    assert names == [
+        "train 0",
+        "Iterator::Prefetch",
+        "StatefulPartitionedCall/model/dense/MatMul:MatMul",
+        "EagerExecute: add",
+    ]
     for expected in reversed(names[:-1]):
         n.next_event(-1)
         assert name_of(n.state.selection) == expected
@@ -104,8 +109,14 @@ def test_dot_and_comma_go_through_a_track_in_the_order_of_time() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=25))
-def test_dot_visits_every_event_of_a_track_once_and_comma_returns(spans: list[tuple[int, int]]) -> None:
-    model = TimelineModel.of(traces.run(traces.trace({("/host:CPU", "t"): [(s, d, f"{i}") for i, (s, d) in enumerate(spans)]})))
+def test_dot_visits_every_event_of_a_track_once_and_comma_returns(
+    spans: list[tuple[int, int]],
+) -> None:
+    model = TimelineModel.from_run(
+        traces.run(
+            traces.trace({("/host:CPU", "t"): [(s, d, f"{i}") for i, (s, d) in enumerate(spans)]})
+        )
+    )
     n = Navigator(model, 40, 10)
     n.move_track(1)
     n._set(selection=None, cursor_ps=model.span[0])
@@ -126,7 +137,9 @@ def test_steps_and_epochs() -> None:
     n = navigator()
     n.start()
     n.next_step(1)
-    assert n.state.cursor_ps == int(MODEL.steps.start[0]) or n.state.cursor_ps == int(MODEL.steps.start[1])
+    assert n.state.cursor_ps == int(MODEL.steps.start[0]) or n.state.cursor_ps == int(
+        MODEL.steps.start[1]
+    )
     n.goto(int(MODEL.steps.start[3]) + 5 * MS)
     n.next_step(-1)
     assert n.state.cursor_ps == int(MODEL.steps.start[3])
@@ -287,7 +300,7 @@ def test_rows_scroll_and_the_cursor_stays_on_the_screen() -> None:
 
 
 def test_a_trace_that_grows_keeps_place_and_selection() -> None:
-    small, grown = (TimelineModel.of(traces.training(count)) for count in (6, 12))
+    small, grown = (TimelineModel.from_run(traces.training(count)) for count in (6, 12))
     n = Navigator(small, 100, 20)
     row = next(i for i, r in enumerate(n.rows) if r.label.startswith("Stream #14"))
     n.move_track(row)
@@ -302,16 +315,35 @@ def test_a_trace_that_grows_keeps_place_and_selection() -> None:
     assert n.state.selection is not None
     assert grown.extent(n.state.selection)[0] == start
     assert (n.viewport.t0, n.viewport.rung) == (view.t0, view.rung)
-    n.replace_model(TimelineModel.of(traces.run(traces.trace({("/host:CPU", "other"): [(0, 5, "x")]}))))
+    n.replace_model(
+        TimelineModel.from_run(traces.run(traces.trace({("/host:CPU", "other"): [(0, 5, "x")]})))
+    )
     assert n.state.selection is None
 
 
 def test_an_empty_trace_survives_every_key() -> None:
-    n = Navigator(TimelineModel.of(traces.run(traces.trace({}))), 80, 10)
-    for move in (n.fit, n.whole, n.start, n.end, n.mark, n.mark, n.fold, lambda: n.fold_all(True), lambda: n.zoom(3),
-                 lambda: n.pan(5), lambda: n.move_event(1), lambda: n.move_track(1), lambda: n.next_event(-1),
-                 lambda: n.next_step(1), lambda: n.next_epoch(1), lambda: n.next_hit(1), lambda: n.click(0, 0), lambda: n.scroll(3),
-                 lambda: n.move_time(3)):  # fmt: skip
+    n = Navigator(TimelineModel.from_run(traces.run(traces.trace({}))), 80, 10)
+    for move in (
+        n.fit,
+        n.whole,
+        n.start,
+        n.end,
+        n.mark,
+        n.mark,
+        n.fold,
+        lambda: n.fold_all(True),
+        lambda: n.zoom(3),
+        lambda: n.pan(5),
+        lambda: n.move_event(1),
+        lambda: n.move_track(1),
+        lambda: n.next_event(-1),
+        lambda: n.next_step(1),
+        lambda: n.next_epoch(1),
+        lambda: n.next_hit(1),
+        lambda: n.click(0, 0),
+        lambda: n.scroll(3),
+        lambda: n.move_time(3),
+    ):
         move()
     assert n.rows == ()
 
@@ -320,12 +352,35 @@ def test_an_empty_trace_survives_every_key() -> None:
 @given(st.data())
 def test_any_keys_in_any_order_leave_a_valid_state(data: st.DataObject) -> None:
     n = navigator(width=data.draw(st.integers(1, 120)), height=data.draw(st.integers(1, 30)))
-    moves = [lambda: n.zoom(3), lambda: n.zoom(-3), lambda: n.zoom(2, 0), lambda: n.pan(7), lambda: n.pan(-9), n.fit, n.whole,
-             n.start, n.end, n.mark, n.fold, n.clear, lambda: n.move_event(1), lambda: n.move_event(-1), lambda: n.move_track(1),
-             lambda: n.move_track(-2), lambda: n.next_event(1), lambda: n.next_event(-1), lambda: n.next_step(1),
-             lambda: n.next_epoch(-1), lambda: n.scroll(2), lambda: n.resize(33, 7), lambda: n.fold_all(True),
-             lambda: n.set_hits(MODEL.search("e")), lambda: n.next_hit(1), lambda: n.move_time(-3),
-             lambda: n.click(3, 5)]  # fmt: skip
+    moves = [
+        lambda: n.zoom(3),
+        lambda: n.zoom(-3),
+        lambda: n.zoom(2, 0),
+        lambda: n.pan(7),
+        lambda: n.pan(-9),
+        n.fit,
+        n.whole,
+        n.start,
+        n.end,
+        n.mark,
+        n.fold,
+        n.clear,
+        lambda: n.move_event(1),
+        lambda: n.move_event(-1),
+        lambda: n.move_track(1),
+        lambda: n.move_track(-2),
+        lambda: n.next_event(1),
+        lambda: n.next_event(-1),
+        lambda: n.next_step(1),
+        lambda: n.next_epoch(-1),
+        lambda: n.scroll(2),
+        lambda: n.resize(33, 7),
+        lambda: n.fold_all(True),
+        lambda: n.set_hits(MODEL.search("e")),
+        lambda: n.next_hit(1),
+        lambda: n.move_time(-3),
+        lambda: n.click(3, 5),
+    ]
     for _ in range(25):
         data.draw(st.sampled_from(moves))()
         state, view = n.state, n.viewport
@@ -352,7 +407,9 @@ def test_places(text: str, place: tuple[int, int]) -> None:
     assert MODEL.place(text) == place
 
 
-@pytest.mark.parametrize("text", ["", "nowhere", "epoch 7", "step 99", "epoch 0 step 9", "1s-", "epoch"])
+@pytest.mark.parametrize(
+    "text", ["", "nowhere", "epoch 7", "step 99", "epoch 0 step 9", "1s-", "epoch"]
+)
 def test_places_that_are_none_say_what_there_is(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         MODEL.place(text)
@@ -360,9 +417,13 @@ def test_places_that_are_none_say_what_there_is(text: str) -> None:
 
 
 def test_another_trace_shows_its_own_rows_from_the_first_on() -> None:
-    n = Navigator(TimelineModel.of(traces.training(6)), 100, 20)
+    n = Navigator(TimelineModel.from_run(traces.training(6)), 100, 20)
     n.move_track(3)
-    other = TimelineModel.of(traces.run(traces.trace({("/host:CPU", "a"): [(0, 5, "x")], ("/host:CPU", "b"): [(0, 5, "y")]})))
+    other = TimelineModel.from_run(
+        traces.run(
+            traces.trace({("/host:CPU", "a"): [(0, 5, "x")], ("/host:CPU", "b"): [(0, 5, "y")]})
+        )
+    )
     n.replace_model(other)
     assert n.model is other
     assert n.state.cursor_row == 0
@@ -373,14 +434,24 @@ def test_another_trace_shows_its_own_rows_from_the_first_on() -> None:
 
 def test_a_row_that_another_trace_does_not_have_leaves_the_cursor_on_the_first() -> None:
     n = Navigator(
-        TimelineModel.of(traces.run(traces.trace({("/host:CPU", "a"): [(0, 5, "x")], ("/host:CPU", "only here"): [(0, 5, "y")]}))),
+        TimelineModel.from_run(
+            traces.run(
+                traces.trace(
+                    {("/host:CPU", "a"): [(0, 5, "x")], ("/host:CPU", "only here"): [(0, 5, "y")]}
+                )
+            )
+        ),
         100,
         20,
     )
     n.move_track(9)
     assert n.row is not None
     assert n.row.label == "only here"
-    n.replace_model(TimelineModel.of(traces.run(traces.trace({("/host:GPU", name): [(0, 5, "x")] for name in "abc"}))))
+    n.replace_model(
+        TimelineModel.from_run(
+            traces.run(traces.trace({("/host:GPU", name): [(0, 5, "x")] for name in "abc"}))
+        )
+    )
     assert n.state.cursor_row == 0
 
 

@@ -1,4 +1,6 @@
-"""Cells to coloured text: nothing is lost, budgets hold, names are safe, and every terminal can tell kinds apart."""
+"""Cells to coloured text: nothing is lost, budgets hold, names are safe, and every terminal can
+tell kinds apart.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,30 @@ from powertui.data.category import CATEGORIES
 from powertui.terminal import theme as themes
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
 from powertui.view.labels import INKS, SHADES, Labels, short
-from powertui.view.paint import BAR, CURSOR, FOUND, PLAIN, SELECTED, Cells, Painted, levels, paint, palette
+from powertui.view.paint import (
+    BAR,
+    CURSOR,
+    FOUND,
+    PLAIN,
+    SELECTED,
+    Cells,
+    Painted,
+    levels,
+    paint,
+    palette,
+)
 from tests.synthetic.traces import PlainNames
 
 SETS = [UNICODE, CONSOLE, ASCII]
-NAMES = ["dense/MatMul:MatMul", "volta_sgemm_128x64_nn", "Memcpy HtoD", "\x1b[2Jwipe", "[red]markup[/red]", "日本語のカーネル", "x"]
+NAMES = [
+    "dense/MatMul:MatMul",
+    "volta_sgemm_128x64_nn",
+    "Memcpy HtoD",
+    "\x1b[2Jwipe",
+    "[red]markup[/red]",
+    "日本語のカーネル",
+    "x",
+]
 
 
 def labels() -> Labels:
@@ -45,7 +66,9 @@ def text(painted: Painted, row: int, glyphs: Glyphs, depth: str = "256") -> str:
 
 @settings(max_examples=120, deadline=None)
 @given(screens(), st.sampled_from(["true", "16", "none"]), st.integers(2, 60))
-def test_every_cell_is_drawn_and_only_empty_cells_are_blank(cells: Cells, depth: str, budget: int) -> None:
+def test_every_cell_is_drawn_and_only_empty_cells_are_blank(
+    cells: Cells, depth: str, budget: int
+) -> None:
     look = palette(themes.get("dark", depth), UNICODE)  # type: ignore[arg-type]
     painted = paint(cells, labels(), look, budget=budget)
     bar = painted.key & (1 << 8) > 0
@@ -59,8 +82,12 @@ def test_every_cell_is_drawn_and_only_empty_cells_are_blank(cells: Cells, depth:
 
 @settings(max_examples=120, deadline=None)
 @given(screens(), st.integers(6, 60), st.integers(-1000, 1000))
-def test_rows_keep_to_their_budget_and_the_heights_stay_exact(cells: Cells, budget: int, cell0: int) -> None:
-    """Bars aside (each is a name that fits), ink changes at most `budget` times; glyphs never change with the budget."""
+def test_rows_keep_to_their_budget_and_the_heights_stay_exact(
+    cells: Cells, budget: int, cell0: int
+) -> None:
+    """Bars aside (each is a name that fits), ink changes at most `budget` times; glyphs never
+    change with the budget.
+    """
     look = palette(themes.default(), UNICODE)
     free = paint(cells, labels(), look, cell0=cell0)
     tight = paint(cells, labels(), look, cell0=cell0, budget=budget)
@@ -70,7 +97,11 @@ def test_rows_keep_to_their_budget_and_the_heights_stay_exact(cells: Cells, budg
         assert tight.runs(row) <= max(free.runs(row), budget)
     inked = (free.key & (1 << 8) == 0) & (tight.key & (1 << 8) == 0)
     codes = {ord(category.code) for category in CATEGORIES}
-    same = (free.chars == tight.chars) | np.isin(free.chars, list(codes)) | np.isin(tight.chars, list(codes))
+    same = (
+        (free.chars == tight.chars)
+        | np.isin(free.chars, list(codes))
+        | np.isin(tight.chars, list(codes))
+    )
     assert same[inked].all()
 
 
@@ -108,7 +139,9 @@ def one_row(level: list[int], name: list[int], *, full: int = 8) -> Cells:
 
 def test_a_long_event_is_a_bar_with_its_name() -> None:
     painted = paint(one_row([8] * 20, [1] * 20), labels(), palette(themes.default(), UNICODE))
-    assert text(painted, 0, UNICODE) == "volta_sgemm_128x64_…" or text(painted, 0, UNICODE).startswith("volta_sgemm_128x64")
+    assert text(painted, 0, UNICODE) == "volta_sgemm_128x64_…" or text(
+        painted, 0, UNICODE
+    ).startswith("volta_sgemm_128x64")
     assert painted.runs(0) == 1
 
 
@@ -123,15 +156,27 @@ def test_names_are_cut_to_what_tells_them_apart() -> None:
 def test_hostile_and_wide_names_take_exactly_their_cells() -> None:
     for name in (3, 4, 5):
         for width in range(BAR, 24):
-            drawn = text(paint(one_row([8] * width, [name] * width), labels(), palette(themes.default(), UNICODE)), 0, UNICODE)
+            drawn = text(
+                paint(
+                    one_row([8] * width, [name] * width),
+                    labels(),
+                    palette(themes.default(), UNICODE),
+                ),
+                0,
+                UNICODE,
+            )
             assert cell_len(drawn) == width
             assert "\x1b" not in drawn
-    assert "[red]markup" in text(paint(one_row([8] * 24, [4] * 24), labels(), palette(themes.default(), UNICODE)), 0, UNICODE)
+    assert "[red]markup" in text(
+        paint(one_row([8] * 24, [4] * 24), labels(), palette(themes.default(), UNICODE)), 0, UNICODE
+    )
 
 
 def test_neighbours_of_one_colour_have_an_edge() -> None:
     cells = one_row([8] * 16, [1] * 16)
-    split = Cells(cells.level, cells.ink, cells.name, np.array([[1] * 8 + [2] * 8], np.int64), cells.mark)
+    split = Cells(
+        cells.level, cells.ink, cells.name, np.array([[1] * 8 + [2] * 8], np.int64), cells.mark
+    )
     drawn = text(paint(split, labels(), palette(themes.default(), UNICODE)), 0, UNICODE)
     assert drawn[8] == UNICODE.vertical
 
@@ -139,13 +184,19 @@ def test_neighbours_of_one_colour_have_an_edge() -> None:
 @pytest.mark.parametrize("glyphs", SETS)
 @pytest.mark.parametrize("depth", ["true", "256", "16", "none"])
 def test_kinds_are_told_apart_without_colour(glyphs: Glyphs, depth: str) -> None:
-    """A long stretch of short events begins with the letter of its kind, at every depth; without colours already two cells do."""
+    """A long stretch of short events begins with the letter of its kind, at every depth; without
+    colours already two cells do.
+    """
     width = 30 if depth != "none" else 2
     full = len(glyphs.levels)
     events = np.arange(width, dtype=np.int64)[None, :]
     ink = np.full((1, width), CATEGORIES.index(CATEGORIES[0]) * SHADES, np.uint8)
     cells = Cells(
-        np.full((1, width), full - 1, np.uint8), ink, np.zeros((1, width), np.int64), events, np.zeros((1, width), np.uint8)
+        np.full((1, width), full - 1, np.uint8),
+        ink,
+        np.zeros((1, width), np.int64),
+        events,
+        np.zeros((1, width), np.uint8),
     )
     painted = paint(cells, labels(), palette(themes.get("dark", depth), glyphs))  # type: ignore[arg-type]
     assert text(painted, 0, glyphs, depth)[0] == CATEGORIES[0].code
@@ -180,4 +231,6 @@ def test_an_op_keeps_its_colour_and_its_instances_share_it() -> None:
     inks = names.inks(np.array([0, 1, 2, 3]))
     assert inks[0] == inks[1] == inks[2]
     assert inks[0] // SHADES != inks[3] // SHADES
-    assert Labels(PlainNames(["z", "fusion.1"])).inks(np.array([1]))[0] == inks[0], "whatever else is in the trace"
+    assert Labels(PlainNames(["z", "fusion.1"])).inks(np.array([1]))[0] == inks[0], (
+        "whatever else is in the trace"
+    )

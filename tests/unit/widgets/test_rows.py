@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from powertui.data.lod import Forest
-from powertui.view.rows import NO_FOLDS, OPEN_ROWS, SHOWN_THREADS, SPARED, Row, RowKind, RowModel
+from powertui.view.timeline_rows import (
+    NO_FOLDS,
+    OPEN_ROWS,
+    SHOWN_THREADS,
+    SPARED,
+    Row,
+    RowKind,
+    RowModel,
+)
 from tests.synthetic import traces
 from tests.synthetic.traces import MS, Event
 
 
 def rows_of(lines: dict[tuple[str, str], list[Event]], folds: object = NO_FOLDS) -> tuple[Row, ...]:
     trace = traces.trace(lines)
-    return RowModel.of(trace, Forest.of(trace)).rows(folds)  # type: ignore[arg-type]
+    return RowModel.from_trace(trace, Forest.from_trace(trace)).rows(folds)  # type: ignore[arg-type]
 
 
 def busy(ms: int) -> list[Event]:
@@ -20,12 +28,20 @@ def busy(ms: int) -> list[Event]:
 
 
 def test_devices_come_first_and_empty_lines_not_at_all() -> None:
-    rows = rows_of({("/host:CPU", "main"): busy(5), ("/device:GPU:1", "Stream #1"): busy(5), ("/device:GPU:0", "Stream #2"): []})
+    rows = rows_of(
+        {
+            ("/host:CPU", "main"): busy(5),
+            ("/device:GPU:1", "Stream #1"): busy(5),
+            ("/device:GPU:0", "Stream #2"): [],
+        }
+    )
     assert [row.label for row in rows] == ["/device:GPU:1", "Stream #1", "/host:CPU", "main"]
 
 
 def test_a_host_with_many_threads_shows_the_busiest_and_hides_the_rest_behind_one_line() -> None:
-    lines: dict[tuple[str, str], list[Event]] = {("/host:CPU", f"pool/{i:03}"): busy(i + 1) for i in range(100)}
+    lines: dict[tuple[str, str], list[Event]] = {
+        ("/host:CPU", f"pool/{i:03}"): busy(i + 1) for i in range(100)
+    }
     rows = rows_of(lines)
     shown = [row.label for row in rows if row.kind is RowKind.LANE]
     assert shown == [f"pool/{i:03}" for i in range(99, 99 - SHOWN_THREADS, -1)]
@@ -39,7 +55,11 @@ def test_a_host_with_many_threads_shows_the_busiest_and_hides_the_rest_behind_on
 def test_many_short_events_weigh_as_much_as_one_long_bracket() -> None:
     workers = [(i * 1000, 500, "op") for i in range(500)]
     rows = rows_of(
-        {("/host:CPU", "main"): [(0, 10**12, "main")], ("/host:CPU", "worker"): workers, ("/host:CPU", "once"): [(0, 1, "x")]}
+        {
+            ("/host:CPU", "main"): [(0, 10**12, "main")],
+            ("/host:CPU", "worker"): workers,
+            ("/host:CPU", "once"): [(0, 1, "x")],
+        }
     )
     assert [row.label for row in rows if row.kind is RowKind.LANE] == ["main", "worker"]
 
@@ -57,10 +77,15 @@ def test_nested_lanes_are_open_where_there_is_room_and_a_deep_track_is_one_row()
 
 
 def test_a_folded_track_stands_for_the_lane_that_tells_most() -> None:
-    bracket = [(0, 10_000, "main"),
-               *[(i * 100, 50, "op") for i in range(100)], *[(i * 100, 20, "sub") for i in range(100)],
-               *[(i * 100, 10 - d, "x") for d in range(6) for i in range(100)]]  # fmt: skip
-    row = next(row for row in rows_of({("/host:CPU", "python"): bracket}) if row.kind is RowKind.LANE)
+    bracket = [
+        (0, 10_000, "main"),
+        *[(i * 100, 50, "op") for i in range(100)],
+        *[(i * 100, 20, "sub") for i in range(100)],
+        *[(i * 100, 10 - d, "x") for d in range(6) for i in range(100)],
+    ]
+    row = next(
+        row for row in rows_of({("/host:CPU", "python"): bracket}) if row.kind is RowKind.LANE
+    )
     assert row.folded
     assert row.depth == 1, "not the one bracket around everything"
 
@@ -85,8 +110,14 @@ def test_names_are_safe() -> None:
 
 
 def _crowd() -> dict[tuple[str, str], list[Event]]:
-    nested = [(0, 1000 * MS, "outer"), (10 * MS, 900 * MS, "inner"), (20 * MS, 800 * MS, "innermost")]
-    lines: dict[tuple[str, str], list[Event]] = {("/host:CPU", f"busy/{i}"): list(nested) for i in range(6)}
+    nested = [
+        (0, 1000 * MS, "outer"),
+        (10 * MS, 900 * MS, "inner"),
+        (20 * MS, 800 * MS, "innermost"),
+    ]
+    lines: dict[tuple[str, str], list[Event]] = {
+        ("/host:CPU", f"busy/{i}"): list(nested) for i in range(6)
+    }
     return lines | {("/host:CPU", f"quiet/{i:02}"): [(i, 1, "x")] for i in range(14)}
 
 
@@ -113,7 +144,9 @@ def test_a_track_that_is_too_deep_shows_as_many_lanes_as_there_is_room_for() -> 
     assert len(rows) == 30 - SPARED
     lanes = [row for row in rows if row.kind is RowKind.LANE]
     assert [row.depth for row in lanes] == list(range(len(lanes)))
-    assert [row.folded for row in lanes] == [True, *[None] * (len(lanes) - 1)], "Enter shows all of it"
+    assert [row.folded for row in lanes] == [True, *[None] * (len(lanes) - 1)], (
+        "Enter shows all of it"
+    )
     assert len(rows_of(lines, replace(NO_FOLDS, room=51))) == 51 - SPARED
     assert len(rows_of(lines, replace(NO_FOLDS, room=51 + SPARED))) == 51
 
@@ -127,7 +160,7 @@ def test_lanes_of_hardly_any_time_take_no_free_rows_and_show_when_they_are_asked
     assert [row.depth for row in rows] == [0, 1, 2]
     assert rows[0].folded, "Enter shows all of it"
     trace = traces.trace(lines)
-    model = RowModel.of(trace, Forest.of(trace))
+    model = RowModel.from_trace(trace, Forest.from_trace(trace))
     asked = model.rows(folds.with_track(model.tracks[0].id, opened=True))
     assert len([row for row in asked if row.kind is RowKind.LANE]) == 23
 
@@ -135,7 +168,7 @@ def test_lanes_of_hardly_any_time_take_no_free_rows_and_show_when_they_are_asked
 def test_what_a_person_folded_stays_folded_however_much_room_there_is() -> None:
     (first,) = {row.track for row in rows_of(_crowd()) if row.label == "busy/0"}
     trace = traces.trace(_crowd())
-    model = RowModel.of(trace, Forest.of(trace))
+    model = RowModel.from_trace(trace, Forest.from_trace(trace))
     folds = replace(NO_FOLDS.with_track(model.tracks[first].id, opened=False), room=200)
     assert sum(row.track == first for row in model.rows(folds)) == 1
     opened = replace(folds.with_track(model.tracks[first].id, opened=True), room=0)

@@ -14,7 +14,9 @@ from powertui.widgets.stretches import LabelledStretch, draw
 
 @settings(max_examples=200)
 @given(st.integers(1, 10**16), st.integers(8, 250), st.integers(0, 120), st.data())
-def test_labels_never_meet_and_say_where_they_stand(length: int, width: int, deep: int, data: st.DataObject) -> None:
+def test_labels_never_meet_and_say_where_they_stand(
+    length: int, width: int, deep: int, data: st.DataObject
+) -> None:
     at = data.draw(st.integers(0, length - 1))
     view = Viewport.whole_of((0, length), width).zoom(deep, at).reveal(at)
     made = ticks(view)
@@ -38,17 +40,24 @@ def test_tick_steps_are_round_and_not_too_small(cell: int, cells: int) -> None:
 
 
 @settings(max_examples=120)
-@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 400)), max_size=12), st.integers(3, 90))
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 400)), max_size=12), st.integers(3, 90)
+)
 def test_every_stretch_in_sight_covers_its_cells(pairs: list[tuple[int, int]], width: int) -> None:
     view = Viewport.whole_of((0, 1001), width)
     style = {"step": Style(bold=True)}
-    stretches = [LabelledStretch(lo, lo + length, (f"step {i}", str(i)), "step") for i, (lo, length) in enumerate(pairs)]
+    stretches = [
+        LabelledStretch(lo, lo + length, (f"step {i}", str(i)), "step")
+        for i, (lo, length) in enumerate(pairs)
+    ]
     segments = draw(stretches, view, style, "…")
     text = "".join(segment.text for segment in segments)
     assert len(text) == width
     covered = [False] * width
     for lo, length in pairs:
-        for column in range(view.column(lo), min(width - 1, view.column(max(lo, lo + length - 1))) + 1):
+        for column in range(
+            view.column(lo), min(width - 1, view.column(max(lo, lo + length - 1))) + 1
+        ):
             covered[column] = True
     drawn = [segment.style == style["step"] for segment in segments for _ in segment.text]
     assert drawn == covered

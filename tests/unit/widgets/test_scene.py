@@ -19,7 +19,9 @@ def test_events_of_a_folded_process_are_told_apart_by_lane_and_row() -> None:
     """Two lanes whose events have the same numbers follow one another: each is a bar of its own."""
     first = [(0, 10 * MS, "a"), (20 * MS, 10 * MS, "a")]
     second = [(10 * MS, 10 * MS, "b"), (30 * MS, 10 * MS, "b")]
-    model = TimelineModel.of(traces.run(traces.trace({("/host:CPU", "one"): first, ("/host:CPU", "two"): second})))
+    model = TimelineModel.from_run(
+        traces.run(traces.trace({("/host:CPU", "one"): first, ("/host:CPU", "two"): second}))
+    )
     n = Navigator(model, 40, 10)
     n.fold_all(True)
     rows = tuple(row for row in n.rows if len(row.lanes) > 1)
@@ -33,39 +35,63 @@ def test_events_of_a_folded_process_are_told_apart_by_lane_and_row() -> None:
 
 def _quiet(lines: dict[tuple[str, str], list[traces.Event]]) -> dict[str, bool]:
     """Which names are drawn quietly, whole run in view."""
-    model = TimelineModel.of(traces.run(traces.trace(lines)))
+    model = TimelineModel.from_run(traces.run(traces.trace(lines)))
     n = Navigator(model, 80, 20)
     cells = Scene(model, 8).cells(replace(n.state, cursor_ps=-1), n.rows)
     names = model.trace.names
     return {
         names.full(int(name)): bool(ink & QUIET)
-        for name, ink, level in zip(cells.name.ravel(), cells.ink.ravel(), cells.level.ravel(), strict=True) if level
-    }  # fmt: skip
+        for name, ink, level in zip(
+            cells.name.ravel(), cells.ink.ravel(), cells.level.ravel(), strict=True
+        )
+        if level
+    }
 
 
 def test_what_only_holds_other_work_is_drawn_quietly_and_the_work_below_it_is_not() -> None:
-    call = [(0, 100 * MS, "KernelAndDeviceFunc::Run"), (1 * MS, 98 * MS, "Conv2D:Conv2D"), (2 * MS, 40 * MS, "gemm")]
-    assert _quiet({("/host:CPU", "main"): call}) == {"KernelAndDeviceFunc::Run": True, "Conv2D:Conv2D": False, "gemm": False}
+    call = [
+        (0, 100 * MS, "KernelAndDeviceFunc::Run"),
+        (1 * MS, 98 * MS, "Conv2D:Conv2D"),
+        (2 * MS, 40 * MS, "gemm"),
+    ]
+    assert _quiet({("/host:CPU", "main"): call}) == {
+        "KernelAndDeviceFunc::Run": True,
+        "Conv2D:Conv2D": False,
+        "gemm": False,
+    }
 
 
 def test_a_call_that_waits_for_other_threads_is_drawn_quietly() -> None:
-    drawn = _quiet({("/host:CPU", "main"): [(0, 9 * MS, "KernelAndDeviceFunc::Run")], ("/host:CPU", "pool"): [(0, 9 * MS, "gemm")]})
+    drawn = _quiet(
+        {
+            ("/host:CPU", "main"): [(0, 9 * MS, "KernelAndDeviceFunc::Run")],
+            ("/host:CPU", "pool"): [(0, 9 * MS, "gemm")],
+        }
+    )
     assert drawn == {"KernelAndDeviceFunc::Run": True, "gemm": False}
 
 
 def test_a_line_that_tells_other_lines_again_is_drawn_quietly() -> None:
     kernel = {("/device:GPU:0", "Stream #1"): [(0, 50 * MS, "gemm")]}
-    drawn = _quiet({("/device:GPU:0", "TensorFlow Name Scope"): [(0, 50 * MS, "model/conv")], **kernel})
+    drawn = _quiet(
+        {("/device:GPU:0", "TensorFlow Name Scope"): [(0, 50 * MS, "model/conv")], **kernel}
+    )
     assert drawn == {"model/conv": True, "gemm": False}
 
 
 def test_quiet_or_not_is_the_same_after_a_pan() -> None:
-    events = [e for i in range(50) for e in ((i * 20 * MS, 20 * MS, "call"), (i * 20 * MS, (20 if i % 2 else 5) * MS, "gemm"))]
-    model = TimelineModel.of(traces.run(traces.trace({("/host:CPU", "main"): events})))
+    events = [
+        e
+        for i in range(50)
+        for e in ((i * 20 * MS, 20 * MS, "call"), (i * 20 * MS, (20 if i % 2 else 5) * MS, "gemm"))
+    ]
+    model = TimelineModel.from_run(traces.run(traces.trace({("/host:CPU", "main"): events})))
     n = Navigator(model, 60, 10)
     n.zoom(12)
     scene = Scene(model, 8)
     scene.cells(n.state, n.rows)
     for by in (7, -3, 11, 2):
         n.pan(by)
-        np.testing.assert_array_equal(scene.cells(n.state, n.rows).ink, Scene(model, 8).cells(n.state, n.rows).ink)
+        np.testing.assert_array_equal(
+            scene.cells(n.state, n.rows).ink, Scene(model, 8).cells(n.state, n.rows).ink
+        )

@@ -6,17 +6,26 @@ import numpy as np
 import pytest
 
 from powertui.data.table import Column, Table, text_column
-from powertui.view import cut, table_rows
+from powertui.view import table_rows, truncation
 
 
 def test_the_lightest_columns_give_way_and_the_heaviest_never() -> None:
-    table = Table("t", "T", (
-        text_column("name", "name", ["a name"], weight=9),
-        Column("calls", "calls", "integer", np.array([7]), weight=3),
-        Column("total", "total", "duration", np.array([5]), weight=9),
-        Column("mean", "mean", "duration", np.array([5]), weight=1),
-    ))  # fmt: skip
-    assert [column.id for column in table_rows.fit(table, 80).columns] == ["name", "calls", "total", "mean"]
+    table = Table(
+        "t",
+        "T",
+        (
+            text_column("name", "name", ["a name"], weight=9),
+            Column("calls", "calls", "integer", np.array([7]), weight=3),
+            Column("total", "total", "duration", np.array([5]), weight=9),
+            Column("mean", "mean", "duration", np.array([5]), weight=1),
+        ),
+    )
+    assert [column.id for column in table_rows.fit(table, 80).columns] == [
+        "name",
+        "calls",
+        "total",
+        "mean",
+    ]
     assert [column.id for column in table_rows.fit(table, 36).columns] == ["name", "calls", "total"]
     for room in (20, 5):
         assert [column.id for column in table_rows.fit(table, room).columns] == ["name", "total"]
@@ -26,28 +35,49 @@ def test_a_long_path_is_told_by_its_layer_and_its_op() -> None:
     paths = [
         f"PartitionedCall/{tape}model/{layer}/convolution/{op}"
         for layer in ("conv_1", "conv_2")
-        for tape, op in (("gradient_tape/", "BackpropFilter"), ("gradient_tape/", "BackpropInput"), ("", "Conv2D"))
+        for tape, op in (
+            ("gradient_tape/", "BackpropFilter"),
+            ("gradient_tape/", "BackpropInput"),
+            ("", "Conv2D"),
+        )
     ]
     column = text_column("name", "name", paths, weight=9)
     scopes = table_rows.scopes_of(column)
     told = [table_rows.cell(column, row, 24, "…", scopes).rstrip() for row in range(len(paths))]
-    assert told == [f"{layer} · {op}" for layer in ("conv_1", "conv_2") for op in ("BackpropFilter", "BackpropInput", "Conv2D")]
-    assert table_rows.cell(column, 0, 80, "…", scopes).rstrip() == paths[0], "a name that fits stays as it is"
+    assert told == [
+        f"{layer} · {op}"
+        for layer in ("conv_1", "conv_2")
+        for op in ("BackpropFilter", "BackpropInput", "Conv2D")
+    ]
+    assert table_rows.cell(column, 0, 80, "…", scopes).rstrip() == paths[0], (
+        "a name that fits stays as it is"
+    )
     assert table_rows.layered("dense/MatMul", scopes) == "dense/MatMul"
 
 
 def test_a_difference_is_read_with_its_sign() -> None:
-    column = Column("d", "difference", "duration", np.array([2_000_000, -3_000_000, 0]), signed=True)
+    column = Column(
+        "d", "difference", "duration", np.array([2_000_000, -3_000_000, 0]), signed=True
+    )
     assert [column.text(row) for row in range(3)] == ["+2 µs", "-3 µs", "0 s"]
 
 
 def found_by_another_column() -> Table:
-    return Table("t", "T", (
-        text_column("name", "name", ["a/relu", "b/matmul", "c/add"], weight=9),
-        Column("total", "total", "duration", np.array([5, 4, 3]), weight=9),
-        text_column("type", "type", ["Relu", "MatMul", "Add"], weight=3),
-        text_column("full", "recorded as", ["fused matmul and relu in one", "b/matmul:MatMul", "c/add:Add"], weight=0),
-    ))  # fmt: skip
+    return Table(
+        "t",
+        "T",
+        (
+            text_column("name", "name", ["a/relu", "b/matmul", "c/add"], weight=9),
+            Column("total", "total", "duration", np.array([5, 4, 3]), weight=9),
+            text_column("type", "type", ["Relu", "MatMul", "Add"], weight=3),
+            text_column(
+                "full",
+                "recorded as",
+                ["fused matmul and relu in one", "b/matmul:MatMul", "c/add:Add"],
+                weight=0,
+            ),
+        ),
+    )
 
 
 def test_the_column_that_a_text_was_found_in_stays() -> None:
@@ -55,8 +85,14 @@ def test_the_column_that_a_text_was_found_in_stays() -> None:
     rows = np.flatnonzero(table.matching("matmul"))
     narrow = table_rows.fit(table, 22)
     assert [column.id for column in narrow.columns] == ["name", "total"]
-    assert table_rows.holding(table, rows, "matmul", narrow) == ("full",), "a row named relu was found: it has to show why"
-    assert [column.id for column in table_rows.fit(table, 44, (None, "full")).columns] == ["name", "total", "full"]
+    assert table_rows.holding(table, rows, "matmul", narrow) == ("full",), (
+        "a row named relu was found: it has to show why"
+    )
+    assert [column.id for column in table_rows.fit(table, 44, (None, "full")).columns] == [
+        "name",
+        "total",
+        "full",
+    ]
     assert table_rows.holding(table, rows[1:], "matmul", narrow) == (), "its name says it"
     assert table_rows.holding(table, np.array([2]), "ADD", narrow) == ()
 
@@ -73,11 +109,11 @@ def test_a_cell_shows_what_was_looked_for(cells: int) -> None:
 
 
 def test_what_is_cut_around_a_place_keeps_it_and_says_where_it_was_cut() -> None:
-    assert cut.around("abcdefghij", "E", 5) == "…def…"
-    assert cut.around("abcdefghij", "b", 5) == "abcd…"
-    assert cut.around("abcdefghij", "j", 5) == "…ghij"
-    assert cut.around("abcdefghij", "x", 5) == "abcd…"
-    assert cut.around("日本語の名前です", "名", 6) == "…名前…"
+    assert truncation.around("abcdefghij", "E", 5) == "…def…"
+    assert truncation.around("abcdefghij", "b", 5) == "abcd…"
+    assert truncation.around("abcdefghij", "j", 5) == "…ghij"
+    assert truncation.around("abcdefghij", "x", 5) == "abcd…"
+    assert truncation.around("日本語の名前です", "名", 6) == "…名前…"
 
 
 def test_a_name_says_what_was_found_where_the_column_has_no_room() -> None:
@@ -90,4 +126,7 @@ def test_a_name_says_what_was_found_where_the_column_has_no_room() -> None:
         shown = table_rows.with_found("a/relu   ", "fused matmul and relu in one", "MATMUL", cells)
         assert len(shown) == cells
         assert "matmul" in shown, shown
-    assert table_rows.with_found("dense_1 · Relu  ", "_MklNativeFusedMatMul", "matmul", 31) == "dense_…· Relu (…iveFusedMatMul)"
+    assert (
+        table_rows.with_found("dense_1 · Relu  ", "_MklNativeFusedMatMul", "matmul", 31)
+        == "dense_…· Relu (…iveFusedMatMul)"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from powertui.data import logdir
 from powertui.data.training.training import Training
-from powertui.view import around
+from powertui.view import surroundings
 from tests.synthetic.long_training import BEGIN, long_training
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -15,11 +15,15 @@ WRITTEN = BEGIN + 60.0
 
 
 def _training(folder: Path, name: str) -> Training:
-    """A training with one session that names no time, in a folder named so, and whose file was written then."""
+    """A training with one session that names no time, in a folder named so, and whose file was
+    written then.
+    """
     long_training(folder, sessions=())
     path = folder / "train" / "plugins" / "profile" / name / "vm.xplane.pb"
     path.parent.mkdir(parents=True)
-    path.write_bytes(encode([Plane("/host:CPU", [Line("python", [Event("train_step", 0, 10**11)], 1)])]))
+    path.write_bytes(
+        encode([Plane("/host:CPU", [Line("python", [Event("train_step", 0, 10**11)], 1)])])
+    )
     os.utime(path, (WRITTEN, WRITTEN))
     (entry,) = logdir.scan(folder).trainings
     return Training(entry)
@@ -27,20 +31,25 @@ def _training(folder: Path, name: str) -> Training:
 
 def test_where_only_its_file_tells_that_is_said(tmp_path: Path) -> None:
     training = _training(tmp_path, "mine")
-    for found in (around.early(training), around.of(training.seen_from())):
+    for found in (
+        surroundings.early(training),
+        surroundings.training_surroundings(training.seen_from()),
+    ):
         (one,) = found.islands
         assert "when its file was written" in one.placed
-        assert one.half >= around.VAGUE
+        assert one.half >= surroundings.VAGUE
 
 
 def test_the_folders_name_tells_more_than_the_files_time(tmp_path: Path) -> None:
-    (one,) = around.early(_training(tmp_path, "2023_11_14_22_14_20")).islands  # WRITTEN, in UTC
+    (one,) = surroundings.early(
+        _training(tmp_path, "2023_11_14_22_14_20")
+    ).islands  # WRITTEN, in UTC
     assert "the folder's local time" in one.placed
-    (by_file,) = around.early(_training(tmp_path / "other", "mine")).islands
+    (by_file,) = surroundings.early(_training(tmp_path / "other", "mine")).islands
     assert one.half < by_file.half
 
 
 def test_a_session_with_its_own_clock_says_nothing(tmp_path: Path) -> None:
     long_training(tmp_path)
     (entry,) = logdir.scan(tmp_path).trainings
-    assert [one.placed for one in around.early(Training(entry)).islands] == ["", ""]
+    assert [one.placed for one in surroundings.early(Training(entry)).islands] == ["", ""]

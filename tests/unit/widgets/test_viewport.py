@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from powertui.view.accelerate import Held
 from powertui.view.viewport import FACTOR_TWO, LADDER, Viewport, rung_for
 
-spans = st.tuples(st.integers(-(10**15), 10**15), st.integers(1, 10**16)).map(lambda p: (p[0], p[0] + p[1]))
+spans = st.tuples(st.integers(-(10**15), 10**15), st.integers(1, 10**16)).map(
+    lambda p: (p[0], p[0] + p[1])
+)
 widths = st.integers(1, 300)
 
 
@@ -56,7 +58,9 @@ def test_every_move_stays_inside(span: tuple[int, int], width: int, data: st.Dat
         elif move == "pan":
             view = view.pan(data.draw(st.integers(-(10**7), 10**7)))
         elif move == "fit":
-            view = view.fit(at, data.draw(st.integers(at, span[1])), margin=data.draw(st.booleans()))
+            view = view.fit(
+                at, data.draw(st.integers(at, span[1])), margin=data.draw(st.booleans())
+            )
         elif move == "reveal":
             view = view.reveal(at)
             assert view.shows(at)
@@ -68,7 +72,9 @@ def test_every_move_stays_inside(span: tuple[int, int], width: int, data: st.Dat
 
 
 @given(spans, st.integers(10, 300), st.integers(0, 60), st.integers(1, 9), st.data())
-def test_zoom_keeps_the_anchor_in_its_column(span: tuple[int, int], width: int, deep: int, rungs: int, data: st.DataObject) -> None:
+def test_zoom_keeps_the_anchor_in_its_column(
+    span: tuple[int, int], width: int, deep: int, rungs: int, data: st.DataObject
+) -> None:
     view = Viewport.whole_of(span, width)
     anchor = data.draw(st.integers(span[0], span[1] - 1))
     view = view.zoom(deep, anchor).reveal(anchor)
@@ -85,7 +91,9 @@ def test_zoom_keeps_the_anchor_in_its_column(span: tuple[int, int], width: int, 
 
 
 @given(spans, st.integers(10, 300), st.integers(-500, 500), st.integers(3, 40))
-def test_a_pan_moves_by_whole_cells(span: tuple[int, int], width: int, cells: int, deep: int) -> None:
+def test_a_pan_moves_by_whole_cells(
+    span: tuple[int, int], width: int, cells: int, deep: int
+) -> None:
     view = Viewport.whole_of(span, width).zoom(deep, (span[0] + span[1]) // 2)
     moved = view.pan(cells)
     shift = moved.cell0 - view.cell0
@@ -146,11 +154,21 @@ def test_a_held_key_goes_faster_and_a_new_press_starts_again() -> None:
 
 
 @given(spans, widths, st.data())
-def test_covered_is_what_is_in_sight_of_a_stretch(span: tuple[int, int], width: int, data: st.DataObject) -> None:
-    view = Viewport.whole_of(span, width).zoom(data.draw(st.integers(0, 60)), data.draw(st.integers(*span)))
-    lo = data.draw(st.integers(view.t0 - 3 * width * view.cell_ps, view.t1 + 3 * width * view.cell_ps))
+def test_covered_is_what_is_in_sight_of_a_stretch(
+    span: tuple[int, int], width: int, data: st.DataObject
+) -> None:
+    view = Viewport.whole_of(span, width).zoom(
+        data.draw(st.integers(0, 60)), data.draw(st.integers(*span))
+    )
+    lo = data.draw(
+        st.integers(view.t0 - 3 * width * view.cell_ps, view.t1 + 3 * width * view.cell_ps)
+    )
     hi = lo + data.draw(st.integers(0, 5 * width * view.cell_ps))
-    touched = [x for x in range(width) if x == view.column(lo) or (view.time(x) < hi and view.time(x + 1) > lo)]
+    touched = [
+        x
+        for x in range(width)
+        if x == view.column(lo) or (view.time(x) < hi and view.time(x + 1) > lo)
+    ]
     assert list(view.covered(lo, hi)) == touched
     assert 0 <= view.covered(lo, hi).start <= view.covered(lo, hi).stop <= width
 

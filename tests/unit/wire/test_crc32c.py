@@ -20,7 +20,13 @@ def bitwise(data: bytes) -> int:
 
 @pytest.mark.parametrize(
     ("data", "sum_"),
-    [(b"", 0), (b"123456789", 0xE3069283), (bytes(32), 0x8A9136AA), (b"\xff" * 32, 0x62A8AB43), (bytes(range(32)), 0x46DD794E)],
+    [
+        (b"", 0),
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+    ],
 )
 def test_published_checksums(data: bytes, sum_: int) -> None:
     assert int(crc32c(data, [0], [len(data)])[0]) == sum_
@@ -28,11 +34,17 @@ def test_published_checksums(data: bytes, sum_: int) -> None:
 
 @given(st.binary(max_size=1500), st.data())
 def test_many_ranges_at_once(data: bytes, draw: st.DataObject) -> None:
-    ranges = draw.draw(st.lists(st.tuples(st.integers(0, len(data)), st.integers(0, len(data))), min_size=1, max_size=12))
+    ranges = draw.draw(
+        st.lists(
+            st.tuples(st.integers(0, len(data)), st.integers(0, len(data))), min_size=1, max_size=12
+        )
+    )
     starts = [min(pair) for pair in ranges]
     lengths = [max(pair) - min(pair) for pair in ranges]
     sums = crc32c(data, starts, lengths)
-    assert [int(s) for s in sums] == [bitwise(data[a : a + n]) for a, n in zip(starts, lengths, strict=True)]
+    assert [int(s) for s in sums] == [
+        bitwise(data[a : a + n]) for a, n in zip(starts, lengths, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("length", [255, 256, 257, 511, 512, 513, 100_000])

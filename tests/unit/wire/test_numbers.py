@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from powertui.data import wire
 
-numbers = st.lists(st.integers(-(1 << 62), 1 << 62), max_size=9) | st.lists(st.floats(-1e300, 1e300), max_size=9)
+numbers = st.lists(st.integers(-(1 << 62), 1 << 62), max_size=9) | st.lists(
+    st.floats(-1e300, 1e300), max_size=9
+)
 
 
 @given(numbers)
 def test_the_middle_and_the_different_ones_are_numpys(values: list[float]) -> None:
-    column = np.array(values, np.int64 if all(isinstance(one, int) for one in values) else np.float64)
+    column = np.array(
+        values, np.int64 if all(isinstance(one, int) for one in values) else np.float64
+    )
     assert wire.distinct(column).tolist() == np.unique(column).tolist()
     if len(column):
         assert wire.median(column) == float(np.median(column))

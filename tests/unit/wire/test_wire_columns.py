@@ -1,4 +1,6 @@
-"""Sums, longest events and the first and last row of each name: both decoders against plain Python."""
+"""Sums, longest events and the first and last row of each name: both decoders against plain
+Python.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_sums_and_longest_of_any_range(seed: int, rows: int, most: int) -> None:
         longest = np.array([int(block.max()) for block in blocks])
         table = _sparse_table(longest, rows // GROUP)
         found = decoder.longest(duration, top, table, lo, hi)
-        assert found.tolist() == [int(a + duration[a:b].argmax()) for a, b in zip(lo, hi, strict=True)]
+        assert found.tolist() == [
+            int(a + duration[a:b].argmax()) for a, b in zip(lo, hi, strict=True)
+        ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -52,7 +56,9 @@ def test_ends_of_names(names: list[int]) -> None:
     for decoder in DECODERS:
         first, last = decoder.ends(np.array(names, np.uint32), 14)
         assert first.tolist() == [names.index(i) if i in names else -1 for i in range(14)]
-        assert last.tolist() == [len(names) - 1 - names[::-1].index(i) if i in names else -1 for i in range(14)]
+        assert last.tolist() == [
+            len(names) - 1 - names[::-1].index(i) if i in names else -1 for i in range(14)
+        ]
 
 
 def test_ends_of_a_long_line_and_of_names_beyond_the_table(decoder: ModuleType) -> None:
@@ -81,6 +87,8 @@ def test_wrong_rows_and_tables_are_an_error_and_no_crash() -> None:
         with pytest.raises(IndexError):
             _scan.longest(duration, top, broken, one * 0, one * len(duration), out)
     with pytest.raises(IndexError):
-        _scan.longest(duration[:-3], top + np.uint8(BLOCK - 1), table, one * 0, one * (len(duration) - 3), out)
+        _scan.longest(
+            duration[:-3], top + np.uint8(BLOCK - 1), table, one * 0, one * (len(duration) - 3), out
+        )
     with pytest.raises(ValueError, match="another length"):
         _scan.sums(duration, before[1:], one, out)

@@ -1,4 +1,6 @@
-"""Both decoders against protobuf's own parse of the same bytes, and against each other where protobuf gives up."""
+"""Both decoders against protobuf's own parse of the same bytes, and against each other where
+protobuf gives up.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ SMALL = LOGDIRS / "trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb
 JAX = LOGDIRS / "jax_cpu/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb"
 
 modest = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -51,7 +55,9 @@ def decoder(request: pytest.FixtureRequest) -> ModuleType:
 
 @pytest.fixture(params=["batches", "stragglers"])
 def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`pure` takes large and small heaps of records on different ways: small examples must go both."""
+    """`pure` takes large and small heaps of records on different ways: small examples must
+    go both.
+    """
     if request.param == "batches":
         monkeypatch.setattr(fields, "FEW", 0)
         monkeypatch.setattr(fields, "BATCH", 3)
@@ -60,7 +66,9 @@ def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 # ── what protobuf reads, we read ─────────────────────────────────────────────────────────────────
 
 
-def check_line(decoder: ModuleType, data: Bytes, lo: int, hi: int, line: Any, base: int, limit: int = 1 << 62) -> None:
+def check_line(
+    decoder: ModuleType, data: Bytes, lo: int, hi: int, line: Any, base: int, limit: int = 1 << 62
+) -> None:
     """One XLine: its header, its events' columns, every stat of every event."""
     header = decoder.hop(data, lo, hi, skip=wire.EVENTS_FIELD)
     assert header.bad == -1
@@ -79,9 +87,16 @@ def check_line(decoder: ModuleType, data: Bytes, lo: int, hi: int, line: Any, ba
     assert ids.tolist() == [event.metadata_id for event in line.events]
     assert columns.duration.tolist() == [event.duration_ps for event in line.events]
     counted = [row for scan in scans for row in scan.counted.tolist()]
-    assert counted == [row for row, event in enumerate(line.events) if event.WhichOneof("data") == "num_occurrences"]
+    assert counted == [
+        row
+        for row, event in enumerate(line.events)
+        if event.WhichOneof("data") == "num_occurrences"
+    ]
     aside = set(counted)
-    expected = [e.num_occurrences if row in aside else signed(e.offset_ps + base) for row, e in enumerate(line.events)]
+    expected = [
+        e.num_occurrences if row in aside else signed(e.offset_ps + base)
+        for row, e in enumerate(line.events)
+    ]
     assert columns.start.tolist() == expected
     check_stats(decoder, data, columns, line)
 
@@ -94,23 +109,36 @@ def check_stats(decoder: ModuleType, data: Bytes, columns: EventColumns, line: A
     found = decoder.scan_stats(data, columns.position, wanted)
     for k, stat_id in enumerate(wanted):
         for i, row in enumerate(rows):
-            first = next(((stat_id, kind, value) for name, kind, value in row if name == stat_id and kind), None)
+            first = next(
+                ((stat_id, kind, value) for name, kind, value in row if name == stat_id and kind),
+                None,
+            )
             ours = value_of(data, stat_id, found, k, i)
             assert same_stats([ours] if ours else [], [first] if first else [])
 
 
-def value_of(data: Bytes, stat_id: int, found: wire.StatScan, k: int, i: int) -> tuple[int, int, Any] | None:
+def value_of(
+    data: Bytes, stat_id: int, found: wire.StatScan, k: int, i: int
+) -> tuple[int, int, Any] | None:
     kind, bits, end = int(found.kind[k, i]), found.bits[k, i], int(found.end[k, i])
     if kind == wire.NO_VALUE:
         return None
     if kind in (wire.STR, wire.BYTES):
         return stat_id, kind, data[int(bits) : end].tobytes()
-    return stat_id, kind, {wire.DOUBLE: bits.view(np.float64), wire.INT64: bits}.get(kind, bits.view(np.uint64)).item()
+    return (
+        stat_id,
+        kind,
+        {wire.DOUBLE: bits.view(np.float64), wire.INT64: bits}.get(
+            kind, bits.view(np.uint64)
+        ).item(),
+    )
 
 
 @modest
 @given(message=LINES, base=st.integers(-(1 << 62), 1 << 62))
-def test_a_line_reads_as_protobuf_reads_it(decoder: ModuleType, batches: None, message: bytes, base: int) -> None:
+def test_a_line_reads_as_protobuf_reads_it(
+    decoder: ModuleType, batches: None, message: bytes, base: int
+) -> None:
     check_line(decoder, as_data(message), 0, len(message), parsed("XLine", message), base)
 
 
@@ -125,7 +153,9 @@ def test_bytes_around_a_line_do_not_matter(
 
 @modest
 @given(message=LINES, limit=st.integers(1, 4))
-def test_slices_add_up_to_the_whole(decoder: ModuleType, batches: None, message: bytes, limit: int) -> None:
+def test_slices_add_up_to_the_whole(
+    decoder: ModuleType, batches: None, message: bytes, limit: int
+) -> None:
     check_line(decoder, as_data(message), 0, len(message), parsed("XLine", message), 5, limit)
     _, scans = scanned(decoder, as_data(message), 0, len(message), 5, limit)
     assert all(scan.rows <= limit for scan in scans)
@@ -133,11 +163,15 @@ def test_slices_add_up_to_the_whole(decoder: ModuleType, batches: None, message:
 
 @modest
 @given(messages=st.lists(EVENTS, max_size=30))
-def test_picked_fields_are_the_last_ones(decoder: ModuleType, batches: None, messages: list[bytes]) -> None:
+def test_picked_fields_are_the_last_ones(
+    decoder: ModuleType, batches: None, messages: list[bytes]
+) -> None:
     data = as_data(b"".join(messages))
     hi = np.cumsum([len(message) for message in messages], dtype=np.int64)
     lo = hi - np.array([len(message) for message in messages], np.int64)
-    picked = decoder.pick(data, lo, hi, [wire.tag(1, VARINT), wire.tag(3, VARINT), wire.tag(4, LEN)])
+    picked = decoder.pick(
+        data, lo, hi, [wire.tag(1, VARINT), wire.tag(3, VARINT), wire.tag(4, LEN)]
+    )
     assert picked.bad == -1
     for i, message in enumerate(messages):
         event = parsed("XEvent", message)
@@ -164,7 +198,11 @@ def check_any_line(message: bytes) -> None:
     answers = [everything(decoder, data, 0, len(data)) for decoder in DECODERS]
     assert all(answer == answers[0] for answer in answers)
     line = parsed("XLine", message) if EXACT else None
-    if line is not None and answers[0][0][-1] == -1 and not any(scan[-1] != -1 for scan in answers[0][2]):
+    if (
+        line is not None
+        and answers[0][0][-1] == -1
+        and not any(scan[-1] != -1 for scan in answers[0][2])
+    ):
         for decoder in DECODERS:
             check_line(decoder, data, 0, len(data), line, 0)
 
@@ -177,7 +215,9 @@ def test_mangled_lines(batches: None, message: bytes) -> None:
 
 @modest
 @given(message=LINES)
-def test_every_prefix_of_a_line_gives_what_was_whole(decoder: ModuleType, batches: None, message: bytes) -> None:
+def test_every_prefix_of_a_line_gives_what_was_whole(
+    decoder: ModuleType, batches: None, message: bytes
+) -> None:
     data = as_data(message)
     whole, _ = scanned(decoder, data, 0, len(data))
     for end in range(0, len(message), max(1, len(message) // 25)):
@@ -195,7 +235,12 @@ def test_every_prefix_of_a_small_line() -> None:
         + field(3, VARINT, 10**6)
         + field(4, LEN, field(1, VARINT, 3) + field(7, VARINT, 9))
     )
-    line = field(2, LEN, b"python") + field(3, VARINT, 500) + 3 * field(4, LEN, event) + field(11, LEN, b"shown")
+    line = (
+        field(2, LEN, b"python")
+        + field(3, VARINT, 500)
+        + 3 * field(4, LEN, event)
+        + field(11, LEN, b"shown")
+    )
     for end in range(len(line) + 1):
         check_any_line(line[:end])
 
@@ -219,7 +264,9 @@ def test_groups_and_impossible_tags_end_a_message(decoder: ModuleType) -> None:
         assert decoder.hop(data, 0, len(data)).bad == len(event)
 
 
-def test_an_event_whose_own_bytes_are_malformed_is_dropped_alone(decoder: ModuleType, batches: None) -> None:
+def test_an_event_whose_own_bytes_are_malformed_is_dropped_alone(
+    decoder: ModuleType, batches: None
+) -> None:
     good = field(4, LEN, field(1, VARINT, 7))
     data = as_data(good + field(4, LEN, b"\x08") + good + field(4, LEN, b"\x0b") + good)
     columns, scans = scanned(decoder, data, 0, len(data))
@@ -243,7 +290,9 @@ def test_ranges_outside_of_the_file_are_empty(decoder: ModuleType) -> None:
     for lo, hi in ((2, 1), (50, 60), (-9, -3), (1 << 40, 1 << 41)):
         assert len(decoder.hop(data, lo, hi).number) == 0
         assert decoder.stats(data, lo, hi, 6) == []
-    picked = decoder.pick(data, np.array([-7, 99, 1 << 62]), np.array([2, 120, (1 << 62) + 2]), [wire.tag(1, VARINT)])
+    picked = decoder.pick(
+        data, np.array([-7, 99, 1 << 62]), np.array([2, 120, (1 << 62) + 2]), [wire.tag(1, VARINT)]
+    )
     assert picked.present.tolist() == [[True, False, False]]
 
 
@@ -267,7 +316,9 @@ def test_full_columns_stop_a_scan_and_it_can_go_on(decoder: ModuleType) -> None:
     again = decoder.scan_events(data, first.next, len(data), 0, columns, 1)
     assert (again.rows, again.next) == (1, 12)
     room = EventColumns.empty(5)
-    assert decoder.scan_events(data, 0, len(data), 0, room, 0).next == len(data), "fields behind the last event are hopped over"
+    assert decoder.scan_events(data, 0, len(data), 0, room, 0).next == len(data), (
+        "fields behind the last event are hopped over"
+    )
 
 
 @pytest.mark.parametrize("at", [-1, 3])
@@ -286,7 +337,10 @@ def lines_of(decoder: ModuleType, data: Bytes) -> Iterator[tuple[int, int]]:
 
 
 def check_space(decoder: ModuleType, message: bytes) -> int:
-    """A whole file against protobuf: lines, and the metadata maps by `pick`. Returns the number of events."""
+    """A whole file against protobuf: lines, and the metadata maps by `pick`.
+
+    Returns the number of events.
+    """
     data, space = as_data(message), parsed("XSpace", message)
     events = 0
     planes = list(zip(*decoder.hop(data, 0, len(data)).ranges(1), strict=True))
@@ -299,14 +353,22 @@ def check_space(decoder: ModuleType, message: bytes) -> int:
             check_line(decoder, data, *line, their_line, their_line.timestamp_ns * 1000)
             events += len(their_line.events)
         for number, entries in ((4, theirs.event_metadata), (5, theirs.stat_metadata)):
-            found = decoder.pick(data, *plane.ranges(number), [wire.tag(1, VARINT), wire.tag(2, LEN)])
+            found = decoder.pick(
+                data, *plane.ranges(number), [wire.tag(1, VARINT), wire.tag(2, LEN)]
+            )
             inner = decoder.pick(data, found.value[1], found.end[1], [wire.tag(2, LEN)])
-            names = [wire.text(data, lo, hi) for lo, hi in zip(inner.value[0], inner.end[0], strict=True)]
-            assert dict(zip(found.value[0].tolist(), names, strict=True)) == {key: entry.name for key, entry in entries.items()}
+            names = [
+                wire.text(data, lo, hi) for lo, hi in zip(inner.value[0], inner.end[0], strict=True)
+            ]
+            assert dict(zip(found.value[0].tolist(), names, strict=True)) == {
+                key: entry.name for key, entry in entries.items()
+            }
     return events
 
 
-@pytest.mark.parametrize(("path", "events"), [(SMALL, 1472), (JAX, 2978)], ids=["tensorflow", "jax"])
+@pytest.mark.parametrize(
+    ("path", "events"), [(SMALL, 1472), (JAX, 2978)], ids=["tensorflow", "jax"]
+)
 def test_small_profiles(decoder: ModuleType, path: Path, events: int) -> None:
     assert check_space(decoder, path.read_bytes()) == events
 
@@ -335,7 +397,9 @@ def test_keras_columns_in_full(decoder: ModuleType, shared_data: Path) -> None:
     theirs = [line for plane in parsed("XSpace", message).planes for line in plane.lines]
     for (lo, hi), line in zip(lines_of(decoder, data), theirs, strict=True):
         columns, _ = scanned(decoder, data, lo, hi)
-        rows = np.array([(e.metadata_id, e.offset_ps, e.duration_ps) for e in line.events], np.int64).reshape(-1, 3)
+        rows = np.array(
+            [(e.metadata_id, e.offset_ps, e.duration_ps) for e in line.events], np.int64
+        ).reshape(-1, 3)
         for ours, column in zip(columns[:3], rows.T, strict=True):
             assert np.array_equal(ours, column)
         events += len(rows)
@@ -398,18 +462,29 @@ def test_an_event_that_reaches_past_the_end_by_little_has_no_stats(decoder: Modu
 
 
 def framed(payloads: list[bytes]) -> bytes:
-    """As TensorFlow writes them; the checksums are those of `crc32c`, which has tests of its own."""
+    """As TensorFlow writes them; the checksums are those of `crc32c`, which has tests of
+    its own.
+    """
     out = b""
     for payload in payloads:
         length = len(payload).to_bytes(8, "little")
-        sums = [int(masked(crc32c(part, [0], [len(part)]))[0]).to_bytes(4, "little") for part in (length, payload)]
+        sums = [
+            int(masked(crc32c(part, [0], [len(part)]))[0]).to_bytes(4, "little")
+            for part in (length, payload)
+        ]
         out += length + sums[0] + payload + sums[1]
     return out
 
 
 def told(decoder: ModuleType, data: bytes, lo: int = 0, most: int = 1 << 20) -> list[object]:
     found = decoder.records(as_data(data), lo, most)
-    return [found.begin.tolist(), found.end.tolist(), found.good.tolist(), found.next, found.damaged]
+    return [
+        found.begin.tolist(),
+        found.end.tolist(),
+        found.good.tolist(),
+        found.next,
+        found.damaged,
+    ]
 
 
 def test_records_are_found_and_checked(decoder: ModuleType) -> None:
@@ -430,14 +505,20 @@ def test_an_unfinished_record_is_no_damage(decoder: ModuleType, cut: int) -> Non
     data = framed([b"first", b"second record"])
     found = decoder.records(as_data(data[: len(data) - cut]), 0, 10)
     rows = 1 if cut <= len(framed([b"second record"])) else 0
-    assert (len(found.begin), found.next, found.damaged) == (rows, rows * len(framed([b"first"])), False)
+    assert (len(found.begin), found.next, found.damaged) == (
+        rows,
+        rows * len(framed([b"first"])),
+        False,
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_both_decoders_find_the_same_records(seed: int) -> None:
     """Whole, cut and damaged files, from anywhere."""
     lot = random.Random(seed)
-    data = bytearray(framed([lot.randbytes(lot.choice([0, 1, 7, 8, 40, 300])) for _ in range(lot.randrange(12))]))
+    data = bytearray(
+        framed([lot.randbytes(lot.choice([0, 1, 7, 8, 40, 300])) for _ in range(lot.randrange(12))])
+    )
     for _ in range(lot.randrange(3)):
         if data:
             data[lot.randrange(len(data))] ^= 1 << lot.randrange(8)

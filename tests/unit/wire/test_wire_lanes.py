@@ -27,12 +27,16 @@ def lanes(decoder: ModuleType, events: list[tuple[int, int]]) -> list[int]:
 
 
 def test_children_lie_below_their_parents(decoder: ModuleType) -> None:
-    assert lanes(decoder, [(0, 100), (0, 40), (0, 10), (10, 40), (40, 100), (50, 60), (100, 110)]) == [0, 1, 2, 2, 1, 2, 0]
+    assert lanes(
+        decoder, [(0, 100), (0, 40), (0, 10), (10, 40), (40, 100), (50, 60), (100, 110)]
+    ) == [0, 1, 2, 2, 1, 2, 0]
 
 
 def test_events_of_no_length(decoder: ModuleType) -> None:
     """They lie in what is open at that moment; several at one moment share a lane."""
-    assert lanes(decoder, [(0, 10), (0, 0), (5, 5), (5, 5), (10, 20), (10, 10), (20, 20), (30, 30)]) == [0, 1, 1, 1, 0, 1, 0, 0]
+    assert lanes(
+        decoder, [(0, 10), (0, 0), (5, 5), (5, 5), (10, 20), (10, 10), (20, 20), (30, 30)]
+    ) == [0, 1, 1, 1, 0, 1, 0, 0]
 
 
 def test_partial_overlap_takes_the_first_free_lane(decoder: ModuleType) -> None:
@@ -55,7 +59,9 @@ def test_a_line_is_put_right_only_where_it_overlaps(decoder: ModuleType) -> None
 
 def test_too_deep_events_share_the_last_lane(decoder: ModuleType) -> None:
     deep = [(i, 10_000 - i) for i in range(MAX_LANES + 20)]
-    assert lanes(decoder, [*deep, (20_000, 20_001)]) == [min(i, MAX_LANES - 1) for i in range(MAX_LANES + 20)] + [0]
+    assert lanes(decoder, [*deep, (20_000, 20_001)]) == [
+        min(i, MAX_LANES - 1) for i in range(MAX_LANES + 20)
+    ] + [0]
 
 
 def test_times_at_the_ends_of_the_scale(decoder: ModuleType) -> None:
@@ -71,7 +77,9 @@ def test_no_events(decoder: ModuleType) -> None:
 
 
 TIMES = st.integers(0, 30)
-EVENTS = st.lists(st.tuples(TIMES, st.integers(0, 12)), max_size=40).map(lambda rows: sorted(rows, key=lambda r: (r[0], -r[1])))
+EVENTS = st.lists(st.tuples(TIMES, st.integers(0, 12)), max_size=40).map(
+    lambda rows: sorted(rows, key=lambda r: (r[0], -r[1]))
+)
 
 
 def rule(events: list[tuple[int, int]]) -> list[int]:
@@ -101,6 +109,8 @@ def test_the_rule(events: list[tuple[int, int]]) -> None:
 def test_within_a_lane_nothing_overlaps(events: list[tuple[int, int]]) -> None:
     for decoder in DECODERS:
         until: dict[int, int] = {}
-        for (start, duration), lane in zip(events, lanes(decoder, [(s, s + d) for s, d in events]), strict=True):
+        for (start, duration), lane in zip(
+            events, lanes(decoder, [(s, s + d) for s, d in events]), strict=True
+        ):
             assert until.get(lane, 0) <= start
             until[lane] = start + duration

@@ -1,4 +1,6 @@
-"""A line read straight into lanes, against the general way: columns in the order of the file, sorted, nested, moved."""
+"""A line read straight into lanes, against the general way: columns in the order of the file,
+sorted, nested, moved.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,29 @@ def event(start: int, duration: int, name: int = 1, more: bytes = b"") -> bytes:
 
 
 def straight(
-    message: bytes, base: int = 0, span: tuple[int, int] = SPAN, aside: object = None, cuts: Sequence[int] = (), events: int = -1
+    message: bytes,
+    base: int = 0,
+    span: tuple[int, int] = SPAN,
+    aside: object = None,
+    cuts: Sequence[int] = (),
+    events: int = -1,
 ) -> Laned | None:
     """The line in pieces that are cut before these events."""
     data = as_data(message)
     whole = pure.hop(data, 0, len(data), skip=wire.EVENTS_FIELD)
     if whole.bad >= 0:
         return None  # the caller knows
-    scan = compiled.LaneScan(whole.skipped if events < 0 else events, len(data), base, span, TABLE, aside or compiled.Aside())
-    places = pure.scan_events(data, 0, len(data), 0, columns := wire.EventColumns.empty(whole.skipped), 0).rows
+    scan = compiled.LaneScan(
+        whole.skipped if events < 0 else events,
+        len(data),
+        base,
+        span,
+        TABLE,
+        aside or compiled.Aside(),
+    )
+    places = pure.scan_events(
+        data, 0, len(data), 0, columns := wire.EventColumns.empty(whole.skipped), 0
+    ).rows
     bounds = [0, *sorted({int(columns.position[i]) - 1 for i in cuts if i < places}), len(data)]
     if not all(scan.feed(data[lo:hi], lo) for lo, hi in pairwise(bounds)):
         return None
@@ -47,17 +63,33 @@ def general(message: bytes, base: int = 0, span: tuple[int, int] = SPAN) -> Lane
     """The same from the pure decoder, or None when something in the line needs a closer look."""
     data = as_data(message)
     columns, scans = scanned(pure, data, 0, len(data), base)
-    odd = any(len(scan.counted) or len(scan.wide) or scan.dropped or scan.bad >= 0 for scan in scans)
+    odd = any(
+        len(scan.counted) or len(scan.wide) or scan.dropped or scan.bad >= 0 for scan in scans
+    )
     start, duration = columns.start, columns.duration
-    if odd or not len(start) or not is_sorted(start, duration) or int(columns.id.max()) >= len(TABLE):
+    if (
+        odd
+        or not len(start)
+        or not is_sorted(start, duration)
+        or int(columns.id.max()) >= len(TABLE)
+    ):
         return None
     names = TABLE[columns.id]
-    inside = (start >= span[0]) & (start <= span[1]) & (duration >= 0) & (duration <= span[1] - span[0])
+    inside = (
+        (start >= span[0]) & (start <= span[1]) & (duration >= 0) & (duration <= span[1] - span[0])
+    )
     if not inside.all() or (names == 0xFFFFFFFF).any():
         return None
     order, lanes = pack(start, duration)
     rows = slice(None) if order is None else order
-    return Laned(start[rows], duration[rows], names[rows], columns.position[rows], lanes, int((start + duration).max()))
+    return Laned(
+        start[rows],
+        duration[rows],
+        names[rows],
+        columns.position[rows],
+        lanes,
+        int((start + duration).max()),
+    )
 
 
 def same(ours: Laned | None, theirs: Laned | None) -> bool:
@@ -67,7 +99,11 @@ def same(ours: Laned | None, theirs: Laned | None) -> bool:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(LINES, mangled()), st.sampled_from([0, 1000, -(1 << 50)]), st.sampled_from([SPAN, (-10, 1 << 40)]))
+@given(
+    st.one_of(LINES, mangled()),
+    st.sampled_from([0, 1000, -(1 << 50)]),
+    st.sampled_from([SPAN, (-10, 1 << 40)]),
+)
 def test_whatever_the_bytes_are(message: bytes, base: int, span: tuple[int, int]) -> None:
     assert same(straight(message, base, span), general(message, base, span))
 
@@ -76,12 +112,18 @@ def in_order(rows: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]
     return sorted(rows, key=lambda row: (row[0], -row[1]))
 
 
-ROWS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 25), st.sampled_from([0, 1, 2, 3, 5])), min_size=1, max_size=60)
+ROWS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 25), st.sampled_from([0, 1, 2, 3, 5])),
+    min_size=1,
+    max_size=60,
+)
 
 
 @pytest.mark.parametrize("piece", [1, 3, 16])
 def test_lines_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    """Several lines after each other through the same room, of one lane and of many, larger and smaller than a piece."""
+    """Several lines after each other through the same room, of one lane and of many, larger and
+    smaller than a piece.
+    """
     monkeypatch.setattr(compiled, "SLICE", piece)
 
     @settings(max_examples=60, deadline=None)
@@ -100,7 +142,9 @@ def test_lines_in_pieces(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
 
 
 def test_a_line_that_32_bits_cannot_measure() -> None:
-    """The second window of a line of five gigabytes: its places are wide, and so is the room aside; short lines follow."""
+    """The second window of a line of five gigabytes: its places are wide, and so is the room aside;
+    short lines follow.
+    """
     aside = compiled.Aside()
     for size, kind in ((100, np.uint32), (5 << 30, np.uint64), (100, np.uint32)):
         scan = compiled.LaneScan(4, size, 0, SPAN, TABLE, aside)
@@ -111,7 +155,12 @@ def test_a_line_that_32_bits_cannot_measure() -> None:
         assert made is not None
         assert made.lanes.tolist() == [0, 2, 3, 4]
         assert made.start.tolist() == [10, 70, 11, 12]
-        assert made.place.tolist() == [1, shift + 1 + len(event(12, 2)), 1 + len(event(10, 50)), shift + 1]
+        assert made.place.tolist() == [
+            1,
+            shift + 1 + len(event(12, 2)),
+            1 + len(event(10, 50)),
+            shift + 1,
+        ]
         assert made.place.dtype == kind
 
 
@@ -151,7 +200,9 @@ def test_what_needs_a_closer_look_is_left_to_it(odd: bytes) -> None:
 
 
 def test_more_events_than_were_counted_are_refused() -> None:
-    """The file grew or changed since it was looked through: nothing is written beyond the columns."""
+    """The file grew or changed since it was looked through: nothing is written beyond the
+    columns.
+    """
     assert straight(event(10, 5) + event(20, 5) + event(30, 5), events=2) is None
 
 
@@ -173,7 +224,11 @@ def test_wrong_columns_are_an_error_and_no_crash() -> None:
     with pytest.raises(ValueError, match="no sense"):
         _scan.scan_lanes(data, 0, len(data), 0, 0, *SPAN, TABLE, state, lanes, *columns, *columns)
     with pytest.raises(ValueError, match="no sense"):
-        _scan.scan_lanes(data, 0, len(data), 0, 0, SPAN[0] - 1, 0, TABLE, state * 0, lanes, *columns, *columns)
+        _scan.scan_lanes(
+            data, 0, len(data), 0, 0, SPAN[0] - 1, 0, TABLE, state * 0, lanes, *columns, *columns
+        )
     for shift in (-1, (1 << 32) - len(data), (1 << 63) - 1):
         with pytest.raises(ValueError, match="too far before"):
-            _scan.scan_lanes(data, 0, len(data), shift, 0, *SPAN, TABLE, state * 0, lanes, *columns, *columns)
+            _scan.scan_lanes(
+                data, 0, len(data), shift, 0, *SPAN, TABLE, state * 0, lanes, *columns, *columns
+            )

@@ -10,11 +10,19 @@ import numpy as np
 from benchmarks.make_big import multiplied
 from tests.unit.wire.wire_oracle import parsed
 
-RECORDING = Path(__file__).parents[2] / "data/logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
+RECORDING = (
+    Path(__file__).parents[2]
+    / "data/logdirs/trace_export/plugins/profile/2026_11_21_00_50_42/vm.xplane.pb"
+)
 
 
 def plain(event: Any, by: int) -> tuple[int, int, int, list[bytes]]:
-    return event.metadata_id, event.offset_ps + by, event.duration_ps, [stat.SerializeToString() for stat in event.stats]
+    return (
+        event.metadata_id,
+        event.offset_ps + by,
+        event.duration_ps,
+        [stat.SerializeToString() for stat in event.stats],
+    )
 
 
 def test_copies_follow_each_other_with_moved_offsets() -> None:
@@ -37,9 +45,15 @@ def test_copies_follow_each_other_with_moved_offsets() -> None:
             offsets = [event.offset_ps for event in new_line.events]
             assert offsets == sorted(offsets)
             del new_line.events[:], old_line.events[:]
-        stops = [[s for s in p.stats if p.stat_metadata[s.metadata_id].name == "profile_stop_time"] for p in (old_plane, new_plane)]
+        stops = [
+            [s for s in p.stats if p.stat_metadata[s.metadata_id].name == "profile_stop_time"]
+            for p in (old_plane, new_plane)
+        ]
         for before, after in zip(*stops, strict=True):
-            assert 1000 * (after.uint64_value - before.uint64_value) == max(by for _, by in steps) // 2 * 3
+            assert (
+                1000 * (after.uint64_value - before.uint64_value)
+                == max(by for _, by in steps) // 2 * 3
+            )
             after.uint64_value = before.uint64_value
         assert old_plane == new_plane, "all but the events and the session's end is as recorded"
     assert len(steps) == 3, "every line moves by the same time"

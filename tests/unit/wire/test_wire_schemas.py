@@ -27,14 +27,26 @@ def test_a_scalar_in_both_encodings() -> None:
 
     old = field(1, LEN, b"epoch_loss") + field(2, FIXED32, bits(0.5))
     tensor = field(1, VARINT, 1) + field(5, LEN, struct.pack("<f", 0.25))
-    new = field(1, LEN, b"loss") + field(9, LEN, field(1, LEN, field(1, LEN, b"scalars"))) + field(8, LEN, tensor)
+    new = (
+        field(1, LEN, b"loss")
+        + field(9, LEN, field(1, LEN, field(1, LEN, b"scalars")))
+        + field(8, LEN, tensor)
+    )
     wall = struct.unpack("<Q", struct.pack("<d", 1616280767.25))[0]
-    record = field(1, FIXED64, wall) + field(2, VARINT, 3) + field(5, LEN, field(1, LEN, old) + field(1, LEN, new))
+    record = (
+        field(1, FIXED64, wall)
+        + field(2, VARINT, 3)
+        + field(5, LEN, field(1, LEN, old) + field(1, LEN, new))
+    )
 
     event = schemas.message("Event").FromString(record)
     first, second = event.summary.value
     assert (event.wall_time, event.step, event.WhichOneof("what")) == (1616280767.25, 3, "summary")
-    assert (first.tag, first.WhichOneof("value"), first.simple_value) == ("epoch_loss", "simple_value", 0.5)
+    assert (first.tag, first.WhichOneof("value"), first.simple_value) == (
+        "epoch_loss",
+        "simple_value",
+        0.5,
+    )
     assert (second.WhichOneof("value"), list(second.tensor.float_val)) == ("tensor", [0.25])
     assert second.metadata.plugin_data.plugin_name == "scalars"
 
@@ -75,7 +87,9 @@ print(api_implementation.Type(), refused > 1000)
 
 @pytest.mark.parametrize("which", ["", "python"])
 def test_a_part_is_not_taken_for_the_whole(which: str) -> None:
-    """The end of a group that never began: Debian 12's protobuf, compiled from C++, stops there and warns."""
+    """The end of a group that never began: Debian 12's protobuf, compiled from C++, stops there and
+    warns.
+    """
     program = """
 from powertui.data.wire import schemas
 event = schemas.message("Event")(step=7).SerializeToString()
@@ -84,19 +98,39 @@ try:
 except schemas.Undecodable:
     print("refused")
 """
-    environment = {**os.environ, **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {})}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        **os.environ,
+        **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {}),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.stdout.strip(), done.stderr) == ("refused", "")
 
 
 @pytest.mark.parametrize("which", ["", "python"])
 def test_damage_is_one_kind_of_error_whichever_protobuf_is_there(which: str) -> None:
     """PyPI has the one in Python alone for POWER."""
-    environment = {**os.environ, **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {})}
-    done = subprocess.run([sys.executable, "-c", _DAMAGE], env=environment, capture_output=True, text=True, check=False)
+    environment = {
+        **os.environ,
+        **({"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": which} if which else {}),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _DAMAGE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     kind, enough = done.stdout.split()
     said = done.stderr.splitlines()
-    if kind == "cpp":  # Debian 12's: its library writes of texts that are no UTF-8, whatever anybody asks
+    if (
+        kind == "cpp"
+    ):  # Debian 12's: its library writes of texts that are no UTF-8, whatever anybody asks
         said = [line for line in said if not line.startswith("[libprotobuf ERROR")]
     assert not said
     assert kind == which or not which

@@ -1,4 +1,6 @@
-"""Whatever the size of the window: the same answers as with the whole file in memory, from either decoder."""
+"""Whatever the size of the window: the same answers as with the whole file in memory, from either
+decoder.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def same(left: wire.Hop, right: wire.Hop) -> bool:
 
 @pytest.mark.parametrize("width", [32, 33, 100, 4096, 1 << 20])
 @pytest.mark.parametrize("skip", [0, 3, 4])
-def test_a_message_is_hopped_over_alike(data: Path, monkeypatch: pytest.MonkeyPatch, width: int, skip: int) -> None:
+def test_a_message_is_hopped_over_alike(
+    data: Path, monkeypatch: pytest.MonkeyPatch, width: int, skip: int
+) -> None:
     narrow(monkeypatch, width)
     content = (data / JAX).read_bytes()[:60_000]
     whole = np.frombuffer(content, np.uint8)
@@ -51,12 +55,20 @@ def test_a_message_is_hopped_over_alike(data: Path, monkeypatch: pytest.MonkeyPa
         plane = wire.hop(whole, int(lo), int(hi), skip)
         outline = windows.hop(in_memory(content), int(lo), int(hi), skip)
         assert same(outline.hop, plane)
-        assert sum(wire.hop(whole, *stretch, skip).skipped for stretch in outline.stretches) == plane.skipped
-        assert all(wire.hop(whole, *stretch, skip).bad < 0 or plane.bad >= 0 for stretch in outline.stretches)
+        assert (
+            sum(wire.hop(whole, *stretch, skip).skipped for stretch in outline.stretches)
+            == plane.skipped
+        )
+        assert all(
+            wire.hop(whole, *stretch, skip).bad < 0 or plane.bad >= 0
+            for stretch in outline.stretches
+        )
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_damage_ends_a_message_at_the_same_byte(data: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_damage_ends_a_message_at_the_same_byte(
+    data: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     rng = random.Random(seed)
     narrow(monkeypatch, rng.choice([24, 64, 1000]))
     content = bytearray((data / JAX).read_bytes()[: rng.randrange(1, 20_000)])
@@ -67,23 +79,46 @@ def test_damage_ends_a_message_at_the_same_byte(data: Path, monkeypatch: pytest.
     for skip in (0, 1, 4):
         for at in (0, lo):
             expected = wire.hop(whole, at, len(whole), skip)
-            assert same(windows.hop(in_memory(bytes(content)), at, len(content), skip).hop, expected)
+            assert same(
+                windows.hop(in_memory(bytes(content)), at, len(content), skip).hop, expected
+            )
 
 
 def answers(trace: Trace) -> list[object]:
     """Everything that a trace can be asked for."""
-    out: list[object] = [trace.span, trace.event_count, [trace.names.full(i) for i in range(len(trace.names))]]
+    out: list[object] = [
+        trace.span,
+        trace.event_count,
+        [trace.names.full(i) for i in range(len(trace.names))],
+    ]
     out += [trace.names.stats(i) for i in range(len(trace.names))]
     for process, track in trace.tracks():
         events = track.events
-        out += [process.name, process.stats, track.name, events.start.tolist(), events.duration.tolist(), events.name.tolist()]
-        out += [process.source.of(int(position)) for position in events.position.tolist()]
+        out += [
+            process.name,
+            process.stats,
+            track.name,
+            events.start.tolist(),
+            events.duration.tolist(),
+            events.name.tolist(),
+        ]
+        out += [process.source.event_stats(int(position)) for position in events.position.tolist()]
         backwards = events.position[::-1]
-        for position in (events.position, backwards, backwards[::7], np.append(events.position, np.uint64((1 << 64) - 1))):
+        for position in (
+            events.position,
+            backwards,
+            backwards[::7],
+            np.append(events.position, np.uint64((1 << 64) - 1)),
+        ):
             for column in process.source.columns(
                 position, ("group_id", "step_name", "run_id", "long_name", "kernel_details")
             ).values():
-                out += [column.present.tolist(), column.ints.tolist(), repr(column.floats.tolist()), column.texts]
+                out += [
+                    column.present.tolist(),
+                    column.ints.tolist(),
+                    repr(column.floats.tolist()),
+                    column.texts,
+                ]
     return out
 
 
@@ -113,7 +148,13 @@ def test_a_large_payload_that_nobody_asks_for_is_not_read(tmp_path: Path) -> Non
 
 def read_so_far() -> int:
     """Bytes that this process has read."""
-    return int(next(line for line in Path("/proc/self/io").read_text().splitlines() if line.startswith("rchar")).split()[1])
+    return int(
+        next(
+            line
+            for line in Path("/proc/self/io").read_text().splitlines()
+            if line.startswith("rchar")
+        ).split()[1]
+    )
 
 
 def test_a_file_that_is_cut_is_an_error_not_a_signal(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What the decoders are held against: protobuf's own parse of the same bytes, and bytes to hold them against it with."""
+"""What the decoders are held against: protobuf's own parse of the same bytes, and bytes to hold
+them against it with.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,15 @@ else:
     DECODERS = [pure, compiled]
 
 
-# Protobuf in pure Python takes a tag that is longer than it need be for an unknown field, and has one NaN for all.
+# Protobuf in pure Python takes a tag that is longer than it need be for an unknown field, and has
+# one NaN for all.
 EXACT = api_implementation.Type() != "python"
 
 
 def as_data(message: bytes) -> Bytes:
-    """The bytes as a mapped file would show them: read only, and nothing readable behind the end is counted on."""
+    """The bytes as a mapped file would show them: read only, and nothing readable behind the end is
+    counted on.
+    """
     data = np.array(bytearray(message), np.uint8)
     data.setflags(write=False)
     return data
@@ -38,7 +43,9 @@ def as_data(message: bytes) -> Bytes:
 
 
 def varint(value: int, pad: int = 0) -> bytes:
-    """A varint of a number below 2**64, with so many bytes more than it needs (ten in all at most)."""
+    """A varint of a number below 2**64, with so many bytes more than it needs (ten in all
+    at most).
+    """
     value &= (1 << 64) - 1
     out = bytearray()
     while value > 0x7F:
@@ -52,7 +59,10 @@ def varint(value: int, pad: int = 0) -> bytes:
 
 
 def field(number: int, wire_type: int, value: Any, pad: int = 0) -> bytes:
-    """One field. `pad` lengthens the varints in it, as some writers that patch lengths in later do."""
+    """One field.
+
+    `pad` lengthens the varints in it, as some writers that patch lengths in later do.
+    """
     head = varint(number << 3 | wire_type, min(pad, 2) if EXACT and number < 1 << 11 else 0)
     if wire_type == VARINT:
         return head + varint(value, pad)
@@ -70,11 +80,14 @@ INTEGERS = st.one_of(
 PAD = st.sampled_from([0, 0, 0, 0, 1, 3, 9])
 
 
-def numbered(numbers: st.SearchStrategy[int], wire_type: int, values: st.SearchStrategy[Any]) -> st.SearchStrategy[bytes]:
+def numbered(
+    numbers: st.SearchStrategy[int], wire_type: int, values: st.SearchStrategy[Any]
+) -> st.SearchStrategy[bytes]:
     return st.builds(field, numbers, st.just(wire_type), values, PAD)
 
 
-# Fields that no message here has, and known numbers with a wire type that is not theirs: both to be skipped.
+# Fields that no message here has, and known numbers with a wire type that is not theirs: both to be
+# skipped.
 UNKNOWN = st.one_of(
     numbered(st.sampled_from([8, 12, 15, 16, 100, 5000, (1 << 29) - 1]), VARINT, INTEGERS),
     numbered(st.sampled_from([8, 12, 77]), LEN, st.binary(max_size=200)),
@@ -121,7 +134,10 @@ LINES = joined(
 
 @st.composite
 def mangled(draw: st.DrawFn, messages: st.SearchStrategy[bytes] = LINES) -> bytes:
-    """A message that something happened to: cut, bits flipped, bytes lost or put in. Or bytes that never were one."""
+    """A message that something happened to: cut, bits flipped, bytes lost or put in.
+
+    Or bytes that never were one.
+    """
     message = bytearray(draw(messages))
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(message)))
@@ -146,8 +162,8 @@ def parsed(name: str, message: bytes) -> Any:
     """The message, or None when protobuf refuses it."""
     from google.protobuf.message import DecodeError
 
-    # Protobuf in pure Python raises UnicodeDecodeError for text that is no UTF-8. The one in C++ (4.21) stops at a tag
-    # of 0 and only warns that it did; as an error that is a SystemError.
+    # Protobuf in pure Python raises UnicodeDecodeError for text that is no UTF-8. The one in C++
+    # (4.21) stops at a tag of 0 and only warns that it did; as an error that is a SystemError.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -170,7 +186,13 @@ def stat_rows(stats: Any) -> list[tuple[int, int, Any]]:
             rows.append((stat.metadata_id, wire.NO_VALUE, 0))
             continue
         value = getattr(stat, which)
-        rows.append((stat.metadata_id, kinds[which.removesuffix("_value")], value.encode() if which == "str_value" else value))
+        rows.append(
+            (
+                stat.metadata_id,
+                kinds[which.removesuffix("_value")],
+                value.encode() if which == "str_value" else value,
+            )
+        )
     return rows
 
 
@@ -203,12 +225,22 @@ def scanned(
 
 
 def everything(decoder: ModuleType, data: Bytes, lo: int, hi: int) -> list[Any]:
-    """All that a decoder has to say about some bytes taken as a line, in a form that == compares."""
+    """All that a decoder has to say about some bytes taken as a line, in a form that ==
+    compares.
+    """
     hop = decoder.hop(data, lo, hi)
     columns, scans = scanned(decoder, data, lo, hi, base=1000)
-    tags = [wire.tag(1, VARINT), wire.tag(2, VARINT), wire.tag(2, LEN), wire.tag(4, LEN), wire.tag(1, FIXED64)]
+    tags = [
+        wire.tag(1, VARINT),
+        wire.tag(2, VARINT),
+        wire.tag(2, LEN),
+        wire.tag(4, LEN),
+        wire.tag(1, FIXED64),
+    ]
     picked = decoder.pick(data, *hop.ranges(wire.EVENTS_FIELD), tags)
-    positions = np.concatenate((columns.position, np.array([0, len(data), 1 << 63, (1 << 64) - 1, lo + 1], np.uint64)))
+    positions = np.concatenate(
+        (columns.position, np.array([0, len(data), 1 << 63, (1 << 64) - 1, lo + 1], np.uint64))
+    )
     stats = decoder.scan_stats(data, positions, [0, 1, 2, 3, -1])
     return [
         [np.asarray(part).tolist() for part in hop],

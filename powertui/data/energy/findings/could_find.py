@@ -1,11 +1,13 @@
-"""What could have been found: the shortest burst of so many watts that would stand out, nine times in ten.
+"""What could have been found: the shortest burst of so many watts that would stand out, nine times
+in ten.
 
-Bursts are laid, in thought, into the run's own readings at many moments, and are held to the very rules that findings are
-held to: the noise of this run's residuals, what is not known of what was expected, and the size from which one matters.
-Two limits are told: from where on a burst is a finding, and from where on it is seen at all, as a smaller difference.
+Bursts are laid, in thought, into the run's own readings at many moments, and are held to the very
+rules that findings are held to: the noise of this run's residuals, what is not known of what was
+expected, and the size from which one matters. Two limits are told: from where on a burst is a
+finding, and from where on it is seen at all, as a smaller difference.
 
-Where other work than usual ran (compiling, a checkpoint), hardly anything can be told to be foreign. Nothing is promised of
-such stretches: they are named, and the limits speak of the rest.
+Where other work than usual ran (compiling, a checkpoint), hardly anything can be told to be
+foreign. Nothing is promised of such stretches: they are named, and the limits speak of the rest.
 """
 
 from __future__ import annotations
@@ -17,15 +19,38 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings import boxes
+from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding import DetectionLimit
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats, Int64s
 
-_WATTS = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0, 5000.0)
-_TIMES = 0.92  # of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
-SHORTEST_S = 0.25  # a smaller difference that is shorter is not told: it may come out half as long as it was
+_WATTS = (
+    1.0,
+    2.0,
+    3.0,
+    5.0,
+    7.0,
+    10.0,
+    15.0,
+    20.0,
+    30.0,
+    50.0,
+    70.0,
+    100.0,
+    150.0,
+    200.0,
+    300.0,
+    500.0,
+    1000.0,
+    2000.0,
+    5000.0,
+)
+# of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
+_TIMES = 0.92
+SHORTEST_S = (
+    0.25  # a smaller difference that is shorter is not told: it may come out half as long as it was
+)
 _MOMENTS = 60
 _LENGTHS = 16
 _LONGEST = 0.4  # of the span
@@ -49,7 +74,9 @@ class Limits(NamedTuple):
 
 
 class Strong(NamedTuple):
-    """A burst that matters however long the run is: so many watts (at each reading), for so long."""
+    """A burst that matters however long the run is: so many watts (at each reading), for so
+    long.
+    """
 
     watts: Floats
     seconds: float
@@ -58,26 +85,37 @@ class Strong(NamedTuple):
 class _Moments(NamedTuple):
     """Bursts of one length at many moments."""
 
-    strength: Floats  # errors per watt of the stretch that would be looked at; 0: it shows in no reading
+    strength: (
+        Floats  # errors per watt of the stretch that would be looked at; 0: it shows in no reading
+    )
     least: Floats  # watts that it needs to matter
 
 
 def limits(
-    readings: SensorReadings, noise: Noise, span: tuple[float, float], least_w: Floats, joules: float, looks: int = 1,
-    strong: Strong | None = None, longest: float = math.inf, apart: Sequence[tuple[float, float]] = (),
-) -> Limits:  # fmt: skip
+    readings: SensorReadings,
+    noise: Noise,
+    span: tuple[float, float],
+    least_w: Floats,
+    joules: float,
+    looks: int = 1,
+    strong: Strong | None = None,
+    longest: float = math.inf,
+    apart: Sequence[tuple[float, float]] = (),
+) -> Limits:
     """What would be found in a span (s on the trace).
 
-    `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J; or it is `strong`.
-    `longest`: s that are tried. `apart`: stretches of which nothing is promised.
+    `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J; or it
+    is `strong`. `longest`: s that are tried. `apart`: stretches of which nothing is promised.
     """
     judged = np.flatnonzero(readings.judged)
-    if len(judged) < boxes.LEAST or span[1] <= span[0]:
+    if len(judged) < stretch_search.LEAST or span[1] <= span[0]:
         return Limits((), ())
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi)))
     shortest = max(width, pace) / 4
-    lengths = np.geomspace(shortest, max(min(_LONGEST * (span[1] - span[0]), longest), 2 * shortest), _LENGTHS)
+    lengths = np.geomspace(
+        shortest, max(min(_LONGEST * (span[1] - span[0]), longest), 2 * shortest), _LENGTHS
+    )
     laid = _Laid(readings, judged, noise, looks)
     needed: dict[bool, list[float]] = {True: [], False: []}
     for length in lengths.tolist():
@@ -92,21 +130,32 @@ def limits(
         for matters, found in needed.items():
             told = matters or length >= 2 * SHORTEST_S
             found.append(_needed(moments, laid.asked, matters, noise.most) if told else math.inf)
-    findings, seen = (_told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False))
+    findings, seen = (
+        _told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False)
+    )
     return Limits(findings, seen, tuple(apart))
 
 
-def doubtful(readings: SensorReadings, span: tuple[float, float], least_w: Floats) -> tuple[tuple[float, float], ...]:
-    """Stretches of a span in which no reading is known well: what should have been drawn is open by more than a third of what a
-    finding needs (`least_w`, at each reading), and by much more than usual; or nothing was read."""
+def doubtful(
+    readings: SensorReadings, span: tuple[float, float], least_w: Floats
+) -> tuple[tuple[float, float], ...]:
+    """Stretches of a span in which no reading is known well: what should have been drawn is open by
+    more than a third of what a finding needs (`least_w`, at each reading), and by much more than
+    usual; or nothing was read.
+    """
     judged = np.flatnonzero(readings.judged)
     if not len(judged):
         return ()
     doubt = readings.doubt[judged]
-    known = judged[doubt <= np.maximum(boxes.KNOWN * least_w[judged], _UNUSUAL * float(np.median(doubt)))]
+    known = judged[
+        doubt
+        <= np.maximum(stretch_search.KNOWN * least_w[judged], _UNUSUAL * float(np.median(doubt)))
+    ]
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else 0.0
     hi = readings.hi[known]
-    lo = np.minimum(readings.lo[known], hi - pace)  # a reading of a moment stands for the time since the one before
+    lo = np.minimum(
+        readings.lo[known], hi - pace
+    )  # a reading of a moment stands for the time since the one before
     begin = np.clip(np.concatenate([[span[0]], np.maximum.accumulate(hi)]), *span)
     end = np.clip(np.concatenate([lo, [span[1]]]), *span)
     gaps = np.flatnonzero(end - begin >= max(SHORTEST_S, 1.5 * pace))
@@ -115,8 +164,12 @@ def doubtful(readings: SensorReadings, span: tuple[float, float], least_w: Float
     return tuple((float(begin[row]), float(end[row])) for row in gaps)
 
 
-def beside(stretches: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """What of these stretches lies in none of the others, as far as it is long enough to be named."""
+def beside(
+    stretches: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]
+) -> tuple[tuple[float, float], ...]:
+    """What of these stretches lies in none of the others, as far as it is long enough to be
+    named.
+    """
     parts = list(stretches)
     for lo, hi in others:
         parts = [piece for a, b in parts for piece in ((a, min(b, lo)), (max(a, hi), b))]
@@ -127,7 +180,11 @@ def beside(stretches: Sequence[tuple[float, float]], others: Sequence[tuple[floa
 def _outside(starts: Floats, length: float, apart: Sequence[tuple[float, float]]) -> Floats:
     """The share of bursts that lies outside these stretches."""
     inside = sum(
-        (np.clip(np.minimum(starts + length, b) - np.maximum(starts, a), 0, None) for a, b in apart), np.zeros(len(starts))
+        (
+            np.clip(np.minimum(starts + length, b) - np.maximum(starts, a), 0, None)
+            for a, b in apart
+        ),
+        np.zeros(len(starts)),
     )
     return np.asarray(1 - inside / length)
 
@@ -193,8 +250,9 @@ def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
 
 
 def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> float:
-    """The watts at which so many of these bursts would be found. `asked`: errors that each needs; `most`: watts that a single
-    reading counts for."""
+    """The watts at which so many of these bursts would be found. `asked`: errors that each needs;
+    `most`: watts that a single reading counts for.
+    """
     strength, least = moments
     if (strength > 0).mean() < _TIMES:
         return math.inf
@@ -227,12 +285,16 @@ class _Laid:
         self.lo, self.hi = readings.lo[judged], readings.hi[judged]
         self.weight = 1.0 / (noise.one**2 + readings.doubt[judged] ** 2)
         ways = readings.ways[:, judged] if readings.ways.size else np.empty((0, len(judged)))
-        self.sums = np.zeros((2 + len(ways), len(judged) + 1))  # running, of the weight and of each doubt by it
+        self.sums = np.zeros(
+            (2 + len(ways), len(judged) + 1)
+        )  # running, of the weight and of each doubt by it
         for row, column in zip(self.sums, (1.0, readings.blunt[judged], *ways), strict=True):
             np.cumsum(column * self.weight, out=row[1:])
         self.asked = _asked(noise, looks)
 
-    def at(self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None) -> _Moments:
+    def at(
+        self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None
+    ) -> _Moments:
         """Bursts that begin at these moments."""
         first = np.searchsorted(self.hi, starts)
         last = np.searchsorted(self.lo, starts + length)
@@ -242,7 +304,9 @@ class _Laid:
         rows = np.minimum(first[:, None] + np.arange(most), len(self.lo) - 1)
         there = first[:, None] + np.arange(most) < last[:, None]
         lo, hi, begin = self.lo[rows], self.hi[rows], starts[:, None]
-        share = np.clip(np.minimum(hi, begin + length) - np.maximum(lo, begin), 0, None) / np.maximum(hi - lo, 1e-12)
+        share = np.clip(
+            np.minimum(hi, begin + length) - np.maximum(lo, begin), 0, None
+        ) / np.maximum(hi - lo, 1e-12)
         share[~there] = 0.0
         strength = np.zeros(len(starts))
         for least in (_LEAST_SHARE, 0.3, 0.6, 0.95):
@@ -256,7 +320,9 @@ class _Laid:
         return _Moments(strength, np.where(strength > 0, watts, np.inf))
 
     def _strength(self, share: Floats, inside: Bools, first: Int64s) -> Floats:
-        """Errors per watt of bursts that show in these readings by these shares: of each burst, neighbours."""
+        """Errors per watt of bursts that show in these readings by these shares: of each burst,
+        neighbours.
+        """
         count = inside.sum(axis=1)
         begin = first + inside.argmax(axis=1)
         end = np.minimum(begin + count, len(self.weight))
@@ -274,12 +340,20 @@ def _middle(values: Floats, rows: Bools) -> Floats:
     count = rows.sum(axis=1)
     ordered = np.sort(np.where(rows, values, np.inf), axis=1)
     line = np.arange(len(values))
-    return np.asarray((ordered[line, np.maximum(count - 1, 0) // 2] + ordered[line, count // 2]) / 2)
+    return np.asarray(
+        (ordered[line, np.maximum(count - 1, 0) // 2] + ordered[line, count // 2]) / 2
+    )
 
 
 def _asked(noise: Noise, looks: int) -> float:
     """The errors that a stretch must lie off to be told: `noise.chance` the other way round."""
     freedom = max(noise.blocks - 2, 1.0)
     many = 4 * noise.blocks * max(1.0, math.log(noise.blocks)) * looks
-    normal = -NormalDist().inv_cdf(min(boxes.ALPHA / many, 0.4)) * (8 * freedom + 3) / (8 * freedom + 1)
-    return max(boxes.SURE, math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0))))
+    normal = (
+        -NormalDist().inv_cdf(min(stretch_search.ALPHA / many, 0.4))
+        * (8 * freedom + 3)
+        / (8 * freedom + 1)
+    )
+    return max(
+        stretch_search.SURE, math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0)))
+    )

@@ -1,4 +1,6 @@
-"""The box behind a stretch of readings: from when to when the load was there, and how high it stood."""
+"""The box behind a stretch of readings: from when to when the load was there, and how high it
+stood.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings.box import Box
 from powertui.data.energy.findings.noise import Noise
+from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, some
 from powertui.data.model import Bools, Floats, Int64s
 
@@ -17,13 +19,19 @@ _EDGES = 40  # places of each edge that are weighed
 _DRAWS = 4000
 _SCALE = 0.02  # of a load: no box is known better, for loads are no boxes
 _FAR = 4.0  # errors: readings farther from the middle of theirs tell less of it
-_OF_LOAD = 1 / 3  # of the way from the stretch's mean watts to the load's: those of a load that an edge cut are told too high
+_OF_LOAD = (
+    1 / 3
+)  # of the way from the stretch's mean watts to the load's: those of a load that an edge cut are told too high
 _MANY = 5  # readings beside a box that tell of the level there
 _CAP = 25.0  # no reading speaks against a box with more than so many squared errors
 
 
-def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: Floats, p: float) -> Box | None:
-    """The box behind a stretch of readings: every pair of edges near it, weighed by how well it explains them."""
+def box(
+    readings: SensorReadings, first: int, last: int, noise: Noise, foreign: Floats, p: float
+) -> Box | None:
+    """The box behind a stretch of readings: every pair of edges near it, weighed by how well it
+    explains them.
+    """
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else width
     reach = max(width, pace)
@@ -33,7 +41,7 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
     near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & known)
     local = some(readings, near)
     local = replace(local, watts=local.watts - foreign[near])
-    around = max(noise.of(2 * max(last - first, 1)), _level(local, lo, hi))
+    around = max(noise.mean_error(2 * max(last - first, 1)), _level(local, lo, hi))
     starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGES)
     ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGES)
     for turn in range(3):
@@ -45,31 +53,58 @@ def box(readings: SensorReadings, first: int, last: int, noise: Noise, foreign: 
             break
         starts, ends = _closer(starts, at), _closer(ends, until)
     rng = np.random.default_rng(47)
-    # Among boxes shorter than a window short ones are many, because they fit in many places: the likeliest length is told by
-    # giving each length its weight, the intervals hold what either way comes out.
-    flat, likely = (_drawn(w, watts, errors, length, rng) for w in (weights, weights * np.maximum(length, 0.0)))
+    # Among boxes shorter than a window short ones are many, because they fit in many places: the
+    # likeliest length is told by giving each length its weight, the intervals hold what either way
+    # comes out.
+    flat, likely = (
+        _drawn(w, watts, errors, length, rng) for w in (weights, weights * np.maximum(length, 0.0))
+    )
     start, end, joules = (
         _told(*one)
-        for one in ((starts[flat.row], starts[likely.row]), (ends[flat.column], ends[likely.column]), (flat.joules, likely.joules))
+        for one in (
+            (starts[flat.row], starts[likely.row]),
+            (ends[flat.column], ends[likely.column]),
+            (flat.joules, likely.joules),
+        )
     )
     resolved = end[1] - start[1] >= min(width, pace)
     start, end = _no_shorter_than(min(width, pace), start, end)
-    # Of the watts there are two: those of the load, and the mean over the stretch that is told, which is less wherever that lies
-    # beside the load. Where the edges are known they are one. What is told lies between them, the interval holds both.
-    low, mean, _ = _told(*(one.watts * _share(starts[one.row], ends[one.column], start[1], end[1]) for one in (flat, likely)))
+    # Of the watts there are two: those of the load, and the mean over the stretch that is told,
+    # which is less wherever that lies beside the load. Where the edges are known they are one. What
+    # is told lies between them, the interval holds both.
+    low, mean, _ = _told(
+        *(
+            one.watts * _share(starts[one.row], ends[one.column], start[1], end[1])
+            for one in (flat, likely)
+        )
+    )
     least, load, most = _told(flat.watts, likely.watts)
-    height = (min(low, least), mean + _OF_LOAD * (load - mean) if resolved else mean, max(mean, most))
+    height = (
+        min(low, least),
+        mean + _OF_LOAD * (load - mean) if resolved else mean,
+        max(mean, most),
+    )
     height = _no_better_than(height, _SCALE * abs(height[1]))
     joules = _no_better_than(joules, _SCALE * abs(joules[1]))
     return Box(
-        float(start[1]), float(end[1]), (float(start[0]), float(start[2])), (float(end[0]), float(end[2])),
-        float(height[1]), float(height[0]), float(height[2]), float(joules[1]), float(joules[0]), float(joules[2]), p,
-    )  # fmt: skip
+        float(start[1]),
+        float(end[1]),
+        (float(start[0]), float(start[2])),
+        (float(end[0]), float(end[2])),
+        float(height[1]),
+        float(height[0]),
+        float(height[2]),
+        float(joules[1]),
+        float(joules[0]),
+        float(joules[2]),
+        p,
+    )
 
 
 def _level(local: SensorReadings, lo: float, hi: float) -> float:
-    """How far off, the other way than a stretch itself, the readings beside it lie: a fit with a long load in it is too high there.
-    What lies off the same way may be more of the load."""
+    """How far off, the other way than a stretch itself, the readings beside it lie: a fit with a
+    long load in it is too high there. What lies off the same way may be more of the load.
+    """
     beside = local.judged & ((local.hi <= lo) | (local.lo >= hi))
     if beside.sum() < _MANY:
         return 0.0
@@ -89,8 +124,9 @@ def _told(flat: Floats, likely: Floats) -> tuple[float, float, float]:
 def _no_shorter_than(
     least: float, start: tuple[float, float, float], end: tuple[float, float, float]
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """A stretch as long as what one reading tells of: a mean does not say whether half of that time drew twice as much, and the
-    watts of a shorter stretch would be a guess."""
+    """A stretch as long as what one reading tells of: a mean does not say whether half of that time
+    drew twice as much, and the watts of a shorter stretch would be a guess.
+    """
     middle = (start[1] + end[1]) / 2
     half = max(least, end[1] - start[1]) / 2
     first, last = middle - half, middle + half
@@ -99,7 +135,9 @@ def _no_shorter_than(
 
 def _share(start: Floats, end: Floats, from_: float, to: float) -> Floats:
     """The share of a stretch that each box meets."""
-    return np.asarray(np.clip(np.minimum(end, to) - np.maximum(start, from_), 0.0, None) / max(to - from_, 1e-9))
+    return np.asarray(
+        np.clip(np.minimum(end, to) - np.maximum(start, from_), 0.0, None) / max(to - from_, 1e-9)
+    )
 
 
 def _no_better_than(told: tuple[float, float, float], half: float) -> tuple[float, float, float]:
@@ -115,7 +153,9 @@ class _Drawn(NamedTuple):
     joules: Floats
 
 
-def _drawn(weights: Floats, watts: Floats, errors: Floats, length: Floats, rng: np.random.Generator) -> _Drawn:
+def _drawn(
+    weights: Floats, watts: Floats, errors: Floats, length: Floats, rng: np.random.Generator
+) -> _Drawn:
     """Boxes at random, each as often as it weighs."""
     at = rng.choice(weights.size, _DRAWS, p=weights.ravel() / weights.sum())
     height = watts.ravel()[at] + errors.ravel()[at] * rng.standard_normal(_DRAWS)
@@ -135,58 +175,97 @@ def _weighed(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """For every pair of edges: its weight, the height that fits best, its error, and the length.
 
-    `around`: by how much the expectation may be off all over this neighbourhood, one sigma. What lies beside the box tells.
+    `around`: by how much the expectation may be off all over this neighbourhood, one sigma. What
+    lies beside the box tells.
     """
     length = ends[None, :] - starts[:, None]
     inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
     # Readings that every pair covers whole, or none covers, say the same to all of them.
     whole = (local.lo >= starts[-1]) & (local.hi <= ends[0])
     beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
-    inner, outer = _Sums(local, inverse, whole, noise.one), _Sums(local, inverse, beside, noise.one, 2 * around)
+    inner, outer = (
+        _Sums(local, inverse, whole, noise.one),
+        _Sums(local, inverse, beside, noise.one, 2 * around),
+    )
     ending = some(local, ~whole & ~beside)
     inverse = inverse[~whole & ~beside]
     over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
     share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
     once, twice = share @ inverse + inner.weight, (share**2) @ inverse + inner.weight
     every = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / around**2
-    free = np.maximum(twice - once**2 / every, 1e-12)  # what is left to tell the height when the offset is told, too
+    free = np.maximum(
+        twice - once**2 / every, 1e-12
+    )  # what is left to tell the height when the offset is told, too
     beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
     height = np.zeros_like(length)
     offset = np.zeros_like(length)
-    for turn in range(3):  # what is explained is a range for some readings: how much of it they use depends on the height
+    for turn in range(
+        3
+    ):  # what is explained is a range for some readings: how much of it they use depends on the height
         if turn:
             rest = ending.watts - height[..., None] * share
             beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
-        covered_, all_ = np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond, beyond @ inverse
+        covered_, all_ = (
+            np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond,
+            beyond @ inverse,
+        )
         all_ = all_ + inner.beyond + outer.beyond
         height = (covered_ - once * all_ / every) / free
         offset = (all_ - height * once) / every
     left = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
-    cost = np.minimum(left, _CAP).sum(axis=-1) + inner.cost(height + offset) + outer.cost(offset) + (offset / around) ** 2
+    cost = (
+        np.minimum(left, _CAP).sum(axis=-1)
+        + inner.cost(height + offset)
+        + outer.cost(offset)
+        + (offset / around) ** 2
+    )
     most = float(local.ceiling[np.isfinite(local.ceiling)].max(initial=0.0))
-    possible = (length >= least) & (twice > 1e-9 * every) & (height > -most)  # nothing draws less than nothing
+    possible = (
+        (length >= least) & (twice > 1e-9 * every) & (height > -most)
+    )  # nothing draws less than nothing
     cost = np.where(possible, cost, np.inf)
     best = float(cost.min())
     weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
     parts = zip([ending.blunt, *ending.ways], [inner.blunt, *inner.ways], strict=True)
-    shared = sum(((share @ (inverse * way) + within) / np.maximum(once, 1e-12)) ** 2 for way, within in parts)
+    shared = sum(
+        ((share @ (inverse * way) + within) / np.maximum(once, 1e-12)) ** 2 for way, within in parts
+    )
     return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(1.0 / free + shared), length
 
 
 class _Sums:
     """Readings that all lie in a box, or all beside it, as sums."""
 
-    def __init__(self, local: SensorReadings, inverse: Floats, rows: Bools, one: float, most: float = math.inf) -> None:
-        """`most`: watts that their middle may lie off; what is farther off is another stretch. `one`: noise of a reading."""
+    def __init__(
+        self,
+        local: SensorReadings,
+        inverse: Floats,
+        rows: Bools,
+        one: float,
+        most: float = math.inf,
+    ) -> None:
+        """`most`: watts that their middle may lie off; what is farther off is another stretch.
+
+        `one`: noise of a reading.
+        """
         weight = inverse[rows]
-        rest = local.watts[rows] - np.clip(local.watts[rows], local.floor[rows], local.ceiling[rows])
+        rest = local.watts[rows] - np.clip(
+            local.watts[rows], local.floor[rows], local.ceiling[rows]
+        )
         known = rest[local.judged[rows]]
         usual = float(np.median(known)) if len(known) else 0.0
         usual = min(max(usual, -most), most)
         foreign = local.watts[rows] - usual
         beyond = local.watts[rows] - np.clip(foreign, local.floor[rows], local.ceiling[rows])
         # A fast sensor meets moments in which the machine paused, or did what no trace shows.
-        weight = weight * np.minimum(1.0, _FAR * np.hypot(one, local.doubt[rows]) / np.maximum(np.abs(beyond - usual), 1e-9)) ** 2
+        weight = (
+            weight
+            * np.minimum(
+                1.0,
+                _FAR * np.hypot(one, local.doubt[rows]) / np.maximum(np.abs(beyond - usual), 1e-9),
+            )
+            ** 2
+        )
         self.weight = float(weight.sum())
         self.beyond = float(weight @ beyond)
         self._squares = float(weight @ beyond**2)

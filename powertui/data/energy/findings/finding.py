@@ -14,8 +14,11 @@ from powertui.data.model import Badge, Floats
 UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbors"
 LIMIT = "limit"  # it is unlike nothing: a limit of power or a throttled device held it back
 
-# Of the ops that ran longer in a stretch than so many ps: how long there, and in each of some other stretches, self time in ps.
-Ops = Callable[[int, int, Sequence[tuple[int, int]], float], Mapping[str, tuple[int, Sequence[int]]]]
+# Of the ops that ran longer in a stretch than so many ps: how long there, and in each of some other
+# stretches, self time in ps.
+Ops = Callable[
+    [int, int, Sequence[tuple[int, int]], float], Mapping[str, tuple[int, Sequence[int]]]
+]
 
 
 class LongerOp(NamedTuple):
@@ -40,7 +43,9 @@ class Finding:
     epoch: int | None  # the program's own number: of the epoch that holds most of it
     step_lo: int | None  # the program's own numbers, of that epoch, both included
     step_hi: int | None
-    elsewhere: tuple[tuple[int | None, int, int], ...]  # (epoch, start, end) of what it is held against
+    elsewhere: tuple[
+        tuple[int | None, int, int], ...
+    ]  # (epoch, start, end) of what it is held against
     delta_watts: float | None  # None without power
     lo_watts: float | None  # its 95 % interval
     hi_watts: float | None
@@ -53,23 +58,34 @@ class Finding:
     explained: bool = False  # by ops that ran longer
     ops: tuple[LongerOp, ...] = ()
     text: str = ""
-    step_half: int | None = None  # ± of the steps, where they are told by records beside the profile
-    share: tuple[float, float] | None = None  # of the epoch that it lies in, where that is all that tells
+    step_half: int | None = (
+        None  # ± of the steps, where they are told by records beside the profile
+    )
+    share: tuple[float, float] | None = (
+        None  # of the epoch that it lies in, where that is all that tells
+    )
 
     @property
     def may_be_nothing(self) -> bool:
-        """A dip whose watts may as well be none: a pause that a slow sensor showed late. Foreign load adds, so of a load such an
-        interval only says that its place is open."""
+        """A dip whose watts may as well be none: a pause that a slow sensor showed late. Foreign
+        load adds, so of a load such an interval only says that its place is open.
+        """
         if self.delta_watts is None or self.lo_watts is None or self.hi_watts is None:
             return False
         return self.delta_watts < 0 <= self.hi_watts
 
 
 class Unopened(Sequence[Finding]):
-    """Findings that nobody may ask for: what ran longer there is looked up when they are read, not when they are counted."""
+    """Findings that nobody may ask for: what ran longer there is looked up when they are read, not
+    when they are counted.
+    """
 
-    def __init__(self, stretches: Sequence[Finding] = (), explain: Callable[[Finding], Finding] | None = None) -> None:
-        self.stretches = tuple(stretches)  # without ops and sentence; those with a sentence are told already
+    def __init__(
+        self, stretches: Sequence[Finding] = (), explain: Callable[[Finding], Finding] | None = None
+    ) -> None:
+        self.stretches = tuple(
+            stretches
+        )  # without ops and sentence; those with a sentence are told already
         self._explain = explain
 
     def some(self, kept: Callable[[Finding], bool], *more: Finding) -> Unopened:
@@ -103,7 +119,9 @@ class Unopened(Sequence[Finding]):
 
 @dataclass(frozen=True)
 class DetectionLimit:
-    """A burst that would have been found nine times in ten: so many watts, from so many seconds on."""
+    """A burst that would have been found nine times in ten: so many watts, from so many
+    seconds on.
+    """
 
     watts: float
     seconds: float
@@ -129,6 +147,10 @@ class Findings:
     could: str = ""  # the same in a sentence, or why nothing could have been found
     notes: tuple[str, ...] = ()
     reason: str = ""  # why epochs could not be compared
-    seen: tuple[DetectionLimit, ...] = ()  # what would have been seen, if only as a smaller difference
+    seen: tuple[
+        DetectionLimit, ...
+    ] = ()  # what would have been seen, if only as a smaller difference
     against: Against | None = None  # what unexplained power was looked for in
-    apart: tuple[tuple[float, float], ...] = ()  # stretches (s on the trace) of which the limits do not speak
+    apart: tuple[
+        tuple[float, float], ...
+    ] = ()  # stretches (s on the trace) of which the limits do not speak

@@ -1,4 +1,7 @@
-"""The third witness: steps against their own neighbours. Stalls, shifts and drifts, with one epoch or none."""
+"""The third witness: steps against their own neighbours.
+
+Stalls, shifts and drifts, with one epoch or none.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,11 @@ def seconds(steps: Steps) -> Floats:
 
 def groups(steps: Steps) -> list[Int64s]:
     """Rows of steps that follow one another: an epoch's, or all where no step belongs to one."""
-    return [np.flatnonzero(steps.epoch == number) for number in np.unique(steps.epoch)] if len(steps) else []
+    return (
+        [np.flatnonzero(steps.epoch == number) for number in np.unique(steps.epoch)]
+        if len(steps)
+        else []
+    )
 
 
 def regular(length: Floats) -> Bools:
@@ -49,12 +56,16 @@ def regular(length: Floats) -> Bools:
 
 
 def sure(one: scan.ScannedStretch, looks: int = 1) -> bool:
-    """Whether noise would not show such a stretch once in a thousand such series: what is told has to be worth a look."""
+    """Whether noise would not show such a stretch once in a thousand such series: what is told has
+    to be worth a look.
+    """
     return scan.tail(abs(one.mean) / max(one.error, 1e-12), one.blocks, looks) <= _CHANCE
 
 
 def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
-    """Stretches of steps that took longer than the usual step of their group: a slower pace, and stalls."""
+    """Stretches of steps that took longer than the usual step of their group: a slower pace, and
+    stalls.
+    """
     found: list[Slow] = []
     stalls: list[tuple[float, Slow]] = []
     every = seconds(steps)
@@ -65,7 +76,8 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
             continue
         around = _around(length)
         stalled = usable & (length > _STALL * around)
-        # A slower pace drowns in the stalls of a run (an evaluation every 80 steps), so it is looked for without them.
+        # A slower pace drowns in the stalls of a run (an evaluation every 80 steps), so it is
+        # looked for without them.
         steady = usable & ~stalled
         if steady.sum() >= _LEAST:
             usual = float(np.median(length[steady]))
@@ -76,8 +88,12 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
     return found + [slow for _, slow in sorted(stalls, key=lambda one: -one[0])[:MANY]]
 
 
-def _stalls(rows: Int64s, longer: Floats, stalled: Bools, steady: Bools) -> list[tuple[float, Slow]]:
-    """Steps, or a few that follow one another, that took so much longer (s) than those around them as noise never does."""
+def _stalls(
+    rows: Int64s, longer: Floats, stalled: Bools, steady: Bools
+) -> list[tuple[float, Slow]]:
+    """Steps, or a few that follow one another, that took so much longer (s) than those around them
+    as noise never does.
+    """
     if not steady.any():
         return []
     noise = 1.4826 * float(np.median(np.abs(longer[steady])))
@@ -94,12 +110,21 @@ def _stalls(rows: Int64s, longer: Floats, stalled: Bools, steady: Bools) -> list
 
 def _around(length: Floats) -> Floats:
     """What the steps around each of them took, it among them."""
-    padded = np.pad(length, _REACH, mode="reflect") if len(length) > _REACH else np.pad(length, _REACH, mode="edge")
-    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1), axis=1))
+    padded = (
+        np.pad(length, _REACH, mode="reflect")
+        if len(length) > _REACH
+        else np.pad(length, _REACH, mode="edge")
+    )
+    return np.asarray(
+        np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1), axis=1)
+    )
 
 
 def longer(length: Floats, usual: Floats) -> float:
-    """Seconds that the steps of one stretch took longer than usual. In a long one stalls are left out: they are told apart."""
+    """Seconds that the steps of one stretch took longer than usual.
+
+    In a long one stalls are left out: they are told apart.
+    """
     length = np.where(told_apart(length), np.median(length), length) if len(length) else length
     return float((length - usual).sum())
 

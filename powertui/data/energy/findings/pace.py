@@ -1,4 +1,6 @@
-"""Where training went on at its usual pace though nothing was profiled: told by what it logged every few batches."""
+"""Where training went on at its usual pace though nothing was profiled: told by what it logged
+every few batches.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import numpy as np
 from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
 
 _POINTS = 8  # logged values that tell a pace
-_USUAL = 0.6  # of the median pace: a foreign load slows training, a pause for something else stops it
+_USUAL = (
+    0.6  # of the median pace: a foreign load slows training, a pause for something else stops it
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class Pace:
 NOTHING = Pace(np.empty(0), np.empty(0))
 
 
-def of(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
+def training_pace(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
     """From the longest series of the training's own scalars, on the clock of a trace."""
     if not clock.known:
         return NOTHING
@@ -40,7 +44,10 @@ def of(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
         return NOTHING
     longest = max(mine, key=lambda one: len(one.steps))
     order = np.argsort(longest.wall_ns, kind="stable")
-    at, step = (longest.wall_ns[order] - clock.mid_ns) / NS_PER_S, longest.steps[order].astype(np.float64)
+    at, step = (
+        (longest.wall_ns[order] - clock.mid_ns) / NS_PER_S,
+        longest.steps[order].astype(np.float64),
+    )
     length, moved = np.diff(at), np.diff(step)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(length > 0, moved / length, 0.0)

@@ -1,7 +1,9 @@
-"""What a step draws in the course of itself, beyond what its kinds of work tell: for sensors that look at parts of steps.
+"""What a step draws in the course of itself, beyond what its kinds of work tell: for sensors that
+look at parts of steps.
 
-One kernel draws more than another of its kind. A sensor that sees a quarter of the time beats with the steps, and sees now
-these kernels and now those for seconds on end: that is no foreign load, and where in its step each reading lies tells so.
+One kernel draws more than another of its kind. A sensor that sees a quarter of the time beats with
+the steps, and sees now these kernels and now those for seconds on end: that is no foreign load, and
+where in its step each reading lies tells so.
 """
 
 from __future__ import annotations
@@ -13,14 +15,18 @@ from powertui.data.model import Floats
 _BINS = 24
 _EACH = 30  # readings of each part of a step, at least
 _FEW = 4  # parts: fewer tell nothing
-_BLOCKS = 12  # of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts of steps, too …
+# of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts
+# of steps, too …
+_BLOCKS = 12
 _APART = 4  # … and what fewer tell may be that load
 _AGAIN = 2  # readings of a part in one of them
 _LIKE = 0.3  # a step within this of the usual length is a usual one
 
 
 def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats) -> Floats:
-    """What to add to the expectation of each reading; steps run from `start` to `end`, and all in s."""
+    """What to add to the expectation of each reading; steps run from `start` to `end`, and all in
+    s.
+    """
     out = np.zeros(len(residual))
     length = end - start
     if len(length) < _EACH:
@@ -30,15 +36,23 @@ def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats)
         return out
     middle = (lo + hi) / 2
     row = np.clip(np.searchsorted(start, middle, side="right") - 1, 0, len(start) - 1)
-    inside = (middle >= start[row]) & (middle < end[row]) & (np.abs(length[row] - usual) < _LIKE * usual)
+    inside = (
+        (middle >= start[row]) & (middle < end[row]) & (np.abs(length[row] - usual) < _LIKE * usual)
+    )
     parts = min(_BINS, int(inside.sum()) // _EACH)
     if parts < _FEW:
         return out
-    at = np.minimum(((middle - start[row]) / np.maximum(length[row], 1e-12) * parts).astype(np.int64), parts - 1)
+    at = np.minimum(
+        ((middle - start[row]) / np.maximum(length[row], 1e-12) * parts).astype(np.int64), parts - 1
+    )
     when = np.arange(len(residual)) * _BLOCKS // len(residual)
     for part in range(parts):
         here = inside & (at == part)
-        levels = [np.median(some) for block in range(_BLOCKS) if len(some := residual[here & (when == block)]) >= _AGAIN]
+        levels = [
+            np.median(some)
+            for block in range(_BLOCKS)
+            if len(some := residual[here & (when == block)]) >= _AGAIN
+        ]
         if len(levels) >= _APART:
             out[here] = np.median(levels)
     return out

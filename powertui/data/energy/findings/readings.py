@@ -21,28 +21,42 @@ class SensorReadings:
     doubt: Floats  # one sigma of these two, all in all
     judged: Bools  # False where nothing can be said
     quantum: float
-    ways: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [ways, readings]: parts of the doubt that have a sign
+    ways: Floats = field(
+        default_factory=lambda: np.empty((0, 0))
+    )  # [ways, readings]: parts of the doubt that have a sign
 
     def __len__(self) -> int:
         return len(self.watts)
 
     @property
     def blunt(self) -> Floats:
-        """The part of the doubt that has no sign: it does not average out over a stretch, whatever lies in it."""
+        """The part of the doubt that has no sign: it does not average out over a stretch, whatever
+        lies in it.
+        """
         if not self.ways.size:
             return self.doubt
         return np.asarray(np.sqrt(np.maximum(self.doubt**2 - (self.ways**2).sum(axis=0), 0.0)))
 
     def shared(self, weight: Floats) -> float:
-        """One sigma of the weighted mean of these readings' expectation: what is off by +1 here and by -1 there cancels."""
+        """One sigma of the weighted mean of these readings' expectation: what is off by +1 here and
+        by -1 there cancels.
+        """
         total = max(float(weight.sum()), 1e-300)
         blunt = float(weight @ self.blunt) / total
-        return float(np.sqrt(blunt**2 + ((self.ways @ weight / total) ** 2).sum())) if self.ways.size else blunt
+        return (
+            float(np.sqrt(blunt**2 + ((self.ways @ weight / total) ** 2).sum()))
+            if self.ways.size
+            else blunt
+        )
 
     def beyond(self, foreign: Floats | float = 0.0) -> Floats:
-        """How far each reading lies above (or below) what is explained, with so much foreign power in it."""
+        """How far each reading lies above (or below) what is explained, with so much foreign power
+        in it.
+        """
         rest = self.watts - foreign
-        return np.where(rest > self.ceiling, rest - self.ceiling, np.minimum(rest - self.floor, 0.0))
+        return np.where(
+            rest > self.ceiling, rest - self.ceiling, np.minimum(rest - self.floor, 0.0)
+        )
 
 
 def covered(readings: SensorReadings, start: float, end: float) -> Floats:
@@ -54,7 +68,13 @@ def covered(readings: SensorReadings, start: float, end: float) -> Floats:
 def some(readings: SensorReadings, rows: Bools | Int64s) -> SensorReadings:
     """These rows alone."""
     return SensorReadings(
-        readings.lo[rows], readings.hi[rows], readings.watts[rows], readings.floor[rows], readings.ceiling[rows],
-        readings.doubt[rows], readings.judged[rows], readings.quantum,
+        readings.lo[rows],
+        readings.hi[rows],
+        readings.watts[rows],
+        readings.floor[rows],
+        readings.ceiling[rows],
+        readings.doubt[rows],
+        readings.judged[rows],
+        readings.quantum,
         readings.ways[:, rows] if readings.ways.size else readings.ways,
-    )  # fmt: skip
+    )

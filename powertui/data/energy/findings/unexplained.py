@@ -1,7 +1,9 @@
-"""The first witness: power that nothing in the trace explains, with one epoch, with none, or outside all steps.
+"""The first witness: power that nothing in the trace explains, with one epoch, with none, or
+outside all steps.
 
-Where a log may lie at several places, it is looked for at each of them. A stretch is told when it stands out at places that
-together are nearly sure; its figures are then drawn from all of these, by their weights.
+Where a log may lie at several places, it is looked for at each of them. A stretch is told when it
+stands out at places that together are nearly sure; its figures are then drawn from all of these, by
+their weights.
 """
 
 from __future__ import annotations
@@ -12,16 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import placing, predict, samples
+from powertui.data.energy import expected_work, placing, samples
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.findings import boxes, expected, pace, work
-from powertui.data.energy.findings.box import Box, joined, overlap
-from powertui.data.energy.findings.expected import Expected
+from powertui.data.energy.findings import expected_power, pace, stretch_search, work_columns
+from powertui.data.energy.findings.expected_power import Expected
 from powertui.data.energy.findings.noise import Noise, centre, noise_of
+from powertui.data.energy.findings.power_stretch import Box, joined, overlap
+from powertui.data.energy.findings.reading_windows import Unsure
 from powertui.data.energy.findings.readings import covered
-from powertui.data.energy.findings.windows import Unsure
 from powertui.data.energy.samples import Samples
-from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerKind, PowerOnTrace, ScalarSeries, Steps, Trace
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_S,
+    Floats,
+    PowerKind,
+    PowerOnTrace,
+    ScalarSeries,
+    Steps,
+    Trace,
+)
 
 SURE_WEIGHT = 0.9  # of the weight of all places
 _USUAL = 0.2  # of a window that is only usual for such a source: one sigma
@@ -50,28 +61,38 @@ class _Looked(NamedTuple):
     noise: Noise
 
 
-def of(
-    trace: Trace, steps: Steps, power: PowerOnTrace, scalars: Sequence[ScalarSeries], training: tuple[int, int] | None
-) -> Unexplained:  # fmt: skip
+def unexplained_power(
+    trace: Trace,
+    steps: Steps,
+    power: PowerOnTrace,
+    scalars: Sequence[ScalarSeries],
+    training: tuple[int, int] | None,
+) -> Unexplained:
     """What the channel drew that nothing in the trace explains."""
     if trace.span[1] <= trace.span[0]:
         return Unexplained((), None, None, reason="the profile is empty")
-    data = samples.of(power.series)
-    ran = work.of(trace, steps, predict.activities(trace))
-    going = pace.of(scalars, trace.clock)
+    data = samples.power_samples(power.series)
+    ran = work_columns.kind_seconds(trace, steps, expected_work.activities(trace))
+    going = pace.training_pace(scalars, trace.clock)
     trained = (training[0] / PS_PER_S, training[1] / PS_PER_S) if training is not None else None
     begin, end = steps.start / PS_PER_S, steps.ends() / PS_PER_S
-    places = [(p.weight, one) for p, one in zip(power.places, placing.everywhere(power), strict=True) if p.weight >= LEAST_WEIGHT]
+    places = [
+        (p.weight, one)
+        for p, one in zip(power.places, placing.everywhere(power), strict=True)
+        if p.weight >= LEAST_WEIGHT
+    ]
     looked: list[_Looked] = []
     for weight, one in places or [(1.0, power)]:
         moved = placed_on(data, one)
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
         doubt = unsure_of(power, data, half / 1.96)
-        model = expected.of(moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end))
-        found, noise = boxes.found(model.readings) if not model.reason else ([], None)
+        model = expected_power.expected_power(
+            moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end)
+        )
+        found, noise = stretch_search.found(model.readings) if not model.reason else ([], None)
         lower = _lower(model, found)
         if lower is not None:
-            other, noise_there = boxes.found(lower.readings)
+            other, noise_there = stretch_search.found(lower.readings)
             if other and all(box.watts > 0 for box in other):
                 model, found, noise = lower, other, noise_there
         looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
@@ -79,19 +100,27 @@ def of(
     if first.reason:
         return Unexplained((), None, None, reason=first.reason)
     offsets = [one.offset_ps / PS_PER_S for _, one in places] or [power.offset_ps / PS_PER_S]
-    asked = [(w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)]
+    asked = [
+        (w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)
+    ]
     looked = _believed(looked)
-    kept, doubtful = at_all([(one.weight, own) for one, (_, own) in zip(looked, asked, strict=True)])
+    kept, doubtful = at_all(
+        [(one.weight, own) for one, (_, own) in zip(looked, asked, strict=True)]
+    )
     at = offsets[0]
-    kept, less = in_profile(kept, at_all(asked)[0], (trace.span[0] / PS_PER_S - at, trace.span[1] / PS_PER_S - at))
+    kept, less = in_profile(
+        kept, at_all(asked)[0], (trace.span[0] / PS_PER_S - at, trace.span[1] / PS_PER_S - at)
+    )
     doubtful += less
     sigma = float(np.hypot(spread([w for w, *_ in looked], offsets), first.place_s))
     return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
 
 
 def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
-    """The same held against the level of its low stretches, where these are a good part of it: foreign load adds, and a load that
-    is there for half of a run is no more usual than its end. None where no such stretches are."""
+    """The same held against the level of its low stretches, where these are a good part of it:
+    foreign load adds, and a load that is there for half of a run is no more usual than its end.
+    None where no such stretches are.
+    """
     down = [box for box in found if box.watts < 0]
     if not down:
         return None
@@ -102,7 +131,8 @@ def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
     inside = readings.judged & (readings.floor == readings.ceiling)
     if (low & inside).sum() < _AS_USUAL * inside.sum():
         return None
-    # By what they lie below it themselves: the height of a box is how far they lie below what is beside them, too.
+    # By what they lie below it themselves: the height of a box is how far they lie below what is
+    # beside them, too.
     down_to = centre(readings.beyond()[low & inside], readings.doubt[low & inside])
     by = np.where(inside, down_to, 0.0)
     lower = replace(readings, floor=readings.floor + by, ceiling=readings.ceiling + by)
@@ -110,15 +140,25 @@ def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
 
 
 def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
-    """Places at which what ran explains the readings worse, bursts set aside, weigh less: carefully, for their weights come
-    from much the same readings."""
+    """Places at which what ran explains the readings worse, bursts set aside, weigh less:
+    carefully, for their weights come from much the same readings.
+    """
     least = min(one.noise.one for one in looked)
-    return [one._replace(weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)) for one in looked]
+    return [
+        one._replace(
+            weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)
+        )
+        for one in looked
+    ]
 
 
-def in_profile(found: Sequence[Box], everywhere: Sequence[Box], span: tuple[float, float]) -> tuple[list[Box], int]:
-    """Boxes that overlap the profile (`span`, on the log's own clock), and of the others those that stand out at all places as the
-    alignment weighs them; and how many are left out. How well the profile explains a place tells little of what lies beside it."""
+def in_profile(
+    found: Sequence[Box], everywhere: Sequence[Box], span: tuple[float, float]
+) -> tuple[list[Box], int]:
+    """Boxes that overlap the profile (`span`, on the log's own clock), and of the others those that
+    stand out at all places as the alignment weighs them; and how many are left out. How well the
+    profile explains a place tells little of what lies beside it.
+    """
 
     def held(box: Box) -> bool:
         return any(overlap(box, one) > 0 and box.watts * one.watts > 0 for one in everywhere)
@@ -130,7 +170,11 @@ def in_profile(found: Sequence[Box], everywhere: Sequence[Box], span: tuple[floa
 def unsure_of(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
     """How well the windows are known, at a place that is known so well."""
     sensor = power.series.sensor
-    place = float(np.sqrt(place_s**2 + sensors.centre_err_s(sensor, power.series.kind) ** 2 + data.late**2 / 3))
+    place = float(
+        np.sqrt(
+            place_s**2 + sensors.centre_err_s(sensor, power.series.kind) ** 2 + data.late**2 / 3
+        )
+    )
     if data.known_window or power.series.kind is PowerKind.INTERVAL:
         return Unsure(place, 0.0, exact=power.series.kind is PowerKind.INTERVAL)
     window = sensor.window_s.value if sensor.window_s else data.refresh
@@ -159,16 +203,23 @@ def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
 
 
 def at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
-    """Boxes on the log's own clock that stand out at nearly all places, joined; and how many stand out at some only."""
+    """Boxes on the log's own clock that stand out at nearly all places, joined; and how many stand
+    out at some only.
+    """
     if len(looked) == 1:
         return looked[0][1], 0
     total = sum(weight for weight, _ in looked)
-    every = sorted(((weight, at, box) for at, (weight, found) in enumerate(looked) for box in found), key=lambda one: -one[0])
+    every = sorted(
+        ((weight, at, box) for at, (weight, found) in enumerate(looked) for box in found),
+        key=lambda one: -one[0],
+    )
     kept: list[Box] = []
     doubtful = 0
     while every:
         _, _, lead = every[0]
-        same = [one for one in every if one[2].watts * lead.watts > 0 and overlap(one[2], lead) >= 0.5]
+        same = [
+            one for one in every if one[2].watts * lead.watts > 0 and overlap(one[2], lead) >= 0.5
+        ]
         every = [one for one in every if one not in same]
         weight = sum({at: w for w, at, _ in same}.values()) / total
         if weight >= SURE_WEIGHT:

@@ -1,4 +1,7 @@
-"""When work ran that most steps do not hold: checkpoints, validation, a first run. What it draws, no other work tells."""
+"""When work ran that most steps do not hold: checkpoints, validation, a first run.
+
+What it draws, no other work tells.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import re
 
 import numpy as np
 
+from powertui.data.energy.expected_work import Intervals, union
 from powertui.data.energy.fold import TRACING
-from powertui.data.energy.predict import Intervals, union
 from powertui.data.model import Int64s, Steps, Trace, TrackKind
 
 _SHARE = 0.25  # of the steps: a name that so many hold is usual
 _PARTS = 400  # more steps are taken together, a few at a time
-_FEW = 8  # steps that say what is usual: with fewer, as many equal parts of the profile are taken for them
+# steps that say what is usual: with fewer, as many equal parts of the profile are taken for them
+_FEW = 8
 _FIRST = 20  # steps that may trace
 _NAMES = 200_000  # a table of more names than this holds no names
 _COMMON = 0.3  # of the time: what runs so often is not unusual, however it is called
@@ -20,7 +24,10 @@ _NUMBERS = re.compile(r"\d+")
 
 
 def intervals(trace: Trace, steps: Steps) -> Intervals:
-    """The moments at which something runs whose name most steps do not hold. Numbers in names make no difference."""
+    """The moments at which something runs whose name most steps do not hold.
+
+    Numbers in names make no difference.
+    """
     nothing = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
     if len(trace.names) > _NAMES:
         return nothing
@@ -47,11 +54,17 @@ def intervals(trace: Trace, steps: Steps) -> Intervals:
         end.append(events.start[rows] + events.duration[rows])
     found = union(np.concatenate(start), np.concatenate(end))
     length = max(trace.span[1] - trace.span[0], 1)
-    return nothing if (found.end - found.start).sum() > _COMMON * length and _usual(found, bounds) else found
+    return (
+        nothing
+        if (found.end - found.start).sum() > _COMMON * length and _usual(found, bounds)
+        else found
+    )
 
 
 def around(trace: Trace, steps: Steps) -> Intervals:
-    """What lies before the first step that did not trace, and behind the last: libraries load and compile there, untraced."""
+    """What lies before the first step that did not trace, and behind the last: libraries load and
+    compile there, untraced.
+    """
     if len(steps) < _FEW:
         return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
     ends = steps.ends()
@@ -79,7 +92,9 @@ def _held(lanes: list[tuple[Int64s, Int64s, Int64s]], bounds: Int64s, names: int
         first = np.clip(np.searchsorted(bounds, start, side="right") - 1, 0, count - 1)
         last = np.clip(np.searchsorted(bounds, end, side="left") - 1, first, count - 1)
         many = last - first + 1
-        at = np.repeat(first, many) + np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+        at = (
+            np.repeat(first, many) + np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+        )
         keys.append(np.unique(np.repeat(name, many) * count + at))
     return np.bincount(np.unique(np.concatenate(keys)) // count, minlength=names).astype(np.int64)
 

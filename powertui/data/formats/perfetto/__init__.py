@@ -5,8 +5,9 @@
                  12 interned_data  59 trace_packet_defaults  6 clock_snapshot  2 process_tree  40 power_rails  50 compressed_packets
     TrackEvent   9 type  10 name_iid  23 name  11 track_uuid  30 counter_value  44 double_counter_value  6 legacy_event
 
-Packets are told apart by columns; only the few that describe others (names, tracks, clocks) are decoded one by one. Names are
-numbered per sequence, and a number may come to mean something else: what counts is its last meaning before the event.
+Packets are told apart by columns; only the few that describe others (names, tracks, clocks) are
+decoded one by one. Names are numbered per sequence, and a number may come to mean something else:
+what counts is its last meaning before the event.
 
 Kernel events, samples, heap profiles and the like are named and counted, not drawn.
 """
@@ -30,11 +31,38 @@ CERTAIN = True
 
 # What a packet's first fields may be, by number: their wire types.
 _KNOWN = {
-    1: (LEN,), 2: (LEN,), 3: (VARINT,), 6: (LEN,), 8: (VARINT,), 9: (LEN,), 10: (VARINT,), 11: (LEN,), 12: (LEN,), 13: (VARINT,),
-    33: (LEN,), 34: (LEN,), 35: (LEN,), 36: (LEN,), 40: (LEN,), 41: (VARINT,), 42: (VARINT,), 43: (LEN,), 44: (LEN,), 45: (LEN,),
-    50: (LEN,), 51: (LEN,), 58: (VARINT,), 59: (LEN,), 60: (LEN,), 66: (LEN,), 69: (LEN,), 79: (VARINT,), 87: (VARINT,), 89: (LEN,),
+    1: (LEN,),
+    2: (LEN,),
+    3: (VARINT,),
+    6: (LEN,),
+    8: (VARINT,),
+    9: (LEN,),
+    10: (VARINT,),
+    11: (LEN,),
+    12: (LEN,),
+    13: (VARINT,),
+    33: (LEN,),
+    34: (LEN,),
+    35: (LEN,),
+    36: (LEN,),
+    40: (LEN,),
+    41: (VARINT,),
+    42: (VARINT,),
+    43: (LEN,),
+    44: (LEN,),
+    45: (LEN,),
+    50: (LEN,),
+    51: (LEN,),
+    58: (VARINT,),
+    59: (LEN,),
+    60: (LEN,),
+    66: (LEN,),
+    69: (LEN,),
+    79: (VARINT,),
+    87: (VARINT,),
+    89: (LEN,),
     98: (VARINT,),
-}  # fmt: skip
+}
 
 
 def sniff(head: bytes, path: str) -> int:

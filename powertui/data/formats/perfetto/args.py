@@ -1,6 +1,7 @@
 """Debug annotations of Perfetto's track events, decoded when someone asks (model.StatSource).
 
-A position is where the event's message lies: its first byte, its length above bit 40, and bit 63 for those that were unpacked.
+A position is where the event's message lies: its first byte, its length above bit 40, and bit 63
+for those that were unpacked.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Annotations:
         except schemas.Undecodable:
             return
         for one in event.debug_annotations:
-            name = one.name or (self._meaning(position, "name", one.name_iid) if one.name_iid else "")
+            name = one.name or (
+                self._meaning(position, "name", one.name_iid) if one.name_iid else ""
+            )
             yield clean(name), self._value(position, one, _DEPTH)
 
     def _value(self, position: int, one: Any, depth: int) -> Any:
@@ -61,15 +64,20 @@ class Annotations:
         if kind is not None:
             return getattr(one, kind)
         if depth and one.dict_entries:
-            inner = ((each.name or self._meaning(position, "name", each.name_iid), each) for each in one.dict_entries)
+            inner = (
+                (each.name or self._meaning(position, "name", each.name_iid), each)
+                for each in one.dict_entries
+            )
             return {name: self._value(position, each, depth - 1) for name, each in inner}
         if depth and one.array_values:
             return [self._value(position, each, depth - 1) for each in one.array_values]
         return None
 
-    def of(self, position: int) -> tuple[Stat, ...]:
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All annotations of the event at this position, in file order."""
-        return tuple(_stat(name, value) for name, value in self._named(position) if value is not None)
+        return tuple(
+            _stat(name, value) for name, value in self._named(position) if value is not None
+        )
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named annotation for each of these events; the first where it is repeated."""
@@ -90,7 +98,11 @@ class Annotations:
 
 
 def _text(value: Any) -> str:
-    return as_text(value) if isinstance(value, (str, bool, int, float)) else json.dumps(value, ensure_ascii=False)
+    return (
+        as_text(value)
+        if isinstance(value, (str, bool, int, float))
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def _stat(name: str, value: Any) -> Stat:

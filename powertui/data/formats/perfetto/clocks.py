@@ -1,7 +1,9 @@
-"""The clocks of a Perfetto trace: every packet may count from another one, and snapshots say how they stand to each other.
+"""The clocks of a Perfetto trace: every packet may count from another one, and snapshots say how
+they stand to each other.
 
-Clocks 1 to 63 are the machine's (1 real time, 3 monotonic, 6 boot time), 64 to 127 belong to one sequence of packets. An
-incremental clock is told as what passed since its last reading, the first time since its snapshot.
+Clocks 1 to 63 are the machine's (1 real time, 3 monotonic, 6 boot time), 64 to 127 belong to one
+sequence of packets. An incremental clock is told as what passed since its last reading, the first
+time since its snapshot.
 """
 
 from __future__ import annotations
@@ -37,9 +39,13 @@ class Clocks:
     def __init__(self) -> None:
         self.primary = 0  # the clock that all times are given in; 0: not told
         self.unknown = 0  # readings of clocks that no snapshot ties to it
-        self._readings: dict[tuple[int, int], list[_Reading]] = {}  # by sequence (0: the machine's) and clock
+        self._readings: dict[
+            tuple[int, int], list[_Reading]
+        ] = {}  # by sequence (0: the machine's) and clock
         self._scales: dict[tuple[int, int], _Scale] = {}
-        self._shifts: dict[tuple[int, int], list[tuple[int, int]]] = {}  # (clock_ns, trace_ns - clock_ns), by clock_ns
+        self._shifts: dict[
+            tuple[int, int], list[tuple[int, int]]
+        ] = {}  # (clock_ns, trace_ns - clock_ns), by clock_ns
 
     def snapshot(self, packet: int, sequence: int, message: Any) -> None:
         """One more; they come in the order of the file."""
@@ -92,7 +98,9 @@ class Clocks:
         out = np.cumsum(passed)
         readings = self._readings.get(key, [])
         begins = np.searchsorted(packet, [one.packet for one in readings])
-        for one, lo, hi in zip(readings, begins.tolist(), [*begins.tolist()[1:], len(packet)], strict=True):
+        for one, lo, hi in zip(
+            readings, begins.tolist(), [*begins.tolist()[1:], len(packet)], strict=True
+        ):
             out[lo:hi] = one.clock_ns + np.cumsum(passed[lo:hi])
         return out
 
@@ -106,14 +114,22 @@ class Clocks:
         """Where a time of the primary clock lies in Unix time."""
         if self.primary == _REALTIME:
             return Clock(
-                zero_ns - _SLACK_NS, zero_ns + _SLACK_NS, "absolute timestamps", "the trace's clock is the machine's real time"
+                zero_ns - _SLACK_NS,
+                zero_ns + _SLACK_NS,
+                "absolute timestamps",
+                "the trace's clock is the machine's real time",
             )
         tied = [one.clock_ns - one.trace_ns for one in self._readings.get((0, _REALTIME), ())]
         if tied:
             lo, hi = zero_ns + min(tied) - _SLACK_NS, zero_ns + max(tied) + _SLACK_NS
             return Clock(lo, hi, "absolute timestamps", "the trace's clock snapshots")
         if not self.primary and _UNIX_NS[0] < zero_ns < _UNIX_NS[1]:
-            return Clock(zero_ns - _SLACK_NS, zero_ns + _SLACK_NS, "absolute timestamps", "timestamps are Unix time in ns")
+            return Clock(
+                zero_ns - _SLACK_NS,
+                zero_ns + _SLACK_NS,
+                "absolute timestamps",
+                "timestamps are Unix time in ns",
+            )
         return Clock()
 
 

@@ -25,7 +25,8 @@ class Defined(NamedTuple):
 
 
 def latest(defined: tuple[Int64s, ...], wanted: tuple[Int64s, ...]) -> Int64s:
-    """For each wanted (key …, packet) the last definition with this key at or before that packet; -1 for none.
+    """For each wanted (key …, packet) the last definition with this key at or before that packet;
+    -1 for none.
 
     Both are columns, the packet last. Definitions stand in the order of the file.
     """

@@ -1,4 +1,6 @@
-"""Where the packets of a Perfetto trace lie; those that were packed (deflated) stand in the place of the packet that held them."""
+"""Where the packets of a Perfetto trace lie; those that were packed (deflated) stand in the place
+of the packet that held them.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,17 @@ class Packets:
         """Fields of some of them; payloads lie where their packet lies."""
         return self.fields(self.lo[rows], self.hi[rows], self.unpacked[rows], tags)
 
-    def fields(self, lo: Int64s, hi: Int64s, unpacked: Bools, tags: tuple[int, ...]) -> PickedFields:
+    def fields(
+        self, lo: Int64s, hi: Int64s, unpacked: Bools, tags: tuple[int, ...]
+    ) -> PickedFields:
         """The same of any messages."""
         if not unpacked.any():
             return windows.pick(self.stored, lo, hi, tags)
         present = np.zeros((len(tags), len(lo)), np.bool_)
-        value, end = np.zeros((len(tags), len(lo)), np.int64), np.zeros((len(tags), len(lo)), np.int64)
+        value, end = (
+            np.zeros((len(tags), len(lo)), np.int64),
+            np.zeros((len(tags), len(lo)), np.int64),
+        )
         bad = -1
         for of, rows in ((self.stored, ~unpacked), (self.memory, unpacked)):
             found = windows.pick(of, lo[rows], hi[rows], tags)
@@ -69,11 +76,21 @@ def find(source: OpenedFile, findings: FileWarnings) -> Packets:
     outline = windows.hop(stored, 0, stored.size, empty=False).hop
     lo, hi = outline.ranges(PACKET)
     if outline.bad >= 0:
-        findings.add("the trace ends in the middle or is damaged; what came before was read", f"byte {outline.bad:,}")
+        findings.add(
+            "the trace ends in the middle or is damaged; what came before was read",
+            f"byte {outline.bad:,}",
+        )
         if len(hi) and outline.bad < int(hi[-1]):
             lo, hi = lo[:-1], hi[:-1]  # the last packet was cut
-    if not len(lo) and outline.bad < 0 and source.head.startswith(bytes((wire.tag(PACKET, LEN), 0))):
-        hint = "The tracing service had nothing to write. Check which data sources its configuration names, and trace again."
+    if (
+        not len(lo)
+        and outline.bad < 0
+        and source.head.startswith(bytes((wire.tag(PACKET, LEN), 0)))
+    ):
+        hint = (
+            "The tracing service had nothing to write. Check which data sources its "
+            "configuration names, and trace again."
+        )
         raise UnreadableFile(source.path, "is empty: it contains only empty packets", hint=hint)
     if not len(lo):
         problem, hint = describe(source.head, source.path)
@@ -85,10 +102,17 @@ def find(source: OpenedFile, findings: FileWarnings) -> Packets:
         return alone
     los = np.concatenate([found.value[0][found.present[0]] for _, found in packed])
     his = np.concatenate([found.end[0][found.present[0]] for _, found in packed])
-    return _unpacked(source, findings, alone, zip(at.tolist(), los.tolist(), his.tolist(), strict=True))
+    return _unpacked(
+        source, findings, alone, zip(at.tolist(), los.tolist(), his.tolist(), strict=True)
+    )
 
 
-def _unpacked(source: OpenedFile, findings: FileWarnings, alone: Packets, packed: Iterator[tuple[int, int, int]]) -> Packets:
+def _unpacked(
+    source: OpenedFile,
+    findings: FileWarnings,
+    alone: Packets,
+    packed: Iterator[tuple[int, int, int]],
+) -> Packets:
     """Packets that lie deflated in others come into their place."""
     memory = bytearray()
     los, his, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]
@@ -117,7 +141,9 @@ def _unpacked(source: OpenedFile, findings: FileWarnings, alone: Packets, packed
     order = np.argsort(np.concatenate(places), kind="stable")
     inside = np.arange(sum(map(len, los))) >= len(alone.lo)
     stored = Stored(source.path, memory=memory)
-    return Packets(np.concatenate(los)[order], np.concatenate(his)[order], inside[order], alone.stored, stored)
+    return Packets(
+        np.concatenate(los)[order], np.concatenate(his)[order], inside[order], alone.stored, stored
+    )
 
 
 def _inflated(packed: bytes) -> Iterator[bytes]:

@@ -1,4 +1,6 @@
-"""The tracks of a Perfetto trace: a tree of descriptors, of which each event names one by its number (uuid)."""
+"""The tracks of a Perfetto trace: a tree of descriptors, of which each event names one by its
+number (uuid).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,11 @@ class Tracks:
     def describe(self, uuid: int, message: Any) -> None:
         """A track descriptor. Later ones add to it."""
         track = self._tracks.setdefault(uuid, _Track())
-        track.parent = message.parent_uuid - (1 << 64) if message.parent_uuid >> 63 else message.parent_uuid or track.parent
+        track.parent = (
+            message.parent_uuid - (1 << 64)
+            if message.parent_uuid >> 63
+            else message.parent_uuid or track.parent
+        )
         track.name = clean(message.name or message.static_name or message.atrace_name) or track.name
         if message.HasField("process"):
             track.is_process, track.pid = True, message.process.pid
@@ -71,7 +77,9 @@ class Tracks:
                 self._threads[track.pid, track.tid] = clean(message.thread.thread_name)
         if message.HasField("counter"):
             told = message.counter
-            unit, scale = (clean(told.unit_name), 1.0) if told.unit_name else _UNITS.get(told.unit, ("", 1.0))
+            unit, scale = (
+                (clean(told.unit_name), 1.0) if told.unit_name else _UNITS.get(told.unit, ("", 1.0))
+            )
             track.name = track.name or _TYPES.get(told.type, "")
             track.counter = Counting(unit, scale * (told.unit_multiplier or 1), told.is_incremental)
 
@@ -114,13 +122,23 @@ class Tracks:
         """The line for this track (or, without a track, for this sequence of packets)."""
         track = (self._tracks if by_uuid else self._sequences).get(key)
         if track is None:
-            what = f"track {key & (1 << 64) - 1}" if by_uuid and key else f"sequence {key}" if not by_uuid and key else "events"
+            what = (
+                f"track {key & (1 << 64) - 1}"
+                if by_uuid and key
+                else f"sequence {key}"
+                if not by_uuid and key
+                else "events"
+            )
             return TrackTarget(code, "trace", _short(key), what, None)
         pid, tid = self._owner(track)
         process = self._process(pid)
         if track.tid is not None and track.pid is not None and not track.counter:
             return TrackTarget(
-                code, process, track.tid, self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}", None
+                code,
+                process,
+                track.tid,
+                self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}",
+                None,
             )
         name = track.name or ("process" if track.is_process else f"track {key & (1 << 64) - 1}")
         if track.counter is not None and tid is not None:

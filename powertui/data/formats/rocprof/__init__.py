@@ -1,12 +1,14 @@
-"""rocprofv3 of AMD's ROCm: one JSON for each process, or a CSV for each kind of record that it took.
+"""rocprofv3 of AMD's ROCm: one JSON for each process, or a CSV for each kind of record that it
+took.
 
     <prefix>_results.json          {"rocprofiler-sdk-tool": [{metadata, agents, strings, kernel_symbols, buffer_records, …}]}
     <prefix>_kernel_trace.csv      with _hip_api_trace, _hsa_api_trace, _marker_api_trace, _memory_copy_trace, _rccl_api_trace,
                                    _counter_collection and _agent_info beside it: one capture, whichever of them is named
 
-Times are ns since the machine started: a profile's zero is its earliest record, and nothing in it tells the wall clock. Kernels and
-copies lie on the streams (or queues) of their GPU, calls and roctx ranges on their threads; a launch and its kernel share a
-correlation id. Hardware counters of a dispatch are stats of its kernel.
+Times are ns since the machine started: a profile's zero is its earliest record, and nothing in it
+tells the wall clock. Kernels and copies lie on the streams (or queues) of their GPU, calls and
+roctx ranges on their threads; a launch and its kernel share a correlation id. Hardware counters of
+a dispatch are stats of its kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 
 NAME = "rocprof"
-SUFFIXES: tuple[str, ...] = ()  # files are named with an underscore: logdir/rocprof.py tells which belong together
+SUFFIXES: tuple[
+    str, ...
+] = ()  # files are named with an underscore: logdir/rocprof.py tells which belong together
 RESULTS = "results.json"
 
 _TOOL = b'"rocprofiler-sdk-tool"'
@@ -39,5 +43,9 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     from powertui.data.formats.rocprof import from_csv, from_json
     from powertui.data.formats.rocprof.assembled import assembled
 
-    records = from_json.records(source, progress) if _TOOL in source.head[:256] else from_csv.records(source, progress)
+    records = (
+        from_json.records(source, progress)
+        if _TOOL in source.head[:256]
+        else from_csv.records(source, progress)
+    )
     yield assembled(source, records)

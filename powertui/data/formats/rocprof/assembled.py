@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats.builder import FileWarnings, LineEvents, LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import (
+    FileWarnings,
+    LineEvents,
+    LineQuota,
+    ProcessBuilder,
+    TraceBuilder,
+)
 from powertui.data.formats.json_stats import PairNames, clean, stat
-from powertui.data.formats.rocprof.records import COPIES, KERNELS, Agent, RecordStats, RocprofRecords
+from powertui.data.formats.rocprof.records import (
+    COPIES,
+    KERNELS,
+    Agent,
+    RecordStats,
+    RocprofRecords,
+)
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Int64s, Stat, Trace, UInt32s, UInt64s
 
@@ -32,15 +44,23 @@ def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
     for place in sorted(lines, key=_order):
         owner, key, label = place[:2], place[2], place[3]
         if owner not in processes:
-            name, facts = devices[owner[1]] if owner[0] == "device" else _host(owner[1], len(hosts) > 1)
+            name, facts = (
+                devices[owner[1]] if owner[0] == "device" else _host(owner[1], len(hosts) > 1)
+            )
             processes[owner] = builder.process(name, facts, stats)
-        start, length, name_code, position = (np.concatenate(column) for column in zip(*lines[place], strict=True))
+        start, length, name_code, position = (
+            np.concatenate(column) for column in zip(*lines[place], strict=True)
+        )
         processes[owner].add(key, label, LineEvents(start, length, name_code, position))
     return builder.build(names, complete=True, warnings=source.warnings)
 
 
 def _lines(
-    records: RocprofRecords, numbers: dict[str, int], stats: RecordStats, names: PairNames, findings: FileWarnings
+    records: RocprofRecords,
+    numbers: dict[str, int],
+    stats: RecordStats,
+    names: PairNames,
+    findings: FileWarnings,
 ) -> _LineParts:
     """(start, duration, name, position) of the events of each line, from one or more tables."""
     zero = min((int(table["start"].min()) for _, table in records.tables if len(table)), default=0)
@@ -51,8 +71,12 @@ def _lines(
             continue
         start = (table["start"].to_numpy(np.int64) - zero) * PS_PER_NS
         length = (table["end"].to_numpy(np.int64) - table["start"].to_numpy(np.int64)) * PS_PER_NS
-        called, which = np.unique(table["name"].astype(str).to_numpy(object).astype(str), return_inverse=True)
-        name = np.array([names.index(str(one), str(one)) for one in called.tolist()], np.uint32)[which.ravel()]
+        called, which = np.unique(
+            table["name"].astype(str).to_numpy(object).astype(str), return_inverse=True
+        )
+        name = np.array([names.index(str(one), str(one)) for one in called.tolist()], np.uint32)[
+            which.ravel()
+        ]
         position = (np.arange(len(table)) + stats.begins[index]).astype(np.uint64)
         for place, rows in _places(kind, table, numbers):
             if place not in lines:
@@ -65,8 +89,13 @@ def _lines(
     return lines
 
 
-def _places(kind: str, table: pd.DataFrame, numbers: dict[str, int]) -> Iterator[tuple[_Place, Int64s]]:
-    """Which rows lie on which line: (device or host, its number, the line's number, its name). A line may come more than once."""
+def _places(
+    kind: str, table: pd.DataFrame, numbers: dict[str, int]
+) -> Iterator[tuple[_Place, Int64s]]:
+    """Which rows lie on which line: (device or host, its number, the line's number, its name).
+
+    A line may come more than once.
+    """
     if kind in (KERNELS, COPIES):
         agent = _texts(table, "agent")
         stream, queue = _texts(table, "stream"), _texts(table, "queue")
@@ -93,15 +122,24 @@ def _stream(kind: str, device: int, stream: str, queue: str) -> _Place:
 
 
 def _numbers(records: RocprofRecords) -> dict[str, int]:
-    """Which GPU an agent's name stands for. Where nothing distinguishes the GPUs, they are counted as they come by their names."""
+    """Which GPU an agent's name stands for.
+
+    Where nothing distinguishes the GPUs, they are counted as they come by their names.
+    """
     seen: dict[str, None] = {}
     for kind, table in records.tables:
         if kind in (KERNELS, COPIES):
             seen.update(dict.fromkeys(_texts(table, "agent")))
-    out = {name: agent.gpu for name in seen if (agent := records.agents.get(name)) is not None and agent.gpu is not None}
+    out = {
+        name: agent.gpu
+        for name in seen
+        if (agent := records.agents.get(name)) is not None and agent.gpu is not None
+    }
     taken = set(out.values())
     free = 0  # no number below it can be given: each GPU is asked about once
-    for name in sorted((name for name in seen if name not in out), key=lambda name: (len(name), name)):
+    for name in sorted(
+        (name for name in seen if name not in out), key=lambda name: (len(name), name)
+    ):
         number = _whole(name.removeprefix("GPU "), -1) if name.startswith("GPU ") else -1
         if number < 0:
             while free in taken:
@@ -112,7 +150,9 @@ def _numbers(records: RocprofRecords) -> dict[str, int]:
     return out
 
 
-def _devices(records: RocprofRecords, numbers: dict[str, int]) -> dict[int, tuple[str, tuple[Stat, ...]]]:
+def _devices(
+    records: RocprofRecords, numbers: dict[str, int]
+) -> dict[int, tuple[str, tuple[Stat, ...]]]:
     """Name and stats of the process that stands for each GPU."""
     called: dict[int, str] = {}
     agents: dict[int, Agent] = {}
@@ -123,7 +163,10 @@ def _devices(records: RocprofRecords, numbers: dict[str, int]) -> dict[int, tupl
     out = {}
     for number in {0, *called}:  # 0 is the GPU of records that name none
         facts = agents[number].facts if number in agents else ()
-        stats = (*(stat(clean(key), value) for key, value in facts), stat("agent", called.get(number, "")))
+        stats = (
+            *(stat(clean(key), value) for key, value in facts),
+            stat("agent", called.get(number, "")),
+        )
         out[number] = (f"/device:GPU:{number}", stats)
     return out
 
@@ -141,7 +184,9 @@ def _texts(table: pd.DataFrame, name: str) -> list[str]:
 def _text(value: Hashable) -> str:
     if value is None or value != value:
         return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    return (
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+    )
 
 
 def _whole(text: str, otherwise: int) -> int:

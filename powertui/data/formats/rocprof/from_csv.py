@@ -9,20 +9,45 @@ import numpy as np
 import pandas as pd
 
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, RocprofRecords, details
+from powertui.data.formats.rocprof.records import (
+    CALLS,
+    COPIES,
+    KERNELS,
+    MARKS,
+    Agent,
+    RocprofRecords,
+    details,
+)
 from powertui.data.formats.rocprof.tables import AGENTS, beside
 from powertui.data.formats.source import OpenedFile, open_file
 from powertui.errors import UnreadableFile
 
 _MADE_OF_BYTE = 12  # bytes of memory for each of the file while it is read
-_KINDS = {"kernel_trace": KERNELS, "counter_collection": KERNELS, "memory_copy_trace": COPIES, "marker_api_trace": MARKS}
-_LEFT = frozenset(("memory_allocation_trace", "scratch_memory_trace"))  # of addresses: nobody asks for them on a timeline yet
+_KINDS = {
+    "kernel_trace": KERNELS,
+    "counter_collection": KERNELS,
+    "memory_copy_trace": COPIES,
+    "marker_api_trace": MARKS,
+}
+_LEFT = frozenset(
+    ("memory_allocation_trace", "scratch_memory_trace")
+)  # of addresses: nobody asks for them on a timeline yet
 # As the tables call it (capitals and blanks aside), and as the rest of the program does.
 _OWN = {
-    "kernel_name": "name", "function": "name", "direction": "name", "operation": "name", "start_timestamp": "start",
-    "end_timestamp": "end", "agent_id": "agent", "queue_id": "queue", "stream_id": "stream", "process_id": "pid",
-    "thread_id": "tid", "lds_block_size": "group_segment_size", "vgpr_count": "regs",
-}  # fmt: skip
+    "kernel_name": "name",
+    "function": "name",
+    "direction": "name",
+    "operation": "name",
+    "start_timestamp": "start",
+    "end_timestamp": "end",
+    "agent_id": "agent",
+    "queue_id": "queue",
+    "stream_id": "stream",
+    "process_id": "pid",
+    "thread_id": "tid",
+    "lds_block_size": "group_segment_size",
+    "vgpr_count": "regs",
+}
 
 
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
@@ -70,9 +95,19 @@ def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
     if len(whole) < len(data):
         out.lose(f"{Path(source.path).name} ends in the middle of a line, which was left out")
     try:
-        frame = pd.read_csv(io.BytesIO(whole), dtype=str, keep_default_na=False, on_bad_lines="skip", encoding_errors="replace")
+        frame = pd.read_csv(
+            io.BytesIO(whole),
+            dtype=str,
+            keep_default_na=False,
+            on_bad_lines="skip",
+            encoding_errors="replace",
+        )
     except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError):
-        raise UnreadableFile(source.path, "is not the table that its name says", hint="Copy it again, or profile again.") from None
+        raise UnreadableFile(
+            source.path,
+            "is not the table that its name says",
+            hint="Copy it again, or profile again.",
+        ) from None
     frame.columns = [_OWN.get(low := str(name).strip().lower(), low) for name in frame.columns]
     frame = frame.loc[:, ~frame.columns.duplicated()]
     kept: pd.DataFrame = frame
@@ -96,9 +131,13 @@ def _timed(frame: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
     for name in ("start", "end", "name"):
         if name not in frame:
             out.lose("records without a time or a name were left out", len(frame))
-            empty: pd.DataFrame = pd.DataFrame({missing: [] for missing in ("start", "end", "name")})
+            empty: pd.DataFrame = pd.DataFrame(
+                {missing: [] for missing in ("start", "end", "name")}
+            )
             return empty
-    digits = frame["start"].str.fullmatch(r"\d{1,18}").fillna(False) & frame["end"].str.fullmatch(r"\d{1,18}").fillna(False)
+    digits = frame["start"].str.fullmatch(r"\d{1,18}").fillna(False) & frame["end"].str.fullmatch(
+        r"\d{1,18}"
+    ).fillna(False)
     good = digits.to_numpy(np.bool_)
     out.lose("records without a time or a name were left out", int(len(good) - good.sum()))
     frame = frame.loc[good].reset_index(drop=True)
@@ -107,16 +146,30 @@ def _timed(frame: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
     return kept
 
 
-def _with_counters(kernels: pd.DataFrame | None, counters: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
-    """The counters of each dispatch beside its kernel; without a kernel trace the dispatches that were counted are the kernels."""
+def _with_counters(
+    kernels: pd.DataFrame | None, counters: pd.DataFrame, out: RocprofRecords
+) -> pd.DataFrame:
+    """The counters of each dispatch beside its kernel; without a kernel trace the dispatches that
+    were counted are the kernels.
+    """
     if not {"dispatch_id", "counter_name", "counter_value"} <= set(counters.columns):
         out.lose("rows of counters without a dispatch were left out", len(counters))
         nothing: pd.DataFrame = counters.iloc[:0]
         return kernels if kernels is not None else nothing
-    values = counters.assign(counter_value=pd.to_numeric(counters["counter_value"], errors="coerce"))
-    wide = values.pivot_table(index="dispatch_id", columns="counter_name", values="counter_value", aggfunc="sum", sort=False)
+    values = counters.assign(
+        counter_value=pd.to_numeric(counters["counter_value"], errors="coerce")
+    )
+    wide = values.pivot_table(
+        index="dispatch_id",
+        columns="counter_name",
+        values="counter_value",
+        aggfunc="sum",
+        sort=False,
+    )
     if kernels is None or "dispatch_id" not in kernels:
-        kernels = counters.drop_duplicates("dispatch_id").drop(columns=["counter_name", "counter_value"])
+        kernels = counters.drop_duplicates("dispatch_id").drop(
+            columns=["counter_name", "counter_value"]
+        )
     taken = [str(name) for name in wide.columns if name not in kernels.columns]
     joined: pd.DataFrame = kernels.join(wide[taken], on="dispatch_id")
     return joined
@@ -140,14 +193,25 @@ def _agents(frame: pd.DataFrame) -> dict[str, Agent]:
     return out
 
 
-_FACTS = {"product_name": "device_name", "name": "architecture", "vendor_name": "vendor", "cu_count": "core_count"}
+_FACTS = {
+    "product_name": "device_name",
+    "name": "architecture",
+    "vendor_name": "vendor",
+    "cu_count": "core_count",
+}
 
 
 def _device_of(frame: pd.DataFrame, agents: dict[str, Agent]) -> pd.Series:
     """A copy belongs to the GPU that it goes to, else to the one that it comes from."""
     empty = pd.Series([""] * len(frame), index=frame.index, dtype=object)
     to, of = (frame.get(name, empty) for name in ("destination_agent_id", "source_agent_id"))
-    down = frame["name"].astype(str).str.contains("DEVICE_TO_HOST") if "name" in frame else empty.astype(bool)
-    is_gpu = to.map(lambda name: (agent := agents.get(str(name))) is not None and agent.gpu is not None).astype(bool)
+    down = (
+        frame["name"].astype(str).str.contains("DEVICE_TO_HOST")
+        if "name" in frame
+        else empty.astype(bool)
+    )
+    is_gpu = to.map(
+        lambda name: (agent := agents.get(str(name))) is not None and agent.gpu is not None
+    ).astype(bool)
     device: pd.Series = to.where(is_gpu | ~down if not agents else is_gpu, of).astype(object)
     return device

@@ -1,4 +1,6 @@
-"""The JSON of rocprofv3 (`<prefix>_results.json`): one object with records that name kinds, kernels and agents by numbers."""
+"""The JSON of rocprofv3 (`<prefix>_results.json`): one object with records that name kinds, kernels
+and agents by numbers.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,31 @@ import numpy as np
 import pandas as pd
 
 from powertui.data.formats.registry import Progress
-from powertui.data.formats.rocprof.records import CALLS, COPIES, KERNELS, MARKS, Agent, RocprofRecords, details
+from powertui.data.formats.rocprof.records import (
+    CALLS,
+    COPIES,
+    KERNELS,
+    MARKS,
+    Agent,
+    RocprofRecords,
+    details,
+)
 from powertui.data.formats.source import OpenedFile
 from powertui.errors import UnreadableFile
 
 _MADE_OF_BYTE = 10  # bytes of memory for each of the file while it is read
-_KERNELS = ("kernel_dispatch", "kernel_dispatches")  # as the documentation calls it, and the first releases
+_KERNELS = (
+    "kernel_dispatch",
+    "kernel_dispatches",
+)  # as the documentation calls it, and the first releases
 _CALLS = ("hip_api", "hsa_api", "rccl_api", "rocdecode_api", "rocDecode_api", "rocjpeg_api", "ompt")
-_LEFT = ("memory_allocation", "scratch_memory", "page_migration", "pc_sample_host_trap", "pc_sample_stochastic")
+_LEFT = (
+    "memory_allocation",
+    "scratch_memory",
+    "page_migration",
+    "pc_sample_host_trap",
+    "pc_sample_stochastic",
+)
 
 
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
@@ -25,17 +44,25 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     source.limit.check(source.path, _MADE_OF_BYTE * source.size)
     data = source.stored()
     try:
-        whole = json.loads(data.read(0, data.size).tobytes().decode("utf-8", "replace"), strict=False)
+        whole = json.loads(
+            data.read(0, data.size).tobytes().decode("utf-8", "replace"), strict=False
+        )
     except (ValueError, RecursionError) as error:
         problem = f"is a rocprofv3 result that ends in the middle or is damaged ({str(error)[:80]})"
-        raise UnreadableFile(source.path, problem, hint="Wait until rocprofv3 has ended, or copy it again.") from None
+        raise UnreadableFile(
+            source.path, problem, hint="Wait until rocprofv3 has ended, or copy it again."
+        ) from None
     told = whole.get("rocprofiler-sdk-tool") if isinstance(whole, dict) else None
-    processes = [one for one in (told if isinstance(told, list) else [told]) if isinstance(one, dict)]
+    processes = [
+        one for one in (told if isinstance(told, list) else [told]) if isinstance(one, dict)
+    ]
     out = RocprofRecords()
     for process in processes:
         _Process(process, out).take()
     if not processes:
-        raise UnreadableFile(source.path, "is a rocprofv3 result without any process", hint="Profile again.")
+        raise UnreadableFile(
+            source.path, "is a rocprofv3 result without any process", hint="Profile again."
+        )
     progress(source.size, source.size, sum(len(table) for _, table in out.tables))
     return out
 
@@ -47,16 +74,24 @@ class _Process:
         self._told, self._out = told, out
         strings = _mapping(told.get("strings"))
         self._kinds = [_mapping(one) for one in _list(strings.get("buffer_records"))]
-        self._marks = {one.get("key"): one.get("value") for one in map(_mapping, _list(strings.get("marker_api")))}
+        self._marks = {
+            one.get("key"): one.get("value")
+            for one in map(_mapping, _list(strings.get("marker_api")))
+        }
         self._pid = _mapping(told.get("metadata")).get("pid")
         self._kernels: dict[Any, str] = {}
         for one in map(_mapping, _list(told.get("kernel_symbols"))):
-            named = (one.get(key) for key in ("formatted_kernel_name", "demangled_kernel_name", "kernel_name"))
+            named = (
+                one.get(key)
+                for key in ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
+            )
             self._kernels[one.get("kernel_id")] = next((str(name) for name in named if name), "")
         gpus = 0
         for one in map(_mapping, _list(told.get("agents"))):
             facts = tuple(
-                (fact, one[key]) for key, fact in _FACTS.items() if isinstance(one.get(key), (str, int, float)) and one[key] != ""
+                (fact, one[key])
+                for key, fact in _FACTS.items()
+                if isinstance(one.get(key), (str, int, float)) and one[key] != ""
             )
             is_gpu = one.get("type") == 2
             out.agents[_agent(one.get("id"))] = Agent(gpus if is_gpu else None, facts)
@@ -66,7 +101,11 @@ class _Process:
         """Its records, kind by kind."""
         buffered = _mapping(self._told.get("buffer_records"))
         kernels = [row for key in _KERNELS for row in self._dispatches(_list(buffered.get(key)))]
-        counted = list(self._counted(_list(_mapping(self._told.get("callback_records")).get("counter_collection"))))
+        counted = list(
+            self._counted(
+                _list(_mapping(self._told.get("callback_records")).get("counter_collection"))
+            )
+        )
         if counted:
             by_dispatch = {row["dispatch_id"]: row for row in kernels}
             for row in counted:
@@ -91,7 +130,10 @@ class _Process:
         if not good:
             return None
         frame: pd.DataFrame = pd.DataFrame(good)
-        frame["start"], frame["end"] = frame["start"].astype(np.int64), frame["end"].astype(np.int64)
+        frame["start"], frame["end"] = (
+            frame["start"].astype(np.int64),
+            frame["end"].astype(np.int64),
+        )
         self._out.tables.append((kind, frame))
         return frame
 
@@ -103,25 +145,43 @@ class _Process:
         grid, group = _mapping(info.get("grid_size")), _mapping(info.get("workgroup_size"))
         row = {
             "name": self._kernels.get(info.get("kernel_id")) or f"kernel {info.get('kernel_id')}",
-            "start": one.get("start_timestamp"), "end": one.get("end_timestamp"), "agent": _agent(info.get("agent_id")),
-            "queue": _handle(info.get("queue_id")), "stream": _handle(one.get("stream_id")),
-            "correlation_id": _mapping(one.get("correlation_id")).get("internal"), "dispatch_id": info.get("dispatch_id"),
-            "private_segment_size": info.get("private_segment_size"), "group_segment_size": info.get("group_segment_size"),
-        }  # fmt: skip
+            "start": one.get("start_timestamp"),
+            "end": one.get("end_timestamp"),
+            "agent": _agent(info.get("agent_id")),
+            "queue": _handle(info.get("queue_id")),
+            "stream": _handle(one.get("stream_id")),
+            "correlation_id": _mapping(one.get("correlation_id")).get("internal"),
+            "dispatch_id": info.get("dispatch_id"),
+            "private_segment_size": info.get("private_segment_size"),
+            "group_segment_size": info.get("group_segment_size"),
+        }
         for axis in "xyz":
-            row[f"grid_size_{axis}"], row[f"workgroup_size_{axis}"] = grid.get(axis), group.get(axis)
+            row[f"grid_size_{axis}"], row[f"workgroup_size_{axis}"] = (
+                grid.get(axis),
+                group.get(axis),
+            )
         return row
 
     def _counted(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
-        names = {_handle(one.get("id")): one.get("name") for one in map(_mapping, _list(self._told.get("counters")))}
+        names = {
+            _handle(one.get("id")): one.get("name")
+            for one in map(_mapping, _list(self._told.get("counters")))
+        }
         for one in map(_mapping, rows):
             data = _mapping(one.get("dispatch_data"))
             row = self._dispatch(data, _mapping(data.get("dispatch_info")))
             row["regs"] = one.get("arch_vgpr_count")
             for value in map(_mapping, _list(one.get("records"))):
-                name = str(names.get(_handle(value.get("counter_id"))) or f"counter {_handle(value.get('counter_id'))}")
-                if isinstance(value.get("value"), (int, float)) and (name not in row or isinstance(row[name], (int, float))):
-                    row[name] = row.get(name, 0) + value["value"]  # of all the instances of a counter
+                name = str(
+                    names.get(_handle(value.get("counter_id")))
+                    or f"counter {_handle(value.get('counter_id'))}"
+                )
+                if isinstance(value.get("value"), (int, float)) and (
+                    name not in row or isinstance(row[name], (int, float))
+                ):
+                    row[name] = (
+                        row.get(name, 0) + value["value"]
+                    )  # of all the instances of a counter
             yield row
 
     def _copies(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
@@ -129,25 +189,37 @@ class _Process:
             to, of = (_agent(one.get(key)) for key in ("dst_agent_id", "src_agent_id"))
             known = self._out.agents.get(to)
             yield {
-                "name": self._operation(one), "start": one.get("start_timestamp"), "end": one.get("end_timestamp"),
-                "agent": to if known is None or known.gpu is not None else of, "queue": None,
+                "name": self._operation(one),
+                "start": one.get("start_timestamp"),
+                "end": one.get("end_timestamp"),
+                "agent": to if known is None or known.gpu is not None else of,
+                "queue": None,
                 "stream": _handle(one.get("stream_id")),
-                "correlation_id": _mapping(one.get("correlation_id")).get("internal"), "bytes": one.get("bytes"),
-            }  # fmt: skip
+                "correlation_id": _mapping(one.get("correlation_id")).get("internal"),
+                "bytes": one.get("bytes"),
+            }
 
     def _calls(self, rows: list[Any], *, marks: bool = False) -> Iterator[dict[str, Any]]:
         for one in map(_mapping, rows):
             number = _mapping(one.get("correlation_id")).get("internal")
             said = self._marks.get(number) if marks else None
             yield {
-                "name": str(said) if said else self._operation(one), "start": one.get("start_timestamp"),
-                "end": one.get("end_timestamp"), "pid": self._pid, "tid": one.get("thread_id"), "correlation_id": number,
+                "name": str(said) if said else self._operation(one),
+                "start": one.get("start_timestamp"),
+                "end": one.get("end_timestamp"),
+                "pid": self._pid,
+                "tid": one.get("thread_id"),
+                "correlation_id": number,
                 "domain": self._kind(one).get("kind"),
-            }  # fmt: skip
+            }
 
     def _kind(self, one: Mapping[str, Any]) -> Mapping[str, Any]:
         number = one.get("kind")
-        return self._kinds[number] if isinstance(number, int) and 0 <= number < len(self._kinds) else {}
+        return (
+            self._kinds[number]
+            if isinstance(number, int) and 0 <= number < len(self._kinds)
+            else {}
+        )
 
     def _operation(self, one: Mapping[str, Any]) -> str:
         kind = self._kind(one)
@@ -157,7 +229,12 @@ class _Process:
         return f"{kind.get('kind') or 'kind ' + str(one.get('kind'))} {number}"
 
 
-_FACTS = {"product_name": "device_name", "name": "architecture", "vendor_name": "vendor", "cu_count": "core_count"}
+_FACTS = {
+    "product_name": "device_name",
+    "name": "architecture",
+    "vendor_name": "vendor",
+    "cu_count": "core_count",
+}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -169,11 +246,19 @@ def _list(value: Any) -> list[Any]:
 
 
 def _handle(value: Any) -> Any:
-    return value.get("handle") if isinstance(value, dict) else value if isinstance(value, int) else None
+    return (
+        value.get("handle")
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, int)
+        else None
+    )
 
 
 def _agent(value: Any) -> str:
-    """How records name an agent; no agent of another process has the same handle, since handles are addresses or node numbers."""
+    """How records name an agent; no agent of another process has the same handle, since handles are
+    addresses or node numbers.
+    """
     return str(_handle(value))
 
 

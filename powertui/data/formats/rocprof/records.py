@@ -26,8 +26,9 @@ class Agent(NamedTuple):
 
 @dataclass
 class RocprofRecords:
-    """Each table has columns `name start end` (ns) and, for work of devices, `agent queue stream`; for calls `pid tid`. All other
-    columns are stats."""
+    """Each table has columns `name start end` (ns) and, for work of devices, `agent queue stream`;
+    for calls `pid tid`. All other columns are stats.
+    """
 
     tables: list[tuple[str, pd.DataFrame]] = field(default_factory=list)
     agents: dict[str, Agent] = field(default_factory=dict)  # by what records call them
@@ -44,20 +45,25 @@ _PLACES = frozenset(("name", "start", "end", "agent", "queue", "stream", "pid", 
 
 
 class RecordStats:
-    """The stats of all records (model.StatSource). A position is the record's number from 1, over all tables."""
+    """The stats of all records (model.StatSource).
+
+    A position is the record's number from 1, over all tables.
+    """
 
     def __init__(self, tables: Sequence[pd.DataFrame]) -> None:
         self._tables = tables
         self.begins = np.cumsum([1, *(len(table) for table in tables)]).astype(np.int64)
 
-    def of(self, position: int) -> tuple[Stat, ...]:
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All stats of one record."""
         number = int(self.begins.searchsorted(position, "right")) - 1
         if not 0 <= number < len(self._tables):
             return ()
         table, row = self._tables[number], position - int(self.begins[number])
         values = {str(name): table[name].iat[row] for name in table.columns if name not in _PLACES}
-        return tuple(stat(clean(name), _plain(value)) for name, value in values.items() if _there(value))
+        return tuple(
+            stat(clean(name), _plain(value)) for name, value in values.items() if _there(value)
+        )
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named stat for each of these records."""
@@ -91,10 +97,15 @@ def _plain(value: object) -> str | int | float:
 
 
 def details(table: pd.DataFrame) -> list[str | None]:
-    """How kernels were launched, in the words of NVIDIA's collector. ROCm counts a grid in work-items: here it is in groups."""
+    """How kernels were launched, in the words of NVIDIA's collector.
+
+    ROCm counts a grid in work-items: here it is in groups.
+    """
     rows: list[str | None] = []
     columns = [_whole(table, name) for name in (*_GRID, *_GROUP, "regs", "group_segment_size")]
-    for gx, gy, gz, bx, by, bz, registers, shared in zip(*(column.tolist() for column in columns), strict=True):
+    for gx, gy, gz, bx, by, bz, registers, shared in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
         if min(gx, gy, gz, bx, by, bz) <= 0:
             rows.append(None)
             continue

@@ -5,14 +5,26 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-# The tables that hold records with times, the most telling first; and the one that tells of the GPUs.
+# The tables that hold records with times, the most telling first; and the one that tells of the
+# GPUs.
 TABLES = (
-    "kernel_trace", "counter_collection", "memory_copy_trace", "marker_api_trace", "hip_api_trace", "rccl_api_trace",
-    "hsa_api_trace", "memory_allocation_trace", "scratch_memory_trace", "rocdecode_api_trace", "rocjpeg_api_trace",
-)  # fmt: skip
+    "kernel_trace",
+    "counter_collection",
+    "memory_copy_trace",
+    "marker_api_trace",
+    "hip_api_trace",
+    "rccl_api_trace",
+    "hsa_api_trace",
+    "memory_allocation_trace",
+    "scratch_memory_trace",
+    "rocdecode_api_trace",
+    "rocjpeg_api_trace",
+)
 AGENTS = "agent_info"
 
-_TABLE = re.compile(rf"(?:(?P<prefix>.*)_)?(?P<table>{'|'.join((*TABLES, AGENTS))})\.csv", re.DOTALL)
+_TABLE = re.compile(
+    rf"(?:(?P<prefix>.*)_)?(?P<table>{'|'.join((*TABLES, AGENTS))})\.csv", re.DOTALL
+)
 
 
 def table_of(name: str) -> tuple[str, str] | None:
@@ -30,5 +42,7 @@ def beside(path: str) -> dict[str, Path]:
     return {
         table: other
         for table in (*TABLES, AGENTS)
-        if (other := here.with_name(f"{own[0]}_{table}.csv" if own[0] else f"{table}.csv")).is_file()
+        if (
+            other := here.with_name(f"{own[0]}_{table}.csv" if own[0] else f"{table}.csv")
+        ).is_file()
     }

@@ -1,7 +1,9 @@
-"""The decoder for machines without a compiler: records are found by hopping in Python, their fields decoded by numpy.
+"""The decoder for machines without a compiler: records are found by hopping in Python, their fields
+decoded by numpy.
 
-Python hops over some million length prefixes a second, and that is the only thing it does once per event. All
-else is done for a batch of records at a time: one field of each, then the next field of each that has one.
+Python hops over some million length prefixes a second, and that is the only thing it does once per
+event. All else is done for a batch of records at a time: one field of each, then the next field of
+each that has one.
 """
 
 from __future__ import annotations

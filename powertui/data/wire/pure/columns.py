@@ -54,7 +54,9 @@ def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s
     best.of_blocks(first, np.minimum(last, begin * FAN), top)
     some = np.flatnonzero(end > begin)
     if len(some):
-        level = np.frexp((end - begin)[some].astype(np.float64))[1] - 1  # floor(log2): exact for any count below 2^53
+        level = (
+            np.frexp((end - begin)[some].astype(np.float64))[1] - 1
+        )  # floor(log2): exact for any count below 2^53
         for group in (begin[some], end[some] - (np.int64(1) << level.astype(np.int64))):
             block = table[level, group].astype(np.int64)
             best.put(some, (block * BLOCK + top[block])[:, None], None)
@@ -83,7 +85,9 @@ class _Best(NamedTuple):
         if len(some):
             step = np.arange(FAN - 1)
             block = lo[some, None] + step
-            self.put(some, block * BLOCK + top.take(block, mode="clip"), step < (hi - lo)[some, None])
+            self.put(
+                some, block * BLOCK + top.take(block, mode="clip"), step < (hi - lo)[some, None]
+            )
 
     def put(self, ranges: Int64s, rows: Int64s, inside: Bools | None) -> None:
         """Candidates for these ranges, side by side; those not `inside` do not count."""
@@ -110,6 +114,8 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     for lo in range(0, len(name), fields.BATCH):
         part, rows = name[lo : lo + fields.BATCH], np.arange(lo, min(lo + fields.BATCH, len(name)))
         last[part] = rows
-        new = np.flatnonzero(first[part] < 0)[::-1]  # backwards: the first of several is written last
+        new = np.flatnonzero(first[part] < 0)[
+            ::-1
+        ]  # backwards: the first of several is written last
         first[part[new]] = rows[new]
     return first, last

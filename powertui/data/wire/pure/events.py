@@ -20,7 +20,8 @@ from powertui.data.wire.types import (
 def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, int]:
     """Up to `limit` events of a line: where their length prefixes lie; the next byte; the bad one.
 
-    Other fields are hopped over until the next event, so that a line whose last event is read is done.
+    Other fields are hopped over until the next event, so that a line whose last event is read is
+    done.
     """
     view = data.data
     prefixes: list[int] = []
@@ -56,7 +57,9 @@ def _records(data: Bytes, lo: int, hi: int, limit: int) -> tuple[Int64s, int, in
     return int64s(prefixes), at, -1
 
 
-def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62) -> Scan:
+def scan_events(
+    data: Bytes, lo: int, hi: int, base: int, columns: EventColumns, at: int, limit: int = 1 << 62
+) -> Scan:
     """Events of one line into columns. See the package's docstring."""
     lo, hi = inside(data, lo, hi)
     if not 0 <= at <= len(columns.id):
@@ -70,7 +73,9 @@ def scan_events(data: Bytes, lo: int, hi: int, base: int, columns: EventColumns,
     while place < hi:
         prefix, place, stopped = _records(data, place, hi, min(fields.BATCH, limit - rows))
         length, first, _ = varints(data, prefix, np.full(len(prefix), hi, np.int64))
-        ids, start, duration, occurs, malformed = _decode_events(data, first, first + length.astype(np.int64))
+        ids, start, duration, occurs, malformed = _decode_events(
+            data, first, first + length.astype(np.int64)
+        )
         position = prefix.astype(np.uint64)
         start = np.where(occurs, start, start + np.int64(base))
         if malformed.any():
@@ -103,7 +108,9 @@ def _joined(parts: list[Int64s]) -> Int64s:
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-def _decode_events(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, Int64s, Bools, Bools]:
+def _decode_events(
+    data: Bytes, lo: Int64s, hi: Int64s
+) -> tuple[Int64s, Int64s, Int64s, Bools, Bools]:
     n = len(lo)
     ids, start, duration = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     occurs, malformed = np.zeros(n, np.bool_), np.zeros(n, np.bool_)

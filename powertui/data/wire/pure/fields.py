@@ -31,7 +31,10 @@ def signed(value: int) -> int:
 
 
 def varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
-    """One varint and where the next byte lies; (0, -1) when there is none. Bits beyond 64 are dropped."""
+    """One varint and where the next byte lies; (0, -1) when there is none.
+
+    Bits beyond 64 are dropped.
+    """
     value = 0
     for step in range(min(10, end - at)):
         byte = view[at + step]
@@ -52,7 +55,10 @@ class OneField(NamedTuple):
 
 
 def field_at(view: memoryview, at: int, end: int) -> OneField | None:
-    """The field at this byte, None when there is none. Groups are obsolete and never in profiles: none either."""
+    """The field at this byte, None when there is none.
+
+    Groups are obsolete and never in profiles: none either.
+    """
     tag, lo = varint(view, at, end)
     number, wire = tag >> 3, tag & 7
     if lo < 0 or not 0 < number < 1 << 29:
@@ -103,11 +109,21 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
             bad = at
             break
         at = field.hi
-    return Hop(int64s(numbers), np.array(wires, np.uint8), int64s(values), int64s(los), int64s(his), skipped, bad)
+    return Hop(
+        int64s(numbers),
+        np.array(wires, np.uint8),
+        int64s(values),
+        int64s(los),
+        int64s(his),
+        skipped,
+        bad,
+    )
 
 
 def _over(view: memoryview, at: int, hi: int, tag: int) -> tuple[int, int]:
-    """How many payloads with a tag of one byte and a length of at most two follow each other, and what comes then."""
+    """How many payloads with a tag of one byte and a length of at most two follow each other, and
+    what comes then.
+    """
     count = 0
     while hi - at > 2 and view[at] == tag:
         length = view[at + 1]
@@ -139,7 +155,10 @@ def inside(data: Bytes, lo: int, hi: int) -> tuple[int, int]:
 
 
 class Round(NamedTuple):
-    """Fields of messages. A message comes up once a round, or several times in a row (in file order) in the last."""
+    """Fields of messages.
+
+    A message comes up once a round, or several times in a row (in file order) in the last.
+    """
 
     row: Int64s
     number: Int64s
@@ -150,7 +169,9 @@ class Round(NamedTuple):
 
 
 def varints(data: Bytes, at: Int64s, end: Int64s) -> tuple[npt.NDArray[np.uint64], Int64s, Bools]:
-    """A varint at each place: values, where the next byte lies, and whether there was a whole one before `end`."""
+    """A varint at each place: values, where the next byte lies, and whether there was a whole one
+    before `end`.
+    """
     ok = at < end
     byte = data.take(at, mode="clip") if len(data) else np.zeros(len(at), np.uint8)
     value = (byte & 0x7F).astype(np.uint64)
@@ -173,7 +194,10 @@ def varints(data: Bytes, at: Int64s, end: Int64s) -> tuple[npt.NDArray[np.uint64
 
 
 def rounds(data: Bytes, lo: Int64s, hi: Int64s, malformed: Bools) -> Iterator[Round]:
-    """Field after field of each message. A message that turns out malformed is marked and comes up no more."""
+    """Field after field of each message.
+
+    A message that turns out malformed is marked and comes up no more.
+    """
     row = np.arange(len(lo))
     keep = lo < hi
     row, at, end = row[keep], lo[keep], hi[keep]
@@ -209,7 +233,9 @@ def rounds(data: Bytes, lo: Int64s, hi: Int64s, malformed: Bools) -> Iterator[Ro
         after = np.where(is_len & ok, after + number64.astype(np.int64), after)
         if not ok.all():
             malformed[row[~ok]] = True
-            row, number, wire, value, start, after, end = (c[ok] for c in (row, number, wire, value, start, after, end))
+            row, number, wire, value, start, after, end = (
+                c[ok] for c in (row, number, wire, value, start, after, end)
+            )
         yield Round(row, number, wire, value, start, after)
         keep = after < end
         row, at, end = row[keep], after[keep], end[keep]

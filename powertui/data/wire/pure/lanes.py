@@ -22,8 +22,9 @@ def nest(start: Int64s, duration: Int64s) -> UInt8s:
     end = start + np.maximum(duration, 0)
     end = np.where(end < start, np.iinfo(np.int64).max, end)
     index = np.arange(n)
-    # Open at start[i]: the i events before, less those that have ended. The search also counts the events of
-    # no length that start right here and come later (or are event i itself): they have not been before.
+    # Open at start[i]: the i events before, less those that have ended. The search also counts the
+    # events of no length that start right here and come later (or are event i itself): they have
+    # not been before.
     instant = np.concatenate(([0], np.cumsum(end == start)))
     ended = np.searchsorted(np.sort(end), start, side="right")
     later = instant[np.searchsorted(start, start, side="right")] - instant[index]
@@ -35,7 +36,9 @@ def nest(start: Int64s, duration: Int64s) -> UInt8s:
 
 
 def _improper(start: Int64s, end: Int64s, depth: Int64s) -> Iterator[tuple[int, int]]:
-    """Stretches between two moments of rest in which some event outlives the one it began in (or is too deep)."""
+    """Stretches between two moments of rest in which some event outlives the one it began in (or is
+    too deep).
+    """
     wrong = depth >= MAX_LANES
     deepest = int(depth.max())
     above = np.flatnonzero(depth == 0)
@@ -51,14 +54,21 @@ def _improper(start: Int64s, end: Int64s, depth: Int64s) -> Iterator[tuple[int, 
         above = here
     rest = np.flatnonzero(depth == 0)
     last = -1
-    for stretch in np.unique(np.searchsorted(rest, np.flatnonzero(wrong), side="right") - 1).tolist():
+    for stretch in np.unique(
+        np.searchsorted(rest, np.flatnonzero(wrong), side="right") - 1
+    ).tolist():
         if stretch != last:
-            yield int(rest[stretch]), int(rest[stretch + 1]) if stretch + 1 < len(rest) else len(start)
+            yield (
+                int(rest[stretch]),
+                int(rest[stretch + 1]) if stretch + 1 < len(rest) else len(start),
+            )
         last = stretch
 
 
 def _first_fit(start: list[int], end: list[int]) -> list[int]:
-    """The rule itself: below the deepest event that holds this one whole, the first lane that is free."""
+    """The rule itself: below the deepest event that holds this one whole, the first lane that is
+    free.
+    """
     lanes: list[int] = []
     until: list[int] = []
     for s, e in zip(start, end, strict=True):

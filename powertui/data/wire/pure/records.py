@@ -28,7 +28,9 @@ def records(data: Bytes, lo: int, most: int) -> RecordFrames:
     if not heads:
         none = np.empty(0, np.int64)
         return RecordFrames(none, none, none.astype(np.bool_), lo, False)
-    right = _stored(data, [head + 8 for head in heads]) == masked(crc32c(view, heads, [8] * len(heads)))
+    right = _stored(data, [head + 8 for head in heads]) == masked(
+        crc32c(view, heads, [8] * len(heads))
+    )
     whole = len(heads) - (heads[-1] == at)
     rows = min(whole, int(np.argmin(right)) if not right.all() else whole)
     begin = np.array(heads[:rows], np.int64) + 12

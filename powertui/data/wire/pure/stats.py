@@ -76,7 +76,9 @@ def event_stats(data: Bytes, position: int) -> list[RawStat]:
     if not 0 <= position < len(data):
         return []
     length, lo = varint(data.data, position, len(data))
-    return [] if lo < 0 or length > len(data) - lo else stats(data, lo, lo + length, EVENT_STATS_FIELD)
+    return (
+        [] if lo < 0 or length > len(data) - lo else stats(data, lo, lo + length, EVENT_STATS_FIELD)
+    )
 
 
 def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int]) -> StatScan:
@@ -87,11 +89,15 @@ def scan_stats(data: Bytes, positions: npt.NDArray[np.uint64], ids: Sequence[int
     end = np.zeros((len(ids), n), np.int64)
     for first in range(0, n, fields.BATCH):
         rows = slice(first, first + fields.BATCH)
-        _scan_batch(data, as_positions(positions[rows]), ids, kind[:, rows], bits[:, rows], end[:, rows])
+        _scan_batch(
+            data, as_positions(positions[rows]), ids, kind[:, rows], bits[:, rows], end[:, rows]
+        )
     return StatScan(kind, bits, end)
 
 
-def _scan_batch(data: Bytes, at: Int64s, ids: Sequence[int], kind: UInt8s, bits: Int64s, end: Int64s) -> None:
+def _scan_batch(
+    data: Bytes, at: Int64s, ids: Sequence[int], kind: UInt8s, bits: Int64s, end: Int64s
+) -> None:
     size = np.full(len(at), len(data), np.int64)
     inside = (at >= 0) & (at < size)
     length, lo, ok = varints(data, np.where(inside, at, size), size)
@@ -102,7 +108,8 @@ def _scan_batch(data: Bytes, at: Int64s, ids: Sequence[int], kind: UInt8s, bits:
         of = np.flatnonzero((part.number == EVENT_STATS_FIELD) & (part.wire == LEN))
         if not len(of):
             continue
-        # Backwards: of several stats of one event in this part, the first is written last and stays.
+        # Backwards: of several stats of one event in this part, the first is written last and
+        # stays.
         of = of[::-1]
         row = part.row[of]
         name, found, value, stop = _decode_stats(data, part.lo[of], part.hi[of])
@@ -121,7 +128,9 @@ def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, 
     for part in rounds(data, lo, hi, malformed):
         of = np.flatnonzero((part.number == 1) & (part.wire == VARINT))
         name[part.row[of]] = part.value[of]
-        form = np.isin(part.number << 3 | part.wire, [number << 3 | wire for number, wire in _FORM.items()])
+        form = np.isin(
+            part.number << 3 | part.wire, [number << 3 | wire for number, wire in _FORM.items()]
+        )
         of = np.flatnonzero(form)
         row, is_len = part.row[of], part.wire[of] == LEN
         kind[row] = part.number[of]

@@ -1,0 +1,202 @@
+"""The second witness: an epoch against the others, step by step.
+
+Power is held against them by the sensor's own readings: each is expected to show what the same
+steps of the other epochs drew, over the same parts of them. Lengths of steps are compared step by
+step. First steps that traced, and what lies around an epoch's steps, are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy import fold as folding
+from powertui.data.energy import integrate, placing, samples, scan
+from powertui.data.energy.findings import neighbours, stretch_search
+from powertui.data.energy.findings.power_stretch import Box, overlap
+from powertui.data.energy.findings.readings import SensorReadings, covered
+from powertui.data.energy.findings.unexplained import LEAST_WEIGHT, SURE_WEIGHT
+from powertui.data.energy.fold import Folded
+from powertui.data.energy.scan import ScannedStretch
+from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
+
+_SAME = 0.5  # of the shorter of two stretches: they are one, at two places
+
+
+class Unlike(NamedTuple):
+    """A stretch of one epoch (a line of `folded`) that drew more or less than the same steps of the
+    others.
+    """
+
+    line: int
+    box: Box
+
+
+class Slower(NamedTuple):
+    """Columns of one epoch whose steps took longer than in the others."""
+
+    line: int
+    stretch: ScannedStretch
+
+
+def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
+    """Stretches of every epoch, at the likeliest place of the log."""
+    data = samples.power_samples(on_trace.series)
+    offset = on_trace.offset_ps / PS_PER_S
+    lo, hi = data.lo + offset, data.hi + offset
+    found: list[Unlike] = []
+    levels = [_level(folded, line) for line in range(len(folded.epochs))]
+    for line in range(len(folded.epochs)):
+        inside = _comparable(folded, line, lo, hi) & np.isfinite(data.watts)
+        rows = np.flatnonzero(inside)
+        if len(rows) < stretch_search.LEAST:
+            continue
+        usual, doubt, apart = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
+        known = np.isfinite(usual)
+        readings = SensorReadings(
+            lo[rows],
+            hi[rows],
+            data.watts[rows],
+            usual,
+            usual,
+            np.hypot(doubt, apart),
+            known,
+            data.quantum,
+            apart[None],
+        )
+        for box in stretch_search.found(readings, looks=len(folded.epochs))[0]:
+            mine = covered(readings, box.start, box.end) > 0.5
+            # With two epochs a difference shows in both, once up and once down: the one that leaves
+            # its own level has it.
+            if len(folded.epochs) > 2 or _away(readings.watts[mine], levels[line]) >= _away(
+                usual[mine], levels[1 - line]
+            ):
+                found.append(Unlike(line, box))
+    return found
+
+
+def at_nearly_all_places(
+    found: Sequence[Unlike], steps: Steps, epochs: Epochs, on_trace: PowerOnTrace
+) -> list[Unlike]:
+    """Those of the likeliest place that stand out at nearly all places where the log may lie.
+
+    Each has its own steps beside it.
+    """
+    every = zip(on_trace.places, placing.everywhere(on_trace), strict=bool(on_trace.places))
+    places = [(place.weight, one) for place, one in every if place.weight >= LEAST_WEIGHT]
+    if not found or len(places) < 2:
+        return list(found)
+    weight = [0.0] * len(found)
+    for share, one in places:
+        folded = folding.fold(steps, epochs, one)
+        there = power(folded, one) if not isinstance(folded, str) else []
+        by = (on_trace.offset_ps - one.offset_ps) / PS_PER_S  # what stands in the log at one moment
+        for row, (_, box) in enumerate(found):
+            if any(
+                box.watts * other.watts > 0 and overlap(box, other.moved(by)) >= _SAME
+                for _, other in there
+            ):
+                weight[row] += share
+    total = sum(share for share, _ in places)
+    return [unlike for unlike, its in zip(found, weight, strict=True) if its >= SURE_WEIGHT * total]
+
+
+def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
+    """Steps that took longer than the same steps elsewhere."""
+    found = []
+    usual = folding.median(folded.seconds)
+    for line in range(len(folded.epochs)):
+        good = np.isfinite(folded.seconds) & ~folded.tracing
+        difference = folded.seconds[line] - others(folded.seconds, good, line)
+        usable = good[line] & np.isfinite(difference)
+        usable[-1:] = False  # no next step: its end is its own
+        for stretch in scan.stretches(
+            difference, usable, 1, 1, 0.01 * usual, len(folded.epochs), rng
+        ):
+            if stretch.mean > 0.05 * usual and neighbours.sure(stretch, len(folded.epochs)):
+                found.append(Slower(line, stretch))
+    return found
+
+
+def others(values: Floats, good: Bools, line: int) -> Floats:
+    """Median of all other epochs at every step; NaN where none has it."""
+    rest = np.where(good, values, np.nan)
+    rest[line] = np.nan
+    return folding.medians(rest)
+
+
+def _away(watts: Floats, level: float) -> float:
+    return abs(float(np.median(watts)) - level) if len(watts) else 0.0
+
+
+def _level(folded: Folded, line: int) -> float:
+    return folding.median(np.where(folded.comparable[line], folded.watts[line], np.nan))
+
+
+def _course(folded: Folded, line: int) -> tuple[Floats, Floats]:
+    """Moments (s) of an epoch, and where in its steps they lie: column and part of it."""
+    have = np.flatnonzero(folded.start[line] >= 0)
+    at = np.concatenate([folded.start[line, have], folded.end[line, have[-1:]]]) / PS_PER_S
+    return at, np.concatenate([have.astype(np.float64), have[-1:] + 1.0])
+
+
+def _comparable(folded: Folded, line: int, lo: Floats, hi: Floats) -> Bools:
+    """The windows all of whose steps may be compared."""
+    have = np.flatnonzero(folded.start[line] >= 0)
+    if not len(have):
+        return np.zeros(len(lo), np.bool_)
+    start, end = folded.start[line, have] / PS_PER_S, folded.end[line, have] / PS_PER_S
+    bad = np.concatenate([[0], np.cumsum(folded.tracing[line, have])])
+    first = np.searchsorted(end, lo, side="right")
+    last = np.searchsorted(start, hi, side="left")
+    good = (lo >= start[0]) & (hi <= end[-1]) & (last > first)
+    return np.asarray(
+        good & (bad[np.minimum(last, len(have))] == bad[np.minimum(first, len(have))])
+    )
+
+
+def _elsewhere(
+    folded: Folded, line: int, lo: Floats, hi: Floats, on_trace: PowerOnTrace
+) -> tuple[Floats, Floats, Floats]:
+    """What the same parts of the same steps drew in the other epochs, one sigma of that, and where
+    there are two others, half of what these differ by: which of them is as usual nobody knows.
+    """
+    at, course = _course(folded, line)
+    first, last = np.interp(lo, at, course), np.interp(hi, at, course)
+    found, moved = [], []
+    for other in range(len(folded.epochs)):
+        if other == line or not (folded.start[other] >= 0).any():
+            continue
+        there, columns = _course(folded, other)
+        begin, end = np.interp(first, columns, there), np.interp(last, columns, there)
+        good = (
+            _comparable(folded, other, begin, end)
+            & (first >= columns[0])
+            & (last <= columns[-1])
+            & (end > begin)
+        )
+        found.append(np.where(good, _mean(on_trace, begin, end), np.nan))
+        half = (end - begin) / 2
+        sides = [_mean(on_trace, begin + by * half, end + by * half) for by in (-1, 1)]
+        moved.append(np.where(good, np.abs(sides[1] - sides[0]) / 2, np.nan))
+    if not found:
+        return np.full(len(lo), np.nan), np.full(len(lo), np.nan), np.zeros(len(lo))
+    usual, reach = folding.medians(np.array(found)), folding.medians(np.array(moved))
+    count = np.isfinite(np.array(found)).sum(axis=0)
+    spread = 1.4826 * folding.medians(np.abs(np.array(found) - usual))
+    doubt = np.where(count > 2, spread / np.sqrt(np.maximum(count, 1)), 0.0)
+    apart = np.nan_to_num(found[0] - found[1]) / 2 if len(found) == 2 else np.zeros(len(lo))
+    return usual, np.asarray(np.sqrt(doubt**2 + np.nan_to_num(reach) ** 2 / 4)), apart
+
+
+def _mean(on_trace: PowerOnTrace, lo: Floats, hi: Floats) -> Floats:
+    begin, end = (np.round(x * PS_PER_S).astype(np.int64) for x in (lo, np.maximum(hi, lo + 1e-9)))
+    found = integrate.energies(on_trace, begin, end)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(
+            found.coverage >= 0.5,
+            found.covered_joules / (found.coverage * (end - begin) / PS_PER_S),
+            np.nan,
+        )

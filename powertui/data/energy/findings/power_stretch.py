@@ -1,0 +1,143 @@
+"""One stretch of unexpected power, and how several tellings of it become one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+_BREATH = 0.1  # of a stretch: a pause no longer than this does not part it
+
+
+@dataclass(frozen=True)
+class Box:
+    """One stretch of unexpected power."""
+
+    start: float  # s on the trace
+    end: float
+    start_within: tuple[float, float]  # 95 % intervals
+    end_within: tuple[float, float]
+    watts: float
+    lo_watts: float  # 95 % interval
+    hi_watts: float
+    joules: float
+    lo_joules: float
+    hi_joules: float
+    p: float  # how often noise alone would show such a stretch anywhere
+
+    def moved(self, by: float) -> Box:
+        """The same, later by so many seconds."""
+        first, last = self.start_within, self.end_within
+        return replace(
+            self,
+            start=self.start + by,
+            end=self.end + by,
+            start_within=(first[0] + by, first[1] + by),
+            end_within=(last[0] + by, last[1] + by),
+        )
+
+    def wider(self, sigma: float) -> Box:
+        """The same, its place uncertain by so much more."""
+
+        def around(at: float, within: tuple[float, float]) -> tuple[float, float]:
+            return at - math.hypot(at - within[0], 1.96 * sigma), at + math.hypot(
+                within[1] - at, 1.96 * sigma
+            )
+
+        # Watts are told of this very stretch: laid beside the load by so much, it holds the less of
+        # it.
+        beside = 1.96 * sigma * abs(self.watts) / max(self.end - self.start, sigma, 1e-9)
+        return replace(
+            self,
+            start_within=around(self.start, self.start_within),
+            end_within=around(self.end, self.end_within),
+            lo_watts=self.watts - math.hypot(self.watts - self.lo_watts, beside),
+            hi_watts=self.watts + math.hypot(self.hi_watts - self.watts, beside),
+        )
+
+
+def joined(found: Sequence[tuple[float, Box]]) -> Box:
+    """One stretch as it was found several times: its figures are means by weight, its intervals
+    hold all of them.
+    """
+    share = np.array([weight for weight, _ in found]) / sum(weight for weight, _ in found)
+
+    def mean(values: Sequence[float]) -> float:
+        return float(share @ np.asarray(values))
+
+    all_ = [box for _, box in found]
+    lead = max(found, key=lambda one: one[0])[1]
+    return replace(
+        lead,
+        start=mean([b.start for b in all_]),
+        end=mean([b.end for b in all_]),
+        watts=mean([b.watts for b in all_]),
+        joules=mean([b.joules for b in all_]),
+        p=max(b.p for b in all_),
+        start_within=(min(b.start_within[0] for b in all_), max(b.start_within[1] for b in all_)),
+        end_within=(min(b.end_within[0] for b in all_), max(b.end_within[1] for b in all_)),
+        lo_watts=min(b.lo_watts for b in all_),
+        hi_watts=max(b.hi_watts for b in all_),
+        lo_joules=min(b.lo_joules for b in all_),
+        hi_joules=max(b.hi_joules for b in all_),
+    )
+
+
+def overlap(one: Box, other: Box) -> float:
+    """What both have in common, of the shorter one; below 0 where they are apart."""
+    both = min(one.end, other.end) - max(one.start, other.start)
+    return both / max(min(one.end - one.start, other.end - other.start), 1e-9)
+
+
+def bridged(found: list[Box]) -> list[Box]:
+    """Boxes of much the same height with hardly a pause between them are one load that caught its
+    breath.
+    """
+    out: list[Box] = []
+    for box in found:
+        before = out[-1] if out else None
+        if before is not None and 0.6 < box.watts / before.watts < 1.7:
+            pause = box.start - before.end
+            if pause <= _BREATH * (box.end - before.start):
+                out[-1] = _chained(before, box)
+                continue
+        out.append(box)
+    return out
+
+
+def _chained(one: Box, other: Box) -> Box:
+    """One box from the start of the first to the end of the later one, with the energy of both; one
+    may lie on the other.
+    """
+    later = other if other.end > one.end else one
+    length = later.end - one.start
+    joules = one.joules + other.joules
+
+    def half(low: float, high: float, more_low: float, more_high: float) -> float:
+        return math.hypot(high - low, more_high - more_low) / 2
+
+    wide = half(one.lo_joules, one.hi_joules, other.lo_joules, other.hi_joules)
+    shares = [
+        (box.end - box.start) / (one.end - one.start + other.end - other.start)
+        for box in (one, other)
+    ]
+    # Both stand on the same readings beside them: what these leave open does not average out.
+    spread = sum(
+        share * (box.hi_watts - box.lo_watts) / 2
+        for share, box in zip(shares, (one, other), strict=True)
+    )
+    watts = joules / max(length, 1e-9)
+    return replace(
+        one,
+        end=later.end,
+        end_within=later.end_within,
+        watts=watts,
+        lo_watts=watts - spread,
+        hi_watts=watts + spread,
+        joules=joules,
+        lo_joules=joules - wide,
+        hi_joules=joules + wide,
+        p=min(one.p, other.p),
+    )

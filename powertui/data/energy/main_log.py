@@ -1,0 +1,138 @@
+"""Which of several power logs leads: is added up first, drawn first, and asked first where a log is
+moved.
+
+A log that does not meet the trace never leads one that does. Then the surer place wins: an exact
+integral in the wrong place is worth nothing. Then whether the log covers the trace; whether clocks
+or a person placed it, or only its own power; what it measures (the node before parts of it), how
+much it covers, and how finely it resolves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from powertui.data.energy import align, meeting
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.meeting import Span
+from powertui.data.model import PowerOnTrace, Scope
+
+RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
+ENOUGH = 0.9  # of the trace: then coverage does not tell two logs apart
+_SCOPES = {
+    Scope.NODE: 0,
+    Scope.PLUG: 0,
+    Scope.GPU: 1,
+    Scope.PACKAGE: 1,
+    Scope.DRAM: 1,
+    Scope.UNKNOWN: 2,
+}
+_OTHER = 3
+_FARTHEST = (1 << 63) - 1  # ps: what int64 holds
+
+_Key = tuple[bool, int, bool, bool, int, float, float]
+
+
+@dataclass(frozen=True)
+class Log:
+    """The channels of one file on a trace, and what speaks for it."""
+
+    path: str
+    rows: tuple[int, ...]  # into the channels that were given
+    meets: bool
+    rank: int
+    coverage: float  # of the trace, by its best channel
+    by_signal: bool  # nothing but its own power says where it lies
+    scope: int
+    resolves_s: float
+
+    @property
+    def key(self) -> _Key:
+        """The least leads."""
+        enough = self.coverage >= ENOUGH
+        covers = 0.0 if enough else -self.coverage
+        return (
+            not self.meets,
+            self.rank,
+            not enough,
+            self.by_signal,
+            self.scope,
+            covers,
+            self.resolves_s,
+        )
+
+
+def coverage(power: PowerOnTrace, span: Span) -> float:
+    """The share of the trace between readings; holes are not covered."""
+    if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
+        return 0.0
+    at = np.clip(power.times, max(span[0], -_FARTHEST), min(span[1], _FARTHEST))
+    known = ~sensors.holes(power.times // 1000, power.watts, power.series.sensor, power.series.kind)
+    return float(np.diff(at)[known].sum()) / (span[1] - span[0])
+
+
+def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
+    """All logs, the one that leads first."""
+    files: dict[str, list[int]] = {}
+    for row, one in enumerate(power):
+        files.setdefault(one.series.path, []).append(row)
+    found = []
+    for path, rows in files.items():
+        mine = [power[row] for row in rows]
+        resolves = [
+            r.value
+            for one in mine
+            if (r := one.series.sensor.refresh_s or one.series.sensor.poll_s) is not None
+        ]
+        found.append(
+            Log(
+                path,
+                tuple(rows),
+                any(meeting.meets(one, span) for one in mine),
+                min(RANK[one.status] for one in mine),
+                max(coverage(one, span) for one in mine),
+                all(one.source == align.SIGNAL for one in mine),
+                min(_SCOPES.get(one.series.sensor.scope, _OTHER) for one in mine),
+                min(resolves, default=float("inf")),
+            )
+        )
+    return sorted(found, key=lambda log: log.key)
+
+
+def order(power: Sequence[PowerOnTrace], span: Span) -> list[int]:
+    """The channels, those of the leading log first; those of one log stay as they lie in it."""
+    return [row for log in logs(power, span) for row in log.rows]
+
+
+def why(power: Sequence[PowerOnTrace], span: Span) -> str:
+    """ "bmc.csv leads, not gpu.csv: it measures more of the machine"; "" where there is only one
+    log.
+    """
+    found = logs(power, span)
+    if len(found) < 2:
+        return ""
+    names = [PurePath(log.path).name or "the log" for log in found]
+    if len(set(names)) < len(names):
+        names = [log.path for log in found]
+    rest = names[1] if len(found) == 2 else f"{len(found) - 1} others"
+    return f"{names[0]} leads, not {rest}: {_because(found[0], found[1])}"
+
+
+def _because(first: Log, second: Log) -> str:
+    """The first thing in which they differ."""
+    differs = next(
+        (i for i, (a, b) in enumerate(zip(first.key, second.key, strict=True)) if a != b), -1
+    )
+    covers = f"it covers {first.coverage:.0%} of the profile, the other {second.coverage:.0%}"
+    return {
+        0: "the other does not overlap the profile",
+        1: "its place is more certain",
+        2: covers,
+        3: "the other is placed by nothing but its power",
+        4: "it measures more of the machine",
+        5: covers,
+        6: f"it resolves {sensors.seconds(first.resolves_s)}",
+    }.get(differs, "they are otherwise equal, and it was read first")

@@ -1,0 +1,152 @@
+"""Several channels as one series: for curves, and for what is reported about readings.
+
+The joules of windows are those of each channel, added up (`account`); those of the sum are the
+same.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+import numpy as np
+
+from powertui.data.energy import integrate, main_log, placing
+from powertui.data.energy import sensor as sensors
+from powertui.data.model import (
+    PS_PER_S,
+    Figure,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+)
+
+MOST = 200_000  # rows of a sum of channels that were read at different moments
+MANY = 16  # channels that are worked with one by one …
+_READINGS = 1 << 20  # … or so many readings of several: of more than that a sum is made first
+
+
+def where_many(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """The sum of channels that are too many, or too long, to be worked with one by one; None where
+    they are not, or have no sum.
+    """
+    many = len(channels) > MANY or (
+        len(channels) > 1 and sum(len(one.series) for one in channels) > _READINGS
+    )
+    return together(channels) if many else None
+
+
+def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Channels of one log that were read at the same moments as one, reading by reading: a hundred
+    curves of a week would take gigabytes. None where they were not.
+    """
+    first = channels[0]
+    kinds = {(one.series.path, one.series.kind, one.offset_ps, len(one.series)) for one in channels}
+    if len(kinds) > 1 or first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
+        return None
+    times = first.series.times
+    if not all(
+        one.series.times is times or np.array_equal(one.series.times, times) for one in channels
+    ):
+        return None
+    series = _sum(tuple(one.series for one in channels))
+    return replace(first, series=series, watts=series.watts)
+
+
+_sums: weakref.WeakKeyDictionary[
+    PowerSeries, tuple[tuple[weakref.ref[PowerSeries], ...], PowerSeries]
+] = weakref.WeakKeyDictionary()
+
+
+def _sum(channels: tuple[PowerSeries, ...]) -> PowerSeries:
+    """Their sum, reading by reading: the one that was made last with this channel as its first,
+    where it is of the same ones.
+    """
+    known = _sums.get(channels[0])
+    if known is not None and tuple(one() for one in known[0]) == channels:
+        return known[1]
+    watts = np.zeros(len(channels[0].times))
+    for one in channels:
+        watts += one.watts
+    name = f"{len(channels)} channels of {PurePath(channels[0].path).name}"
+    sensor = replace(channels[0].sensor, name=name, device=None, quantum_w=None)
+    made = sensors.describe(replace(channels[0], sensor=sensor, watts=watts, warnings=(), marks=()))
+    _sums[channels[0]] = tuple(weakref.ref(one) for one in channels), made
+    return made
+
+
+def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
+    """Channels as one series.
+
+    It is as slow as the slowest of them; of very many rows each is the mean of several.
+    """
+    if len(channels) < 2:
+        return channels[0] if channels else None
+    if len(channels[0].times) > MOST and (one := together(channels)) is not None:
+        return one
+    at = np.unique(np.concatenate([c.times for c in channels]))
+    known = [c.series.sensor for c in channels]
+    refresh = _worst(channels, "refresh_s")
+    if len(at) > MOST:
+        at, watts = _thinned(channels, at)
+        every = Figure(
+            float(np.median(np.diff(at))) / PS_PER_S,
+            refresh.badge if refresh is not None else known[0].scale,
+        )
+        refresh = max(
+            (one for one in (refresh, every) if one is not None), key=lambda one: one.value
+        )
+    else:
+        watts = np.sum([integrate.watts_at(c, at) for c in channels], axis=0)
+    sensor = replace(
+        known[0],
+        name=" + ".join(s.name for s in known),
+        poll_s=refresh,
+        refresh_s=refresh,
+        window_s=_worst(channels, "window_s"),
+        delay_s=None,
+        quantum_w=_worst(channels, "quantum_w"),
+        gain=_worst(channels, "gain"),
+    )
+    # The values already stand where they belong; the rows are moved so that this sensor's own
+    # centring leaves them there.
+    late = round(sensors.centre_s(sensor) * PS_PER_S)
+    first = channels[0]
+    series = PowerSeries(
+        sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path
+    )
+    lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
+    hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
+    status = max((c.status for c in channels), key=lambda s: main_log.RANK[s])
+    # What places the sum is what places the channel with the most places; those of one log share
+    # them.
+    lead = max(channels, key=lambda c: len(c.places))
+    places = (
+        [p._replace(offset_ps=p.offset_ps - lead.offset_ps) for p in lead.places]
+        if len(lead.places) > 1
+        else []
+    )
+    return placing.on_trace(series, 0, lo, hi, status, first.source, places)
+
+
+def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floats]:
+    """Fewer moments, and what all channels drew on average around each: the joules of a stretch are
+    those of the channels.
+    """
+    kept = at[np.linspace(0, len(at) - 1, MOST).astype(np.int64)]
+    edges = np.concatenate([kept[:1], kept[:-1] + np.diff(kept) // 2, kept[-1:]])
+    total = np.zeros(len(kept))
+    for one in channels:
+        joules, seconds = (np.diff(column) for column in integrate.upto(one, edges))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total += np.where(seconds > 0, joules / seconds, np.nan)
+    return kept, total
+
+
+def _worst(channels: Sequence[PowerOnTrace], name: str) -> Figure | None:
+    found = [figure for c in channels if (figure := getattr(c.series.sensor, name)) is not None]
+    return max(found, key=lambda figure: figure.value) if found else None

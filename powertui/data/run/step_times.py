@@ -1,0 +1,205 @@
+"""The three times of a step: how long its mark was open, what devices worked for it, and what
+TensorFlow's rule makes of both.
+
+TensorFlow takes the longest of the devices' steps, unless the longest mark of the host holds it;
+without a device, the mark. A device's step is what its `Steps` line says; where a file has none, it
+goes from the first to the last of the work that is known to belong to the step, as the collectors
+draw it. What was given to steps by time alone draws no step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
+from powertui.data.run.assign import TIME, DrawnSteps, Given
+from powertui.data.run.device_intervals import Work, covered, extents
+from powertui.data.run.step_rows import StepRows
+
+_NEAR = 0.5  # of a step's stretch that its devices cover: with less they lie apart
+_GOES_ON = 0.5  # share of the steps' work that runs while their mark is not open
+
+
+class Times(NamedTuple):
+    """The columns of steps, and what is known of each device."""
+
+    start: Int64s  # of the stretch that the step lies in
+    duration: Int64s
+    host: Int64s
+    device: Int64s
+    step: Int64s
+    on: tuple[StepsOn, ...]
+    asynchronous: bool | None  # None: no device tells
+    told: Bools  # a device tells where the step lies
+
+
+def step_times(
+    rows: StepRows,
+    drawn: DrawnSteps,
+    work: Work | None,
+    given: Given | None,
+    *,
+    on_devices: bool,
+    whole: bool = False,
+) -> Times:
+    """The times of steps that host marks tell (or `on_devices`: lines of devices), with what
+    devices did for them.
+
+    `whole`: a mark is the step by definition, wherever its work ran. So it is with PyTorch's.
+    """
+    count = len(rows)
+    names, pair, lo, hi = _device_steps(drawn, work, given, count)
+    row = pair % max(1, count)
+    host = np.full(count, UNKNOWN, np.int64) if on_devices else rows.open
+    length, begins = rows.marked, rows.marked_start
+    long_row, longest, earliest = _longest(row, lo, hi, count)
+    told = longest >= 0
+    if on_devices:
+        wins = told
+    else:
+        holds = told & (begins <= earliest) & (earliest + longest <= begins + length)
+        wins = told & ~holds & (not whole)
+    step = np.where(wins, longest, length)
+    whole_lo, whole_hi = _component(
+        rows.row_of, rows.marks.start, rows.marks.start + rows.marks.duration, count, rows
+    )
+    device_lo, device_hi = _stretch(row, lo, hi, count, long_row)
+    start = np.where(wins, device_lo, whole_lo)
+    end = np.where(wins, device_hi, whole_hi)
+    device, on = _worked(work, given, names, pair, lo, hi, count)
+    later = _asynchronous(rows, work, given) if not on_devices else False
+    if (
+        later and given is not None and given.by == TIME
+    ):  # the host ran ahead: what ran meanwhile may be an earlier step's
+        device = np.full(count, UNKNOWN, np.int64)
+    return Times(start, end - start, host, device, step, on, later, wins)
+
+
+def _device_steps(
+    drawn: DrawnSteps, work: Work | None, given: Given | None, count: int
+) -> tuple[list[str], Int64s, Int64s, Int64s]:
+    """(names of devices; for each step of each device its key, device * count + row; its start; its
+    end).
+    """
+    names = list(dict.fromkeys([*drawn.device, *(work.devices if work is not None else ())]))
+    index = {name: i for i, name in enumerate(names)}
+    has = drawn.row >= 0
+    key = np.array([index[name] for name in drawn.device], np.int64)[has] * count + drawn.row[has]
+    start, end = drawn.start[has], (drawn.start + drawn.duration)[has]
+    lined = {index[name] for name in drawn.device}
+    if work is not None and given is not None and given.by != TIME:
+        of_work = np.array([index[name] for name in work.devices], np.int64)[work.device]
+        known = (given.row >= 0) & ~np.isin(of_work, list(lined))
+        key = np.concatenate([key, of_work[known] * count + given.row[known]])
+        start, end = (
+            np.concatenate([start, work.start[known]]),
+            np.concatenate([end, work.end[known]]),
+        )
+    pair, which = np.unique(key, return_inverse=True)
+    lo, hi = extents(which.ravel(), start, end, len(pair))
+    return names, pair, lo, hi
+
+
+def _longest(row: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s, Int64s]:
+    """For each step: which of the devices' steps is its longest (-1: none), how long that is (-1),
+    where it begins.
+    """
+    at = np.full(count, -1, np.int64)
+    if not len(row):
+        return at, np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    order = np.lexsort((lo, -(hi - lo), row))
+    rows, first = np.unique(row[order], return_index=True)
+    at[rows] = order[first]
+    return at, np.where(at >= 0, (hi - lo)[at], -1), lo[at]
+
+
+def _stretch(
+    row: Int64s, lo: Int64s, hi: Int64s, count: int, longest: Int64s
+) -> tuple[Int64s, Int64s]:
+    """From the first to the last of each step's spans; of spans that lie far apart, the longest
+    with those that overlap it.
+    """
+    out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    if not len(row):
+        return out_lo, out_hi
+    whole_lo, whole_hi = extents(row, lo, hi, count)
+    near = longest >= 0
+    near[near] = covered(row, lo, hi, count)[near] > _NEAR * (whole_hi[near] - whole_lo[near])
+    order = np.lexsort((lo, row))
+    chain = np.empty(len(row), np.int64)
+    number, until, last = -1, 0, -1
+    for i in order.tolist():
+        if row[i] != last or lo[i] > until:
+            number, until = number + 1, int(hi[i])
+        until, last = max(until, int(hi[i])), int(row[i])
+        chain[i] = number
+    first, end = extents(chain, lo, hi, number + 1)
+    has = longest >= 0
+    mine = chain[longest[has]]
+    out_lo[has], out_hi[has] = first[mine], end[mine]
+    return np.where(near, whole_lo, out_lo), np.where(near, whole_hi, out_hi)
+
+
+def _component(
+    row: Int64s, lo: Int64s, hi: Int64s, count: int, rows: StepRows
+) -> tuple[Int64s, Int64s]:
+    """Where each step's marks lie: all its parts; of replicas that lie apart in time the longest
+    with those that overlap it.
+    """
+    if not rows.replicas:
+        return rows.start, rows.end
+    pair, which = np.unique(
+        np.stack([rows.marks.lines.astype(np.int64), row]), axis=1, return_inverse=True
+    )
+    first, end = extents(which.ravel(), lo, hi, pair.shape[1])
+    at, _, _ = _longest(pair[1], first, end, count)
+    return _stretch(pair[1], first, end, count, at)
+
+
+def _worked(
+    work: Work | None,
+    given: Given | None,
+    names: list[str],
+    pair: Int64s,
+    lo: Int64s,
+    hi: Int64s,
+    count: int,
+) -> tuple[Int64s, tuple[StepsOn, ...]]:
+    """(each step's device work, every moment once; the steps of each device)."""
+    of_pair = pair // max(1, count)
+    row = pair % max(1, count)
+    busy = np.full(len(pair), UNKNOWN, np.int64)
+    if work is None or given is None:
+        device = covered(
+            row, lo, hi, count
+        )  # no work beside the lines: they are what is known of it
+    else:
+        has = given.row >= 0
+        device = covered(given.row[has], work.start[has], work.end[has], count)
+        index = np.array([names.index(name) for name in work.devices], np.int64)[work.device]
+        key = index[has] * count + given.row[has]
+        place = np.minimum(pair.searchsorted(key), max(0, len(pair) - 1))
+        known = pair[place] == key if len(pair) else np.zeros(len(key), np.bool_)
+        busy = covered(place[known], work.start[has][known], work.end[has][known], len(pair))
+    on = []
+    for device_index, name in enumerate(names):
+        mine = np.flatnonzero(of_pair == device_index)
+        if len(mine):
+            mine = mine[np.argsort(lo[mine], kind="stable")]
+            on.append(StepsOn(name, "device", row[mine], lo[mine], (hi - lo)[mine], busy[mine]))
+    return device, tuple(on)
+
+
+def _asynchronous(rows: StepRows, work: Work | None, given: Given | None) -> bool | None:
+    """Whether most of the devices' work for the steps runs when their own mark is not open: before
+    it or after.
+    """
+    if work is None or given is None or not (given.row >= 0).any():
+        return None
+    has = given.row >= 0
+    row, start, end = given.row[has], work.start[has], work.end[has]
+    within = np.maximum(0, np.minimum(end, rows.end[row]) - np.maximum(start, rows.start[row]))
+    total = int((end - start).sum())
+    return total - int(within.sum()) > _GOES_ON * total

@@ -1,0 +1,377 @@
+"""The energy of a training: joules of its epochs, validation, pauses, hours and windows, and what
+stands out, on any axis of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data import packed
+from powertui.data.energy import idle, integrate, main_log, meeting, scopes, summed_channels
+from powertui.data.energy.account import Account
+from powertui.data.energy.align import SIGNAL, Alignment, Placed
+from powertui.data.energy.findings.finding import Findings
+from powertui.data.energy.idle import IdlePower
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    PS_PER_S,
+    Clock,
+    PowerOnTrace,
+    Run,
+    Steps,
+    Trace,
+)
+from powertui.data.run.logged_epochs import LOGGED_NS
+from powertui.data.texts import NoNames
+from powertui.data.training import checkpoints, machines, training_findings
+from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
+
+if TYPE_CHECKING:
+    from powertui.data.training.named_windows import FoundWindow
+    from powertui.data.training.training_on_axis import Seen
+
+_HOUR_NS = 3600 * NS_PER_S
+_MOST_HOURS = 24 * 400
+_LONG = 100_000  # readings: what working on them took is worth handing back
+_CHECKPOINT = "checkpoint"
+_NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
+
+
+@dataclass(frozen=True)
+class TrainingWindow:
+    """A stretch of a training with a name, and what it drew (None: no power lies there)."""
+
+    # "epoch", "validation", "pause", "checkpoint", "starting", "before", "after", "hour",
+    # "training", "whole", "window"
+    kind: str
+    name: str
+    epoch: int | None
+    start: int  # ps on the axis
+    end: int
+    half: int  # ± of both bounds
+    energy: Energy | None
+    steps: tuple[int, int] | None = None  # of the rate's numbers
+    joules_per_step: tuple[float, float, float] | None = None  # with its interval
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What a training drew."""
+
+    seen: Seen
+    account: Account
+    findings: Findings
+
+    @functools.cached_property
+    def strangers(self) -> tuple[str, ...]:
+        """Sentences on the power in its logs that belongs to no machine of the training."""
+        return machines.power_of(self.seen.training).strangers
+
+    def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
+        """Any window of the axis (ps)."""
+        return self.account.energy(lo, hi, edge_ps=half / 1.96)
+
+    def epochs(self) -> list[TrainingWindow]:
+        """Each epoch whose bounds are known."""
+        out = []
+        for index, epoch in enumerate(self.seen.epochs):
+            if epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
+                steps = (
+                    self.seen.training.epochs[index].steps
+                    if index < len(self.seen.training.epochs)
+                    else None
+                )
+                half = epoch.slack - self.seen.half + self.seen.apart_ns * PS_PER_NS
+                out.append(
+                    self._window(
+                        "epoch",
+                        f"epoch {epoch.number}",
+                        epoch.number,
+                        epoch.start,
+                        epoch.end,
+                        half,
+                        steps,
+                    )
+                )
+        return out
+
+    def phases(self) -> list[TrainingWindow]:
+        """What was no step: validation, pauses, starting; and the idle machine before and after."""
+        stretches = self.seen.training.stretches
+        out = []
+        bounds = [
+            (e.number, e.start.ns, e.end.ns)
+            for e in self.seen.training.epochs
+            if e.start is not None and e.end is not None
+        ]
+        saved = checkpoints.saved_checkpoints(self.seen.training) if len(stretches) else ()
+        for kind in (VALIDATION, PAUSE, STARTING):
+            start, end = stretches.spans(kind)
+            long = np.flatnonzero(end - start >= NS_PER_S // 2)
+            for row in long.tolist():
+                a, b = int(start[row]), int(end[row])
+                number = next((n for n, lo, hi in bounds if lo <= (a + b) // 2 < hi), None)
+                told = checkpoints.within(saved, a, b) if kind == PAUSE else None
+                words = (_CHECKPOINT if told else _NAMES[kind]) + (
+                    f" in epoch {number}" if number is not None else ""
+                )
+                words += f" ({told.by})" if told else ""
+                out.append(
+                    self._window(
+                        _CHECKPOINT if told else kind,
+                        words,
+                        number,
+                        self.seen.at(a),
+                        self.seen.at(b),
+                        LOGGED_NS * PS_PER_NS,
+                    )
+                )
+        out.sort(key=lambda one: one.start)
+        return [*self._beside("before"), *out, *self._beside("after")]
+
+    def hours(self) -> list[TrainingWindow]:
+        """Hour by hour of wall time, where it is longer than one."""
+        lo, hi = self.seen.unix_ns(self.seen.start), self.seen.unix_ns(self.seen.end)
+        if hi - lo < _HOUR_NS or (hi - lo) // _HOUR_NS > _MOST_HOURS:
+            return []
+        first = lo - lo % _HOUR_NS if self.seen.wall else lo
+        out = []
+        for number, at in enumerate(range(first, hi, _HOUR_NS)):
+            a, b = max(at, lo), min(at + _HOUR_NS, hi)
+            out.append(
+                self._window("hour", f"hour {number}", None, self.seen.at(a), self.seen.at(b), 0)
+            )
+        return out
+
+    def training(self) -> TrainingWindow | None:
+        """From its first to its last step or epoch."""
+        stretches = self.seen.training.stretches
+        if not len(stretches):
+            return None
+        a, b = int(stretches.start[0]), int(stretches.end.max())
+        rate = self.seen.training.rate
+        told = len(rate) and not rate.within and rate.goes_on[1:].all()
+        steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if told else None
+        return self._window(
+            "training",
+            "the training",
+            None,
+            self.seen.at(a),
+            self.seen.at(b),
+            LOGGED_NS * PS_PER_NS,
+            steps,
+        )
+
+    def whole(self) -> TrainingWindow:
+        """As far as its power tells; without any, everything that is placed."""
+        return self._window(
+            "whole", "everything", None, *(self._told or (self.seen.start, self.seen.end)), 0
+        )
+
+    def window(self, found: FoundWindow) -> TrainingWindow:
+        """Any window that was asked for."""
+        steps = None
+        if found.epoch is not None:
+            epoch = next(one for one in self.seen.training.epochs if one.number == found.epoch)
+            steps = epoch.steps if found.words == f"epoch {found.epoch}" else None
+        return self._window(
+            "window", found.words, found.epoch, found.lo, found.hi, found.half, steps
+        )
+
+    def _beside(self, which: str) -> list[TrainingWindow]:
+        """The machine before the first and after the last record, as far as power was logged."""
+        training, told = self.training(), self._told
+        if training is None or told is None:
+            return []
+        bounds = (told[0], training.start) if which == "before" else (training.end, told[1])
+        if bounds[1] - bounds[0] < PS_PER_S // 2:
+            return []
+        return [self._window(which, f"{which} the training", None, *bounds, LOGGED_NS * PS_PER_NS)]
+
+    @functools.cached_property
+    def _told(self) -> tuple[int, int] | None:
+        """From when to when its power tells anything: as `powertui energy` takes a log that is
+        placed nowhere.
+        """
+        known = [
+            found for one in self.account.channels if (found := integrate.reach(one)) is not None
+        ]
+        return (min(a for a, _ in known), max(b for _, b in known)) if known else None
+
+    def _window(
+        self,
+        kind: str,
+        name: str,
+        epoch: int | None,
+        lo: int,
+        hi: int,
+        half: int,
+        steps: tuple[int, int] | None = None,
+    ) -> TrainingWindow:
+        found = self.energy(lo, hi, half)
+        return TrainingWindow(
+            kind,
+            name,
+            epoch,
+            lo,
+            hi,
+            half,
+            found,
+            steps,
+            _per_step(found, steps, self.seen.training.told_rate.every),
+        )
+
+
+def training_energy(seen: Seen, idle_w: float | None = None) -> Whole:
+    """The energy of a training as it lies on this axis."""
+    found = _account_of(seen, idle_w)
+    whole = Whole(seen, found, training_findings.findings_in_training(seen.training, seen, found))
+    if found.power is not None and len(found.power.times) > _LONG:
+        packed.give_back()
+    return whole
+
+
+def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
+    """The account of a training's power: the same arithmetic as for one profile, over all of its
+    axis.
+    """
+    reach = _reach(seen)
+    power = [one.power for one in seen.by_wall or seen.placements if one.power.status != "none"]
+    # A profile's own account has decided already whose power each channel is.
+    owned = machines.power_of(seen.training) if seen.profile is None else None
+    if owned is not None:
+        power = [one for one in power if owned.is_owned(one.series)]
+    order = main_log.order(power, reach)
+    usable = [row for row in order if meeting.meets(power[row], reach)] or order
+    best = min((main_log.RANK[power[row].status] for row in usable), default=2)
+    usable = [row for row in usable if main_log.RANK[power[row].status] == best]
+    enough = [row for row in usable if main_log.coverage(power[row], reach) >= main_log.ENOUGH]
+    usable = enough or usable
+    # As in a profile: what its own power alone places tells of a host of which no other log does.
+    sure = {power[row].series.sensor.host for row in usable if power[row].source != SIGNAL}
+    usable = [
+        row
+        for row in usable
+        if power[row].source != SIGNAL or power[row].series.sensor.host not in sure
+    ]
+    series = [power[row].series for row in usable]
+    total = owned.total(series) if owned is not None else scopes.total(series)
+    counted = tuple(usable[i] for i in total.indices)
+    if (one := summed_channels.where_many([power[i] for i in counted])) is not None:
+        power.append(one)
+        counted = (len(power) - 1,)
+    text = total.text
+    left = len(power) - len(usable)
+    if left and text:
+        text += (
+            f"; {left} channel{'s' if left > 1 else ''} not counted: placed less "
+            "certainly, or at another time"
+        )
+    led = main_log.why(power, reach)
+    if led and text:
+        text += f"; {led}"
+    placed = tuple(Placed(one, _alignment(seen, one)) for one in power)
+    found = _idle(seen, [power[i] for i in counted], idle_w)
+    return Account(
+        _trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, lambda: found
+    )
+
+
+def _trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
+    """The axis of a training as a trace without events, for what asks a trace only where it
+    lies.
+    """
+    clock = (
+        Clock(seen.zero_ns - seen.half_ns, seen.zero_ns + seen.half_ns, "the training's axis")
+        if seen.wall
+        else Clock()
+    )
+    return Trace(
+        seen.training.entry.path,
+        "",
+        "training",
+        (),
+        NoNames(),
+        clock,
+        span or (seen.start, seen.end),
+        0,
+    )
+
+
+def run_of(seen: Seen) -> Run:
+    """A training as a run: one trace without events, its epochs, scalars and power."""
+    training = seen.training
+    scalars = tuple(series for log in training.logs.events for series in log.scalars)
+    return Run(
+        training.name,
+        training.entry.path,
+        (_trace_of(seen),),
+        (Steps.none("nothing is profiled here"),),
+        (seen.epochs,),
+        scalars,
+        training.logs.power,
+        training.logs.warnings,
+    )
+
+
+def _reach(seen: Seen) -> tuple[int, int]:
+    stretches = seen.training.stretches
+    if len(stretches):
+        return seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+    islands = [
+        (one.start, one.end)
+        for one in seen.islands
+        if one.start is not None and one.end is not None
+    ]
+    if islands:
+        return min(a for a, _ in islands), max(b for _, b in islands)
+    return seen.start, max(seen.end, seen.start + 1)
+
+
+def _alignment(seen: Seen, power: PowerOnTrace) -> Alignment:
+    """How it was placed, as told on this axis."""
+    for channel in seen.by_wall or seen.placements:
+        if channel.power is power or channel.power.series is power.series:
+            return channel.alignment
+    at, lo, hi = (ps / PS_PER_S for ps in (power.offset_ps, power.offset_lo_ps, power.offset_hi_ps))
+    return Alignment(at, lo, hi, power.status, power.source, ())
+
+
+def _idle(seen: Seen, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
+    """Idle power of all counted channels: what they drew while no record says that anything ran."""
+    if given is not None:
+        return idle.given(given)
+    stretches = seen.training.stretches
+    if not channels or not len(stretches) or any(one.status == "none" for one in channels):
+        return IdlePower(None)
+    lo, hi = seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+    return idle.of_all(
+        channels, idle.When(np.array([lo], np.int64), np.array([hi], np.int64), lo, hi, True)
+    )
+
+
+def _per_step(
+    found: Energy | None, steps: tuple[int, int] | None, every: int
+) -> tuple[float, float, float] | None:
+    """Joules of one step by how many were logged: the interval holds that of the energy, and a
+    record more or less.
+    """
+    if (
+        found is None
+        or found.joules is None
+        or found.lo is None
+        or found.hi is None
+        or steps is None
+        or steps[1] <= steps[0]
+    ):
+        return None
+    count = steps[1] - steps[0]
+    spare = every / 2 if every > 1 else 0.0
+    return found.joules / count, found.lo / (count + spare), found.hi / max(count - spare, 1.0)

@@ -1,0 +1,332 @@
+"""A training on one axis: ps from the zero of the profile that is looked at, or from the first
+thing that is placed.
+
+A week is 6e17 ps, which int64 holds fifteen times over. What lies farther away than int64 ps can
+tell is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from powertui.data.asked import Aligning
+from powertui.data.energy import account, main_log, meeting
+from powertui.data.energy.align import Placed
+from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.energy.marks import on_trace as marks_on_trace
+from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
+from powertui.data.opened import Profile
+from powertui.data.training import placing, session_places
+from powertui.data.training.training_parts import Island, Moment, Rate, ScalarStrip
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+    from powertui.data.training.training_energy import Whole
+
+_ROOM_NS = (1 << 61) // PS_PER_NS
+
+
+@dataclass(frozen=True)
+class IslandSeen:
+    """A session on the axis.
+
+    `lo`/`hi`: its start and end; `half` the ± of both; None where it has no place.
+    """
+
+    island: Island
+    start: int | None
+    end: int | None
+    half: int
+    here: bool  # it is the profile that is looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Everything of a training on one axis, ps."""
+
+    training: Training
+    profile: Profile | None
+    zero_ns: (
+        int  # where the axis' zero lies in Unix ns (or on the first log's own clock, see `wall`) …
+    )
+    half_ns: int  # … and the ± of that: of everything here that lies by wall time
+    wall: bool  # whether zero_ns is Unix time
+    start: int  # the first and the last thing that is placed
+    end: int
+    islands: tuple[IslandSeen, ...]
+    epochs: Epochs  # with validation as phases
+    placements: tuple[Placed, ...]  # of every channel, and why; the leading log first
+    by_wall: (
+        tuple[Placed, ...] | None
+    )  # the same as wall time alone places them; None: something else does
+    marks: tuple[MarkOnTrace, ...]
+    idle_w: float | None = None
+
+    @functools.cached_property
+    def power(self) -> tuple[PowerOnTrace, ...]:
+        """The channels that lie somewhere on the axis, the leading log first."""
+        return tuple(one.power for one in self.placements if one.power.status != "none")
+
+    @functools.cached_property
+    def whole(self) -> Whole:
+        """What it drew: joules of epochs, phases, hours, windows, and what stands out.
+
+        Worked out when asked.
+        """
+        from powertui.data.training import training_energy
+
+        return training_energy.training_energy(self, self.idle_w)
+
+    @property
+    def apart_ns(self) -> int:
+        """The ± between what lies by wall time and the power: the profile's clock, unless wall time
+        places both.
+        """
+        return 0 if self.by_wall is not None else self.half_ns
+
+    @property
+    def half(self) -> int:
+        """The ± of wall time on this axis, ps."""
+        return self.half_ns * PS_PER_NS
+
+    def at(self, unix_ns: int) -> int:
+        """A moment of Unix time on the axis; what int64 ps cannot hold lies at its ends."""
+        return min(max(unix_ns - self.zero_ns, -_ROOM_NS), _ROOM_NS) * PS_PER_NS
+
+    def unix_ns(self, ps: int) -> int:
+        """A moment of the axis in Unix time."""
+        return self.zero_ns + ps // PS_PER_NS
+
+    def column(self, unix_ns: Int64s) -> Int64s:
+        """Many moments at once; what int64 ps cannot hold lies at its ends."""
+        return np.asarray(
+            np.clip(unix_ns - self.zero_ns, -_ROOM_NS, _ROOM_NS) * PS_PER_NS, np.int64
+        )
+
+    @property
+    def rate(self) -> Rate:
+        """Step rate: its times are Unix ns, `column` lays them on the axis."""
+        return self.training.rate
+
+    @property
+    def strips(self) -> tuple[ScalarStrip, ...]:
+        """The scalars: likewise."""
+        return self.training.strips
+
+    @functools.cached_property
+    def rate_at(self) -> Int64s:
+        """The times of the rate's rows on the axis."""
+        return self.column(self.training.rate.at_ns)
+
+
+def place_training(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
+    """The training as seen from a profile, or on its own axis."""
+    clock = profile.clock if profile is not None else None
+    if profile is not None and not session_places.believed(profile, training.scalar_span):
+        return _alone(training, profile, aligning)
+    if clock is not None and clock.known:
+        zero, half, wall = clock.mid_ns, clock.half_ns, True
+    elif profile is not None:
+        return _alone(training, profile, aligning)
+    else:
+        zero, half, wall = training.zero_ns, 0, _has_wall(training)
+    lying = tuple(_island(one, profile, zero, half) for one in training.islands)
+    placements = _power(training, profile, aligning, zero, half)
+    power = tuple(one.power for one in placements if one.power.status != "none")
+    epochs = epochs_of(training, zero, half)
+    lo, hi = _around(training, zero, lying, power)
+    marks = marks_on_trace(power)
+    by_wall = (
+        placements if clock is None else placing.by_wall(training, clock, placements, aligning)
+    )
+    return Seen(
+        training,
+        profile,
+        zero,
+        half,
+        wall,
+        lo,
+        hi,
+        lying,
+        epochs,
+        placements,
+        by_wall,
+        marks,
+        aligning.idle_w,
+    )
+
+
+def span(training: Training) -> tuple[int, int]:
+    """From the first to the last thing of a training that is placed, Unix ns."""
+    los, his = [], []
+    if training.scalar_span is not None:
+        los.append(training.scalar_span[0])
+        his.append(training.scalar_span[1])
+    for island in training.islands:
+        if island.start is not None and island.end is not None:
+            los.append(island.start.ns)
+            his.append(island.end.ns)
+    for epoch in training.epochs:
+        los += [epoch.start.ns] if epoch.start is not None else []
+        his += [epoch.end.ns] if epoch.end is not None else []
+    run = (min(los), max(his)) if los and his else None
+    for channel in training.power:
+        zero = channel.zero
+        if zero is not None and len(channel.series):
+            first, last = (
+                zero.ns + int(channel.series.times[0]),
+                zero.ns + int(channel.series.times[-1]),
+            )
+            if (
+                run is None or meeting.gap(first, last, run) is None
+            ):  # a person may have placed it beside the run
+                los.append(first)
+                his.append(last)
+    return (min(los), max(his)) if los and his else (0, 0)
+
+
+def _has_wall(training: Training) -> bool:
+    placed = (
+        any(one.start is not None for one in training.islands) or training.scalar_span is not None
+    )
+    return placed or any(
+        one.zero is not None and one.alignment.source != placing.OWN_CLOCK for one in training.power
+    )
+
+
+def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
+    """A profile that nothing ties to wall time, or whose clock is not believed: only what is placed
+    on it itself lies there.
+    """
+    placements = _power(training, profile, aligning, 0, 0)
+    power = tuple(one.power for one in placements if one.power.status != "none")
+    mine = next((one for one in training.islands if _is(one, profile)), None)
+    lo, hi = profile.trace.span
+    lying = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
+    lo, hi = _with_power((lo, hi), power)
+    marks = marks_on_trace(power)
+    return Seen(
+        training,
+        profile,
+        0,
+        0,
+        False,
+        lo,
+        hi,
+        lying,
+        profile.epochs,
+        placements,
+        None,
+        marks,
+        aligning.idle_w,
+    )
+
+
+def _is(island: Island, profile: Profile) -> bool:
+    return island.entry == profile.opened.entry and island.index == profile.index
+
+
+def _island(island: Island, profile: Profile | None, zero: int, half: int) -> IslandSeen:
+    if profile is not None and _is(island, profile):
+        return IslandSeen(island, *profile.trace.span, 0, True)
+    if island.start is None or island.end is None:
+        return IslandSeen(island, None, None, 0, False)
+    start, end = _ps(island.start, zero), _ps(island.end, zero)
+    if start is None or end is None:
+        return IslandSeen(island, None, None, 0, False)
+    return IslandSeen(island, start, end, (island.start.half_ns + half) * PS_PER_NS, False)
+
+
+def _ps(moment: Moment | None, zero: int) -> int | None:
+    if moment is None or abs(moment.ns - zero) > _ROOM_NS:
+        return None
+    return (moment.ns - zero) * PS_PER_NS
+
+
+def epochs_of(training: Training, zero: int, half: int) -> Epochs:
+    """Its epochs on an axis whose zero lies there, give or take `half` (Unix ns)."""
+    table, phases = [], []
+    for index, one in enumerate(training.epochs):
+        slack = max((m.half_ns for m in (one.start, one.end) if m is not None), default=0) + half
+        table.append(
+            Epoch(
+                one.number,
+                _ps(one.start, zero),
+                _ps(one.end, zero),
+                one.source,
+                slack * PS_PER_NS,
+                one.scalars,
+            )
+        )
+        if one.validation is not None:
+            a, b = (_ps(moment, zero) for moment in one.validation)
+            if a is not None and b is not None:
+                phases.append(
+                    Phase("validation", a, b, index, "from the last logged step to its results")
+                )
+    source = training.epochs[0].source if training.epochs else "no epochs are logged"
+    return Epochs(tuple(table), tuple(phases), source)
+
+
+def _power(
+    training: Training, profile: Profile | None, aligning: Aligning, zero: int, half: int
+) -> tuple[Placed, ...]:
+    if profile is not None:
+        found = list(account.energy_account(profile, aligning).placed)
+    else:
+        found = [one.placed(zero, half) for one in training.aligned(aligning).power]
+    return tuple(
+        found[row]
+        for row in main_log.order([one.power for one in found], _reach(training, zero, profile))
+    )
+
+
+def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int, int]:
+    known = [
+        moment for one in training.epochs for moment in (one.start, one.end) if moment is not None
+    ]
+    if training.scalar_span is not None:
+        known += [Moment(ns) for ns in training.scalar_span]
+    ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
+    ps += list(profile.trace.span) if profile is not None else []
+    return (min(ps), max(ps)) if len(ps) > 1 and max(ps) > min(ps) else (-(1 << 61), 1 << 61)
+
+
+def _around(
+    training: Training, zero: int, lying: tuple[IslandSeen, ...], power: tuple[PowerOnTrace, ...]
+) -> tuple[int, int]:
+    los = [one.start for one in lying if one.start is not None]
+    his = [one.end for one in lying if one.end is not None]
+    known = [
+        moment for one in training.epochs for moment in (one.start, one.end) if moment is not None
+    ]
+    if training.scalar_span is not None:
+        known += [Moment(ns) for ns in training.scalar_span]
+    ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
+    los, his = los + ps, his + ps
+    if los:
+        return _with_power((min(los), max(his)), power)
+    every = [
+        moment
+        for one in power
+        if len(one.times)
+        for moment in (int(one.times[0]), int(one.times[-1]))
+    ]
+    return (min(every), max(every)) if every else (0, 0)
+
+
+def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[int, int]:
+    """A span made longer by the logs that meet it: one that a person placed beside the run does not
+    stretch the axis.
+    """
+    near = [one for one in power if meeting.meets(one, run)]
+    return min([run[0], *(int(one.times[0]) for one in near)]), max(
+        [run[1], *(int(one.times[-1]) for one in near)]
+    )
+
+
+__all__ = ["IslandSeen", "Seen", "place_training", "replace", "span"]

@@ -1,0 +1,188 @@
+"""The first page of what has no profile: a power log alone, or a training of which only scalars and
+power were kept.
+
+What was measured, how well, what it came to, and the windows that can be gone to: epochs, phases,
+hours, and those that the recording itself marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui import units
+from powertui.data.energy.integrate import Energy
+from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
+from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
+from powertui.data.training.training_energy import TrainingWindow
+from powertui.data.training.training_on_axis import Seen
+
+_ID = "training_overview"
+
+
+def answer(seen: Seen) -> Result:
+    """What there is of a training, on its own axis."""
+    whole = seen.whole
+    all_of_it = whole.whole()
+    facts = [
+        Fact("length", "length", all_of_it.end - all_of_it.start, "duration"),
+        *_when(seen),
+        *_energy(all_of_it.energy),
+    ]
+    windows = [
+        one
+        for one in (whole.training(), *whole.epochs(), *whole.phases(), *whole.hours())
+        if one is not None
+    ]
+    marked = [_marked(seen, mark) for mark in seen.marks]
+    tables = (
+        _windows([all_of_it, *windows, *marked]),
+        _sensors([one.power for one in seen.placements]),
+    )
+    return Result(_ID, "Overview", tables, tuple(facts), notes=_notes(seen))
+
+
+def _when(seen: Seen) -> list[Fact]:
+    if not seen.wall:
+        return []
+    began = np.datetime64(seen.unix_ns(seen.start) // NS_PER_S, "s")
+    return [Fact("from", "from", f"{str(began).replace('T', ' ')} UTC")]
+
+
+def _energy(energy: Energy | None) -> list[Fact]:
+    if energy is None:
+        return [Fact("energy", "energy", None, "number", "J", why="no power was logged")]
+    if not energy.resolved:
+        return [Fact("energy", "energy", None, "number", "J", why=energy.reason)]
+    facts = [
+        Fact("energy", "energy", energy.joules, "number", "J", energy.badge, energy.lo, energy.hi),
+        Fact("mean", "mean power", energy.mean_w, "number", "W", energy.badge),
+        Fact("max", "highest reading", energy.max_w, "number", "W", energy.badge),
+    ]
+    if energy.coverage < 0.9995:
+        facts.append(Fact("coverage", "sampled", energy.coverage, "share"))
+    return facts
+
+
+def _marked(seen: Seen, mark: MarkOnTrace) -> TrainingWindow:
+    end = mark.end_ps if mark.end_ps is not None else mark.start_ps
+    energy = seen.whole.energy(mark.start_ps, end) if end > mark.start_ps else None
+    return TrainingWindow("marked", mark.name, None, mark.start_ps, end, 0, energy)
+
+
+def _windows(rows: Sequence[TrainingWindow]) -> Table:
+    known = [one.energy if one.energy is not None and one.energy.resolved else None for one in rows]
+    half = [
+        (e.hi - e.lo) / 2 if e is not None and e.lo is not None and e.hi is not None else None
+        for e in known
+    ]
+    columns = (
+        text_column("name", "window", [one.name for one in rows], weight=9),
+        text_column("kind", "kind", [one.kind for one in rows], weight=2),
+        Column(
+            "start_s", "from", "instant", np.array([one.start for one in rows], np.int64), weight=6
+        ),
+        Column(
+            "length_s",
+            "length",
+            "duration",
+            np.array([one.end - one.start for one in rows], np.int64),
+            weight=8,
+        ),
+        optional(
+            "joules",
+            "energy",
+            "number",
+            [e.joules if e is not None else None for e in known],
+            unit="J",
+            weight=9,
+        ),
+        optional("half_j", "±", "number", half, unit="J", weight=7),
+        optional(
+            "mean_w",
+            "mean power",
+            "number",
+            [e.mean_w if e is not None else None for e in known],
+            unit="W",
+            weight=8,
+        ),
+        text_column("why", "why no joules", [_why(one) for one in rows], weight=1),
+    )
+
+    def place(row: int) -> Place:
+        return Place(lo=rows[row].start, hi=rows[row].end)
+
+    return Table("windows", "Windows", columns, place, key=("name", "start_s"), noun="window")
+
+
+def _why(one: TrainingWindow) -> str:
+    return one.energy.reason if one.energy is not None and not one.energy.resolved else ""
+
+
+def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
+    def figures(id: str, label: str, unit: str, weight: int) -> Column:
+        known = [getattr(one.series.sensor, id) for one in channels]
+        return optional(
+            id,
+            label,
+            "number",
+            [None if found is None else found.value for found in known],
+            unit=unit,
+            weight=weight,
+        )
+
+    gaps = [int(np.isnan(np.asarray(one.series.watts)).sum()) for one in channels]
+    columns = (
+        text_column("name", "sensor", [one.series.sensor.label for one in channels], weight=9),
+        text_column("source", "source", [one.series.sensor.source for one in channels], weight=4),
+        Column(
+            "readings",
+            "readings",
+            "integer",
+            np.array([len(one.series) for one in channels], np.int64),
+            weight=7,
+        ),
+        Column("gaps", "gaps", "integer", np.array(gaps, np.int64), weight=6),
+        figures("poll_s", "polled", "s", 7),
+        figures("refresh_s", "changes", "s", 8),
+        figures("quantum_w", "in steps of", "W", 7),
+        text_column(
+            "placed",
+            "placed",
+            [
+                f"{one.status}, {one.source}" if one.status != "none" else "unknown"
+                for one in channels
+            ],
+            weight=5,
+        ),
+    )
+    return Table(
+        "sensors", "Sensors", columns, empty="No power was logged.", key=("name",), noun="channel"
+    )
+
+
+def _notes(seen: Seen) -> tuple[str, ...]:
+    hand = [
+        (
+            "Put together by hand: "
+            f"{'; '.join(reason for reason in seen.training.entry.reasons if 'by hand' in reason)}."
+        )
+    ]
+    found = [str(warn) for one in seen.placements for warn in one.power.series.warnings]
+    clock = (
+        ""
+        if seen.wall
+        else "Nothing here has wall time: times count from the first thing that is placed."
+    )
+    far = (
+        f"Where things lie by wall time is known to ±{units.duration(seen.half)}."
+        if seen.half > PS_PER_S
+        else ""
+    )
+    return tuple(
+        dict.fromkeys(
+            note for note in (clock, far, *hand[: seen.training.entry.by_hand], *found) if note
+        )
+    )

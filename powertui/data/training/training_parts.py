@@ -1,0 +1,177 @@
+"""What a training is made of, in Unix ns.
+
+Where wall time is not known, ns since the first log's own zero stand for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from powertui.data.model import NS_PER_S, Floats, Int64s
+from powertui.data.packed import kept, packs
+
+if TYPE_CHECKING:
+    from powertui.data.logdir import RunEntry
+
+TRUSTED = "trusted"
+NO_PLACE = "not placed"
+NOT_BELIEVED = "not believed"
+
+
+class Moment(NamedTuple):
+    """A moment and the ± of it."""
+
+    ns: int
+    half_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Island:
+    """One profile of one host, and where it lies. Nothing of it is read for that."""
+
+    entry: RunEntry
+    host: str
+    index: int  # which of the entry's profiles
+    start: Moment | None  # None: nothing places it, or what does is not believed
+    end: Moment | None
+    evidence: str  # for a person, a clause
+    status: str = (
+        TRUSTED  # or "not placed: why", "not believed: its clock is 1 h behind the scalars"
+    )
+    said: Moment | None = None  # where its own clock would put its start, when that is not believed
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it lies where its clock says."""
+        return self.status == TRUSTED
+
+
+@dataclass(frozen=True)
+class TrainedEpoch:
+    """One epoch of the training. A bound that is not known is None."""
+
+    number: int
+    start: Moment | None
+    end: Moment | None
+    validation: tuple[Moment, Moment] | None  # from when to when; None where it is not known
+    steps: tuple[int, int] | None  # of the rate's numbers: done when it began, done when it ended
+    source: str
+    scalars: tuple[tuple[str, float], ...] = ()
+
+
+@packs("at_ns", "step")
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """How many steps were done when: one row for every record that tells.
+
+    Between two rows steps are numbered by interpolation.
+    """
+
+    at_ns: Int64s  # ascending
+    step: Int64s  # done by then, as the program counts them
+    goes_on: np.ndarray[
+        tuple[int, ...], np.dtype[np.bool_]
+    ]  # the row before is of the same turn: steps went on from there
+    source: str  # for a person: "batch_loss, every 10 batches"
+    every: int  # steps from one record to the next, as a rule
+    half_ns: int = 0  # ± of all its times
+    within: tuple[
+        tuple[int, int], ...
+    ] = ()  # sessions that it comes from: of other times it tells nothing; () for records of all
+
+    def __len__(self) -> int:
+        return len(kept(self, "at_ns"))
+
+    def part(self, first: int, last: int) -> Rate:
+        """Rows first … last - 1 alone."""
+        rows = slice(first, last)
+        goes_on = self.goes_on[rows].copy()
+        goes_on[:1] = False
+        return replace(self, at_ns=self.at_ns[rows], step=self.step[rows], goes_on=goes_on)
+
+    def tells(self, lo_ns: int, hi_ns: int) -> bool:
+        """Whether no step between two moments can lie outside what it comes from."""
+        return not self.within or any(
+            a - self.half_ns <= lo_ns and hi_ns <= b + self.half_ns for a, b in self.within
+        )
+
+    @property
+    def per_s(self) -> Floats:
+        """Steps a second from each row to the next (one less than rows); NaN where they do not go
+        on.
+        """
+        length = np.diff(self.at_ns) / NS_PER_S
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.diff(self.step) / length
+        return np.where(self.goes_on[1:] & (length > 0), found, np.nan)
+
+    def step_at(self, ns: int) -> tuple[int, float, int] | None:
+        """Steps done at a moment: (at least, by interpolation, at most).
+
+        None before the first record and after the last.
+        """
+        found = self._step_at(ns)
+        if found is None or not self.half_ns:
+            return found
+        at = kept(self, "at_ns")
+        sides = [
+            self._step_at(min(max(one, int(at[0])), int(at[-1])))
+            for one in (ns - self.half_ns, ns + self.half_ns)
+        ]
+        low, high = (side or found for side in sides)
+        return min(low[0], found[0]), found[1], max(high[2], found[2])
+
+    def _step_at(self, ns: int) -> tuple[int, float, int] | None:
+        at, step = kept(self, "at_ns"), kept(self, "step")
+        row = int(at.searchsorted(ns, side="right")) - 1
+        if row < 0 or row + 1 >= len(self):
+            return (int(step[row]),) * 3 if row >= 0 and ns == int(at[row]) else None
+        if not self.goes_on[row + 1]:
+            return None
+        first, last = int(step[row]), int(step[row + 1])
+        share = (ns - int(at[row])) / max(1, int(at[row + 1]) - int(at[row]))
+        return first, first + share * (last - first), last
+
+    def ns_at(self, step: float, lo_ns: int, hi_ns: int) -> int | None:
+        """When so many steps were done, between two moments (a number may come again when training
+        starts over).
+        """
+        at, every = kept(self, "at_ns"), kept(self, "step")
+        lo, hi = int(at.searchsorted(lo_ns)), int(at.searchsorted(hi_ns, side="right"))
+        steps = every[lo:hi]
+        row = lo + int(np.searchsorted(steps, step))
+        if row >= hi or (row == lo and steps[0] != step):
+            return None
+        if row == lo:
+            return int(at[row])
+        first, last = float(every[row - 1]), float(every[row])
+        share = (step - first) / max(last - first, 1e-9)
+        return int(at[row - 1]) + round(share * (int(at[row]) - int(at[row - 1])))
+
+
+@packs("at_ns", "step", "values")
+@dataclass(frozen=True, eq=False)
+class ScalarStrip:
+    """One tag of the scalars over the whole training."""
+
+    group: str  # "train", "validation", or "" at the top
+    tag: str
+    at_ns: Int64s  # ascending
+    step: Int64s  # in the tag's own unit
+    values: Floats
+    unit: str  # what its steps count: "steps", "epochs", or "" where it is not known
+
+    @property
+    def label(self) -> str:
+        """Its name among all strips."""
+        return (
+            f"{self.group}/{self.tag}"
+            if self.group and self.group not in ("train", "training")
+            else self.tag
+        )
+
+
+NO_RATE = Rate(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_), "", 0)

@@ -1,0 +1,37 @@
+"""Power and epochs of a profile as wall time alone knows them: the ± of the profile's own clock
+makes no difference there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from powertui.data.asked import Aligning
+from powertui.data.energy import summed_channels
+from powertui.data.energy.account import Account
+from powertui.data.energy.align import Placed
+from powertui.data.opened import Profile
+from powertui.data.training import placing, session_places
+from powertui.data.training.training_on_axis import epochs_of
+
+if TYPE_CHECKING:
+    from powertui.data.training.training import Training
+
+
+def account(
+    training: Training, profile: Profile, found: Account, aligning: Aligning
+) -> Account | None:
+    """The account of a profile as wall time alone knows power and epochs; None where it
+    does not.
+    """
+    if not training.epochs or not session_places.believed(profile, training.scalar_span):
+        return None
+    placed = placing.by_wall(training, profile.clock, found.placed, aligning)
+    if placed is None:
+        return None
+    counted = found.counted
+    if (one := summed_channels.where_many([placed[row].power for row in counted])) is not None:
+        placed, counted = (*placed, Placed(one, placed[counted[0]].alignment)), (len(placed),)
+    epochs = epochs_of(training, profile.clock.mid_ns, 0)
+    return replace(found, placed=placed, counted=counted, epochs=epochs, around=None)

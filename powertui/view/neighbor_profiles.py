@@ -1,0 +1,183 @@
+"""Other profiles of a training in sight beside the one that is open: their tracks stand in the same
+rows, each in its own place.
+
+What has the same process and thread there goes into that row. A profile that ran at the same time
+as the one that is open, or has none of its tracks, stands below it under its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from powertui.data.model import PS_PER_NS
+from powertui.view.navigation import State
+from powertui.view.paint import Inks, Painted, paint
+from powertui.view.scene import Scene
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.timeline_rows import NO_FOLDS, Row, RowKind
+from powertui.view.viewport import Viewport
+
+_STACKED = 5  # rows of a profile that stands below another, with its name
+
+
+@dataclass(frozen=True, eq=False)
+class Guest:
+    """A profile that was read beside the one that is open."""
+
+    name: str
+    model: TimelineModel
+    zero_ns: int  # of its axis
+    scenes: dict[int, Scene] = field(default_factory=dict)  # by how many levels are drawn
+
+    def later(self, model: TimelineModel) -> int:
+        """How much later its zero lies than that of the one that is open, ps."""
+        assert model.around is not None
+        return (self.zero_ns - model.around.zero_ns) * PS_PER_NS
+
+    def stretch(self, model: TimelineModel) -> tuple[int, int]:
+        """Where it lies on the axis of the one that is open."""
+        by = self.later(model)
+        lo, hi = self.model.profiled
+        return lo + by, hi + by
+
+    def view(self, model: TimelineModel, view: Viewport) -> Viewport:
+        """The same cells on its own axis, to half a cell."""
+        cell = view.cell_ps
+        return Viewport(
+            self.model.span,
+            view.width,
+            view.rung,
+            view.cell0 - (self.later(model) + cell // 2) // cell,
+            0,
+            view.height,
+        )
+
+    def painted(
+        self, model: TimelineModel, view: Viewport, rows: Sequence[Row], look: Inks, budget: int
+    ) -> Painted:
+        """These rows of it."""
+        own = self.view(model, view)
+        scene = self.scenes.setdefault(look.full, Scene(self.model, look.full))
+        cells = scene.cells(State(own, own.t1 + own.cell_ps, -1), tuple(rows))
+        return paint(cells, self.model.labels, look, cell0=own.cell0, budget=budget)
+
+    def rows_like(self, rows: Sequence[Row], model: TimelineModel) -> list[Row]:
+        """For each row its own of the same process and thread; one without lanes where it
+        has none.
+        """
+        return [self._like(row, model) for row in rows]
+
+    def _like(self, row: Row, model: TimelineModel) -> Row:
+        nothing = Row(RowKind.MORE, 0, "")
+        if row.kind is RowKind.PROCESS and row.lanes:
+            name = model.trace.processes[row.process].name
+            infos = [
+                one
+                for one in self.model.tracks
+                if one.process.name == name and len(one.track.events)
+            ]
+            return (
+                Row(
+                    row.kind,
+                    infos[0].process_number,
+                    row.label,
+                    lanes=self.model.row_model.summary(infos),
+                )
+                if infos
+                else nothing
+            )
+        if row.kind is not RowKind.LANE:
+            return nothing
+        was = model.tracks[row.track]
+        same = [
+            one
+            for one in self.model.tracks
+            if (one.process.name, one.track.name) == (was.process.name, was.track.name)
+        ]
+        found = next((one for one in same if one.id == was.id), same[0] if len(same) == 1 else None)
+        if found is None:
+            return nothing
+        head = row.folded is True
+        depth = self.model.row_model.telling_depth(found.track) if head else row.depth
+        if not 0 <= depth < found.track.lane_count:
+            return nothing
+        lane = self.model.forest.lane_number(found.number, depth)
+        return Row(
+            row.kind, found.process_number, row.label, found.number, depth, (lane,), row.folded
+        )
+
+
+class RowBelow(NamedTuple):
+    """A row of a profile that stands below the one that is open; without a row its name."""
+
+    guest: Guest
+    row: Row | None
+
+    @property
+    def label(self) -> str:
+        return self.guest.name if self.row is None else self.row.label
+
+
+def at_once(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
+    """Whether it and the one that is open lie in the same cells."""
+    return bool(set(view.covered(*guest.stretch(model))) & set(view.covered(*model.profiled)))
+
+
+def _in_rows(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
+    """Whether it goes into the rows of the one that is open: it ran at another time, and has some
+    of the same tracks.
+    """
+    if at_once(guest, model, view):
+        return False
+    own = {(one.process.name, one.track.name) for one in model.tracks}
+    return any((one.process.name, one.track.name) in own for one in guest.model.tracks)
+
+
+def below(
+    guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: int
+) -> list[RowBelow]:
+    """What stands below the rows of the one that is open, in so many free rows."""
+    out: list[RowBelow] = []
+    for guest in guests:
+        if _in_rows(guest, model, view) or not len(view.covered(*guest.stretch(model))):
+            continue
+        lanes = [row for row in guest.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][
+            : _STACKED - 1
+        ]
+        rows = [RowBelow(guest, None), *(RowBelow(guest, row) for row in lanes)]
+        out += rows[: max(0, free - len(out))]
+    return out if len(out) > 1 else []
+
+
+def wanted(guests: Sequence[Guest], model: TimelineModel, view: Viewport) -> int:
+    """How many rows all of them would take below."""
+    return len(below(guests, model, view, _STACKED * len(guests)))
+
+
+def draw(
+    painted: Painted,
+    guests: Sequence[Guest],
+    model: TimelineModel,
+    view: Viewport,
+    rows: Sequence[Row],
+    look: Inks,
+    budget: int,
+) -> None:
+    """Paint those that go into the rows of the one that is open, in the columns that nobody else
+    has.
+    """
+    taken = set(view.covered(*model.profiled))
+    for guest in guests:
+        if not _in_rows(guest, model, view):
+            continue
+        columns = [column for column in view.covered(*guest.stretch(model)) if column not in taken]
+        if not columns:
+            continue
+        taken.update(columns)
+        own = guest.painted(model, view, guest.rows_like(rows, model), look, budget)
+        some = [y for y, row in enumerate(rows) if row.lanes]
+        for y in some:
+            painted.chars[y, columns] = own.chars[y, columns]
+            painted.key[y, columns] = own.key[y, columns]

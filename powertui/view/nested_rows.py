@@ -1,0 +1,78 @@
+"""Rows that lie in rows: each stands below the one that it lies in, whatever the table is sorted
+by, and folds away with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s
+from powertui.data.table import Table
+
+MANY = 8  # more rows in one are folded to begin with
+INDENT = 2  # cells of a level: the mark of a row that holds others has as many
+
+
+@dataclass(frozen=True, eq=False)
+class NestedRows:
+    """Which rows of a table hold others, and whether those are folded away."""
+
+    within: Int64s  # the row that each lies in, or -1
+    held: Int64s  # how many of the rows that are left lie in each
+    folded: Bools
+
+    def around(self, row: int) -> int:
+        """The row that holds others: this one, or the one that it lies in; -1 for none."""
+        return row if row < 0 or self.held[row] else int(self.within[row])
+
+    def lines(self, rows: Int64s) -> Int64s:
+        """Of these rows those that stand on the screen."""
+        outer = self.within[rows]
+        return rows[~((outer >= 0) & self.folded[outer])]
+
+
+def folds(table: Table, within: Int64s, rows: Int64s, by_hand: Collection[str]) -> NestedRows:
+    """Folded are rows that hold many, but where a person said otherwise (`turned`)."""
+    inner = within[rows]
+    held = np.bincount(inner[inner >= 0], minlength=len(within)).astype(np.int64)
+    folded = np.asarray(held > MANY, np.bool_)
+    if by_hand:
+        for row in np.flatnonzero(held).tolist():
+            folded[row] = _said(table, row, True) in by_hand or (
+                folded[row] and _said(table, row, False) not in by_hand
+            )
+    return NestedRows(within, held, folded)
+
+
+def turned(table: Table, row: int, folded: bool, by_hand: frozenset[str]) -> frozenset[str]:
+    """What a person said so far, and now that this row is to be folded or not."""
+    return (by_hand - {_said(table, row, not folded)}) | {_said(table, row, folded)}
+
+
+def _said(table: Table, row: int, folded: bool) -> str:
+    return f"{'folded' if folded else 'open'} {table.key_of(row)!r}"
+
+
+def below(within: Int64s, rows: Int64s) -> Int64s:
+    """Rows in an order, put below the row that each lies in where that one is left too: the outer
+    ones keep their order, and so do those in each of them.
+    """
+    rank = np.full(len(within), -1, np.int64)
+    rank[rows] = np.arange(len(rows))
+    outer = within[rows]
+    inside = (outer >= 0) & (rank[outer] >= 0)
+    return rows[np.lexsort((rank[rows], inside, np.where(inside, rank[outer], rank[rows])))]
+
+
+def left(within: Int64s, matching: Bools) -> Bools:
+    """What is left by a filter: what matches, with the row around it, and all that lies in a row
+    that matches.
+    """
+    inner = np.flatnonzero(within >= 0)
+    out: Bools = matching.copy()
+    out[inner] |= matching[within[inner]]
+    out[within[inner[matching[inner]]]] = True
+    return out

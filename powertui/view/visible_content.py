@@ -1,0 +1,165 @@
+"""What a stretch of a timeline holds: kinds of work with their shares, top ops, longest steps, what
+was found. No drawing.
+
+Counted exactly, as the op table does, so it takes as long: for a thread, once the view stands
+still.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.category import CATEGORIES, Category
+from powertui.data.model import Bools, Int64s, Steps
+from powertui.data.texts import CancelCheck, unhindered
+from powertui.data.tools import op_stats
+from powertui.data.tools.op_stats import OpStats
+from powertui.data.window import touches
+from powertui.view.timeline_model import TimelineModel
+
+_MOST_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
+_MOST_OPS = 12
+_MOST_STEPS = 12
+_MOST_FOUND = 4
+
+
+@dataclass(frozen=True)
+class Side:
+    """The kinds of work on all devices, or on the host, the largest first: parts of the self time
+    there. They add up to 1.
+    """
+
+    name: str  # "devices" or "host"
+    kinds: tuple[tuple[Category | None, float], ...]  # None: of names that were not looked at
+
+
+@dataclass(frozen=True)
+class TopOp:
+    """An op with its part of the self time of its side."""
+
+    name: str  # safe to draw
+    tail: str  # its telling end, where the whole is too long
+    kind: Category
+    self_ps: int
+    share: float
+
+
+@dataclass(frozen=True)
+class LongStep:
+    """A step that lies in the stretch."""
+
+    name: str
+    length: int
+    usual: int | None
+
+
+@dataclass(frozen=True)
+class InSight:
+    """Of [lo, hi): events that straddle its ends count by their part inside."""
+
+    lo: int
+    hi: int
+    sides: tuple[Side, ...] = ()  # devices first
+    ops: tuple[TopOp, ...] = ()  # of the first side, without what only holds others
+    steps: tuple[LongStep, ...] = ()  # the longest first
+    step_count: int = 0
+    found: tuple[tuple[str, ...], ...] = ()  # each from its longest text to its shortest
+
+
+def visible_summary(
+    model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered
+) -> InSight:
+    """What [lo, hi) holds."""
+    found = tuple(
+        one.texts
+        for one in (model.around.found if model.around is not None else ())
+        if one.hi > lo and one.lo < hi
+    )[:_MOST_FOUND]
+    if not len(model.tracks):
+        return InSight(lo, hi, found=found)
+    ops = op_stats.op_stats(model.trace, lo, hi, check)
+    sides = tuple(
+        side
+        for side in (_side(model, ops, devices=True), _side(model, ops, devices=False))
+        if side is not None
+    )
+    steps, count = _steps(model, lo, hi)
+    return InSight(lo, hi, sides, _top(model, ops), steps, count, found)
+
+
+def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
+    rows = np.flatnonzero(
+        (ops.on_device if devices else ~ops.on_device) & (ops.share > 0)
+    )  # NaN: what only waits for others
+    if not len(rows):
+        return None
+    if len(rows) > _MOST_NAMES:
+        rows = rows[np.argpartition(-ops.share[rows], _MOST_NAMES)[:_MOST_NAMES]]
+    sums = np.bincount(model.labels.kinds(ops.name[rows]), ops.share[rows], len(CATEGORIES))
+    shares: list[tuple[Category | None, float]] = [
+        (one, float(share)) for one, share in zip(CATEGORIES, sums, strict=True) if share > 0
+    ]
+    rest = 1 - sum(share for _, share in shares)
+    if rest > 1e-9:
+        shares.append((None, rest))
+    return Side("devices" if devices else "host", tuple(sorted(shares, key=lambda one: -one[1])))
+
+
+def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
+    on_device = ops.on_device
+    side: Bools = on_device if on_device.any() else ~on_device
+    rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
+    rows = rows[np.argsort(-ops.self_time[rows], kind="stable")]
+    return tuple(
+        TopOp(*model.labels.texts(name), model.category(name), own, share)
+        for name, own, share in zip(
+            ops.name[rows[:_MOST_OPS]].tolist(),
+            ops.self_time[rows[:_MOST_OPS]].tolist(),
+            ops.share[rows[:_MOST_OPS]].tolist(),
+            strict=True,
+        )
+    )
+
+
+def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...], int]:
+    """The longest of those that lie in it whole; of those that touch it where none does."""
+    steps = model.steps
+    if not len(steps):
+        return (), 0
+    ends = steps.ends()
+    rows = np.flatnonzero((steps.start >= lo) & (ends <= hi))
+    if not len(rows):
+        rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
+    length, usual = _lengths(steps)
+    best = rows[np.argsort(-length[rows], kind="stable")[:_MOST_STEPS]]
+    several = len(np.unique(steps.epoch[rows])) > 1
+    return tuple(
+        LongStep(
+            _name(model, row, several=several),
+            int(length[row]),
+            int(usual[row]) if usual[row] >= 0 else None,
+        )
+        for row in best.tolist()
+    ), len(rows)
+
+
+@functools.lru_cache(maxsize=2)
+def _lengths(steps: Steps) -> tuple[Int64s, Int64s]:
+    from powertui.data.energy import (
+        step_table,
+    )  # what it brings along would be time until the first picture
+
+    return step_table.lengths(steps), step_table.usual_of(steps)
+
+
+def _name(model: TimelineModel, row: int, *, several: bool) -> str:
+    number, epoch = int(model.steps.number[row]), int(model.steps.epoch[row])
+    name = f"step {number}" if number >= 0 else "step without a number"
+    return (
+        f"epoch {model.epochs[epoch].number} {name}"
+        if several and 0 <= epoch < len(model.epochs)
+        else name
+    )
