@@ -672,21 +672,20 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
 
 
 def _nothing(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
-    unknown, zero = np.full(len(a), np.nan), np.zeros(len(a))
-    columns = {field.name: unknown for field in fields(Energies)}
-    columns |= dict.fromkeys(
-        (
-            "covered_joules",
-            "coverage",
-            "sigma_quantum",
-            "sigma_sampling",
-            "sigma_edges",
-            "sigma_timing",
-        ),
-        zero,
+    zeros = np.zeros(len(a))
+    zero_columns = (
+        "covered_joules",
+        "coverage",
+        "sigma_quantum",
+        "sigma_sampling",
+        "sigma_edges",
+        "sigma_timing",
     )
+    columns: dict[str, Any] = {field.name: np.full(len(a), np.nan) for field in fields(Energies)}
+    columns |= dict.fromkeys(zero_columns, zeros)
     columns |= {"lo_ps": a, "hi_ps": b, "resolved": np.zeros(len(a), np.bool_)}
-    return Energies(**columns, power=power, curve=curve)
+    columns |= {"power": power, "curve": curve}
+    return Energies(**columns)
 
 
 def energy(
