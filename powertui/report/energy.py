@@ -89,7 +89,7 @@ def _window(
 ) -> int:
     """One window of each training that was named."""
     found = [
-        (one, (seen := one.seen_from()).whole.window(named_windows.find(seen, asked)))
+        (one, (seen := one.seen_from()).whole.window(named_windows.find_window(seen, asked)))
         for one in chosen
     ]
     if not found:

@@ -139,7 +139,7 @@ def _write_whole(
 ) -> int:
     """Samples of a window of a training, on its own axis."""
     seen = training.seen_from()
-    place = named_windows.find(seen, asked)
+    place = named_windows.find_window(seen, asked)
     told = seen.whole
     said = export.write(
         run_of(seen),
@@ -182,7 +182,7 @@ def _window(
         or not (wall or wanted.batches is not None or wanted.session is not None)
     ):
         return window(wanted, opened.run, index, outside=outside)
-    found = named_windows.find(training.seen_from(opened.profiles[index], aligning), asked)
+    found = named_windows.find_window(training.seen_from(opened.profiles[index], aligning), asked)
     span = opened.run.traces[index].span
     if not outside and (found.lo >= span[1] or found.hi <= span[0]):
         raise UsageError(

@@ -15,9 +15,9 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingWindow, Whole
-from powertui.data.training.training_on_axis import IslandSeen, Seen
-from powertui.data.training.training_parts import Island, Moment
+from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
+from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
+from powertui.data.training.training_parts import Moment, SessionPlace
 from powertui.plain import plain
 from powertui.report import text
 
@@ -112,7 +112,7 @@ def _heading(entry: TrainingEntry) -> str:
     return f"The whole training {plain(entry.name)}"
 
 
-def _begins(training: Training, seen: Seen) -> str:
+def _begins(training: Training, seen: TrainingOnAxis) -> str:
     """When power without a profile begins."""
     if seen.wall:
         return f"from {_clock(seen.unix_ns(seen.start))}"
@@ -124,7 +124,7 @@ def _begins(training: Training, seen: Seen) -> str:
     return "no date: its times count from its own start"
 
 
-def _not_placed(seen: Seen) -> Iterator[str]:
+def _not_placed(seen: TrainingOnAxis) -> Iterator[str]:
     """The power logs that nothing places on the training: why, and what would."""
     why = {
         one.power.series.path: one.alignment
@@ -139,7 +139,7 @@ def _not_placed(seen: Seen) -> Iterator[str]:
             yield f"power: {plain(PurePath(path).name, 80)} has no place here: {reasons}"
 
 
-def _said(training: Training, seen: Seen) -> Iterator[str]:
+def _said(training: Training, seen: TrainingOnAxis) -> Iterator[str]:
     """Its length, its sessions, its steps, and why all this is one training."""
     length = units.duration(seen.end - seen.start)
     if _is_power_alone(training.entry):
@@ -158,7 +158,7 @@ def _said(training: Training, seen: Seen) -> Iterator[str]:
     yield from training.entry.reasons
 
 
-def _session(one: IslandSeen) -> str:
+def _session(one: SessionOnAxis) -> str:
     island = one.island
     name = island.entry.name + (f" on {island.host}" if island.host else "")
     if one.start is None or one.end is None:
@@ -170,7 +170,7 @@ def _session(one: IslandSeen) -> str:
     )
 
 
-def windows(whole: Whole) -> list[TrainingWindow]:
+def windows(whole: TrainingEnergy) -> list[TrainingWindow]:
     """What is reported of it: epochs, what was no step, hours, and all of it."""
     training = whole.training()
     return [
@@ -216,7 +216,7 @@ def _entry_json(entry: TrainingEntry) -> dict[str, Any]:
     }
 
 
-def axis_json(training: Training, seen: Seen) -> dict[str, Any]:
+def axis_json(training: Training, seen: TrainingOnAxis) -> dict[str, Any]:
     """Everything but what it drew, on the training's own axis: seconds from the first thing that is
     placed.
     """
@@ -318,8 +318,8 @@ def energy_json(
     }
 
 
-def _island(one: IslandSeen) -> dict[str, Any]:
-    island: Island = one.island
+def _island(one: SessionOnAxis) -> dict[str, Any]:
+    island: SessionPlace = one.island
     return {
         "session": island.entry.name,
         "host": island.host,
@@ -332,7 +332,7 @@ def _island(one: IslandSeen) -> dict[str, Any]:
     }
 
 
-def _epoch(training: Training, seen: Seen, index: int) -> dict[str, Any]:
+def _epoch(training: Training, seen: TrainingOnAxis, index: int) -> dict[str, Any]:
     epoch = training.epochs[index]
 
     def bounds(start: Moment | None, end: Moment | None) -> dict[str, Any]:
@@ -435,7 +435,7 @@ def several_json(found: Sequence[Training]) -> list[dict[str, Any]]:
     return [axis_json(one, one.seen_from()) for one in found]
 
 
-def _epoch_line(training: Training, seen: Seen, index: int) -> str:
+def _epoch_line(training: Training, seen: TrainingOnAxis, index: int) -> str:
     """When an epoch was; "" where that is not known."""
     epoch, steps = seen.epochs[index], training.epochs[index].steps
     if epoch.start is None or epoch.end is None:

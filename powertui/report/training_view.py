@@ -17,8 +17,8 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingWindow, Whole
-from powertui.data.training.training_on_axis import Seen
+from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
+from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.plain import plain
 from powertui.report import frames, training
 
@@ -48,12 +48,12 @@ class TrainingView:
         return self.training.entry.reasons
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> TrainingOnAxis:
         """All of it on its own axis, as `powertui.data.training` describes it."""
         return self.training.seen_from()
 
     @property
-    def _whole(self) -> Whole:
+    def _whole(self) -> TrainingEnergy:
         return self.seen.whole
 
     @property
@@ -164,7 +164,7 @@ class TrainingView:
         )
         if not asked.anything:
             return _windows(training.windows(seen.whole))
-        found = named_windows.find(seen, asked)
+        found = named_windows.find_window(seen, asked)
         return _windows([seen.whole.window(found)])
 
     def __repr__(self) -> str:

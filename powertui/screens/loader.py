@@ -29,7 +29,7 @@ from powertui.view.timeline_model import TimelineModel
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
-    from powertui.data.training.training_on_axis import Seen
+    from powertui.data.training.training_on_axis import TrainingOnAxis
     from powertui.view.surroundings import Around
 
 _TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
@@ -86,7 +86,7 @@ class LoadedPart:
     changed: bool = False  # the files are others already
     account: Account | None = None  # of the power, where there is some
     training: Training | None = None
-    seen: Seen | None = None  # the training from the profile that is looked at
+    seen: TrainingOnAxis | None = None  # the training from the profile that is looked at
 
 
 class Loader:
@@ -240,7 +240,7 @@ def whole(
     """
     run = opened.run
     training = training_of(opened)
-    seen: Seen | None = None
+    seen: TrainingOnAxis | None = None
     found: Account | None = None
     if model is not None and run.power and index < len(run.traces):
         from powertui.data.energy import account

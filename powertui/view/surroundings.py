@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.training import training_parts
     from powertui.data.training.training import Training
     from powertui.data.training.training_energy import TrainingWindow
-    from powertui.data.training.training_on_axis import Seen
+    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _DAY_S = 86_400
 VAGUE = PS_PER_S  # ± from which on it is said what places a session
@@ -311,7 +311,7 @@ _curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionar
 
 
 def training_surroundings(
-    seen: Seen,
+    seen: TrainingOnAxis,
     epochs: Sequence[TrainingWindow] = (),
     phases: Sequence[TrainingWindow] = (),
     found: Sequence[Finding] = (),
@@ -435,7 +435,7 @@ def _noted(one: Finding) -> Noted:
     return Noted(one.start_ps, one.end_ps, tuple(text for text in texts if text))
 
 
-def _placed(island: training_parts.Island, half: int) -> str:
+def _placed(island: training_parts.SessionPlace, half: int) -> str:
     return island.evidence if half >= VAGUE else ""
 
 

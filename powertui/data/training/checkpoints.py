@@ -24,7 +24,7 @@ _MOST = 5000  # entries of a folder that are looked at
 _NEAR_NS = 1_000_000_000
 
 
-class Saved(NamedTuple):
+class SavedCheckpoint(NamedTuple):
     """Something was saved from `start_ns` to `end_ns` (Unix)."""
 
     start_ns: int
@@ -32,10 +32,10 @@ class Saved(NamedTuple):
     by: str  # for a person: "marked checkpoint", "model_3.keras was written"
 
 
-def saved_checkpoints(training: Training) -> tuple[Saved, ...]:
+def saved_checkpoints(training: Training) -> tuple[SavedCheckpoint, ...]:
     """All that is known, by time."""
     marked = [
-        Saved(
+        SavedCheckpoint(
             mark.start_ns,
             mark.start_ns if mark.end_ns is None else mark.end_ns,
             f"marked {mark.name}",
@@ -46,14 +46,16 @@ def saved_checkpoints(training: Training) -> tuple[Saved, ...]:
     return tuple(sorted((*marked, *_files(training.entry.path))))
 
 
-def within(saved: tuple[Saved, ...], lo_ns: int, hi_ns: int) -> Saved | None:
+def checkpoint_within(
+    saved: tuple[SavedCheckpoint, ...], lo_ns: int, hi_ns: int
+) -> SavedCheckpoint | None:
     """What was saved in a pause."""
     return next(
         (one for one in saved if one.start_ns <= hi_ns + _NEAR_NS and one.end_ns >= lo_ns), None
     )
 
 
-def _files(folder: str) -> Iterator[Saved]:
+def _files(folder: str) -> Iterator[SavedCheckpoint]:
     """Checkpoint files in a folder and in those right below it."""
     left = _MOST
     for path in (folder, *_folders(folder)):
@@ -65,7 +67,7 @@ def _files(folder: str) -> Iterator[Saved]:
                         return
                     if _FILE.search(entry.name) and not entry.is_symlink():
                         at = entry.stat().st_mtime_ns
-                        yield Saved(at, at, f"{entry.name} was written")
+                        yield SavedCheckpoint(at, at, f"{entry.name} was written")
         except OSError:
             continue
 

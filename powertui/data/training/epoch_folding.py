@@ -19,7 +19,7 @@ from powertui.data.energy.samples import Samples
 from powertui.data.energy.signal_alignment import Where
 from powertui.data.model import Floats, Int64s
 from powertui.data.training import training_edges
-from powertui.data.training.training_edges import Course
+from powertui.data.training.training_edges import PowerEdges
 
 _LEAST = 3  # epochs: of two nobody knows which is as usual
 _BEYOND = 4.0  # a reading speaks against an offset with no more than so many errors
@@ -54,8 +54,8 @@ class Fold(NamedTuple):
 
 def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     """The offset of a log on these epochs (s), or why there is none."""
-    found = training_edges.course(data, epochs)
-    fitting = training_edges.alone(found, epochs) if found is not None else None
+    found = training_edges.find_power_edges(data, epochs)
+    fitting = training_edges.offset_of_only_run(found, epochs) if found is not None else None
     if fitting is not None:
         words = "power rises and falls as the training begins and ends, and at no other time"
         return _within(data, epochs, found, [(fitting, 1.0)], words)
@@ -66,43 +66,45 @@ def search(data: Samples, epochs: list[tuple[float, float]]) -> Fold | str:
     return _within(data, epochs, found, places, words)
 
 
-def alone(data: Samples, epochs: list[tuple[float, float]]) -> tuple[float, float] | None:
+def offset_range_of_only_run(
+    data: Samples, epochs: list[tuple[float, float]]
+) -> tuple[float, float] | None:
     """Between which offsets all that the log saw running is this training; None: it is more or
     less, or has no end.
 
     Half an epoch more on both sides: what a program does before its first step and after its last
     one was only guessed at.
     """
-    found = training_edges.course(data, epochs)
-    at = training_edges.alone(found, epochs) if found is not None else None
+    found = training_edges.find_power_edges(data, epochs)
+    at = training_edges.offset_of_only_run(found, epochs) if found is not None else None
     here = (
-        training_edges.around(data, found, epochs, at)
+        training_edges.offset_bounds(data, found, epochs, at)
         if found is not None and at is not None
         else None
     )
     if here is None or here.lo is None or here.hi is None or here.lo >= here.hi:
         return None
-    spare = training_edges.usual_of(epochs) / 2
+    spare = training_edges.usual_epoch_s(epochs) / 2
     return here.lo - spare, here.hi + spare
 
 
 def _within(
     data: Samples,
     epochs: list[tuple[float, float]],
-    found: Course | None,
+    found: PowerEdges | None,
     cells: list[tuple[float, float]],
     words: str,
 ) -> Fold:
     """All that the ends of the training leave in question around these places (offset, weight)."""
-    usual = training_edges.usual_of(epochs)
+    usual = training_edges.usual_epoch_s(epochs)
     least = data.age_s + _SPARE_S + _SPARE * data.refresh
     every: list[Where] = []
     known = True
     for at, weight in cells:
         here = (
-            training_edges.around(data, found, epochs, at)
+            training_edges.offset_bounds(data, found, epochs, at)
             if found is not None
-            else training_edges.Ends(None, None, None)
+            else training_edges.OffsetBounds(None, None, None)
         )
         known &= here.known
         lo = here.lo if here.lo is not None else at - _OPEN * usual
@@ -166,7 +168,7 @@ def _cells(
         return "the power does not follow the epochs"
     weight = np.exp(-(cost - cost[at]) / look.alike)
     weight /= weight.sum()
-    usual = training_edges.usual_of(epochs)
+    usual = training_edges.usual_epoch_s(epochs)
     cells: list[tuple[float, float]] = []
     while weight.max() > 0:
         at = int(np.argmax(weight))

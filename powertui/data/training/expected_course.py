@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.energy.findings.reading_windows import Unsure
+from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
@@ -54,7 +54,7 @@ class ExpectedOfTraining:
     reason: str = ""
 
 
-def expected_course(data: Samples, known: KnownCourse, unsure: Unsure) -> ExpectedOfTraining:
+def expected_course(data: Samples, known: KnownCourse, unsure: WindowPrior) -> ExpectedOfTraining:
     """Every reading; `data` lies on the axis already, and `unsure` tells how well its windows are
     known.
     """
@@ -186,7 +186,7 @@ def _doubt(
     kinds: list[str],
     watts: Floats,
     shares: Floats,
-    unsure: Unsure,
+    unsure: WindowPrior,
     swing: float,
 ) -> Floats:
     """One sigma of what is not known of the expectation, for each reading."""
@@ -216,7 +216,7 @@ def _doubt(
 
 
 def _windows(
-    data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, unsure: Unsure
+    data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, unsure: WindowPrior
 ) -> Floats:
     """One sigma of what is not known of how long the windows are: what other ones would
     have held.

@@ -19,13 +19,13 @@ import numpy as np
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.noise import Noise, noise_of, spread
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import SensorReadings, some
+from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.energy.samples import Samples
 from powertui.data.training import overlapping_loads
 from powertui.data.training.expected_course import ExpectedOfTraining
 
 _MOST = 4000  # readings that are looked at together
-PIECE = 2000  # readings of a piece; the next one begins in its middle
+PIECE_READINGS = 2000  # readings of a piece; the next one begins in its middle
 _FACTOR = 8  # readings of a layer that make one of the next
 _SHORT = 0.4  # of a piece: longer stretches are for the next layer
 _BY_CHANCE = 6.0  # errors: so far off lie the largest of many readings
@@ -34,7 +34,7 @@ _CLOSELY = 9  # … but for so many of them, which tell of the noise
 _ASIDE = 1.0  # readings of a layer, on either side of what was found before
 
 
-class Layered(NamedTuple):
+class LayerFindings(NamedTuple):
     """What was found in all layers, the finest one's noise, and what its readings were held
     against.
     """
@@ -44,7 +44,7 @@ class Layered(NamedTuple):
     noise: Noise
 
 
-def found(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> Layered:
+def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> LayerFindings:
     """Stretches that noise does not explain. `expect` tells what readings should have been."""
     finest: ExpectedOfTraining | None = None
     noise = noise_of(np.empty(0), 1.0)
@@ -53,11 +53,15 @@ def found(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> Lay
     for number, layer in enumerate(layers):
         model = expect(layer)
         if model.reason:
-            return Layered(model, every, noise) if finest is None else Layered(finest, every, noise)
+            return (
+                LayerFindings(model, every, noise)
+                if finest is None
+                else LayerFindings(finest, every, noise)
+            )
         readings = _aside(model.readings, every)
         last = number == len(layers) - 1
         more, here = (
-            overlapping_loads.found(readings, looks=len(layers))
+            overlapping_loads.find_loads(readings, looks=len(layers))
             if last
             else _pieces(readings, len(layers))
         )
@@ -65,21 +69,21 @@ def found(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> Lay
         if finest is None:
             finest, noise = model, here
     assert finest is not None
-    return Layered(finest, sorted(every, key=lambda one: one.start), noise)
+    return LayerFindings(finest, sorted(every, key=lambda one: one.start), noise)
 
 
-def looks(readings: int) -> int:
+def piece_count(readings: int) -> int:
     """At how many pieces so many readings are looked at."""
-    return 1 if readings <= _MOST else 2 * readings // PIECE
+    return 1 if readings <= _MOST else 2 * readings // PIECE_READINGS
 
 
-def longest(readings: SensorReadings) -> float:
+def longest_stretch_s(readings: SensorReadings) -> float:
     """The longest stretch (s) that is looked for among all of these, and not among fewer."""
     count = len(readings)
     return (
         math.inf
         if count <= _MOST
-        else _SHORT * PIECE * float(readings.hi[-1] - readings.lo[0]) / count
+        else _SHORT * PIECE_READINGS * float(readings.hi[-1] - readings.lo[0]) / count
     )
 
 
@@ -121,12 +125,12 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
     noises: list[Noise] = []
     close = max(1, len(bounds) // _CLOSELY)
     for number, (first, end) in enumerate(bounds):
-        piece = some(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < max(stretch_search.LEAST, PIECE // 20) or (
+        piece = readings_subset(readings, np.arange(first, end))
+        if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, PIECE_READINGS // 20) or (
             number % close and _most(piece) < _PROMISING
         ):
             continue
-        more, noise = overlapping_loads.found(piece, looks=len(bounds) * layers)
+        more, noise = overlapping_loads.find_loads(piece, looks=len(bounds) * layers)
         noises.append(noise)
         lo, hi = float(piece.lo[0]), float(piece.hi[-1])
         for box in more:
@@ -156,8 +160,11 @@ def _bounds(count: int) -> list[tuple[int, int]]:
     """First and last (exclusive) reading of each piece: all of one length, each overlapping the
     next by half.
     """
-    starts = range(0, max(1, count - PIECE // 2), PIECE // 2)
-    return [(max(0, min(start, count - PIECE)), min(count, start + PIECE)) for start in starts]
+    starts = range(0, max(1, count - PIECE_READINGS // 2), PIECE_READINGS // 2)
+    return [
+        (max(0, min(start, count - PIECE_READINGS)), min(count, start + PIECE_READINGS))
+        for start in starts
+    ]
 
 
 def _once(every: list[Box]) -> list[Box]:

@@ -17,7 +17,7 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 
 if TYPE_CHECKING:
-    from powertui.data.training.training_on_axis import Seen
+    from powertui.data.training.training_on_axis import TrainingOnAxis
     from powertui.data.training.training_parts import TrainedEpoch
 
 _CLOCK = re.compile(
@@ -51,7 +51,7 @@ class WindowRequest:
 
 
 @dataclass(frozen=True)
-class FoundWindow:
+class AxisWindow:
     """The window on the axis (ps), the ± of its ends, and its name."""
 
     lo: int
@@ -61,7 +61,7 @@ class FoundWindow:
     epoch: int | None = None
 
 
-def find(seen: Seen, asked: WindowRequest) -> FoundWindow:
+def find_window(seen: TrainingOnAxis, asked: WindowRequest) -> AxisWindow:
     """The window that was asked for. Raises `UsageError` with what there is."""
     by_time = asked.start is not None or asked.end is not None
     by_epoch = asked.epoch is not None or asked.batches is not None
@@ -84,7 +84,7 @@ def find(seen: Seen, asked: WindowRequest) -> FoundWindow:
             hint="Give --from and then a later --to.",
         )
     words = f"{asked.start or 'the start'} to {asked.end or 'the end'}" if by_time else "everything"
-    return FoundWindow(lo, hi, 0, words)
+    return AxisWindow(lo, hi, 0, words)
 
 
 def is_wall(words: str) -> bool:
@@ -95,7 +95,7 @@ def is_wall(words: str) -> bool:
 # ── by time ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _moment(seen: Seen, words: str, tz: str | None = None) -> int:
+def _moment(seen: TrainingOnAxis, words: str, tz: str | None = None) -> int:
     """A moment of the axis: a time of the axis, or wall time where that lies in the training."""
     match = _CLOCK.fullmatch(words.strip())
     if match is not None and seen.wall:
@@ -110,7 +110,7 @@ def _moment(seen: Seen, words: str, tz: str | None = None) -> int:
     return found
 
 
-def _wall(seen: Seen, match: re.Match[str], tz: str | None) -> Iterator[int]:
+def _wall(seen: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
     """The Unix times that a written one may stand for and that lie in the training, the likeliest
     zone first.
     """
@@ -133,7 +133,7 @@ def _wall(seen: Seen, match: re.Match[str], tz: str | None) -> Iterator[int]:
                 yield unix
 
 
-def _offsets(seen: Seen, written: str | None, tz: str | None) -> Iterator[int]:
+def _offsets(seen: TrainingOnAxis, written: str | None, tz: str | None) -> Iterator[int]:
     """Seconds east of UTC: as written, as a person said, as the profiled machine's, as this one's,
     UTC.
     """
@@ -154,7 +154,7 @@ def _offsets(seen: Seen, written: str | None, tz: str | None) -> Iterator[int]:
     yield 0
 
 
-def _zones_of_folders(seen: Seen) -> int | None:
+def _zones_of_folders(seen: TrainingOnAxis) -> int | None:
     """The zone that the folders of its sessions are named in: local times of moments that are
     known.
     """
@@ -174,7 +174,7 @@ def _zones_of_folders(seen: Seen) -> int | None:
 # ── by epoch, batch, session ─────────────────────────────────────────────────────────────────────
 
 
-def _of_number(seen: Seen, number: int) -> TrainedEpoch:
+def _of_number(seen: TrainingOnAxis, number: int) -> TrainedEpoch:
     for epoch in seen.training.epochs:
         if epoch.number == number and epoch.start is not None and epoch.end is not None:
             return epoch
@@ -184,17 +184,17 @@ def _of_number(seen: Seen, number: int) -> TrainedEpoch:
     )
 
 
-def _epoch(seen: Seen, number: int) -> FoundWindow:
+def _epoch(seen: TrainingOnAxis, number: int) -> AxisWindow:
     epoch = _of_number(seen, number)
     assert epoch.start is not None
     assert epoch.end is not None
     half = max(epoch.start.half_ns, epoch.end.half_ns) + seen.half_ns
-    return FoundWindow(
+    return AxisWindow(
         seen.at(epoch.start.ns), seen.at(epoch.end.ns), half * PS_PER_NS, f"epoch {number}", number
     )
 
 
-def _batches(seen: Seen, number: int | None, wanted: str) -> FoundWindow:
+def _batches(seen: TrainingOnAxis, number: int | None, wanted: str) -> AxisWindow:
     """From when so many batches were done to when the last of them was: by interpolation between
     records.
     """
@@ -235,12 +235,12 @@ def _batches(seen: Seen, number: int | None, wanted: str) -> FoundWindow:
             "No record covers these batches.", hint=f"Steps that are logged: {known}, {rate.source}"
         )
     usual = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
-    return FoundWindow(
+    return AxisWindow(
         seen.at(at[0]), seen.at(at[1]), (usual // 2 + seen.half_ns) * PS_PER_NS, words, number
     )
 
 
-def _session(seen: Seen, name: str) -> FoundWindow:
+def _session(seen: TrainingOnAxis, name: str) -> AxisWindow:
     placed = [one for one in seen.islands if one.start is not None and one.end is not None]
     found = [
         one
@@ -261,6 +261,6 @@ def _session(seen: Seen, name: str) -> FoundWindow:
         min(one.start for one in found if one.start is not None),
         max(one.end for one in found if one.end is not None),
     )
-    return FoundWindow(
+    return AxisWindow(
         lo, hi, max(one.half for one in found), f"session {found[0].island.entry.name}"
     )

@@ -29,17 +29,17 @@ _LEAST = 2  # readings of a stretch
 _SHOWN = 0.5  # of what its upper readings show: those that show less are left aside
 
 
-def found(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
+def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, and the noise.
 
     `looks`: at so many recordings like this one.
     """
     alone, noise = _one_by_one(readings, looks)
-    return _across(readings, layered(alone)), noise
+    return _across(readings, merge_stacked_boxes(alone)), noise
 
 
 def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
-    first, noise = stretch_search.found(readings, looks=looks)
+    first, noise = stretch_search.find_stretches(readings, looks=looks)
     clusters = _clusters(readings)
     if not 0 < len(clusters) <= _MOST or sum(b - a for a, b in clusters) > _SHARE * max(
         int(readings.judged.sum()), 1
@@ -63,7 +63,7 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
         judged[a + 1 : b - 1] &= shown[a + 1 : b - 1] >= _SHOWN * float(
             np.percentile(shown[a:b], 75)
         )
-        alone, quiet = stretch_search.found(
+        alone, quiet = stretch_search.find_stretches(
             replace(readings, judged=judged), looks=looks * len(clusters), quiet=calm
         )
         out += [box for box in alone if box.start < end and box.end > start]
@@ -71,7 +71,7 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
     return bridged(sorted(out, key=lambda one: one.start)), noise
 
 
-def layered(found: Sequence[Box]) -> list[Box]:
+def merge_stacked_boxes(found: Sequence[Box]) -> list[Box]:
     """Boxes that lie on one another, up and up, as one: a load that was told in two layers."""
     out: list[Box] = []
     for box in sorted(found, key=lambda one: one.start):
@@ -157,7 +157,7 @@ def _clusters(readings: SensorReadings) -> list[tuple[int, int]]:
     """
     beyond: Floats = np.where(readings.judged, readings.beyond(), 0.0)
     known = beyond[readings.judged]
-    if len(known) < stretch_search.LEAST:
+    if len(known) < stretch_search.MIN_READINGS:
         return []
     floor = max(
         readings.quantum / 12**0.5, 1e-3 * abs(float(np.median(readings.watts[readings.judged])))

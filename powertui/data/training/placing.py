@@ -73,7 +73,7 @@ class PlacedChannel:
         return _wider(self.alignment.moved((self.base_ns - zero_ns) / NS_PER_S), half_ns / NS_PER_S)
 
 
-def all_of(training: Training) -> tuple[PlacedChannel, ...]:
+def place_channels(training: Training) -> tuple[PlacedChannel, ...]:
     """Every channel of a training.
 
     Those of one file have one clock, so they are placed together.
@@ -393,7 +393,7 @@ def _by_edges(
         return None
     known = _known_epochs(training, base)
     fit = signal_alignment.search(
-        data, shares, within=epoch_folding.alone(data, known) if known else None
+        data, shares, within=epoch_folding.offset_range_of_only_run(data, known) if known else None
     )
     if not isinstance(fit, str) and _idles(fit.watts):
         fit = (

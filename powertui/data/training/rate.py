@@ -30,7 +30,7 @@ _NUMBERED = re.compile(
 _NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
 
 
-def strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
+def scalar_strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
     """Every tag as one strip: what several files hold of it joined, by time."""
     by: dict[tuple[str, str], list[ScalarSeries]] = {}
     for one in scalars:
@@ -56,7 +56,7 @@ def step_rate(found: Sequence[ScalarStrip]) -> Rate:
     return NO_RATE if main is None else _rate(main)
 
 
-def from_marks(marks: Iterable[Mark]) -> Rate:
+def rate_from_marks(marks: Iterable[Mark]) -> Rate:
     """By windows and marks named `step 120` or `batch 7` (their times are Unix ns): so many were
     done when it began.
     """
@@ -78,7 +78,7 @@ class SessionSteps(NamedTuple):
     half_ns: int
 
 
-def from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
+def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
     """By the numbers that the program gave its steps in the profiles: so many were done when each
     began and when the last ended.
     """

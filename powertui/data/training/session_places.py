@@ -10,14 +10,20 @@ from powertui.data.logdir import RunEntry
 from powertui.data.logdir.captured import Captured, when
 from powertui.data.model import NS_PER_S, PS_PER_NS, Trace
 from powertui.data.opened import Profile
-from powertui.data.training.training_parts import NO_PLACE, NOT_BELIEVED, TRUSTED, Island, Moment
+from powertui.data.training.training_parts import (
+    NO_PLACE,
+    NOT_BELIEVED,
+    TRUSTED,
+    Moment,
+    SessionPlace,
+)
 
 _HALF_HOUR = 1800 * NS_PER_S
 _NEAR_NS = 120 * NS_PER_S  # of a whole half hour: a clock in another zone, or with summer time
 _BESIDE_NS = 120 * NS_PER_S  # so far before and after its scalars a program may well be profiled
 
 
-def unread(entry: RunEntry) -> tuple[Island, ...]:
+def unread(entry: RunEntry) -> tuple[SessionPlace, ...]:
     """The islands of a session that nobody has read, one for each host."""
     return tuple(
         _island(entry, file.host, index, when(entry, index))
@@ -25,13 +31,13 @@ def unread(entry: RunEntry) -> tuple[Island, ...]:
     )
 
 
-def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> Island:
+def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> SessionPlace:
     if at is None:
-        return Island(
+        return SessionPlace(
             entry, host, index, None, None, "", f"{NO_PLACE}: nothing ties it to wall time"
         )
     if at.exact:
-        return Island(
+        return SessionPlace(
             entry,
             host,
             index,
@@ -40,14 +46,14 @@ def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> Isla
             at.evidence,
         )
     middle, half = (at.lo_ns + at.hi_ns) // 2, (at.hi_ns - at.lo_ns) // 2
-    return Island(entry, host, index, Moment(middle, half), Moment(middle, half), at.evidence)
+    return SessionPlace(entry, host, index, Moment(middle, half), Moment(middle, half), at.evidence)
 
 
-def read(entry: RunEntry, index: int, trace: Trace) -> Island:
+def read(entry: RunEntry, index: int, trace: Trace) -> SessionPlace:
     """The same, once it was read."""
     clock = trace.clock
     if not clock.known:
-        return Island(
+        return SessionPlace(
             entry,
             trace.host,
             index,
@@ -57,7 +63,7 @@ def read(entry: RunEntry, index: int, trace: Trace) -> Island:
             f"{NO_PLACE}: {clock.detail or 'nothing ties it to wall time'}",
         )
     start, end = (Moment(clock.mid_ns + ps // PS_PER_NS, clock.half_ns) for ps in trace.span)
-    return Island(
+    return SessionPlace(
         entry,
         trace.host,
         index,
@@ -75,7 +81,7 @@ def believed(profile: Profile, training: tuple[int, int] | None) -> bool:
     return judged(read(profile.opened.entry, profile.index, profile.trace), training).said is None
 
 
-def judged(island: Island, training: tuple[int, int] | None) -> Island:
+def judged(island: SessionPlace, training: tuple[int, int] | None) -> SessionPlace:
     """Whether its clock agrees with the scalars of the training: a session lies between their first
     and last record, or near.
     """
@@ -111,7 +117,7 @@ def judged(island: Island, training: tuple[int, int] | None) -> Island:
     )
 
 
-def _off(island: Island, first: int, last: int) -> int:
+def _off(island: SessionPlace, first: int, last: int) -> int:
     """How far it lies outside the training: after it, or (less than 0) before; its own ± in its
     favour.
     """
@@ -124,7 +130,7 @@ def _off(island: Island, first: int, last: int) -> int:
     return 0
 
 
-def _moved(island: Island, by_ns: int) -> Island:
+def _moved(island: SessionPlace, by_ns: int) -> SessionPlace:
     assert island.start is not None
     assert island.end is not None
     return replace(

@@ -36,13 +36,13 @@ from powertui.data.training import (
 from powertui.data.training.placing import PlacedChannel
 from powertui.data.training.rate import SessionSteps
 from powertui.data.training.stretches import Stretches
-from powertui.data.training.training_on_axis import Seen
+from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import (
     NO_RATE,
-    Island,
     Moment,
     Rate,
     ScalarStrip,
+    SessionPlace,
     TrainedEpoch,
 )
 from powertui.errors import UnreadableFile
@@ -94,7 +94,7 @@ class Training:
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
         self._lay: dict[
-            str, tuple[Island, ...]
+            str, tuple[SessionPlace, ...]
         ] = {}  # of sessions that were read and let go: where their traces said
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
@@ -107,7 +107,9 @@ class Training:
         self._otherwise: Training | None = (
             None  # the last that was asked for with its power placed otherwise
         )
-        self._looked: tuple[Aligning, Seen] | None = None  # the last that was seen from a profile
+        self._looked: tuple[Aligning, TrainingOnAxis] | None = (
+            None  # the last that was seen from a profile
+        )
 
     @property
     def name(self) -> str:
@@ -145,11 +147,11 @@ class Training:
                 self._looked = None
 
     @property
-    def islands(self) -> tuple[Island, ...]:
+    def islands(self) -> tuple[SessionPlace, ...]:
         """Where its sessions lie, by time; those that nothing places, or whose clock is not
         believed, last.
         """
-        found: list[Island] = []
+        found: list[SessionPlace] = []
         for entry in self.entry.sessions:
             found += [
                 session_places.judged(one, self.scalar_span) for one in self._of_session(entry)
@@ -166,7 +168,7 @@ class Training:
             )
         )
 
-    def islands_unread(self) -> tuple[Island, ...]:
+    def islands_unread(self) -> tuple[SessionPlace, ...]:
         """The same by what costs nothing: neither scalars nor sessions are read, so no clock is
         judged by the whole of them.
         """
@@ -178,7 +180,7 @@ class Training:
             for one in self._of_session(entry)
         )
 
-    def _of_session(self, entry: RunEntry) -> tuple[Island, ...]:
+    def _of_session(self, entry: RunEntry) -> tuple[SessionPlace, ...]:
         key = f"{entry.path}\0{entry.name}"
         opened = self._opened.get(key)
         if opened is not None and opened.is_read:
@@ -251,12 +253,12 @@ class Training:
     @functools.cached_property
     def strips(self) -> tuple[ScalarStrip, ...]:
         """Every tag of the scalars."""
-        return rate.strips([series for log in self.logs.events for series in log.scalars])
+        return rate.scalar_strips([series for log in self.logs.events for series in log.scalars])
 
     @functools.cached_property
     def told_rate(self) -> Rate:
         """How many steps were done when, by what was logged: scalars, else marks of a recording."""
-        return rate.step_rate(self.strips) or rate.from_marks(self._clock_marks())
+        return rate.step_rate(self.strips) or rate.rate_from_marks(self._clock_marks())
 
     @property
     def rate(self) -> Rate:
@@ -270,7 +272,7 @@ class Training:
         key = tuple((one.zero_ns, len(one.steps)) for one in sessions)
         with self._lock:
             if key != self._rate[0]:
-                self._rate = (key, rate.from_sessions(sessions))
+                self._rate = (key, rate.rate_from_sessions(sessions))
                 for name in ("epochs", "stretches", "_power"):
                     self.__dict__.pop(name, None)
                 self._looked = None
@@ -387,7 +389,7 @@ class Training:
 
     @functools.cached_property
     def _power(self) -> tuple[PlacedChannel, ...]:
-        found = placing.all_of(self)
+        found = placing.place_channels(self)
         if sum(len(one.series) for one in found) > _MANY:
             packed.give_back()  # each was looked at as a whole
         return found
@@ -418,7 +420,9 @@ class Training:
         """From the first to the last thing that is placed. (0, 0) where nothing is."""
         return training_on_axis.span(self)
 
-    def seen_from(self, profile: Profile | None = None, aligning: Aligning | None = None) -> Seen:
+    def seen_from(
+        self, profile: Profile | None = None, aligning: Aligning | None = None
+    ) -> TrainingOnAxis:
         """Everything on the axis of one profile (ps, zero as there), or without one on the
         training's own.
         """
@@ -440,9 +444,9 @@ class Training:
         """The account of one of its profiles as wall time alone knows power and epochs; None where
         it does not.
         """
-        return wall_time_epochs.account(self, profile, account, aligning)
+        return wall_time_epochs.account_by_wall_time(self, profile, account, aligning)
 
-    def _looked_from(self, profile: Profile, aligning: Aligning) -> Seen:
+    def _looked_from(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
         """The same as somebody looked already, with what was worked out of it, where nothing came
         since.
         """
@@ -465,9 +469,9 @@ class Training:
         seen = self._looked_from(profile, aligning)
         if not seen.wall:
             return found  # nothing of the training lies on this profile's axis
-        from powertui.data.training.training_findings import joined
+        from powertui.data.training.training_findings import with_training_findings
 
-        return joined(found, seen.whole.findings, profile.trace.span)
+        return with_training_findings(found, seen.whole.findings, profile.trace.span)
 
     def _with(self, aligning: Aligning) -> Training:
         """The same training with its power placed otherwise; what was read is shared."""

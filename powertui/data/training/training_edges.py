@@ -34,7 +34,7 @@ _CLEAR = 4.0  # quanta that the training draws above the idle machine
 _STARTING = 0.5  # of the only epoch: so much of it may be what starting took
 
 
-class Ends(NamedTuple):
+class OffsetBounds(NamedTuple):
     """The offsets (s) in question; None: that end is not in the log. The likeliest, where an end
     tells: at which nothing ran after the training, else before it.
     """
@@ -52,7 +52,7 @@ class Ends(NamedTuple):
 _Edge = tuple[float, float]  # as early and as late as readings allow, s
 
 
-class Course(NamedTuple):
+class PowerEdges(NamedTuple):
     """When power rose and fell for longer, on the log's own clock."""
 
     rises: tuple[_Edge | None, ...]  # to what training draws; None: the log begins within it
@@ -60,13 +60,13 @@ class Course(NamedTuple):
     pause: float  # the longest time within that may have drawn no more than the idle machine
 
 
-def usual_of(epochs: list[tuple[float, float]]) -> float:
+def usual_epoch_s(epochs: list[tuple[float, float]]) -> float:
     """How long an epoch takes as a rule: the first one starts, too."""
     lengths = [hi - lo for lo, hi in epochs]
     return float(np.median(lengths[1:] or lengths))
 
 
-def course(data: Samples, epochs: list[tuple[float, float]]) -> Course | None:
+def find_power_edges(data: Samples, epochs: list[tuple[float, float]]) -> PowerEdges | None:
     """When anything ran; None where power tells no program from the idle machine."""
     if len(data) < 2 * _LEAST + 1:
         return None
@@ -75,7 +75,7 @@ def course(data: Samples, epochs: list[tuple[float, float]]) -> Course | None:
     high = _level(data.watts, idle)
     if high - idle < max(_CLEAR * data.quantum, 0.03 * high):
         return None
-    longest = max(_PAUSE * usual_of(epochs), _LEAST * data.refresh)
+    longest = max(_PAUSE * usual_epoch_s(epochs), _LEAST * data.refresh)
     noise = 1.4826 * float(np.median(np.abs(np.diff(data.watts)))) if len(data) > 2 else 0.0
     some = max(_SOME * (high - idle), min(4 * noise, _MUCH / 2 * (high - idle)), 1.5 * data.quantum)
     ran, _ = _runs(data.watts > idle + some, middle, longest)
@@ -83,10 +83,10 @@ def course(data: Samples, epochs: list[tuple[float, float]]) -> Course | None:
     trained, _ = _runs(data.watts > idle + _MUCH * (high - idle), middle, longest)
     rises = tuple(_crossing(middle, data.watts, first, -1, idle) for first, _ in trained)
     falls = tuple(_crossing(middle, data.watts, last, 1, idle) for _, last in ran)
-    return Course(rises, falls, _LONGER * pause)
+    return PowerEdges(rises, falls, _LONGER * pause)
 
 
-def alone(found: Course, epochs: list[tuple[float, float]]) -> float | None:
+def offset_of_only_run(found: PowerEdges, epochs: list[tuple[float, float]]) -> float | None:
     """The offset at which all that ran is the training, if it ran once, for as long to half an
     epoch and what starting took.
     """
@@ -98,7 +98,7 @@ def alone(found: Course, epochs: list[tuple[float, float]]) -> float | None:
     ):
         return None
     rise, fall = sum(found.rises[0]) / 2, sum(found.falls[0]) / 2
-    longer, half = fall - rise - (epochs[-1][1] - epochs[0][0]), usual_of(epochs) / 2
+    longer, half = fall - rise - (epochs[-1][1] - epochs[0][0]), usual_epoch_s(epochs) / 2
     return (
         epochs[-1][1] - fall
         if -half - _starting([hi - lo for lo, hi in epochs]) < longer < half
@@ -106,12 +106,14 @@ def alone(found: Course, epochs: list[tuple[float, float]]) -> float | None:
     )
 
 
-def around(data: Samples, found: Course, epochs: list[tuple[float, float]], at: float) -> Ends:
+def offset_bounds(
+    data: Samples, found: PowerEdges, epochs: list[tuple[float, float]], at: float
+) -> OffsetBounds:
     """What the ends leave of the offsets near `at`."""
     starting = _starting([hi - lo for lo, hi in epochs])
     spare = data.age_s + _SPARE_S + _SPARE * data.refresh
     begin, end = epochs[0][0], epochs[-1][1]
-    rise = _last(found.rises, (epochs[0][1] - usual_of(epochs) / 2) - at)
+    rise = _last(found.rises, (epochs[0][1] - usual_epoch_s(epochs) / 2) - at)
     fall = _first(found.falls, (epochs[-1][0] + end) / 2 - at)
     hidden = max(found.pause, data.refresh / 2)
     lo = end - fall[1] - hidden - spare if fall is not None else None
@@ -128,7 +130,7 @@ def around(data: Samples, found: Course, epochs: list[tuple[float, float]], at: 
         if rise is not None
         else None
     )
-    return Ends(
+    return OffsetBounds(
         lo - wider if lo is not None else None, hi + wider if hi is not None else None, likely
     )
 

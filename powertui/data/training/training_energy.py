@@ -34,8 +34,8 @@ from powertui.data.training import checkpoints, machines, training_findings
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 
 if TYPE_CHECKING:
-    from powertui.data.training.named_windows import FoundWindow
-    from powertui.data.training.training_on_axis import Seen
+    from powertui.data.training.named_windows import AxisWindow
+    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _HOUR_NS = 3600 * NS_PER_S
 _MOST_HOURS = 24 * 400
@@ -62,10 +62,10 @@ class TrainingWindow:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class TrainingEnergy:
     """What a training drew."""
 
-    seen: Seen
+    seen: TrainingOnAxis
     account: Account
     findings: Findings
 
@@ -118,7 +118,7 @@ class Whole:
             for row in long.tolist():
                 a, b = int(start[row]), int(end[row])
                 number = next((n for n, lo, hi in bounds if lo <= (a + b) // 2 < hi), None)
-                told = checkpoints.within(saved, a, b) if kind == PAUSE else None
+                told = checkpoints.checkpoint_within(saved, a, b) if kind == PAUSE else None
                 words = (_CHECKPOINT if told else _NAMES[kind]) + (
                     f" in epoch {number}" if number is not None else ""
                 )
@@ -175,7 +175,7 @@ class Whole:
             "whole", "everything", None, *(self._told or (self.seen.start, self.seen.end)), 0
         )
 
-    def window(self, found: FoundWindow) -> TrainingWindow:
+    def window(self, found: AxisWindow) -> TrainingWindow:
         """Any window that was asked for."""
         steps = None
         if found.epoch is not None:
@@ -229,16 +229,18 @@ class Whole:
         )
 
 
-def training_energy(seen: Seen, idle_w: float | None = None) -> Whole:
+def training_energy(seen: TrainingOnAxis, idle_w: float | None = None) -> TrainingEnergy:
     """The energy of a training as it lies on this axis."""
     found = _account_of(seen, idle_w)
-    whole = Whole(seen, found, training_findings.findings_in_training(seen.training, seen, found))
+    whole = TrainingEnergy(
+        seen, found, training_findings.findings_in_training(seen.training, seen, found)
+    )
     if found.power is not None and len(found.power.times) > _LONG:
         packed.give_back()
     return whole
 
 
-def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
+def _account_of(seen: TrainingOnAxis, idle_w: float | None = None) -> Account:
     """The account of a training's power: the same arithmetic as for one profile, over all of its
     axis.
     """
@@ -284,7 +286,7 @@ def _account_of(seen: Seen, idle_w: float | None = None) -> Account:
     )
 
 
-def _trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
+def _trace_of(seen: TrainingOnAxis, span: tuple[int, int] | None = None) -> Trace:
     """The axis of a training as a trace without events, for what asks a trace only where it
     lies.
     """
@@ -305,7 +307,7 @@ def _trace_of(seen: Seen, span: tuple[int, int] | None = None) -> Trace:
     )
 
 
-def run_of(seen: Seen) -> Run:
+def run_of(seen: TrainingOnAxis) -> Run:
     """A training as a run: one trace without events, its epochs, scalars and power."""
     training = seen.training
     scalars = tuple(series for log in training.logs.events for series in log.scalars)
@@ -321,7 +323,7 @@ def run_of(seen: Seen) -> Run:
     )
 
 
-def _reach(seen: Seen) -> tuple[int, int]:
+def _reach(seen: TrainingOnAxis) -> tuple[int, int]:
     stretches = seen.training.stretches
     if len(stretches):
         return seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
@@ -335,7 +337,7 @@ def _reach(seen: Seen) -> tuple[int, int]:
     return seen.start, max(seen.end, seen.start + 1)
 
 
-def _alignment(seen: Seen, power: PowerOnTrace) -> Alignment:
+def _alignment(seen: TrainingOnAxis, power: PowerOnTrace) -> Alignment:
     """How it was placed, as told on this axis."""
     for channel in seen.by_wall or seen.placements:
         if channel.power is power or channel.power.series is power.series:
@@ -344,7 +346,7 @@ def _alignment(seen: Seen, power: PowerOnTrace) -> Alignment:
     return Alignment(at, lo, hi, power.status, power.source, ())
 
 
-def _idle(seen: Seen, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
+def _idle(seen: TrainingOnAxis, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
     """Idle power of all counted channels: what they drew while no record says that anything ran."""
     if given is not None:
         return idle.given(given)

@@ -36,7 +36,7 @@ from powertui.data.training.training_parts import TrainedEpoch
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
-    from powertui.data.training.training_on_axis import Seen
+    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _OF_STRETCH, _OF_RUN, _OF_EPOCH = (
     0.05,
@@ -82,7 +82,7 @@ class _Looked(NamedTuple):
     noise: Noise
 
 
-def findings_in_training(training: Training, seen: Seen, account: Account) -> Findings:
+def findings_in_training(training: Training, seen: TrainingOnAxis, account: Account) -> Findings:
     """Everything that stands out outside the sessions, on the axis of `seen`."""
     found = _of(training, seen, account)
     back = training_throttling.throttled_in_training(
@@ -93,7 +93,7 @@ def findings_in_training(training: Training, seen: Seen, account: Account) -> Fi
     span = (seen.at(int(training.stretches.start[0])), seen.at(int(training.stretches.end.max())))
     told = [
         replace(one, text=throttling.sentence(by, _where(one), None, 0))
-        for one, by in training_throttling.findings(training, seen, back)
+        for one, by in training_throttling.throttling_findings(training, seen, back)
     ]
     rest = throttling.without(found.findings, back, span)
     notes = (*found.notes, found.reason) if found.reason else found.notes
@@ -106,7 +106,7 @@ def findings_in_training(training: Training, seen: Seen, account: Account) -> Fi
     )
 
 
-def _of(training: Training, seen: Seen, account: Account) -> Findings:
+def _of(training: Training, seen: TrainingOnAxis, account: Account) -> Findings:
     power = account.power
     if power is None or power.status == "none" or not len(power.times):
         return Findings(None, (), reason="no power log covers this training")
@@ -127,7 +127,7 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
     first = looked[0].expected
     if first.reason:
         return Findings(None, (), reason=first.reason)
-    found, doubtful = unexplained.at_all(
+    found, doubtful = unexplained.join_over_places(
         [(one.weight, [box.moved(-one.offset) for box in one.boxes]) for one in looked]
     )
     sigma = unexplained.spread([one.weight for one in looked], [one.offset for one in looked])
@@ -139,7 +139,7 @@ def _of(training: Training, seen: Seen, account: Account) -> Findings:
     places = [(one.weight, one.offset - looked[0].offset) for one in looked]
     every = [
         one
-        for box in overlapping_loads.layered(found)
+        for box in overlapping_loads.merge_stacked_boxes(found)
         for one in told.of_box(box.moved(looked[0].offset).wider(sigma), places)
     ]
     every = [one for one in every if not told.paused(one)]
@@ -202,7 +202,7 @@ def _epoch_s(training: Training) -> float:
     )
 
 
-def _covered(training: Training, seen: Seen) -> float:
+def _covered(training: Training, seen: TrainingOnAxis) -> float:
     """The share of the training that its sessions cover."""
     stretches = training.stretches
     length = int((stretches.end - stretches.start).sum())
@@ -215,7 +215,7 @@ def _covered(training: Training, seen: Seen) -> float:
     return inside / max(length, 1)
 
 
-def _islands(seen: Seen) -> tuple[tuple[float, float], ...]:
+def _islands(seen: TrainingOnAxis) -> tuple[tuple[float, float], ...]:
     return tuple(
         (one.start / PS_PER_S, one.end / PS_PER_S)
         for one in seen.islands
@@ -223,7 +223,7 @@ def _islands(seen: Seen) -> tuple[tuple[float, float], ...]:
     )
 
 
-def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
+def _look(training: Training, seen: TrainingOnAxis, power: PowerOnTrace) -> list[_Looked]:
     """What stands out at each place where the power may lie."""
     data = samples.power_samples(power.series)
     bounds = [
@@ -256,10 +256,10 @@ def _look(training: Training, seen: Seen, power: PowerOnTrace) -> list[_Looked]:
             return expected_course.expected_course(
                 unexplained.placed_on(layer, one),
                 known,
-                unexplained.unsure_of(power, layer, place_s),
+                unexplained.window_prior(power, layer, place_s),
             )
 
-        out.append(_Looked(weight, one.offset_ps / PS_PER_S, *layers.found(data, expect)))
+        out.append(_Looked(weight, one.offset_ps / PS_PER_S, *layers.find_in_layers(data, expect)))
     return out
 
 
@@ -267,7 +267,7 @@ class _Telling:
     """Boxes as findings: which epoch and batches, whether they matter, in words."""
 
     def __init__(
-        self, training: Training, seen: Seen, account: Account, power: PowerOnTrace
+        self, training: Training, seen: TrainingOnAxis, account: Account, power: PowerOnTrace
     ) -> None:
         self.training, self.seen, self.account, self.power = training, seen, account, power
         self.badge = Badge.MEASURED if power.status == "aligned" else Badge.ESTIMATED
@@ -568,10 +568,13 @@ class _Telling:
         span = (begin, end)
         ceiling = model.readings.ceiling
         least = np.where(np.isfinite(ceiling), ceiling, 0.0) * _OF_STRETCH / (1 - _OF_STRETCH)
-        strong = could_find.Strong(
+        strong = could_find.StrongBurst(
             least * _STRONG / _OF_STRETCH * (1 - _OF_STRETCH) / (1 - _STRONG), _LONG_ENOUGH_S
         )
-        looks, longest = layers.looks(len(model.readings)), layers.longest(model.readings)
+        looks, longest = (
+            layers.piece_count(len(model.readings)),
+            layers.longest_stretch_s(model.readings),
+        )
         # Sessions have limits of their own, by their traces: these are about the rest.
         sessions = _islands(self.seen)
         unknown = could_find.beside(could_find.doubtful(model.readings, span, least), sessions)
@@ -637,7 +640,7 @@ def _where(one: Finding) -> str:
     return ", ".join(parts)
 
 
-def joined(own: Findings, whole: Findings, span: tuple[int, int]) -> Findings:
+def with_training_findings(own: Findings, whole: Findings, span: tuple[int, int]) -> Findings:
     """What stands out in a profile, and around it: outside its span the whole training knows more
     than the profile does.
     """

@@ -21,23 +21,23 @@ from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
 from powertui.data.training import placing, session_places
-from powertui.data.training.training_parts import Island, Moment, Rate, ScalarStrip
+from powertui.data.training.training_parts import Moment, Rate, ScalarStrip, SessionPlace
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
-    from powertui.data.training.training_energy import Whole
+    from powertui.data.training.training_energy import TrainingEnergy
 
 _ROOM_NS = (1 << 61) // PS_PER_NS
 
 
 @dataclass(frozen=True)
-class IslandSeen:
+class SessionOnAxis:
     """A session on the axis.
 
     `lo`/`hi`: its start and end; `half` the ± of both; None where it has no place.
     """
 
-    island: Island
+    island: SessionPlace
     start: int | None
     end: int | None
     half: int
@@ -45,7 +45,7 @@ class IslandSeen:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class TrainingOnAxis:
     """Everything of a training on one axis, ps."""
 
     training: Training
@@ -57,7 +57,7 @@ class Seen:
     wall: bool  # whether zero_ns is Unix time
     start: int  # the first and the last thing that is placed
     end: int
-    islands: tuple[IslandSeen, ...]
+    islands: tuple[SessionOnAxis, ...]
     epochs: Epochs  # with validation as phases
     placements: tuple[Placed, ...]  # of every channel, and why; the leading log first
     by_wall: (
@@ -72,7 +72,7 @@ class Seen:
         return tuple(one.power for one in self.placements if one.power.status != "none")
 
     @functools.cached_property
-    def whole(self) -> Whole:
+    def whole(self) -> TrainingEnergy:
         """What it drew: joules of epochs, phases, hours, windows, and what stands out.
 
         Worked out when asked.
@@ -123,7 +123,9 @@ class Seen:
         return self.column(self.training.rate.at_ns)
 
 
-def place_training(training: Training, profile: Profile | None, aligning: Aligning) -> Seen:
+def place_training(
+    training: Training, profile: Profile | None, aligning: Aligning
+) -> TrainingOnAxis:
     """The training as seen from a profile, or on its own axis."""
     clock = profile.clock if profile is not None else None
     if profile is not None and not session_places.believed(profile, training.scalar_span):
@@ -143,7 +145,7 @@ def place_training(training: Training, profile: Profile | None, aligning: Aligni
     by_wall = (
         placements if clock is None else placing.by_wall(training, clock, placements, aligning)
     )
-    return Seen(
+    return TrainingOnAxis(
         training,
         profile,
         zero,
@@ -198,7 +200,7 @@ def _has_wall(training: Training) -> bool:
     )
 
 
-def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
+def _alone(training: Training, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
     """A profile that nothing ties to wall time, or whose clock is not believed: only what is placed
     on it itself lies there.
     """
@@ -206,10 +208,10 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
     power = tuple(one.power for one in placements if one.power.status != "none")
     mine = next((one for one in training.islands if _is(one, profile)), None)
     lo, hi = profile.trace.span
-    lying = (IslandSeen(mine, lo, hi, 0, True),) if mine is not None else ()
+    lying = (SessionOnAxis(mine, lo, hi, 0, True),) if mine is not None else ()
     lo, hi = _with_power((lo, hi), power)
     marks = marks_on_trace(power)
-    return Seen(
+    return TrainingOnAxis(
         training,
         profile,
         0,
@@ -226,19 +228,19 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Seen:
     )
 
 
-def _is(island: Island, profile: Profile) -> bool:
+def _is(island: SessionPlace, profile: Profile) -> bool:
     return island.entry == profile.opened.entry and island.index == profile.index
 
 
-def _island(island: Island, profile: Profile | None, zero: int, half: int) -> IslandSeen:
+def _island(island: SessionPlace, profile: Profile | None, zero: int, half: int) -> SessionOnAxis:
     if profile is not None and _is(island, profile):
-        return IslandSeen(island, *profile.trace.span, 0, True)
+        return SessionOnAxis(island, *profile.trace.span, 0, True)
     if island.start is None or island.end is None:
-        return IslandSeen(island, None, None, 0, False)
+        return SessionOnAxis(island, None, None, 0, False)
     start, end = _ps(island.start, zero), _ps(island.end, zero)
     if start is None or end is None:
-        return IslandSeen(island, None, None, 0, False)
-    return IslandSeen(island, start, end, (island.start.half_ns + half) * PS_PER_NS, False)
+        return SessionOnAxis(island, None, None, 0, False)
+    return SessionOnAxis(island, start, end, (island.start.half_ns + half) * PS_PER_NS, False)
 
 
 def _ps(moment: Moment | None, zero: int) -> int | None:
@@ -297,7 +299,7 @@ def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int,
 
 
 def _around(
-    training: Training, zero: int, lying: tuple[IslandSeen, ...], power: tuple[PowerOnTrace, ...]
+    training: Training, zero: int, lying: tuple[SessionOnAxis, ...], power: tuple[PowerOnTrace, ...]
 ) -> tuple[int, int]:
     los = [one.start for one in lying if one.start is not None]
     his = [one.end for one in lying if one.end is not None]
@@ -329,4 +331,4 @@ def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[
     )
 
 
-__all__ = ["IslandSeen", "Seen", "place_training", "replace", "span"]
+__all__ = ["SessionOnAxis", "TrainingOnAxis", "place_training", "replace", "span"]

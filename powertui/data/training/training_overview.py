@@ -17,12 +17,12 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
 from powertui.data.training.training_energy import TrainingWindow
-from powertui.data.training.training_on_axis import Seen
+from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _ID = "training_overview"
 
 
-def answer(seen: Seen) -> Result:
+def answer(seen: TrainingOnAxis) -> Result:
     """What there is of a training, on its own axis."""
     whole = seen.whole
     all_of_it = whole.whole()
@@ -44,7 +44,7 @@ def answer(seen: Seen) -> Result:
     return Result(_ID, "Overview", tables, tuple(facts), notes=_notes(seen))
 
 
-def _when(seen: Seen) -> list[Fact]:
+def _when(seen: TrainingOnAxis) -> list[Fact]:
     if not seen.wall:
         return []
     began = np.datetime64(seen.unix_ns(seen.start) // NS_PER_S, "s")
@@ -66,7 +66,7 @@ def _energy(energy: Energy | None) -> list[Fact]:
     return facts
 
 
-def _marked(seen: Seen, mark: MarkOnTrace) -> TrainingWindow:
+def _marked(seen: TrainingOnAxis, mark: MarkOnTrace) -> TrainingWindow:
     end = mark.end_ps if mark.end_ps is not None else mark.start_ps
     energy = seen.whole.energy(mark.start_ps, end) if end > mark.start_ps else None
     return TrainingWindow("marked", mark.name, None, mark.start_ps, end, 0, energy)
@@ -163,7 +163,7 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
     )
 
 
-def _notes(seen: Seen) -> tuple[str, ...]:
+def _notes(seen: TrainingOnAxis) -> tuple[str, ...]:
     hand = [
         (
             "Put together by hand: "

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from powertui.data.energy.findings import throttling
 from powertui.data.energy.findings.finding import Finding
-from powertui.data.energy.findings.throttling import HeldBack
+from powertui.data.energy.findings.throttling import ThrottledStretch
 from powertui.data.model import PowerOnTrace
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
-    from powertui.data.training.training_on_axis import Seen
+    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _MOST = 20  # stretches, the longest, are listed
 
 
 def throttled_in_training(
-    training: Training, seen: Seen, power: Sequence[PowerOnTrace]
-) -> tuple[HeldBack, ...]:
+    training: Training, seen: TrainingOnAxis, power: Sequence[PowerOnTrace]
+) -> tuple[ThrottledStretch, ...]:
     """Stretches in which it ran, by time. Within a session the profile tells, with its steps."""
     stretches = training.stretches
     if not len(stretches):
@@ -42,9 +42,9 @@ def throttled_in_training(
     )
 
 
-def findings(
-    training: Training, seen: Seen, back: Sequence[HeldBack]
-) -> list[tuple[Finding, HeldBack]]:
+def throttling_findings(
+    training: Training, seen: TrainingOnAxis, back: Sequence[ThrottledStretch]
+) -> list[tuple[Finding, ThrottledStretch]]:
     """The longest of them, by time, with the epoch that holds most of each."""
     longest = sorted(back, key=lambda one: one.start_ps - one.end_ps)[:_MOST]
     return [
@@ -52,8 +52,8 @@ def findings(
     ]
 
 
-def _told(training: Training, seen: Seen, one: HeldBack) -> Finding:
-    made = throttling.bare(one)
+def _told(training: Training, seen: TrainingOnAxis, one: ThrottledStretch) -> Finding:
+    made = throttling.bare_finding(one)
     best = 0
     for epoch in training.epochs:
         if epoch.start is None or epoch.end is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
 
-def account(
+def account_by_wall_time(
     training: Training, profile: Profile, found: Account, aligning: Aligning
 ) -> Account | None:
     """The account of a profile as wall time alone knows power and epochs; None where it

@@ -44,7 +44,7 @@ def readings(
 def test_the_edges_and_watts_are_those_of_the_load(
     width: float, pace: float, load: tuple[float, float, float]
 ) -> None:
-    (box,) = stretch_search.found(readings(60, width, pace, [load]))[0]
+    (box,) = stretch_search.find_stretches(readings(60, width, pace, [load]))[0]
     assert box.start_within[0] - 0.01 <= load[0] <= box.start_within[1] + 0.01
     assert box.end_within[0] - 0.01 <= load[1] <= box.end_within[1] + 0.01
     assert abs(box.start - load[0]) <= max(width, pace)
@@ -55,7 +55,7 @@ def test_the_edges_and_watts_are_those_of_the_load(
 
 
 def test_a_load_shorter_than_the_window_is_known_by_its_energy() -> None:
-    (box,) = stretch_search.found(readings(60, 3.0, 3.0, [(31.0, 32.0, 60.0)]))[0]
+    (box,) = stretch_search.find_stretches(readings(60, 3.0, 3.0, [(31.0, 32.0, 60.0)]))[0]
     assert box.lo_joules < 60 < box.hi_joules
     assert box.lo_watts < 60 < box.hi_watts
     assert box.hi_watts > 2 * box.lo_watts  # how high it was, no such sensor can tell
@@ -68,7 +68,7 @@ def test_no_stretch_is_shorter_than_what_a_reading_tells_of(start: float, length
 
     They were those of a stretch of 0.2 s: 116 W for a load of 50.
     """
-    (box,) = stretch_search.found(
+    (box,) = stretch_search.find_stretches(
         readings(60, 0.5, 0.5, [(start, start + length, 60.0 / length * 0.5)])
     )[0]
     assert box.end - box.start >= 0.5 - 1e-9
@@ -92,7 +92,7 @@ def test_the_watts_hold_for_the_load_and_for_the_stretch_that_is_told(
     """A slow sensor leaves the edges open: the stretch that is told may reach beyond the load, and
     draws less than it.
     """
-    (box,) = stretch_search.found(
+    (box,) = stretch_search.find_stretches(
         readings(60, width, width, [(start, start + length, watts)], noise=1.0, seed=seed)
     )[0]
     over = min(box.end, start + length) - max(box.start, start)
@@ -104,7 +104,7 @@ def test_a_fit_that_a_long_load_lifted_is_seen_beside_it() -> None:
     """What is expected lies 8 W too high: then the load is not 8 W less."""
     one = readings(30, 0.1, 0.1, [(12.0, 20.0, 25.0)])
     lifted = replace(one, floor=one.floor + 8.0, ceiling=one.ceiling + 8.0)
-    box = max(stretch_search.found(lifted)[0], key=lambda found: found.joules)
+    box = max(stretch_search.find_stretches(lifted)[0], key=lambda found: found.joules)
     assert box.watts == pytest.approx(25, abs=1.5)
     assert box.lo_watts < 25 < box.hi_watts
 
@@ -123,7 +123,9 @@ def test_moments_in_which_the_machine_paused_pull_no_watts() -> None:
         one = readings(18, 0.04, 0.04, [(6.4, 7.4, 50.0)], noise=2.0)
         pauses = np.random.default_rng(seed).random(len(one)) < 0.05
         box = max(
-            stretch_search.found(replace(one, watts=one.watts - np.where(pauses, 44.0, 0.0)))[0],
+            stretch_search.find_stretches(
+                replace(one, watts=one.watts - np.where(pauses, 44.0, 0.0))
+            )[0],
             key=lambda found: found.joules,
         )
         told.append(box.watts)
@@ -146,7 +148,9 @@ def test_a_load_that_meets_the_same_parts_of_steps_is_not_learnt_as_what_a_step_
 
 
 def test_two_loads_with_a_pause_are_two() -> None:
-    found = stretch_search.found(readings(60, 0.5, 0.5, [(10, 14, 70.0), (20, 26, 40.0)]))[0]
+    found = stretch_search.find_stretches(readings(60, 0.5, 0.5, [(10, 14, 70.0), (20, 26, 40.0)]))[
+        0
+    ]
     assert [round(box.watts, -1) for box in found] == [70, 40]
 
 
@@ -161,7 +165,7 @@ def test_a_load_that_falters_for_one_reading_is_one_load(seed: int) -> None:
     )
     dip = np.where(np.arange(len(one)) == np.searchsorted(one.hi, 11.35), 32.0, 0.0)
     (box, *others) = sorted(
-        stretch_search.found(replace(one, watts=one.watts + drifts - dip))[0],
+        stretch_search.find_stretches(replace(one, watts=one.watts + drifts - dip))[0],
         key=lambda found: -found.joules,
     )
     assert (box.start, box.end) == pytest.approx((10.2, 12.5), abs=0.3)
@@ -184,7 +188,8 @@ def test_a_few_readings_that_are_far_off_hide_no_long_load() -> None:
         learnt.means >= 12 > 3 * learnt.blocks
     )  # … and none of these is taken for one with its twenty neighbours
     box = max(
-        stretch_search.found(replace(one, watts=one.watts + missed))[0], key=lambda box: box.joules
+        stretch_search.find_stretches(replace(one, watts=one.watts + missed))[0],
+        key=lambda box: box.joules,
     )
     assert (box.start, box.end) == pytest.approx((5.7, 8.2), abs=0.15)
     assert box.lo_watts < 60 < box.hi_watts
@@ -198,7 +203,7 @@ def test_noise_is_nothing_however_alike_neighbours_are() -> None:
             np.random.default_rng(seed).standard_normal(len(one) + 20), np.ones(8) / 8, "valid"
         )[: len(one)]
         told += bool(
-            stretch_search.found(
+            stretch_search.find_stretches(
                 SensorReadings(
                     one.lo,
                     one.hi,
@@ -215,7 +220,7 @@ def test_where_a_range_is_explained_only_what_lies_beyond_counts() -> None:
     wide = SensorReadings(
         one.lo, one.hi, one.watts, one.floor, one.ceiling + 40, one.doubt, one.judged, 0.0
     )
-    (box,) = stretch_search.found(wide)[0]
+    (box,) = stretch_search.find_stretches(wide)[0]
     assert 29 < box.start < 31
 
 
@@ -236,7 +241,7 @@ def test_stretches_that_somebody_else_speaks_of_are_cut_out() -> None:
 def test_what_could_be_found_is_found() -> None:
     """Nine times in ten at the very limit that is told, and hardly ever at a third of it."""
     one = readings(60, 0.5, 0.5, [])
-    _, noise = stretch_search.found(one)
+    _, noise = stretch_search.find_stretches(one)
     nothing = np.zeros(len(one))
     limits = could_find.limits(one, noise, (0.0, 60.0), nothing, 0.0)
     # Everything matters here, but what is too short to be listed.
@@ -251,7 +256,7 @@ def test_what_could_be_found_is_found() -> None:
     for part in hits:
         for seed in range(60):
             start = rng.uniform(1, 55 - limit.seconds)
-            found = stretch_search.found(
+            found = stretch_search.find_stretches(
                 readings(
                     60, 0.5, 0.5, [(start, start + limit.seconds, part * limit.watts)], seed=seed
                 )
@@ -267,7 +272,7 @@ def test_nothing_is_promised_of_what_other_work_drew_and_the_rest_is_not_told_wo
     None
 ):
     one = readings(60, 0.5, 0.5, [])
-    _, noise = stretch_search.found(one)
+    _, noise = stretch_search.find_stretches(one)
     least = np.full(len(one), 10.0)
     compiling = (one.lo >= 10.0) & (one.hi <= 22.0)
     other = replace(one, doubt=np.where(compiling, 60.0, one.doubt), judged=one.hi <= 55.0)
@@ -306,7 +311,7 @@ def test_noise_with_tails_is_noise() -> None:
             rng.random(len(one)) < 0.08, rng.choice([-100.0, 100.0], len(one), p=[0.7, 0.3]), 0.0
         )
         told += bool(
-            stretch_search.found(
+            stretch_search.find_stretches(
                 SensorReadings(
                     one.lo,
                     one.hi,
@@ -325,7 +330,7 @@ def test_a_load_goes_on_where_nothing_is_judged_as_long_as_readings_show_it() ->
         (one.lo > 24) & (one.lo < 28), one.watts - 50, one.watts
     )  # a pause of the training within the load
     ceiling = np.where((one.lo > 24) & (one.lo < 28), 200.0, one.ceiling)
-    (box,) = stretch_search.found(
+    (box,) = stretch_search.find_stretches(
         SensorReadings(one.lo, one.hi, watts, one.floor - 50, ceiling, one.doubt, judged, 0.0)
     )[0]
     assert (round(box.start), round(box.end)) == (10, 40)
@@ -340,14 +345,14 @@ def test_a_doubt_that_is_up_here_and_down_there_hides_no_load() -> None:
     doubt = np.full(len(one), 8.0)
     signed = np.where(np.arange(len(one)) % 2, 1.0, -1.0) * 8.0
     hidden = replace(one, doubt=doubt)
-    (box,) = stretch_search.found(replace(hidden, ways=signed[None]))[0]
+    (box,) = stretch_search.find_stretches(replace(hidden, ways=signed[None]))[0]
     assert (round(box.start), round(box.end)) == (20, 24)
-    assert stretch_search.found(hidden)[0] == []
+    assert stretch_search.find_stretches(hidden)[0] == []
 
 
 def test_two_limits_are_told_and_the_smaller_is_no_finding() -> None:
     one = readings(60, 0.5, 0.5, [])
-    _, noise = stretch_search.found(one)
+    _, noise = stretch_search.find_stretches(one)
     told = could_find.limits(one, noise, (0.0, 60.0), np.full(len(one), 10.0), 60.0)
     assert (
         min(limit.watts for limit in told.findings) > 10
@@ -369,7 +374,11 @@ def test_a_load_beside_another_is_no_level_beside_it() -> None:
         one = readings(
             40, 0.004, 0.04, [(18.0, 19.0, 50.0), (19.25, 20.25, 50.0)], noise=12.0, seed=seed
         )
-        off += [box.watts - 50 for box in stretch_search.found(one)[0] if box.end - box.start < 1.2]
+        off += [
+            box.watts - 50
+            for box in stretch_search.find_stretches(one)[0]
+            if box.end - box.start < 1.2
+        ]
     assert len(off) >= 12
     assert abs(np.mean(off)) < 1.5
 

@@ -79,7 +79,7 @@ def test_what_steps_took_longer_is_told() -> None:
     shift = np.cumsum(inside * round(0.1 * PS))
     moved = replace(one.steps, start=start + np.concatenate([[0], shift[:-1]]))
     stretched = (
-        throttling.HeldBack(
+        throttling.ThrottledStretch(
             round(lo * PS), int(moved.ends()[np.flatnonzero(inside)[-1]]), ("throttled (GPU 0)",)
         ),
     )
@@ -165,8 +165,8 @@ def test_a_step_that_a_limit_touched_is_none_of_those_that_nothing_held_back() -
     start = np.array([0, 10, 20, 30])
     steps = Steps(np.arange(4), start, np.full(4, 10), np.zeros(4, np.int32), [""] * 4, "marks")
     back = (
-        throttling.HeldBack(12, 15, ("at its limit",)),
-        throttling.HeldBack(29, 31, ("at its limit",)),
+        throttling.ThrottledStretch(12, 15, ("at its limit",)),
+        throttling.ThrottledStretch(29, 31, ("at its limit",)),
     )
     assert throttling._free(back, steps).tolist() == [True, False, False, False]
     assert throttling._free((), steps).tolist() == [True] * 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy.findings import reading_windows
-from powertui.data.energy.findings.reading_windows import Unsure
+from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.model import Floats
 
 _EDGES = np.cumsum(np.tile([0.13, 0.29, 0.17, 0.31], 40))
@@ -32,7 +32,7 @@ def test_the_place_and_the_length_are_found_through_a_burst(place: float, length
     def left(by: float, times: float) -> tuple[Floats, Floats]:
         return watts - _mean(hi + by - 0.1 * times, hi + by), np.zeros(len(hi))
 
-    found = reading_windows.look(left, Unsure(0.03, 0.0), 0.1)
+    found = reading_windows.fit_windows(left, WindowPrior(0.03, 0.0), 0.1)
     assert found.best.place == pytest.approx(place, abs=0.01)
     assert found.best.length == pytest.approx(length)
     assert sum(one.weight for one in found.all) > 0.9
@@ -40,6 +40,8 @@ def test_the_place_and_the_length_are_found_through_a_burst(place: float, length
 
 def test_where_nothing_changes_what_was_known_stays() -> None:
     flat = np.random.default_rng(3).normal(0, 1, 200)
-    found = reading_windows.look(lambda by, times: (flat, np.zeros(200)), Unsure(0.03, 0.2), 0.1)
+    found = reading_windows.fit_windows(
+        lambda by, times: (flat, np.zeros(200)), WindowPrior(0.03, 0.2), 0.1
+    )
     assert (found.best.place, found.best.length) == (0.0, 1.0)
     assert found.sigma == pytest.approx(0.03, rel=0.2)

@@ -122,25 +122,28 @@ def test_a_single_epoch_lies_where_the_machine_was_busy_once() -> None:
 def test_power_that_tells_no_program_from_the_idle_machine_has_no_ends() -> None:
     flat: Floats = np.full(100, IDLE)
     hi = np.arange(1.0, 101.0)
-    assert training_edges.course(Samples(hi - 1, hi, flat, 1.0, 0.0, 1.0, ()), epochs()) is None
+    assert (
+        training_edges.find_power_edges(Samples(hi - 1, hi, flat, 1.0, 0.0, 1.0, ()), epochs())
+        is None
+    )
 
 
 def test_what_ran_once_for_as_long_as_the_training_is_the_training() -> None:
     data, true = log(refresh=3.0, count=8)
-    found = epoch_folding.alone(data, epochs(8))
+    found = epoch_folding.offset_range_of_only_run(data, epochs(8))
     assert found is not None
-    half = training_edges.usual_of(epochs(8)) / 2
+    half = training_edges.usual_epoch_s(epochs(8)) / 2
     assert (
         found[0] + half <= true <= found[1] - half
     )  # before its first step and after its last it did what is only guessed at
 
 
 def test_of_two_runs_neither_is_known_to_be_the_training() -> None:
-    assert epoch_folding.alone(log(runs=2)[0], epochs()) is None
+    assert epoch_folding.offset_range_of_only_run(log(runs=2)[0], epochs()) is None
 
 
 def test_a_run_that_took_too_long_is_not_the_training() -> None:
-    assert epoch_folding.alone(log(count=8)[0], epochs(6)) is None
+    assert epoch_folding.offset_range_of_only_run(log(count=8)[0], epochs(6)) is None
 
 
 def test_an_epoch_is_not_named_where_the_place_leaves_it_open() -> None:

@@ -50,7 +50,7 @@ def expect(data: Samples) -> ExpectedOfTraining:
     ids=["20 s", "at the beginning", "at the end", "where pieces meet", "10 min", "2 h"],
 )
 def test_one_load_is_found_once_however_long_it_is(load: tuple[int, int, float]) -> None:
-    found = layers.found(readings(36_000, [load]), expect)
+    found = layers.find_in_layers(readings(36_000, [load]), expect)
     (box,) = found.boxes
     length = load[1] - load[0]
     assert (box.start, box.end) == (
@@ -61,7 +61,7 @@ def test_one_load_is_found_once_however_long_it_is(load: tuple[int, int, float])
 
 
 def test_a_short_load_and_a_long_one() -> None:
-    found = layers.found(
+    found = layers.find_in_layers(
         readings(36_000, [(5_000, 5_025, 70.0), (20_000, 25_000, 40.0)]), expect
     ).boxes
     assert [(round(one.start, -2), round(one.end, -2)) for one in found] == [
@@ -72,11 +72,11 @@ def test_a_short_load_and_a_long_one() -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_quiet_hours_stay_quiet(seed: int) -> None:
-    assert layers.found(readings(36_000, [], seed), expect).boxes == []
+    assert layers.find_in_layers(readings(36_000, [], seed), expect).boxes == []
 
 
 def test_a_few_readings_are_one_layer() -> None:
-    found = layers.found(readings(900, [(300, 330, 60.0)]), expect).boxes
+    found = layers.find_in_layers(readings(900, [(300, 330, 60.0)]), expect).boxes
     assert [round(one.start, -1) for one in found] == [300]
 
 

@@ -150,7 +150,7 @@ def test_the_step_of_any_tag_tells(
     "form", ["step {}", "Step_{}", "batch {}", "iteration: {}", "global_step={}", "step #{}"]
 )
 def test_windows_that_are_named_by_their_step(form: str) -> None:
-    found = rate.from_marks(
+    found = rate.rate_from_marks(
         Mark(form.format(n), (UNIX + n) * NS, (UNIX + n) * NS + 900_000_000) for n in range(40)
     )
     assert found.source.startswith("marks of a recording")
@@ -161,7 +161,7 @@ def test_windows_that_are_named_by_their_step(form: str) -> None:
 
 
 def test_marks_every_hundred_steps_are_interpolated_between() -> None:
-    found = rate.from_marks(
+    found = rate.rate_from_marks(
         [Mark(f"step {100 * n}", (UNIX + 10 * n) * NS) for n in range(9)]
         + [Mark("checkpoint", UNIX * NS)]
     )
@@ -178,7 +178,9 @@ def test_marks_every_hundred_steps_are_interpolated_between() -> None:
     ],
 )
 def test_other_marks_tell_no_steps(names: list[str]) -> None:
-    assert not len(rate.from_marks(Mark(name, (UNIX + n) * NS) for n, name in enumerate(names)))
+    assert not len(
+        rate.rate_from_marks(Mark(name, (UNIX + n) * NS) for n, name in enumerate(names))
+    )
 
 
 def test_a_recordings_windows_number_the_steps_of_a_training_without_scalars(
@@ -258,13 +260,13 @@ def _epoch(number: int, start: float, end: float) -> TrainedEpoch:
 def test_a_profile_of_half_an_epoch_does_not_tell_how_many_steps_the_epoch_had() -> None:
     # Keras numbers anew in each epoch: 50 steps of 0.1 s in each, the profile holds the last 20 of
     # epoch 0, epoch 1, 30 of epoch 2
-    found = rate.from_sessions([_session(3.0, [*range(30, 50), *range(50), *range(30)])])
+    found = rate.rate_from_sessions([_session(3.0, [*range(30, 50), *range(50), *range(30)])])
     told = epoch_scalars.numbered([_epoch(0, 0, 5), _epoch(1, 5, 10), _epoch(2, 10, 15)], [], found)
     assert [one.steps for one in told] == [None, (0, 50), None]
 
 
 def test_what_lies_outside_the_profiles_is_no_pause_and_no_validation() -> None:
-    found = rate.from_sessions([_session(3.0, [*range(30, 50), *range(50), *range(30)])])
+    found = rate.rate_from_sessions([_session(3.0, [*range(30, 50), *range(50), *range(30)])])
     results = ScalarStrip(
         "validation",
         "epoch_loss",
@@ -288,7 +290,7 @@ def test_what_lies_outside_the_profiles_is_no_pause_and_no_validation() -> None:
 
 
 def test_between_two_profiles_nothing_is_a_pause() -> None:
-    found = rate.from_sessions(
+    found = rate.rate_from_sessions(
         [_session(1.0, list(range(100, 110))), _session(8.0, list(range(150, 160)))]
     )
     ran = stretches.training_stretches(found, [_epoch(0, 0, 10)])
@@ -303,7 +305,7 @@ def test_between_two_profiles_nothing_is_a_pause() -> None:
 
 
 def test_at_the_last_record_its_steps_are_done_and_nothing_is_known_after_it() -> None:
-    found = rate.from_sessions([_session(0.0, list(range(40)))])
+    found = rate.rate_from_sessions([_session(0.0, list(range(40)))])
     last = int(found.at_ns[-1])
     assert found.step_at(last + 60 * NS) is None
     exact = replace(found, half_ns=0)
@@ -316,5 +318,5 @@ def test_a_pause_within_a_profile_is_one() -> None:
     start = one.steps.start.copy()
     start[20:] += 2 * 10**12
     paused = rate.SessionSteps(replace(one.steps, start=start), one.zero_ns, 0)
-    ran = stretches.training_stretches(rate.from_sessions([paused]), [_epoch(0, 0, 6)])
+    ran = stretches.training_stretches(rate.rate_from_sessions([paused]), [_epoch(0, 0, 6)])
     assert ran.seconds(stretches.PAUSE) == pytest.approx(2, abs=0.2)

@@ -413,29 +413,33 @@ def test_windows_by_wall_time_epoch_batches_and_session(long_training: Path) -> 
     seen = only(
         long_training, power=(str(long_training / "power.csv"),), find_power=False
     ).seen_from()
-    by_time = named_windows.find(
+    by_time = named_windows.find_window(
         seen, named_windows.WindowRequest("18:19:32", "18:19:42", tz="UTC")
     )
     assert (by_time.hi - by_time.lo) == 10 * PS_PER_S
     assert seen.unix_ns(by_time.lo) == 1_795_285_172_000_000_000
     assert (
-        named_windows.find(
+        named_windows.find_window(
             seen, named_windows.WindowRequest("2026-11-21 18:19:32Z", "18:19:42Z")
         ).lo
         == by_time.lo
     )
-    assert named_windows.find(seen, named_windows.WindowRequest("1.5s", "2.5s")).lo == round(
+    assert named_windows.find_window(seen, named_windows.WindowRequest("1.5s", "2.5s")).lo == round(
         1.5 * PS_PER_S
     )
-    epoch = named_windows.find(seen, named_windows.WindowRequest(epoch=3))
-    batches = named_windows.find(seen, named_windows.WindowRequest(epoch=3, batches="120-299"))
+    epoch = named_windows.find_window(seen, named_windows.WindowRequest(epoch=3))
+    batches = named_windows.find_window(
+        seen, named_windows.WindowRequest(epoch=3, batches="120-299")
+    )
     assert epoch.lo < batches.lo < batches.hi <= epoch.hi
-    session = named_windows.find(seen, named_windows.WindowRequest(session="2026_11_21_18_20_05"))
+    session = named_windows.find_window(
+        seen, named_windows.WindowRequest(session="2026_11_21_18_20_05")
+    )
     assert session.lo / PS_PER_S == pytest.approx(57.177, abs=0.01)
     with pytest.raises(UsageError, match="no epoch 9"):
-        named_windows.find(seen, named_windows.WindowRequest(epoch=9))
+        named_windows.find_window(seen, named_windows.WindowRequest(epoch=9))
     with pytest.raises(UsageError, match="twice"):
-        named_windows.find(seen, named_windows.WindowRequest(epoch=3, session="x"))
+        named_windows.find_window(seen, named_windows.WindowRequest(epoch=3, session="x"))
 
 
 def test_the_json_of_energy_has_the_training_and_its_runs(

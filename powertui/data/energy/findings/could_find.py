@@ -73,7 +73,7 @@ class Limits(NamedTuple):
     apart: tuple[tuple[float, float], ...] = ()  # stretches (s) of which nothing is promised
 
 
-class Strong(NamedTuple):
+class StrongBurst(NamedTuple):
     """A burst that matters however long the run is: so many watts (at each reading), for so
     long.
     """
@@ -98,7 +98,7 @@ def limits(
     least_w: Floats,
     joules: float,
     looks: int = 1,
-    strong: Strong | None = None,
+    strong: StrongBurst | None = None,
     longest: float = math.inf,
     apart: Sequence[tuple[float, float]] = (),
 ) -> Limits:
@@ -108,7 +108,7 @@ def limits(
     is `strong`. `longest`: s that are tried. `apart`: stretches of which nothing is promised.
     """
     judged = np.flatnonzero(readings.judged)
-    if len(judged) < stretch_search.LEAST or span[1] <= span[0]:
+    if len(judged) < stretch_search.MIN_READINGS or span[1] <= span[0]:
         return Limits((), ())
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi)))
@@ -149,7 +149,9 @@ def doubtful(
     doubt = readings.doubt[judged]
     known = judged[
         doubt
-        <= np.maximum(stretch_search.KNOWN * least_w[judged], _UNUSUAL * float(np.median(doubt)))
+        <= np.maximum(
+            stretch_search.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL * float(np.median(doubt))
+        )
     ]
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else 0.0
     hi = readings.hi[known]
@@ -355,5 +357,6 @@ def _asked(noise: Noise, looks: int) -> float:
         / (8 * freedom + 1)
     )
     return max(
-        stretch_search.SURE, math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0)))
+        stretch_search.MIN_ERRORS,
+        math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0))),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import SensorReadings, some
+from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.model import Bools, Floats, Int64s
 
 _EDGES = 40  # places of each edge that are weighed
@@ -39,7 +39,7 @@ def box(
     known = np.isfinite(readings.floor + readings.watts)
     beside = max(3 * reach, 0.75 * (hi - lo))
     near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & known)
-    local = some(readings, near)
+    local = readings_subset(readings, near)
     local = replace(local, watts=local.watts - foreign[near])
     around = max(noise.mean_error(2 * max(last - first, 1)), _level(local, lo, hi))
     starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGES)
@@ -187,7 +187,7 @@ def _weighed(
         _Sums(local, inverse, whole, noise.one),
         _Sums(local, inverse, beside, noise.one, 2 * around),
     )
-    ending = some(local, ~whole & ~beside)
+    ending = readings_subset(local, ~whole & ~beside)
     inverse = inverse[~whole & ~beside]
     over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
     share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)

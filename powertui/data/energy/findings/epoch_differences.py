@@ -16,7 +16,7 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, placing, samples, scan
 from powertui.data.energy.findings import neighbours, stretch_search
 from powertui.data.energy.findings.power_stretch import Box, overlap
-from powertui.data.energy.findings.readings import SensorReadings, covered
+from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.findings.unexplained import LEAST_WEIGHT, SURE_WEIGHT
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import ScannedStretch
@@ -51,7 +51,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
     for line in range(len(folded.epochs)):
         inside = _comparable(folded, line, lo, hi) & np.isfinite(data.watts)
         rows = np.flatnonzero(inside)
-        if len(rows) < stretch_search.LEAST:
+        if len(rows) < stretch_search.MIN_READINGS:
             continue
         usual, doubt, apart = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
         known = np.isfinite(usual)
@@ -66,8 +66,8 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
             data.quantum,
             apart[None],
         )
-        for box in stretch_search.found(readings, looks=len(folded.epochs))[0]:
-            mine = covered(readings, box.start, box.end) > 0.5
+        for box in stretch_search.find_stretches(readings, looks=len(folded.epochs))[0]:
+            mine = covered_share(readings, box.start, box.end) > 0.5
             # With two epochs a difference shows in both, once up and once down: the one that leaves
             # its own level has it.
             if len(folded.epochs) > 2 or _away(readings.watts[mine], levels[line]) >= _away(

@@ -26,7 +26,7 @@ from powertui.data.energy.findings import phases, reading_windows
 from powertui.data.energy.findings import work_columns as work_kinds
 from powertui.data.energy.findings.noise import centre
 from powertui.data.energy.findings.pace import Pace
-from powertui.data.energy.findings.reading_windows import Unsure, Windows
+from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.work_columns import KindSeconds
 from powertui.data.energy.samples import Samples
@@ -70,7 +70,7 @@ def expected_power(
     work: KindSeconds,
     offset: float,
     *,
-    unsure: Unsure,
+    unsure: WindowPrior,
     pace: Pace = paces.NOTHING,
     training: tuple[float, float] | None = None,
     steps: tuple[Floats, Floats] = (_NONE, _NONE),
@@ -259,7 +259,7 @@ def _laid(lo: Floats, hi: Floats, place: float, length: float) -> tuple[Floats, 
 
 
 def _windows(
-    data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools, unsure: Unsure
+    data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools, unsure: WindowPrior
 ) -> Windows:
     """How the windows lie, as the readings tell it."""
     first = _fit(data, work, lo, hi, rows)
@@ -275,7 +275,7 @@ def _windows(
         )
         return _refit(columns, watts, own, first.coefficients, first.covariance, floor), own
 
-    return reading_windows.look(left, unsure, floor)
+    return reading_windows.fit_windows(left, unsure, floor)
 
 
 def _refit(
@@ -304,7 +304,7 @@ def _refit(
 
 def _fit(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools) -> _Fit:
     columns, watts = _columns(work, lo, hi)[rows], data.watts[rows]
-    loose = [at + 1 for at, name in enumerate(work.names) if name in work_kinds.LOOSE]
+    loose = [at + 1 for at, name in enumerate(work.names) if name in work_kinds.LOOSE_KINDS]
     usual = _usual(columns, loose)
     apart = np.maximum(_unlike(columns, usual), columns[:, loose].sum(axis=1))
     floor = max(data.quantum / np.sqrt(12), 1e-3 * float(np.median(watts)))

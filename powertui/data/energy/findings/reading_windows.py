@@ -41,7 +41,7 @@ Left = Callable[
 ]  # (place, length) → residuals and what each may be off by on its own
 
 
-class Unsure(NamedTuple):
+class WindowPrior(NamedTuple):
     """One sigma of where the windows of readings lie (s), and of how long they are (as a share of
     it).
     """
@@ -76,7 +76,7 @@ class Windows(NamedTuple):
         )
 
 
-def look(left: Left, unsure: Unsure, floor: float) -> Windows:
+def fit_windows(left: Left, unsure: WindowPrior, floor: float) -> Windows:
     """Places first, then lengths, then places around the best again."""
     judge = _Judge(left, unsure, floor)
     place, length = 0.0, 1.0
@@ -109,7 +109,7 @@ def look(left: Left, unsure: Unsure, floor: float) -> Windows:
     )
 
 
-def _lengths(unsure: Unsure) -> list[tuple[float, float]]:
+def _lengths(unsure: WindowPrior) -> list[tuple[float, float]]:
     """The lengths that come into question, and what each costs beforehand."""
     found = {1.0: 0.0}
     if unsure.exact:
@@ -128,7 +128,7 @@ def _lengths(unsure: Unsure) -> list[tuple[float, float]]:
 class _Judge:
     """Residuals of every way that was looked at, each once."""
 
-    def __init__(self, left: Left, unsure: Unsure, floor: float) -> None:
+    def __init__(self, left: Left, unsure: WindowPrior, floor: float) -> None:
         self.left, self.unsure, self.floor = left, unsure, floor
         self.prices: dict[float, float] = {1.0: 0.0}  # of a length, beforehand
         self.seen: dict[tuple[float, float], tuple[Floats, Floats]] = {}

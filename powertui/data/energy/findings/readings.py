@@ -59,13 +59,13 @@ class SensorReadings:
         )
 
 
-def covered(readings: SensorReadings, start: float, end: float) -> Floats:
+def covered_share(readings: SensorReadings, start: float, end: float) -> Floats:
     """The share of each reading's window that lies between two moments."""
     over = np.minimum(readings.hi, end) - np.maximum(readings.lo, start)
     return np.asarray(np.clip(over, 0.0, None) / np.maximum(readings.hi - readings.lo, 1e-12))
 
 
-def some(readings: SensorReadings, rows: Bools | Int64s) -> SensorReadings:
+def readings_subset(readings: SensorReadings, rows: Bools | Int64s) -> SensorReadings:
     """These rows alone."""
     return SensorReadings(
         readings.lo[rows],

@@ -20,18 +20,20 @@ import numpy as np
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary, spread
 from powertui.data.energy.findings.power_stretch import Box, bridged
-from powertui.data.energy.findings.readings import SensorReadings, covered, some
+from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
 from powertui.data.model import Bools, Floats, Int64s
 
 ALPHA = 0.002  # chance of one stretch by noise alone, anywhere in the recording
 _MOST = 12  # stretches of one recording
-LEAST = 6  # readings that say what noise is
+MIN_READINGS = 6  # readings that say what noise is
 _ALIKE = 0.6  # of a stretch's height: another one as long is like it
 _OFTEN = 5
 _TAIL = 5.0  # deviations of single readings: what is nearer is no tail
 _MOST_OF = 0.6  # of the readings: more of them is what is usual
-KNOWN = 1 / 3  # of a height: readings of which no more than that is open tell where a stretch ends
-SURE = 4.0  # errors, however few stretches there are to choose from
+MAX_DOUBT_SHARE = (
+    1 / 3
+)  # of a height: readings of which no more than that is open tell where a stretch ends
+MIN_ERRORS = 4.0  # errors, however few stretches there are to choose from
 _MANY = 9  # readings, of which a single low one is no pause
 _ROUNDS = 2  # in which boxes beside one another are laid again
 _SMOOTH = 101  # readings, at most, that are looked at together to see a pause
@@ -52,7 +54,7 @@ class _Tried(NamedTuple):
     p: float
 
 
-def found(
+def find_stretches(
     readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet: Bools | None = None
 ) -> tuple[list[Box], Noise]:
     """Stretches that noise does not explain, by their start, and what the noise is. `least`: watts
@@ -65,11 +67,11 @@ def found(
         1e-3 * float(np.median(np.abs(readings.watts[rows]))) if len(rows) else 0.0,
         1e-6,
     )
-    if len(rows) < LEAST:
+    if len(rows) < MIN_READINGS:
         return [], noise_of(np.empty(0), floor)
     beyond = readings.beyond()[rows]
     doubt = readings.doubt[rows]
-    judged = some(readings, rows)
+    judged = readings_subset(readings, rows)
     signed = (
         np.vstack([judged.blunt[None], judged.ways]) if judged.ways.size else judged.blunt[None]
     )
@@ -96,7 +98,7 @@ def found(
         )
         first, last = _even(beyond, doubt, first, last, rough)
         noise = noise_of(ordinary(beyond, doubt, rest, floor), floor, together)
-        stretch = some(readings, rows[first:last])
+        stretch = readings_subset(readings, rows[first:last])
         weight = 1.0 / (noise.one**2 + stretch.doubt**2)
         return _Tried(
             first,
@@ -129,14 +131,14 @@ def found(
             beyond = np.clip(beyond, -most, most)
             beyond -= centre(beyond[~taken], doubt[~taken])
             continue
-        if p * looks > ALPHA or score < SURE:
+        if p * looks > ALPHA or score < MIN_ERRORS:
             break
         height = float(np.median(beyond[first:last]))
         bounds = _extended(readings, int(rows[first]), int(rows[last - 1]) + 1, height)
         box = edges.box(readings, *bounds, noise, foreign, p)
         if box is None:
             break
-        part = box.watts * covered(readings, box.start, box.end)
+        part = box.watts * covered_share(readings, box.start, box.end)
         grown = np.abs(part[rows]) > 0.02 * abs(box.watts)
         if not (grown & ~taken).any():
             break
@@ -144,7 +146,9 @@ def found(
         taken[first:last] = True
         foreign += part
         laid.append(_Laid(box, *bounds, noise))
-        if (~taken).sum() < LEAST or sum(abs(one.box.watts) >= least for one in laid) == _MOST:
+        if (~taken).sum() < MIN_READINGS or sum(
+            abs(one.box.watts) >= least for one in laid
+        ) == _MOST:
             break
     boxes = [one.box for one in _laid_again(readings, laid) if abs(one.box.watts) >= least]
     return bridged(sorted(boxes, key=lambda one: one.start)), replace(
@@ -171,7 +175,10 @@ def _laid_again(readings: SensorReadings, laid: list[_Laid]) -> list[_Laid]:
             ]
             if others:
                 foreign = np.sum(
-                    [other.watts * covered(readings, other.start, other.end) for other in others],
+                    [
+                        other.watts * covered_share(readings, other.start, other.end)
+                        for other in others
+                    ],
                     axis=0,
                 )
                 again = edges.box(readings, one.first, one.last, one.noise, foreign, one.box.p)
@@ -274,7 +281,7 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
         np.lib.stride_tricks.sliding_window_view(np.pad(values, size // 2, mode="edge"), size),
         axis=1,
     )
-    sure = unsure <= KNOWN * height
+    sure = unsure <= MAX_DOUBT_SHARE * height
     high = (smooth > height / 2) | ~sure
     edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]]).astype(np.int8)))
     parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -38,7 +38,7 @@ _FEW = 3  # steps that tell how long one usually takes
 
 
 @dataclass(frozen=True)
-class HeldBack:
+class ThrottledStretch:
     """One stretch in which something was held back (ps on the trace)."""
 
     start_ps: int
@@ -53,7 +53,7 @@ class _Run(NamedTuple):
     watts: float  # its limit
 
 
-def throttled_stretches(power: Iterable[PowerOnTrace]) -> tuple[HeldBack, ...]:
+def throttled_stretches(power: Iterable[PowerOnTrace]) -> tuple[ThrottledStretch, ...]:
     """What the recordings that lie on a trace tell, by time; stretches that overlap are one."""
     placed = [one for one in power if one.status != "none"]
     found = []
@@ -61,7 +61,7 @@ def throttled_stretches(power: Iterable[PowerOnTrace]) -> tuple[HeldBack, ...]:
         if mark.name.startswith(_THROTTLED) and at.end_ps is not None and at.end_ps > at.start_ps:
             sure = all(one.status == "aligned" for one in placed if one.series.path == path)
             found.append(
-                HeldBack(
+                ThrottledStretch(
                     at.start_ps,
                     at.end_ps,
                     (f"throttled ({mark.name.removeprefix(_THROTTLED)})",),
@@ -77,20 +77,20 @@ def throttled_stretches(power: Iterable[PowerOnTrace]) -> tuple[HeldBack, ...]:
                 f"{one.series.sensor.channel} drew {mean:.0f} W at its limit of {run.watts:.0f} W"
             )
             found.append(
-                HeldBack(
+                ThrottledStretch(
                     int(one.times[run.lo]), int(one.times[run.hi]), (text,), one.status == "aligned"
                 )
             )
     return _joined(found)
 
 
-def _joined(found: Sequence[HeldBack]) -> tuple[HeldBack, ...]:
-    out: list[HeldBack] = []
+def _joined(found: Sequence[ThrottledStretch]) -> tuple[ThrottledStretch, ...]:
+    out: list[ThrottledStretch] = []
     for one in sorted(found, key=lambda held: held.start_ps):
         if out and one.start_ps <= out[-1].end_ps:
             last = out[-1]
             why = tuple(dict.fromkeys((*last.why, *one.why)))
-            out[-1] = HeldBack(
+            out[-1] = ThrottledStretch(
                 last.start_ps, max(last.end_ps, one.end_ps), why, last.sure and one.sure
             )
         else:
@@ -127,7 +127,7 @@ def _at_limit(series: PowerSeries) -> list[_Run]:
 
 
 def without(
-    found: Sequence[Finding], held: Sequence[HeldBack], span: tuple[int, int]
+    found: Sequence[Finding], held: Sequence[ThrottledStretch], span: tuple[int, int]
 ) -> list[Finding]:
     """The same without what is known to come of a limit: less power where one held, and more in the
     rest where it held mostly.
@@ -135,7 +135,7 @@ def without(
     return [one for one in found if one.kind != "power" or not _explained(one, held, span)]
 
 
-def _explained(one: Finding, held: Sequence[HeldBack], span: tuple[int, int]) -> bool:
+def _explained(one: Finding, held: Sequence[ThrottledStretch], span: tuple[int, int]) -> bool:
     if not {UNEXPLAINED, EPOCHS} & set(one.witnesses):
         return False
     inside = _covered(held, one.start_ps, one.end_ps) / max(one.end_ps - one.start_ps, 1)
@@ -147,17 +147,19 @@ def _explained(one: Finding, held: Sequence[HeldBack], span: tuple[int, int]) ->
     return inside < 1 - _MOSTLY and around >= _INSIDE * max(rest, 1)
 
 
-def _covered(held: Sequence[HeldBack], lo: int, hi: int) -> int:
+def _covered(held: Sequence[ThrottledStretch], lo: int, hi: int) -> int:
     """How much of a stretch was held back, ps."""
     return sum(max(0, min(one.end_ps, hi) - max(one.start_ps, lo)) for one in held)
 
 
-def finding(one: HeldBack, held: Sequence[HeldBack], steps: Steps, rows: Int64s) -> Finding:
+def finding(
+    one: ThrottledStretch, held: Sequence[ThrottledStretch], steps: Steps, rows: Int64s
+) -> Finding:
     """It as a finding; `rows` are its steps."""
-    return replace(bare(one), delta_seconds=_longer(held, steps, rows))
+    return replace(bare_finding(one), delta_seconds=_longer(held, steps, rows))
 
 
-def bare(one: HeldBack) -> Finding:
+def bare_finding(one: ThrottledStretch) -> Finding:
     """It as a finding where no steps are known."""
     return Finding(
         "time",
@@ -183,7 +185,7 @@ def bare(one: HeldBack) -> Finding:
     )
 
 
-def sentence(one: HeldBack, where: str, cost: float | None, steps: int) -> str:
+def sentence(one: ThrottledStretch, where: str, cost: float | None, steps: int) -> str:
     """In words."""
     length = (one.end_ps - one.start_ps) / PS_PER_S
     text = f"{where}: held back for {length:.1f} s: {'; '.join(one.why)}"
@@ -195,7 +197,7 @@ def sentence(one: HeldBack, where: str, cost: float | None, steps: int) -> str:
     return text
 
 
-def _longer(held: Sequence[HeldBack], steps: Steps, rows: Int64s) -> float | None:
+def _longer(held: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -> float | None:
     """Seconds that its steps took longer than those that nothing held back; None where that cannot
     be told.
     """
@@ -216,7 +218,7 @@ def _longer(held: Sequence[HeldBack], steps: Steps, rows: Int64s) -> float | Non
     return more if len(rows) and abs(more) > _SIGMAS * noise**0.5 else None
 
 
-def _free(held: Sequence[HeldBack], steps: Steps) -> Bools:
+def _free(held: Sequence[ThrottledStretch], steps: Steps) -> Bools:
     """Which steps nothing held back: the stretches lie apart from each other, by time."""
     begin = np.array([one.start_ps for one in held], np.int64)
     end = np.array([one.end_ps for one in held], np.int64)

@@ -34,7 +34,7 @@ from powertui.data.energy.findings.finding import (
     Unopened,
 )
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import covered
+from powertui.data.energy.findings.readings import covered_share
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
 from powertui.data.model import (
@@ -67,7 +67,7 @@ class FindingInputs:
     power: PowerOnTrace | None
     scalars: Sequence[ScalarSeries] = ()
     training: tuple[int, int] | None = None
-    held: tuple[throttling.HeldBack, ...] = ()  # where a limit held it back
+    held: tuple[throttling.ThrottledStretch, ...] = ()  # where a limit held it back
     near: PowerOnTrace | None = (
         None  # its readings that are looked at, where somebody else looks at the rest
     )
@@ -577,13 +577,13 @@ def _credible(one: Finding, seen: Unexplained) -> bool:
         return True
     readings, watts = seen.expected.readings, one.delta_watts
     there = readings.judged & (
-        covered(readings, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S) > 0.5
+        covered_share(readings, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S) > 0.5
     )
     if not there.any():
         return True
     usual = np.zeros(len(readings), np.bool_)
     for _, start, end in one.elsewhere:
-        usual |= readings.judged & (covered(readings, start / PS_PER_S, end / PS_PER_S) > 0.5)
+        usual |= readings.judged & (covered_share(readings, start / PS_PER_S, end / PS_PER_S) > 0.5)
     ran = (
         float(readings.ceiling[there].mean() - readings.ceiling[usual].mean())
         if usual.any()

@@ -20,8 +20,8 @@ from powertui.data.energy.findings import expected_power, pace, stretch_search, 
 from powertui.data.energy.findings.expected_power import Expected
 from powertui.data.energy.findings.noise import Noise, centre, noise_of
 from powertui.data.energy.findings.power_stretch import Box, joined, overlap
-from powertui.data.energy.findings.reading_windows import Unsure
-from powertui.data.energy.findings.readings import covered
+from powertui.data.energy.findings.reading_windows import WindowPrior
+from powertui.data.energy.findings.readings import covered_share
 from powertui.data.energy.samples import Samples
 from powertui.data.model import (
     NS_PER_S,
@@ -85,14 +85,16 @@ def unexplained_power(
     for weight, one in places or [(1.0, power)]:
         moved = placed_on(data, one)
         half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        doubt = unsure_of(power, data, half / 1.96)
+        doubt = window_prior(power, data, half / 1.96)
         model = expected_power.expected_power(
             moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end)
         )
-        found, noise = stretch_search.found(model.readings) if not model.reason else ([], None)
+        found, noise = (
+            stretch_search.find_stretches(model.readings) if not model.reason else ([], None)
+        )
         lower = _lower(model, found)
         if lower is not None:
-            other, noise_there = stretch_search.found(lower.readings)
+            other, noise_there = stretch_search.find_stretches(lower.readings)
             if other and all(box.watts > 0 for box in other):
                 model, found, noise = lower, other, noise_there
         looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
@@ -104,12 +106,14 @@ def unexplained_power(
         (w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)
     ]
     looked = _believed(looked)
-    kept, doubtful = at_all(
+    kept, doubtful = join_over_places(
         [(one.weight, own) for one, (_, own) in zip(looked, asked, strict=True)]
     )
     at = offsets[0]
     kept, less = in_profile(
-        kept, at_all(asked)[0], (trace.span[0] / PS_PER_S - at, trace.span[1] / PS_PER_S - at)
+        kept,
+        join_over_places(asked)[0],
+        (trace.span[0] / PS_PER_S - at, trace.span[1] / PS_PER_S - at),
     )
     doubtful += less
     sigma = float(np.hypot(spread([w for w, *_ in looked], offsets), first.place_s))
@@ -127,7 +131,7 @@ def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
     readings = model.readings
     longest = max(down, key=lambda box: box.end - box.start)
     alike = [box for box in down if _ALIKE < box.watts / longest.watts < 1 / _ALIKE]
-    low = np.max([covered(readings, box.start, box.end) for box in alike], axis=0) > 0.5
+    low = np.max([covered_share(readings, box.start, box.end) for box in alike], axis=0) > 0.5
     inside = readings.judged & (readings.floor == readings.ceiling)
     if (low & inside).sum() < _AS_USUAL * inside.sum():
         return None
@@ -167,7 +171,7 @@ def in_profile(
     return kept, len(found) - len(kept)
 
 
-def unsure_of(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
+def window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPrior:
     """How well the windows are known, at a place that is known so well."""
     sensor = power.series.sensor
     place = float(
@@ -176,12 +180,12 @@ def unsure_of(power: PowerOnTrace, data: Samples, place_s: float) -> Unsure:
         )
     )
     if data.known_window or power.series.kind is PowerKind.INTERVAL:
-        return Unsure(place, 0.0, exact=power.series.kind is PowerKind.INTERVAL)
+        return WindowPrior(place, 0.0, exact=power.series.kind is PowerKind.INTERVAL)
     window = sensor.window_s.value if sensor.window_s else data.refresh
     error = sensor.window_err_s if sensor.window_err_s is not None else _USUAL * window
     length = float(np.median(data.hi - data.lo)) if len(data) else window
     longest = max(1.0, data.refresh / max(length, 1e-9)) if sensors.slow(sensor) else 1.0
-    return Unsure(place, min(error / max(window, 1e-9), 0.9), longest=longest)
+    return WindowPrior(place, min(error / max(window, 1e-9), 0.9), longest=longest)
 
 
 def placed_on(data: Samples, power: PowerOnTrace) -> Samples:
@@ -202,7 +206,7 @@ def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
     return float(np.sqrt(share @ (np.asarray(offsets) - middle) ** 2))
 
 
-def at_all(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
+def join_over_places(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
     """Boxes on the log's own clock that stand out at nearly all places, joined; and how many stand
     out at some only.
     """

@@ -23,7 +23,7 @@ _COMMON = 0.3  # of the time: what runs so often is not unusual, however it is c
 _NUMBERS = re.compile(r"\d+")
 
 
-def intervals(trace: Trace, steps: Steps) -> Intervals:
+def unusual_intervals(trace: Trace, steps: Steps) -> Intervals:
     """The moments at which something runs whose name most steps do not hold.
 
     Numbers in names make no difference.
@@ -61,7 +61,7 @@ def intervals(trace: Trace, steps: Steps) -> Intervals:
     )
 
 
-def around(trace: Trace, steps: Steps) -> Intervals:
+def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
     """What lies before the first step that did not trace, and behind the last: libraries load and
     compile there, untraced.
     """

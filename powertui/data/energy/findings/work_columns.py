@@ -20,7 +20,7 @@ from powertui.data.model import PS_PER_S, Floats, Int64s, ProcessKind, Steps, Tr
 
 _BETWEEN = len(expected_work.NAMES)
 _BETWEEN_NAME = "other work"
-LOOSE = (
+LOOSE_KINDS = (
     expected_work.NAMES[expected_work.COMPILE],
     _BETWEEN_NAME,
 )  # what draws now this and now that
@@ -65,7 +65,7 @@ def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> 
     gaps = steps.start_to_start()
     gaps = gaps[gaps > 0]
     long_ps = int(np.median(gaps)) if len(gaps) >= _FEW else round(_LONG_S * PS_PER_S)
-    rare, around = unusual.intervals(trace, steps), unusual.around(trace, steps)
+    rare, around = unusual.unusual_intervals(trace, steps), unusual.untraced_edges(trace, steps)
     rare = expected_work.union(
         np.concatenate([rare.start, around.start]), np.concatenate([rare.end, around.end])
     )
