@@ -17,7 +17,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
-from powertui.data.training.training_parts import Moment, SessionPlace
+from powertui.data.training.training_parts import Moment, PlacedSession
 from powertui.plain import plain
 from powertui.report import text
 
@@ -319,7 +319,7 @@ def energy_json(
 
 
 def _island(one: SessionOnAxis) -> dict[str, Any]:
-    island: SessionPlace = one.island
+    island: PlacedSession = one.island
     return {
         "session": island.entry.name,
         "host": island.host,

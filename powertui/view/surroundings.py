@@ -435,7 +435,7 @@ def _noted(one: Finding) -> Noted:
     return Noted(one.start_ps, one.end_ps, tuple(text for text in texts if text))
 
 
-def _placed(island: training_parts.SessionPlace, half: int) -> str:
+def _placed(island: training_parts.PlacedSession, half: int) -> str:
     return island.evidence if half >= VAGUE else ""
 
 

@@ -25,7 +25,7 @@ from powertui.data.training import overlapping_loads
 from powertui.data.training.expected_course import ExpectedOfTraining
 
 _MOST = 4000  # readings that are looked at together
-PIECE_READINGS = 2000  # readings of a piece; the next one begins in its middle
+_PIECE_READINGS = 2000  # readings of a piece; the next one begins in its middle
 _FACTOR = 8  # readings of a layer that make one of the next
 _SHORT = 0.4  # of a piece: longer stretches are for the next layer
 _BY_CHANCE = 6.0  # errors: so far off lie the largest of many readings
@@ -74,7 +74,7 @@ def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining
 
 def piece_count(readings: int) -> int:
     """At how many pieces so many readings are looked at."""
-    return 1 if readings <= _MOST else 2 * readings // PIECE_READINGS
+    return 1 if readings <= _MOST else 2 * readings // _PIECE_READINGS
 
 
 def longest_stretch_s(readings: SensorReadings) -> float:
@@ -83,7 +83,7 @@ def longest_stretch_s(readings: SensorReadings) -> float:
     return (
         math.inf
         if count <= _MOST
-        else _SHORT * PIECE_READINGS * float(readings.hi[-1] - readings.lo[0]) / count
+        else _SHORT * _PIECE_READINGS * float(readings.hi[-1] - readings.lo[0]) / count
     )
 
 
@@ -126,7 +126,7 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
     close = max(1, len(bounds) // _CLOSELY)
     for number, (first, end) in enumerate(bounds):
         piece = readings_subset(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, PIECE_READINGS // 20) or (
+        if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20) or (
             number % close and _most(piece) < _PROMISING
         ):
             continue
@@ -160,9 +160,9 @@ def _bounds(count: int) -> list[tuple[int, int]]:
     """First and last (exclusive) reading of each piece: all of one length, each overlapping the
     next by half.
     """
-    starts = range(0, max(1, count - PIECE_READINGS // 2), PIECE_READINGS // 2)
+    starts = range(0, max(1, count - _PIECE_READINGS // 2), _PIECE_READINGS // 2)
     return [
-        (max(0, min(start, count - PIECE_READINGS)), min(count, start + PIECE_READINGS))
+        (max(0, min(start, count - _PIECE_READINGS)), min(count, start + _PIECE_READINGS))
         for start in starts
     ]
 

@@ -15,7 +15,7 @@ from powertui.data.training.training_parts import (
     NOT_BELIEVED,
     TRUSTED,
     Moment,
-    SessionPlace,
+    PlacedSession,
 )
 
 _HALF_HOUR = 1800 * NS_PER_S
@@ -23,7 +23,7 @@ _NEAR_NS = 120 * NS_PER_S  # of a whole half hour: a clock in another zone, or w
 _BESIDE_NS = 120 * NS_PER_S  # so far before and after its scalars a program may well be profiled
 
 
-def unread(entry: RunEntry) -> tuple[SessionPlace, ...]:
+def unread(entry: RunEntry) -> tuple[PlacedSession, ...]:
     """The islands of a session that nobody has read, one for each host."""
     return tuple(
         _island(entry, file.host, index, when(entry, index))
@@ -31,13 +31,13 @@ def unread(entry: RunEntry) -> tuple[SessionPlace, ...]:
     )
 
 
-def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> SessionPlace:
+def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> PlacedSession:
     if at is None:
-        return SessionPlace(
+        return PlacedSession(
             entry, host, index, None, None, "", f"{NO_PLACE}: nothing ties it to wall time"
         )
     if at.exact:
-        return SessionPlace(
+        return PlacedSession(
             entry,
             host,
             index,
@@ -46,14 +46,16 @@ def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> Sess
             at.evidence,
         )
     middle, half = (at.lo_ns + at.hi_ns) // 2, (at.hi_ns - at.lo_ns) // 2
-    return SessionPlace(entry, host, index, Moment(middle, half), Moment(middle, half), at.evidence)
+    return PlacedSession(
+        entry, host, index, Moment(middle, half), Moment(middle, half), at.evidence
+    )
 
 
-def read(entry: RunEntry, index: int, trace: Trace) -> SessionPlace:
+def read(entry: RunEntry, index: int, trace: Trace) -> PlacedSession:
     """The same, once it was read."""
     clock = trace.clock
     if not clock.known:
-        return SessionPlace(
+        return PlacedSession(
             entry,
             trace.host,
             index,
@@ -63,7 +65,7 @@ def read(entry: RunEntry, index: int, trace: Trace) -> SessionPlace:
             f"{NO_PLACE}: {clock.detail or 'nothing ties it to wall time'}",
         )
     start, end = (Moment(clock.mid_ns + ps // PS_PER_NS, clock.half_ns) for ps in trace.span)
-    return SessionPlace(
+    return PlacedSession(
         entry,
         trace.host,
         index,
@@ -81,7 +83,7 @@ def believed(profile: Profile, training: tuple[int, int] | None) -> bool:
     return judged(read(profile.opened.entry, profile.index, profile.trace), training).said is None
 
 
-def judged(island: SessionPlace, training: tuple[int, int] | None) -> SessionPlace:
+def judged(island: PlacedSession, training: tuple[int, int] | None) -> PlacedSession:
     """Whether its clock agrees with the scalars of the training: a session lies between their first
     and last record, or near.
     """
@@ -117,7 +119,7 @@ def judged(island: SessionPlace, training: tuple[int, int] | None) -> SessionPla
     )
 
 
-def _off(island: SessionPlace, first: int, last: int) -> int:
+def _off(island: PlacedSession, first: int, last: int) -> int:
     """How far it lies outside the training: after it, or (less than 0) before; its own ± in its
     favour.
     """
@@ -130,7 +132,7 @@ def _off(island: SessionPlace, first: int, last: int) -> int:
     return 0
 
 
-def _moved(island: SessionPlace, by_ns: int) -> SessionPlace:
+def _moved(island: PlacedSession, by_ns: int) -> PlacedSession:
     assert island.start is not None
     assert island.end is not None
     return replace(

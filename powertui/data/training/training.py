@@ -40,9 +40,9 @@ from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import (
     NO_RATE,
     Moment,
+    PlacedSession,
     Rate,
     ScalarStrip,
-    SessionPlace,
     TrainedEpoch,
 )
 from powertui.errors import UnreadableFile
@@ -94,7 +94,7 @@ class Training:
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
         self._lay: dict[
-            str, tuple[SessionPlace, ...]
+            str, tuple[PlacedSession, ...]
         ] = {}  # of sessions that were read and let go: where their traces said
         self._lock = threading.RLock()
         self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
@@ -147,11 +147,11 @@ class Training:
                 self._looked = None
 
     @property
-    def islands(self) -> tuple[SessionPlace, ...]:
+    def islands(self) -> tuple[PlacedSession, ...]:
         """Where its sessions lie, by time; those that nothing places, or whose clock is not
         believed, last.
         """
-        found: list[SessionPlace] = []
+        found: list[PlacedSession] = []
         for entry in self.entry.sessions:
             found += [
                 session_places.judged(one, self.scalar_span) for one in self._of_session(entry)
@@ -168,7 +168,7 @@ class Training:
             )
         )
 
-    def islands_unread(self) -> tuple[SessionPlace, ...]:
+    def islands_unread(self) -> tuple[PlacedSession, ...]:
         """The same by what costs nothing: neither scalars nor sessions are read, so no clock is
         judged by the whole of them.
         """
@@ -180,7 +180,7 @@ class Training:
             for one in self._of_session(entry)
         )
 
-    def _of_session(self, entry: RunEntry) -> tuple[SessionPlace, ...]:
+    def _of_session(self, entry: RunEntry) -> tuple[PlacedSession, ...]:
         key = f"{entry.path}\0{entry.name}"
         opened = self._opened.get(key)
         if opened is not None and opened.is_read:

@@ -21,7 +21,7 @@ from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
 from powertui.data.training import placing, session_places
-from powertui.data.training.training_parts import Moment, Rate, ScalarStrip, SessionPlace
+from powertui.data.training.training_parts import Moment, PlacedSession, Rate, ScalarStrip
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
@@ -37,7 +37,7 @@ class SessionOnAxis:
     `lo`/`hi`: its start and end; `half` the ± of both; None where it has no place.
     """
 
-    island: SessionPlace
+    island: PlacedSession
     start: int | None
     end: int | None
     half: int
@@ -228,11 +228,11 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Training
     )
 
 
-def _is(island: SessionPlace, profile: Profile) -> bool:
+def _is(island: PlacedSession, profile: Profile) -> bool:
     return island.entry == profile.opened.entry and island.index == profile.index
 
 
-def _island(island: SessionPlace, profile: Profile | None, zero: int, half: int) -> SessionOnAxis:
+def _island(island: PlacedSession, profile: Profile | None, zero: int, half: int) -> SessionOnAxis:
     if profile is not None and _is(island, profile):
         return SessionOnAxis(island, *profile.trace.span, 0, True)
     if island.start is None or island.end is None:

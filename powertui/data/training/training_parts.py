@@ -29,7 +29,7 @@ class Moment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SessionPlace:
+class PlacedSession:
     """One profile of one host, and where it lies. Nothing of it is read for that."""
 
     entry: RunEntry
