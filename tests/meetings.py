@@ -272,7 +272,7 @@ def _open(folder: Path) -> list[str]:
                 model = TimelineModel.from_run(opened.run, 0) if opened.run.traces else None
             except PowertuiError:
                 continue
-            part = loader.whole(opened, 0, model, Aligning())
+            part = loader.training_model(opened, 0, model, Aligning())
             loader.further(part, opened, Aligning())
             lies += [one.source for one in part.power if one.status != "none"]
             lies += _ways(training, opened.profiles[0]) if opened.profiles else []

@@ -265,7 +265,7 @@ class AlignmentScreen(BaseScreen):
         way = self._ways[self._chosen]
         how = replace(way.options, pins=replace(way.options.pins, nudge_s=self._shift))
         nudging.use(self.shell, how)
-        said = nudging.kept(how.pins) if self._shift else ""
+        said = nudging.pin_count(how.pins) if self._shift else ""
         self.say(f"{way.title}: {_summary(way.placed)}. {said}".strip())
         self._draw()
 

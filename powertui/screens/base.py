@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from powertui.screens.shell import Shell
 
 
-_MOST_HINTS = 8  # that a footer takes of a page that names none itself
+_MAX_HINTS = 8  # that a footer takes of a page that names none itself
 
 
 def bindings_for(screen: str) -> list[BindingType]:
@@ -177,7 +177,7 @@ class BaseScreen(_Paced):
         """What this page and this selection can do, most useful first: ids of actions, or (id,
         words); "a+b" is a pair. A page that is worth going to is a hint of its own.
         """
-        return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:_MOST_HINTS]
+        return [action.id for action in keymap.ACTIONS if self.NAME in action.screens][:_MAX_HINTS]
 
     def closes(self) -> str:
         """What Esc would close on this page; "" when it would leave it."""

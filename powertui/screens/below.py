@@ -103,7 +103,9 @@ class PaneBelow:
         profile = session.profile
         if profile is not None:
             of = "Ops · " if page.timeline.window else "Ops in view · "
-            self._say_of(of + heading.words(profile, window, page.view.size.width - 2 - len(of)))
+            self._say_of(
+                of + heading.table_heading(profile, window, page.view.size.width - 2 - len(of))
+            )
         from powertui.data.tools import op_stats
 
         background.begin(

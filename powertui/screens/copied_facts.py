@@ -10,7 +10,7 @@ from powertui.plain import plain
 from powertui.view.navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
 
-_LONGEST_STAT = 400
+_MAX_STAT_CHARS = 400
 
 
 def facts_text(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ...]) -> str:
@@ -44,7 +44,7 @@ def facts_text(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ..
     return "\n".join(lines)
 
 
-def in_short(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
+def selection_facts(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
     """What a window drew by the log that leads, in a few words; "" where no power lies there."""
     if not power:
         return ""
@@ -65,7 +65,7 @@ def in_short(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
 def _stats(model: TimelineModel, selection: Selected) -> list[str]:
     try:
         return [
-            f"  {plain(stat.name)}: {plain(_text(stat.value), _LONGEST_STAT)}"
+            f"  {plain(stat.name)}: {plain(_text(stat.value), _MAX_STAT_CHARS)}"
             for stat in model.stats(selection)
         ]
     except FileChanged as error:

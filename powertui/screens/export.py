@@ -37,7 +37,7 @@ _MEANINGS = {
 }
 
 
-NOTHING = "There is nothing to export: no power, no steps and no events."
+NOTHING_TO_EXPORT = "There is nothing to export: no power, no steps and no events."
 
 
 def offered(session: Session) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from powertui.data.energy.findings.finding import Finding
     from powertui.screens.session import Session
 
-_LONGEST_NAME = 60
+_MAX_NAME_CELLS = 60
 TELLS_NEWS = ("symmetry", "overview")  # pages on which findings stand anyway
 _AGAINST = " against what ran"
 _BY = {  # what placed the power, in a word
@@ -35,8 +35,8 @@ def head(session: Session) -> Head:
         if session.feed is not None:
             return Head("live power")
         folder = session.logdir
-        return Head(plain(folder.path, _LONGEST_NAME) if folder is not None else "powertui")
-    name = plain(session.opened.name, _LONGEST_NAME)
+        return Head(plain(folder.path, _MAX_NAME_CELLS) if folder is not None else "powertui")
+    name = plain(session.opened.name, _MAX_NAME_CELLS)
     trace = session.trace
     if trace is None:
         return Head(name, "", "", () if session.complete else ("reading …",))

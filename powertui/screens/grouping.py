@@ -176,37 +176,44 @@ class Regrouping:
         background.begin(self._page, "regroup", lambda _check: folder.trainings, asked)
 
     def _ask(self, all_: Sequence[TrainingEntry], chosen: Sequence[RunEntry], marked: bool) -> None:
-        around = [one for one in all_ if any(grouped_with(one, mine) for mine in chosen)]
-        if not around:
+        training_entries = [one for one in all_ if any(grouped_with(one, mine) for mine in chosen)]
+        if not training_entries:
             self._page.say(
                 "It belongs to no training: it holds no profile, no scalars and no power."
             )
             return
         keys = {by_hand.key_of(mine) for mine in chosen}
-        parts = [part for one in around for part in by_hand.parts(one)]
+        parts = [part for one in training_entries for part in by_hand.parts(one)]
         if marked:
             self._where(
                 all_,
-                around,
+                training_entries,
                 [part for part in parts if part.kind == "session" and keys & set(part.paths)]
                 or parts,
             )
         elif len(parts) == 1:
-            self._where(all_, around, parts)
+            self._where(all_, training_entries, parts)
         else:
 
             def answered(some: list[Part] | None) -> None:
                 if some:
-                    self._where(all_, around[:1], some)
+                    self._where(all_, training_entries[:1], some)
 
-            self._page.shell.ask(PartsDialog(around[0], keys), answered)
+            self._page.shell.ask(PartsDialog(training_entries[0], keys), answered)
 
     def _where(
-        self, all_: Sequence[TrainingEntry], around: Sequence[TrainingEntry], parts: Sequence[Part]
+        self,
+        all_: Sequence[TrainingEntry],
+        training_entries: Sequence[TrainingEntry],
+        parts: Sequence[Part],
     ) -> None:
         """Ask where some parts belong."""
-        everything = len(around) == 1 and len(parts) == len(by_hand.parts(around[0]))
-        others = training_groups.others(around if len(around) == 1 else (), all_)
+        everything = len(training_entries) == 1 and len(parts) == len(
+            by_hand.parts(training_entries[0])
+        )
+        others = training_groups.others(
+            training_entries if len(training_entries) == 1 else (), all_
+        )
         if not others and everything:
             self._page.say(_NOTHING_ELSE)
             return
@@ -215,7 +222,7 @@ class Regrouping:
             if target is None:
                 return
             to = target if isinstance(target, TrainingEntry) else None
-            move = by_hand.move(parts, around, to)
+            move = by_hand.move(parts, training_entries, to)
             whose = f"to {plain(to.name, 80)}" if to is not None else "to no other training"
             said = (
                 f"{training_groups.named(parts)} now {'belongs' if len(parts) == 1 else 'belong'} "

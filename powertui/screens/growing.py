@@ -17,14 +17,16 @@ from powertui.data.asked import Aligning
 from powertui.data.logdir import Logdir
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
-from powertui.screens.loader import LoadedPart, training_of, whole
+from powertui.screens.loader import LoadedPart, training_model, training_of
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
-_MOST = 64_000_000  # bytes of scalars and power that are read anew whenever they have grown
-_REST = 10  # times as long as it took nothing is read again
+_MAX_REREAD_BYTES = (
+    64_000_000  # bytes of scalars and power that are read anew whenever they have grown
+)
+_REREAD_PAUSE_RATIO = 10  # times as long as it took nothing is read again
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,11 @@ class Growing:
             was is not None and now is not None and now != was
             for now, was in zip(sizes, self._sizes, strict=True)
         )
-        if not grown or began < self._not_before or sum(size or 0 for size in sizes) > _MOST:
+        if (
+            not grown
+            or began < self._not_before
+            or sum(size or 0 for size in sizes) > _MAX_REREAD_BYTES
+        ):
             self._sizes = tuple(
                 now if was is None else was for now, was in zip(sizes, self._sizes, strict=True)
             )
@@ -67,7 +73,7 @@ class Growing:
             found = self._again(opened, index, model, aligning)
         except PowertuiError:
             return None  # gone, or half written: the next look tells
-        self._not_before = time.monotonic() + _REST * (time.monotonic() - began)
+        self._not_before = time.monotonic() + _REREAD_PAUSE_RATIO * (time.monotonic() - began)
         return found
 
     def _again(
@@ -97,7 +103,7 @@ class Growing:
         again = Opened(same, opened.options, run, around=fresh)
         drawn = replace(model.within(None), run=run) if len(model.tracks) else None
         self.training, self._sizes = fresh, _sizes(fresh)
-        return Grown(again, whole(again, index, drawn, aligning), folder)
+        return Grown(again, training_model(again, index, drawn, aligning), folder)
 
 
 def growing_training(opened: Opened | None, folder: Logdir | None) -> Growing | None:

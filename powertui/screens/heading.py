@@ -18,7 +18,7 @@ _STRADDLED = "events across its ends count by the part inside"
 _STRADDLED_SHORT = "events cut at its ends"
 
 
-def words(profile: Profile, window: tuple[int, int] | None, cells: int) -> str:
+def table_heading(profile: Profile, window: tuple[int, int] | None, cells: int) -> str:
     """One line, the window first, of at most so many cells: what tells least is left out, and no
     figure is cut.
     """

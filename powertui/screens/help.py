@@ -27,9 +27,9 @@ from powertui.terminal.theme import Theme
 from powertui.view import glossary, truncation
 
 _MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
-_NARROWEST = 36  # cells of one column of keys
-_ENOUGH = 58  # as many as let most lines be read in full
-_BETWEEN = 2
+_MIN_COLUMN_CELLS = 36  # cells of one column of keys
+_GOOD_COLUMN_CELLS = 58  # as many as let most lines be read in full
+_COLUMN_GAP_CELLS = 2
 _EVERYWHERE = "Everywhere"
 
 
@@ -52,7 +52,7 @@ def _entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
     return list(groups.values())
 
 
-def of_page(name: str) -> list[list[HelpLine]]:
+def page_lines(name: str) -> list[list[HelpLine]]:
     """What the keys of one page do, and those that work everywhere."""
     key = spec(name).acts_as if name else ""
     held = {key, *keymap.PANES.get(key, ())}
@@ -74,7 +74,7 @@ def of_page(name: str) -> list[list[HelpLine]]:
 
 def _of_others(name: str) -> list[list[HelpLine]]:
     """What keys do on the other pages."""
-    own = {entry.keys for group in of_page(name) for entry in group if not entry.title}
+    own = {entry.keys for group in page_lines(name) for entry in group if not entry.title}
     return [group for group in _entries(keymap.ACTIONS) if group[0].keys not in own]
 
 
@@ -86,14 +86,18 @@ def _columns(
     Then the cells of each.
     """
     lines = sum(len(group) + 1 for group in groups)
-    most = max(1, min(len(groups), (cells + _BETWEEN) // (_NARROWEST + _BETWEEN)))
-    roomy = max(1, min(most, (cells + _BETWEEN) // (_ENOUGH + _BETWEEN)))
+    most = max(
+        1, min(len(groups), (cells + _COLUMN_GAP_CELLS) // (_MIN_COLUMN_CELLS + _COLUMN_GAP_CELLS))
+    )
+    roomy = max(
+        1, min(most, (cells + _COLUMN_GAP_CELLS) // (_GOOD_COLUMN_CELLS + _COLUMN_GAP_CELLS))
+    )
     count = next(
         (n for n in range(roomy, most + 1) if max(map(len, _spread(groups, n, lines))) <= rows),
         most,
     )
     out = _spread(groups, count, lines)
-    return out, (cells + _BETWEEN) // len(out) - _BETWEEN
+    return out, (cells + _COLUMN_GAP_CELLS) // len(out) - _COLUMN_GAP_CELLS
 
 
 def _spread(groups: Sequence[Sequence[HelpLine]], count: int, lines: int) -> list[list[HelpLine]]:
@@ -125,7 +129,7 @@ def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Th
         for column in beside:
             entry = column[y] if y < len(column) else HelpLine("")
             used = _draw(text, entry, each, look)
-            text.append("\n" if column is beside[-1] else " " * (each - used + _BETWEEN))
+            text.append("\n" if column is beside[-1] else " " * (each - used + _COLUMN_GAP_CELLS))
     return text
 
 
@@ -139,7 +143,7 @@ def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
     title = truncation.end(entry.title, cells - 14)
     text.append(title)
     used = 14 + width(title)
-    if entry.more and (used + 2 + width(entry.more) <= cells or cells >= _ENOUGH):
+    if entry.more and (used + 2 + width(entry.more) <= cells or cells >= _GOOD_COLUMN_CELLS):
         more = truncation.end(entry.more, cells - used - 2)
         text.append(f"  {more}", look.style("dim"))
         used += 2 + width(more)
@@ -233,8 +237,8 @@ class HelpScreen(BaseScreen):
             )
             whole.add_row(facts)
             whole.add_row("")
-        groups = _of_others(name) if self._others else of_page(name)
-        whole.add_row(_drawn(groups, max(_NARROWEST, self.size.width - 3), room, look))
+        groups = _of_others(name) if self._others else page_lines(name)
+        whole.add_row(_drawn(groups, max(_MIN_COLUMN_CELLS, self.size.width - 3), room, look))
         if not self._others:
             whole.add_row("")
             whole.add_row(Text("Words on this page", look.style("title")))

@@ -151,9 +151,9 @@ class LiveScreen(BaseScreen):
     def order(self, feed: Feed) -> list[ChannelKey]:
         """Rows of the table: what stands out first, then by host and channel."""
         outliers = feed.board.outliers()
-        names = rows.names_of(feed.board.histories)
+        names = rows.channel_names(feed.board.histories)
         return sorted(
-            names, key=lambda key: (-abs(outliers.get(key, 0.0)), rows.natural(names[key]))
+            names, key=lambda key: (-abs(outliers.get(key, 0.0)), rows.natural_sort_key(names[key]))
         )
 
     def draw(self) -> None:
@@ -186,7 +186,7 @@ class LiveScreen(BaseScreen):
             return
         if not self._zoomed and self.view.follows:
             self.view = rows.LiveSpan(
-                rows.fitting((now - self._first_ns(feed)) / NS, longest=_GROW_S)
+                rows.fitting_span_s((now - self._first_ns(feed)) / NS, longest=_GROW_S)
             )
         history, total = self.shown(feed, keys)
         space = self._space(height, len(keys), len(feed.away))
@@ -366,7 +366,9 @@ class LiveScreen(BaseScreen):
         if self.feed is not None:
             self._zoomed = True
             self._look(
-                rows.LiveSpan(rows.fitting((self.feed.now_ns() - self._first_ns(self.feed)) / NS))
+                rows.LiveSpan(
+                    rows.fitting_span_s((self.feed.now_ns() - self._first_ns(self.feed)) / NS)
+                )
             )
 
     def select(self, by: int) -> None:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
     from powertui.data.training.training_on_axis import TrainingOnAxis
-    from powertui.view.surroundings import Around
+    from powertui.view.surroundings import Surroundings
 
-_TELL_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
-_PREPARED = 6  # strips that are drawn unless a person chooses
-_TELLING = 20  # readings in a profile from which it can tell what stands out in it
-_MANY = 1 << 20  # readings: what looking at all of them took is worth handing back
-_SOON_S = (
+_PROGRESS_EVERY_S = 0.2  # a person reads no faster, and each telling costs a few bytes on the line
+_PREPARED_STRIPS = 6  # strips that are drawn unless a person chooses
+_MIN_FINDING_READINGS = 20  # readings in a profile from which it can tell what stands out in it
+_LARGE_READINGS = 1 << 20  # readings: what looking at all of them took is worth handing back
+_MIN_REMAINING_S = (
     0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
 )
 _PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
@@ -145,7 +145,7 @@ class Loader:
             raise Cancelled("reading was stopped")
         now = time.monotonic()
         self._pace.told(now, done, total)
-        if now - self._told >= _TELL_EVERY_S:
+        if now - self._told >= _PROGRESS_EVERY_S:
             self._told = now
             self._on_progress(LoadingProgress(done, total, events))
 
@@ -154,7 +154,7 @@ class Loader:
         if self._cancelled.is_set():
             raise Cancelled("reading was stopped")
         now = time.monotonic()
-        if progress is not None and now - self._told >= _TELL_EVERY_S:
+        if progress is not None and now - self._told >= _PROGRESS_EVERY_S:
             self._told = now
             self._on_progress(progress)
 
@@ -183,7 +183,10 @@ class Loader:
             ):
                 latest = run
                 now = time.monotonic()
-                worth = now - self._parted >= _PART_EVERY_S and self._pace.left_s(now) > _SOON_S
+                worth = (
+                    now - self._parted >= _PART_EVERY_S
+                    and self._pace.left_s(now) > _MIN_REMAINING_S
+                )
                 if parts and worth and any(not trace.complete for trace in run.traces):
                     self._give(run, None)
                     self._parted = time.monotonic()
@@ -209,9 +212,9 @@ class Loader:
         if opened is None:
             part = LoadedPart(run, model)
         else:
-            part = whole(opened, index, model, self._aligning)
+            part = training_model(opened, index, model, self._aligning)
             part = replace(part, changed=watch.changed(run))
-        if opened is not None and sum(len(one) for one in run.power) > _MANY:
+        if opened is not None and sum(len(one) for one in run.power) > _LARGE_READINGS:
             packed.give_back()
         if not self._cancelled.is_set():
             self._on_part(part)
@@ -226,12 +229,12 @@ def _first(training: Training, entry: RunEntry) -> LoadedPart:
     nothing = Run(entry.name, entry.path, (), (), ())
     return LoadedPart(
         nothing,
-        TimelineModel.without_profile(nothing, surroundings.early(training)),
+        TimelineModel.without_profile(nothing, surroundings.first_surroundings(training)),
         training=training,
     )
 
 
-def whole(
+def training_model(
     opened: Opened, index: int, model: TimelineModel | None, aligning: Aligning
 ) -> LoadedPart:
     """A run that was read, with its power and its training.
@@ -251,7 +254,7 @@ def whole(
         seen = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
         power = power or seen.power
         lies = surroundings.training_surroundings(seen)
-        for strip in lies.strips[:_PREPARED]:
+        for strip in lies.strips[:_PREPARED_STRIPS]:
             strip.make()  # in this thread, and not when it is drawn
         model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
     if model is not None:
@@ -278,7 +281,7 @@ def _not_placed(found: Account) -> str:
     )
 
 
-def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | None:
+def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Surroundings | None:
     """What the training drew and what was found in it: what takes longer than its picture."""
     from powertui.data.energy import account
 
@@ -291,7 +294,7 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | No
     found = list(told.findings.findings) if told is not None else []
     lo, hi = part.model.profiled
     read = part.account.power if part.account is not None else None
-    if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= _TELLING:
+    if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= _MIN_FINDING_READINGS:
         own = account.findings(Profile(opened, part.model.index), aligning).findings
         inside = {
             one
@@ -306,7 +309,7 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Around | No
     lies = surroundings.training_surroundings(
         part.seen, told.epochs() if told else (), told.phases() if told else (), found
     )
-    if sum(len(one) for one in opened.run.power) > _MANY:
+    if sum(len(one) for one in opened.run.power) > _LARGE_READINGS:
         packed.give_back()
     return lies
 

@@ -66,7 +66,7 @@ def shift(shell: Shell, by_s: float) -> str:
     shell.tell()
     return (
         f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in total. "
-        f"{kept(session.aligning.pins)}"
+        f"{pin_count(session.aligning.pins)}"
     )
 
 
@@ -113,7 +113,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         use(shell, replace(now, offset_s=None, pins=new))
         page.say(
             f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. "
-            f"{kept(new)}"
+            f"{pin_count(new)}"
         )
 
     better = _better_than_a_pin(session)
@@ -157,7 +157,7 @@ def undo(shell: Shell) -> str:
     session = shell.session
     before = session.aligning_before()
     if before is not None:
-        said = kept(before.pins) if before.pins.path else ""
+        said = pin_count(before.pins) if before.pins.path else ""
         use(shell, before, undoing=True)
         return f"The power is back where it was. {said}".strip()
     now = session.aligning
@@ -165,7 +165,7 @@ def undo(shell: Shell) -> str:
         return "There is nothing to undo: the alignment has not been changed."
     left = now.pins.remove(len(now.pins.pins) - 1)
     use(shell, replace(now, pins=left), undoing=True)
-    return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {kept(left)}"
+    return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {pin_count(left)}"
 
 
 def _nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
@@ -192,7 +192,7 @@ def _nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
     return float(middle[row] - late - power.offset_ps) / PS_PER_S
 
 
-def kept(now: Pins) -> str:
+def pin_count(now: Pins) -> str:
     """Write the sidecar file when one was named."""
     if not now.path:
         return _UNSAVED

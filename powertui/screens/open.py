@@ -36,9 +36,11 @@ from powertui.widgets.table import TableView
 
 # Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules
 # take longer than steps.
-_LOOK_INTO = 100_000_000
-_WEIGH = 30_000_000
-ALL = 500  # so many runs are all looked into; of more those in sight, as they come into it
+_MAX_READ_BYTES = 100_000_000
+_MAX_COUNTED_BYTES = 30_000_000
+MAX_READ_RUNS = (
+    500  # so many runs are all looked into; of more those in sight, as they come into it
+)
 _LISTED_S = 0.25  # what was learnt of the runs so often while they are read
 WATCHED_S = 1.5  # and folders are asked so often whether something came
 # What depends on how runs are grouped.
@@ -208,10 +210,12 @@ class OpenScreen(BaseScreen):
             ]
         run = self._run(self.table.place)
         if not problems and folder is not None and folder is self._grouped_of and run is not None:
-            around = next((one for one in folder.trainings if grouped_with(one, run)), None)
-            if around is not None and (len(around.sessions) > 1 or around.tfevents or around.power):
+            training = next((one for one in folder.trainings if grouped_with(one, run)), None)
+            if training is not None and (
+                len(training.sessions) > 1 or training.tfevents or training.power
+            ):
                 problems = [
-                    f"{plain(around.name, 60)}: {training_groups.held(around)}. {training_groups.why(around)}"
+                    f"{plain(training.name, 60)}: {training_groups.group_reasons(training)}. {training_groups.why(training)}"
                 ]
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")
@@ -245,12 +249,12 @@ class OpenScreen(BaseScreen):
         runs = self._runs
         if words:
             runs = self._left(runs, words)
-        unread = sum(run.path not in self._known and _small(run) for run in runs[:ALL])
+        unread = sum(run.path not in self._known and _small(run) for run in runs[:MAX_READ_RUNS])
         summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
         if unread and len(self._runs) > 1:
             left = (
                 f"{unread} still to be read"
-                if len(runs) <= ALL
+                if len(runs) <= MAX_READ_RUNS
                 else "each is read when it comes into sight"
             )
             summary += f"{'; ' if summary else ''}{left}"
@@ -259,7 +263,7 @@ class OpenScreen(BaseScreen):
             [self._fact(run) for run in runs],
             summary,
             self._within,
-            by_clock=len(self._runs) <= ALL,
+            by_clock=len(self._runs) <= MAX_READ_RUNS,
         )
         marks = [
             self._mark_of(path) for path in table["path"].values
@@ -402,7 +406,7 @@ class OpenScreen(BaseScreen):
         """Which run to look into next: those in sight come first."""
         paths = [place.run for place in listed.in_sight]
         by_path = {run.path: run for run in folder.runs}
-        others = folder.runs if len(folder.runs) <= ALL else ()
+        others = folder.runs if len(folder.runs) <= MAX_READ_RUNS else ()
         for run in (*(by_path[path] for path in paths if path in by_path), *others):
             if run.path not in self._known and run.path not in tried and _small(run):
                 return run
@@ -448,7 +452,7 @@ class OpenScreen(BaseScreen):
                     opened = Opened(run, options, load_run(run, options=options, progress=check))
                     known = listing.read(opened)
                     learn(run, known)
-                    if run.power and run.size <= _WEIGH and not stop.is_set():
+                    if run.power and run.size <= _MAX_COUNTED_BYTES and not stop.is_set():
                         learn(run, listing.weighed(opened, known, placing))
                 except Cancelled:
                     return
@@ -607,4 +611,6 @@ class OpenScreen(BaseScreen):
 
 def _small(run: RunEntry) -> bool:
     """Whether a run is looked into unasked: one that lies elsewhere moves when it is opened."""
-    return run.size <= _LOOK_INTO and not any(elsewhere.away(file.path) for file in run.profiles)
+    return run.size <= _MAX_READ_BYTES and not any(
+        elsewhere.away(file.path) for file in run.profiles
+    )

@@ -16,8 +16,8 @@ from powertui.screens.tool import ToolScreen
 from powertui.view import overview_lines
 from powertui.widgets.lines import LinesPane, StyledLine
 
-_TABLE = 7  # lines that the table keeps
-_SMALL = 30  # lines of a window that has none to spare for notes
+_MIN_TABLE_LINES = 7  # lines that the table keeps
+_SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
 
 
 class OverviewScreen(ToolScreen):
@@ -40,11 +40,13 @@ class OverviewScreen(ToolScreen):
         pane = self.query_one("#facts", LinesPane)
         made: list[StyledLine] = []
         if result is not None:
-            small = self.size.height < _SMALL
+            small = self.size.height < _SMALL_WINDOW_LINES
             if small:  # by whose rules the numbers are stays
                 self.query_one("#notes", LinesPane).styles.height = 1
             rows = len(result.table) if result.table is not None else 0
-            table = min(_TABLE, rows + 2) if small else _TABLE  # its titles and its count of rows
+            table = (
+                min(_MIN_TABLE_LINES, rows + 2) if small else _MIN_TABLE_LINES
+            )  # its titles and its count of rows
             height = max(4, self.size.height - table - (4 if small else 6))
             glyphs = self.shell.capabilities.glyphs
             for pieces in overview_lines.lines(result, self.size.width, height, glyphs=glyphs):

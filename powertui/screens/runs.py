@@ -17,10 +17,10 @@ from powertui.data.opened import Opened
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.plain import plain
 from powertui.screens import frame, growing, spec, trainings
-from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, whole
-from powertui.screens.session import KEPT
+from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, training_model
+from powertui.screens.session import MAX_OPEN_RUNS
 from powertui.screens.status import StatusLine
-from powertui.view.neighbor_profiles import Guest
+from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
     from powertui.screens.shell import Shell
-    from powertui.view.surroundings import Around
+    from powertui.view.surroundings import Surroundings
 
 _CHANGED = "The file has changed since it was read. Press r to read it again."
-BESIDE = 1_000_000  # events of the profiles that are drawn beside the one in front: some 100 MB
+MAX_NEIGHBOR_EVENTS = (
+    1_000_000  # events of the profiles that are drawn beside the one in front: some 100 MB
+)
 LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what nobody has asked for
 
 
@@ -99,7 +101,7 @@ class OpenRuns:
         """
         if entries:
             self._also = deque(entries[1:])
-            self.session.kept = max(KEPT, len(entries))
+            self.session.kept = max(MAX_OPEN_RUNS, len(entries))
             self.session.together = tuple(entries)
             self.open(entries[0], whole=whole)
             if self.session.complete:
@@ -241,8 +243,8 @@ class OpenRuns:
         )
         if in_front is None or before is None:
             return
-        entry, around = now.get((in_front.path, in_front.name)), session.training
-        if entry == in_front and (around is None or around.entry in folder.trainings):
+        entry, training = now.get((in_front.path, in_front.name)), session.training
+        if entry == in_front and (training is None or training.entry in folder.trainings):
             return
         self.stop()
         if entry is None:
@@ -320,7 +322,7 @@ class OpenRuns:
         )
         loader.start()
 
-    def accompany(self, keys: Sequence[tuple[str, str]]) -> list[Guest]:
+    def accompany(self, keys: Sequence[tuple[str, str]]) -> list[NeighborProfile]:
         """The profiles of the training that are to be drawn beside the one in front, as far as they
         are read; of too many the first. The next is read now, in a thread.
         """
@@ -334,9 +336,9 @@ class OpenRuns:
             path = entry.path
             known = session.runs.get(path)
             if known is not None and known.complete and known.entry == entry and known.is_read:
-                guest = known.known(("guest", 0))
-                if guest is not None:
-                    found.append(guest)
+                neighbor = known.known(("guest", 0))
+                if neighbor is not None:
+                    found.append(neighbor)
                     continue
             if not self._accompanying and not self.is_loading:
                 self._accompanying = True
@@ -379,7 +381,7 @@ class OpenRuns:
                 events += sum(trace.event_count for trace in known.run.traces)
             else:
                 events += entry.size * a_byte
-            if chosen and events > BESIDE:
+            if chosen and events > MAX_NEIGHBOR_EVENTS:
                 break
             chosen.append(entry)
         return chosen
@@ -389,7 +391,7 @@ class OpenRuns:
         from powertui.data.opened import Profile
         from powertui.data.training import session_places
 
-        guest, problem = None, ""
+        neighbor, problem = None, ""
         try:
             run = opened.run
             if (
@@ -398,11 +400,13 @@ class OpenRuns:
                 and session_places.believed(Profile(opened, 0), training.scalar_span)
             ):
                 model = opened.cached(("model", 0), lambda: TimelineModel.from_run(run, 0))
-                guest = Guest(plain(opened.name, 200), model, run.traces[0].clock.mid_ns)
-                opened.keep(("guest", 0), guest)
+                neighbor = NeighborProfile(
+                    plain(opened.name, 200), model, run.traces[0].clock.mid_ns
+                )
+                opened.keep(("guest", 0), neighbor)
         except PowertuiError as error:
             problem = error.message
-        self.shell.from_thread(self._came_beside, opened, guest is not None, problem)
+        self.shell.from_thread(self._came_beside, opened, neighbor is not None, problem)
 
     def _came_beside(self, opened: Opened, shown: bool, problem: str) -> None:
         self._accompanying = False
@@ -481,7 +485,7 @@ class OpenRuns:
         def work() -> None:
             self.shell.from_thread(done, further(part, opened, aligning))
 
-        def done(found: Around | None) -> None:
+        def done(found: Surroundings | None) -> None:
             if self._looking_further is request:
                 self._looking_further = None
             session = self.session
@@ -523,7 +527,9 @@ class OpenRuns:
                 if run.traces
                 else None
             )
-            self.shell.from_thread(self._indexed, request, whole(opened, index, model, aligning))
+            self.shell.from_thread(
+                self._indexed, request, training_model(opened, index, model, aligning)
+            )
 
         self.shell.run_worker(build, thread=True, exclusive=True, group="trace")
 

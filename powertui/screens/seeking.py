@@ -10,7 +10,7 @@ from powertui.data import search
 from powertui.data.texts import CancelCheck
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
-from powertui.view import surroundings
+from powertui.view.surroundings import next_span
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets import background
 from powertui.widgets.timeline import Timeline
@@ -18,8 +18,8 @@ from powertui.widgets.timeline import Timeline
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen
 
-_SEEN_CELLS = 3  # an event that is narrower on screen cannot be seen
-_FRAME = 8  # how many times its own length is shown on either side of it
+_MIN_EVENT_CELLS = 3  # an event that is narrower on screen cannot be seen
+_FRAME_LENGTHS = 8  # how many times its own length is shown on either side of it
 
 
 class Seeking:
@@ -99,8 +99,8 @@ class Seeking:
         if model is None or selected is None or view is None:
             return
         lo, hi = model.extent(selected)
-        if not _SEEN_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
-            margin = max(1, hi - lo) * _FRAME
+        if not _MIN_EVENT_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
+            margin = max(1, hi - lo) * _FRAME_LENGTHS
             self._timeline.show_window(lo - margin, hi + margin)
 
     def hit(self, direction: int) -> None:
@@ -120,8 +120,8 @@ class Seeking:
         the window.
         """
         model = self._timeline.model
-        found = model.around.found if model is not None and model.around is not None else ()
-        one = surroundings.beside(found, self._timeline.cursor_ps, direction)
+        found = model.findings if model is not None else ()
+        one = next_span(found, self._timeline.cursor_ps, direction)
         if one is None:
             self.page.say("Nothing was found here. 3 shows what was looked for.")
             return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.screens.trainings import KeptTrainings
     from powertui.view.timeline_model import TimelineModel
 
-KEPT = 2  # runs that stay open: the one in front, and the one before it
+MAX_OPEN_RUNS = 2  # runs that stay open: the one in front, and the one before it
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Session:
     )
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
-    kept: int = KEPT  # how many runs stay open
+    kept: int = MAX_OPEN_RUNS  # how many runs stay open
     company: int = (
         0  # and how many profiles of the training that are in sight beside the one in front
     )

@@ -8,11 +8,11 @@ from powertui.widgets import background
 
 if TYPE_CHECKING:  # names alone: nothing is counted before the first picture
     from powertui.screens.timeline import TimelineScreen
-    from powertui.view.visible_content import InSight
+    from powertui.view.visible_content import VisibleContent
 
 _AFTER_S = 0.2  # the view stands still for so long …
 _LATE_S = 1.0  # … or so long, where there is much to count
-_MUCH = 2_000_000  # events
+_MANY_EVENTS = 2_000_000  # events
 
 
 class SightCounting:
@@ -45,10 +45,10 @@ class SightCounting:
         model, lo, hi = self.page.timeline.model, now[1], now[2]
         assert model is not None
         much = False
-        if model.trace.event_count > _MUCH:
+        if model.trace.event_count > _MANY_EVENTS:
             from powertui.data.tools import event_sets
 
-            much = event_sets.touching(model.trace, lo, hi) > _MUCH
+            much = event_sets.touching(model.trace, lo, hi) > _MANY_EVENTS
         self._timer = self.page.set_timer(_LATE_S if much else _AFTER_S, self._count)
 
     def _count(self) -> None:
@@ -67,7 +67,7 @@ class SightCounting:
             lambda seen: self._counted(now, seen),
         )
 
-    def _counted(self, now: tuple[object, int, int], seen: InSight) -> None:
+    def _counted(self, now: tuple[object, int, int], seen: VisibleContent) -> None:
         if self.page.is_mounted and now == self._now():
             self._of, self._asked = now, None
             self.page.view.sight.show(seen)

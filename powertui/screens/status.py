@@ -22,7 +22,7 @@ from powertui.view import truncation
 _APART = "   "  # between two hints
 _MORE = " … "  # some hints had no room
 _BEFORE = " ‹ "  # between the pages that Esc leads back along
-_MOST_PAGES = 3  # of them that are named
+_MAX_NAMED_PAGES = 3  # of them that are named
 _OPENS = " … ! shows all of it"
 
 
@@ -63,7 +63,7 @@ class WayBack:
         if self.closes:
             yield Hint("Esc", f"closes {self.closes}")
             return
-        for count in range(min(len(self.pages), _MOST_PAGES), 0, -1):
+        for count in range(min(len(self.pages), _MAX_NAMED_PAGES), 0, -1):
             yield Hint("Esc", f"back to {_BEFORE.join(self.pages[:count])}")
         yield from [Hint("Esc", page) for page in self.pages[:1]]
 

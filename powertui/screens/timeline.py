@@ -26,9 +26,9 @@ from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
-from powertui.view import surroundings
 from powertui.view.context import Context
 from powertui.view.navigation import State
+from powertui.view.surroundings import neighbors_in_view, profile_to_open
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane
@@ -36,11 +36,11 @@ from powertui.widgets.details import DetailsPane
 from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
-from powertui.widgets.view import MOST_VALUES, TimelineView
+from powertui.widgets.view import MAX_VALUE_STRIPS, TimelineView
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
 _BELOW_FROM = 20  # rows from which there is room for a pane below
-_WARNINGS = 6  # that fit on a page
+_MAX_WARNINGS = 6  # that fit on a page
 _REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
 
 # What an action needs of a run that is still being read. Moving along the axis needs no event.
@@ -209,7 +209,7 @@ class TimelineScreen(Moving):
         ):
             return ""
         what = "holds no event: nothing was recorded." if run.traces else "holds no timeline."
-        why = [plain(str(warn)) for warn in run.warnings[:_WARNINGS]]
+        why = [plain(str(warn)) for warn in run.warnings[:_MAX_WARNINGS]]
         return "\n\n".join(
             [f"{name} {what}", *why, f"`powertui doctor {plain(run.path)}` lists what there is."]
         )
@@ -235,7 +235,7 @@ class TimelineScreen(Moving):
     def _reach(self) -> None:
         self._reach_timer = None
         model = self.timeline.model
-        if model is None or model.around is None or not self.is_mounted:
+        if model is None or model.surroundings is None or not self.is_mounted:
             return
         wanted = self._wanted_profile()
         if wanted is not None:
@@ -246,12 +246,12 @@ class TimelineScreen(Moving):
     def _wanted_profile(self) -> tuple[str, str] | None:
         """Another profile of the training that the view came to."""
         model, state = self.timeline.model, self.timeline.state
-        if model is None or state is None or model.around is None:
+        if model is None or state is None or model.surroundings is None:
             return None
-        found = surroundings.wanted(model.around, state.viewport, state.cursor_ps)
+        found = profile_to_open(model.surroundings, state.viewport, state.cursor_ps)
         if found is None:
             return None
-        key = model.around.islands[found].key
+        key = model.surroundings.profiles[found].key
         return key if self.shell.runs.can_reach(key[0]) else None
 
     def awaits(self, action: str) -> str:
@@ -287,23 +287,27 @@ class TimelineScreen(Moving):
         if model is not self.session.model or model is None or viewport is None:
             return
         others = (
-            surroundings.in_company(model.around, viewport)
-            if model.around is not None and len(model.tracks)
+            neighbors_in_view(model.surroundings, viewport)
+            if model.surroundings is not None and len(model.tracks)
             else []
         )
-        islands = model.around.islands if model.around is not None else ()
-        self.view.accompany(self.shell.runs.accompany([islands[number].key for number in others]))
+        profiles = model.surroundings.profiles if model.surroundings is not None else ()
+        self.view.accompany(self.shell.runs.accompany([profiles[number].key for number in others]))
 
     def _show_values(self) -> None:
         """The strips that were chosen here; else the step rate, losses, and as many others as there
         is room for.
         """
         model = self.timeline.model
-        strips = model.around.strips if model is not None and model.around is not None else ()
+        strips = (
+            model.surroundings.strips
+            if model is not None and model.surroundings is not None
+            else ()
+        )
         offered = model.strips if model is not None else ()
         by_name = {strip.name: strip for strip in offered}
         if self._values is None:
-            self.view.set_values(strips[:MOST_VALUES])
+            self.view.set_values(strips[:MAX_VALUE_STRIPS])
         else:
             self.view.set_values(
                 [by_name[name] for name in self._values if name in by_name], picked=True
@@ -331,7 +335,7 @@ class TimelineScreen(Moving):
     def action_profile_next(self) -> None:
         """To the next profile of the training, around the end."""
         model = self.timeline.model
-        if model is None or model.around is None or not model.around.islands:
+        if model is None or model.surroundings is None or not model.surroundings.profiles:
             self.say(
                 "There is no profile to go to."
                 if model is None or not len(model.tracks)
@@ -406,7 +410,7 @@ class TimelineScreen(Moving):
         self.footer()
         if event.window is not None and event.window != self.seeking.shown_finding:
             lo, hi = event.window
-            drew = copied_facts.in_short(self.view.power, lo, hi)
+            drew = copied_facts.selection_facts(self.view.power, lo, hi)
             self.say(
                 f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it."
             )
@@ -527,14 +531,14 @@ class TimelineScreen(Moving):
 
     def action_export(self) -> None:
         """Write the window to a file."""
-        from powertui.screens.export import NOTHING, ExportDialog, offered
+        from powertui.screens.export import NOTHING_TO_EXPORT, ExportDialog, offered
 
         if not self.session.complete:
             self.say("The run is still being read. Export it when it is complete.", warn=True)
             return
         lo_hi = self.timeline.window or self.in_sight()
         if not offered(self.session):
-            self.say(NOTHING)
+            self.say(NOTHING_TO_EXPORT)
         elif lo_hi is not None:
             self.shell.ask(
                 ExportDialog(self.session, *lo_hi),

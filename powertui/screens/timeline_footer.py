@@ -34,13 +34,13 @@ def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
             yield "jump", "launch or kernel"
     if state.hits is not None:
         yield from (("hit-next+hit-previous", "next hit, the one before"), ("hits", "hits by name"))
-    around = model.around if model is not None else None
-    if around is not None and not page.view.inside:
-        if around.islands:
+    surroundings = model.surroundings if model is not None else None
+    if surroundings is not None and not page.view.inside:
+        if surroundings.profiles:
             yield "profile-next", "next profile"
-        if around.strips:
+        if surroundings.strips:
             yield "strips", "choose the strips"
-    elif around is not None and state.viewport.rung < state.viewport.widest:
+    elif surroundings is not None and state.viewport.rung < state.viewport.widest:
         yield "whole", "the whole training"
     yield from (("zoom-in+zoom-out", "zoom"), ("pan-left+pan-right", "pan"))
     if model is None or not len(
@@ -58,7 +58,7 @@ def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
             ("search", "search"),
         )
         yield from (("mark", "mark a window"), ("ops", "ops"))
-    if around is not None and around.found:
+    if surroundings is not None and surroundings.findings:
         yield "found-previous+found-next", "finding"
     yield "palette", "go to a time or step"
 

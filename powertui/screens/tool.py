@@ -34,8 +34,8 @@ _NEED_NO_TABLE = (
     "table-filter",
     "submit",
 )  # what is typed into the filter is applied to what comes
-_COPIED = 200  # rows that the clipboard takes
-_LEAST_HEADING = 40  # cells that the window of a table keeps beside its title
+_MAX_COPIED_ROWS = 200  # rows that the clipboard takes
+_MIN_HEADING_CELLS = 40  # cells that the window of a table keeps beside its title
 
 
 class ToolScreen(BaseScreen):
@@ -178,8 +178,8 @@ class ToolScreen(BaseScreen):
             words = f"{words} · {part}" if width(words) + width(part) + 3 <= cells // 2 else part
         profile = self.session.profile
         if profile is not None and self._result is not None:
-            words = truncation.end(words, max(cells // 2, cells - _LEAST_HEADING), ellipsis)
-            words += f" · {heading.words(profile, self._window, cells - width(words) - 3)}"
+            words = truncation.end(words, max(cells // 2, cells - _MIN_HEADING_CELLS), ellipsis)
+            words += f" · {heading.table_heading(profile, self._window, cells - width(words) - 3)}"
         return f" {truncation.end(words, cells, ellipsis)}"
 
     def on_resize(self, event: Resize) -> None:
@@ -305,7 +305,7 @@ class ToolScreen(BaseScreen):
         if view.table is None or not len(view.rows):
             self.say("There is nothing to copy.")
             return
-        rows = view.rows[:_COPIED]
+        rows = view.rows[:_MAX_COPIED_ROWS]
         if self.shell.copy_text(as_csv.of_table(view.table.take(rows))):
             self.say(
                 f"Copied {len(rows):,} rows to your terminal's clipboard, if it supports OSC 52."

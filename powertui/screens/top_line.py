@@ -43,7 +43,7 @@ class TopLine(Widget):
     def text(self) -> str:
         """The line as it stands here."""
         return "".join(
-            piece.text for piece in top_line.laid_out(self.head, self.tabs, self.size.width)
+            piece.text for piece in top_line.top_line_pieces(self.head, self.tabs, self.size.width)
         )
 
     def render_line(self, y: int) -> Strip:
@@ -52,7 +52,7 @@ class TopLine(Widget):
         if y or width < 2:
             return Strip.blank(width)
         base = self.look.style("ruler")
-        pieces = top_line.laid_out(self.head, self.tabs, width)
+        pieces = top_line.top_line_pieces(self.head, self.tabs, width)
         return Strip(
             [Segment(piece.text, base + self.look.style(piece.role)) for piece in pieces]
         ).adjust_cell_length(width, base)
@@ -60,6 +60,8 @@ class TopLine(Widget):
     def on_click(self, event: events.Click) -> None:
         """A page was clicked."""
         event.stop()
-        page = top_line.at(top_line.laid_out(self.head, self.tabs, self.size.width), event.x)
+        page = top_line.page_at(
+            top_line.top_line_pieces(self.head, self.tabs, self.size.width), event.x
+        )
         if page:
             self._show(page)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 # "back": Esc.
 Arriving: TypeAlias = Literal["page", "into", "back"]
 
-_LONGEST = 20
+_MAX_TRAIL_PAGES = 20
 _NOT_KEPT = ("help",)  # nobody wants to come back to it
 
 
@@ -43,6 +43,6 @@ class Trail:
             return
         if left not in _NOT_KEPT and left != self.last:
             self._left.append(left)
-            del self._left[:-_LONGEST]
+            del self._left[:-_MAX_TRAIL_PAGES]
         if self.last == to:
             self._left.pop()

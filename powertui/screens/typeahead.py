@@ -25,12 +25,12 @@ from textual.widgets import Input
 from powertui.terminal import keymap
 from powertui.terminal.paced import PacedApp, ReturnType
 
-LONGEST_S = 1.0  # Enter is taken as acted upon after this, whatever became of it
+MAX_WAIT_S = 1.0  # Enter is taken as acted upon after this, whatever became of it
 _LOOK_AGAIN_S = 0.02  # how soon keys follow an answer: less than a frame
 _TELL_AFTER_S = 1.0  # a person who waits for longer wants to know for what
 # keys: half a minute of a key that is held down. Whoever types more than this is not answering what
 # is shown
-MOST_HELD = 1000
+MAX_HELD_KEYS = 1000
 _SETTLED = (
     "enter",
     "space",
@@ -111,7 +111,7 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
         same way arrives behind it.
         """
         self._entering = True
-        self._entering_timer = self.set_timer(LONGEST_S, self.release_keys)
+        self._entering_timer = self.set_timer(MAX_WAIT_S, self.release_keys)
         way: list[MessagePump] = [box, *box.ancestors_with_self]
 
         def pass_on() -> None:
@@ -179,9 +179,9 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
         return False
 
     def _look_again_soon(self) -> None:
-        if len(self._held) > MOST_HELD:
+        if len(self._held) > MAX_HELD_KEYS:
             self.drop_keys(
-                f"More than {MOST_HELD:,} keys waited for {self._awaited}: they were dropped."
+                f"More than {MAX_HELD_KEYS:,} keys waited for {self._awaited}: they were dropped."
             )
             return
         if self._look_timer is None:

@@ -8,7 +8,7 @@ import base64
 
 # Terminals cut or drop longer sequences (xterm, tmux and screen have limits of their own); facts of
 # a selection are far shorter.
-_LONGEST = 74_000
+_MAX_CLIPBOARD_BYTES = 74_000
 
 
 def osc52(text: str, term: str = "") -> str:
@@ -16,7 +16,7 @@ def osc52(text: str, term: str = "") -> str:
     whole.
     """
     data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-    if len(data) > _LONGEST:
+    if len(data) > _MAX_CLIPBOARD_BYTES:
         return ""
     sequence = f"\x1b]52;c;{data}\x07"
     if term.startswith("screen") and not term.startswith("screen.xterm"):

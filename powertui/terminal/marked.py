@@ -14,8 +14,8 @@ from typing import Any
 
 from powertui import config
 
-KEPT = 50
-_LIMIT = 1 << 20
+MAX_RUNS = 50
+_MAX_FILE_BYTES = 1 << 20
 
 
 def place() -> Path:
@@ -32,7 +32,7 @@ def save(profile: str, lo_ps: int, hi_ps: int) -> bool:
     marks = _read(path)
     marks.pop(_key(profile), None)
     marks[_key(profile)] = [min(lo_ps, hi_ps), max(lo_ps, hi_ps)]
-    return config.write_state(path, dict(list(marks.items())[-KEPT:]))
+    return config.write_state(path, dict(list(marks.items())[-MAX_RUNS:]))
 
 
 def forget(profile: str) -> bool:
@@ -57,7 +57,7 @@ def _read(path: Path) -> dict[str, list[int]]:
     written it.
     """
     try:
-        if path.stat().st_size > _LIMIT:
+        if path.stat().st_size > _MAX_FILE_BYTES:
             return {}
         found: Any = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from powertui.terminal.cells import UNKNOWN, CellCodes
 
-_LONGEST = 64
+_MAX_SLIDE_CELLS = 64
 _SAMPLE = 12  # rows that vote on the distance; all of them vote on the columns
-_LEAST_CELLS = 24  # a row with fewer changed cells has no vote
+_MIN_VOTE_CELLS = 24  # a row with fewer changed cells has no vote
 _NOWHERE = UNKNOWN - 1  # beside the screen: like nothing that can stand on it
 
 
@@ -32,7 +32,7 @@ class Slide(NamedTuple):
 
 def find_move(wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_]) -> Slide | None:
     """What moved between two pictures; None when writing is cheaper wherever one looks."""
-    heavy = np.flatnonzero(differs.sum(axis=1) >= _LEAST_CELLS)
+    heavy = np.flatnonzero(differs.sum(axis=1) >= _MIN_VOTE_CELLS)
     if not len(heavy):
         return None
     sample = (
@@ -40,13 +40,13 @@ def find_move(wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_
         if len(heavy) <= _SAMPLE
         else heavy[np.linspace(0, len(heavy) - 1, _SAMPLE).astype(int)]
     )
-    distances = np.arange(-_LONGEST, _LONGEST + 1)
+    distances = np.arange(-_MAX_SLIDE_CELLS, _MAX_SLIDE_CELLS + 1)
     gains = _spared(wanted[sample], shown[sample], differs[sample], distances)
     sums = np.cumsum(gains, axis=1)
     best = (sums - np.minimum(np.minimum.accumulate(sums, axis=1), 0)).max(axis=1) - np.abs(
         distances
     ) * len(sample)
-    best[_LONGEST] = 0  # not moved
+    best[_MAX_SLIDE_CELLS] = 0  # not moved
     by = int(distances[np.argmax(best)])
     if not by:
         return None
@@ -68,12 +68,14 @@ def _spared(
     """[distance, column]: how many cells of a column need not be written if they come from so far
     to the right.
     """
-    beside = np.full((len(shown), _LONGEST), _NOWHERE, np.int64)
+    beside = np.full((len(shown), _MAX_SLIDE_CELLS), _NOWHERE, np.int64)
     width = wanted.shape[1]
     around = np.concatenate((beside, shown, beside), axis=1)
     wrong = np.empty((len(distances), width), np.int64)
     for index, by in enumerate(distances.tolist()):
-        wrong[index] = (wanted != around[:, _LONGEST + by : _LONGEST + by + width]).sum(axis=0)
+        wrong[index] = (
+            wanted != around[:, _MAX_SLIDE_CELLS + by : _MAX_SLIDE_CELLS + by + width]
+        ).sum(axis=0)
     spared: npt.NDArray[np.int64] = differs.sum(axis=0) - wrong
     return spared
 

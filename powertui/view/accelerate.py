@@ -5,13 +5,13 @@ Pure: the caller tells the time.
 
 from __future__ import annotations
 
-_HELD_S = (
+_MAX_KEY_REPEAT_S = (
     0.25  # a key repeats every 30–50 ms on most systems, after a first pause of up to half a second
 )
-_FULL_S = 1.5  # held this long, a key moves as far as it ever does
+_FULL_SPEED_AFTER_S = 1.5  # held this long, a key moves as far as it ever does
 
 
-class Held:
+class HeldKey:
     """One direction of one action."""
 
     def __init__(self) -> None:
@@ -21,9 +21,9 @@ class Held:
 
     def cells(self, direction: int, width: int, now: float) -> int:
         """The signed step for one press: a sixteenth of the width, growing to half of it."""
-        if direction != self._direction or now - self._last > _HELD_S:
+        if direction != self._direction or now - self._last > _MAX_KEY_REPEAT_S:
             self._since = now
             self._direction = direction
         self._last = now
-        share = min(1.0, (now - self._since) / _FULL_S)
+        share = min(1.0, (now - self._since) / _FULL_SPEED_AFTER_S)
         return direction * max(1, round(width * (1 / 16 + share * (1 / 2 - 1 / 16))))

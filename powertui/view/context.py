@@ -21,13 +21,13 @@ from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTr
 from powertui.plain import plain
 from powertui.view import power_facts
 from powertui.view.navigation import State
-from powertui.view.power_curve import curve_of
+from powertui.view.power_curve import channel_curve
 from powertui.view.power_facts import LinePower
-from powertui.view.surroundings import Around
+from powertui.view.surroundings import Surroundings
 from powertui.view.timeline_model import TimelineModel
 
-_FEW_SENSORS = 2  # channels whose sensors are shown
-_MOST_EVENTS = (
+_MAX_SENSORS = 2  # channels whose sensors are shown
+_MAX_COUNTED_EVENTS = (
     4_000_000  # among which those of one name are counted while somebody moves from event to event
 )
 
@@ -82,14 +82,16 @@ class Context:
         if state.window is None:
             sections.extend(_sensors(model, power))
         else:
-            sections.append(_window(model, state.window, power_facts.told(model, state, power)))
+            sections.append(
+                _window(model, state.window, power_facts.power_lines(model, state, power))
+            )
         return cls(tuple(section for section in sections if section.facts))
 
 
 def _run(model: TimelineModel) -> Section:
     trace = model.trace
-    if not len(model.tracks) and model.around is not None:
-        return _unprofiled(model, model.around)
+    if not len(model.tracks) and model.surroundings is not None:
+        return _unprofiled(model, model.surroundings)
     facts = [
         ContextLine("run", plain(model.run.name, 200)),
         ContextLine("host", plain(trace.host, 100) or "–"),
@@ -112,14 +114,16 @@ def _run(model: TimelineModel) -> Section:
     return Section("run", tuple(facts))
 
 
-def _unprofiled(model: TimelineModel, around: Around) -> Section:
+def _unprofiled(model: TimelineModel, surroundings: Surroundings) -> Section:
     """A training of which nothing that was profiled is open."""
     facts = [
         ContextLine("training", plain(model.run.name, 200)),
-        ContextLine("length", units.duration(around.span[1] - around.span[0])),
+        ContextLine("length", units.duration(surroundings.span[1] - surroundings.span[0])),
     ]
-    if around.islands:
-        facts.append(ContextLine("profiles", f"{len(around.islands)}, none of them read yet"))
+    if surroundings.profiles:
+        facts.append(
+            ContextLine("profiles", f"{len(surroundings.profiles)}, none of them read yet")
+        )
     else:
         facts.append(ContextLine("profiles", "none: a capture would show what ran"))
     facts.extend(_elsewhere(model))
@@ -128,16 +132,16 @@ def _unprofiled(model: TimelineModel, around: Around) -> Section:
 
 def _elsewhere(model: TimelineModel) -> list[ContextLine]:
     """Sessions of the training that have no place on its axis, and why."""
-    notes = model.around.notes if model.around is not None else ()
-    return [ContextLine("no place", plain(note, 200)) for note in notes[:_FEW_SENSORS]]
+    notes = model.surroundings.notes if model.surroundings is not None else ()
+    return [ContextLine("no place", plain(note, 200)) for note in notes[:_MAX_SENSORS]]
 
 
 def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Section]:
     """What each channel is worth, where nothing else is to be told beside it."""
     out = []
-    for one in power[:_FEW_SENSORS] if not len(model.tracks) else ():
+    for one in power[:_MAX_SENSORS] if not len(model.tracks) else ():
         sensor = one.series.sensor
-        curve = curve_of(one)
+        curve = channel_curve(one)
         facts = [ContextLine("readings", f"{len(one.series):,}")]
         if curve.range is not None:
             facts.append(
@@ -170,12 +174,12 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
             units.instant(state.cursor_ps - model.origin(state.viewport), state.viewport.cell_ps),
         )
     ]
-    if model.around is not None and model.around.clock:
+    if model.surroundings is not None and model.surroundings.clock:
         facts.append(
             ContextLine(
                 "clock",
                 _wall_time(
-                    model.around.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps
+                    model.surroundings.zero_ns * PS_PER_NS + state.cursor_ps, state.viewport.cell_ps
                 ),
             )
         )
@@ -189,10 +193,10 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     phase = model.phase_at(state.cursor_ps)
     if phase is not None:
         facts.append(ContextLine("phase", plain(phase.name, 80)))
-    for noted in model.around.found if model.around is not None else ():
+    for noted in model.findings:
         if noted.lo <= state.cursor_ps < noted.hi:
             facts.append(ContextLine("found", plain(noted.texts[0], 300)))
-    for one in power_facts.told(model, state, power):
+    for one in power_facts.power_lines(model, state, power):
         watts = one.watts(state.cursor_ps)
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
         facts.append(ContextLine(one.name, shown, None if np.isnan(watts) else one.badge))
@@ -222,7 +226,7 @@ def _step(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) -> 
             facts.append(ContextLine(f"{name} time", units.duration(ps)))
     if step.start_to_start is not None:
         facts.append(ContextLine("to next", units.duration(step.start_to_start)))
-    facts.extend(_energies(power_facts.told(model, state, power), step.start, step.end))
+    facts.extend(_energies(power_facts.power_lines(model, state, power), step.start, step.end))
     return [Section("step", tuple(facts))]
 
 
@@ -241,7 +245,7 @@ def _event(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     busy = _children(model, state)
     if busy:
         facts.append(ContextLine("self", units.duration(event.duration - busy)))
-    facts.extend(_energies(power_facts.told(model, state, power), event.start, event.end))
+    facts.extend(_energies(power_facts.power_lines(model, state, power), event.start, event.end))
     name = int(model.tracks[state.selection.track].track.events.name[state.selection.row])
     facts.extend(
         _set(model.trace, name, state.window or (model.trace.span[0], model.trace.span[1] + 1))
@@ -255,7 +259,7 @@ def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine,
     from powertui.data.tools import event_sets  # nothing is selected in the first picture
 
     among = event_sets.touching(trace, *window)
-    if among > _MOST_EVENTS:
+    if among > _MAX_COUNTED_EVENTS:
         return (
             ContextLine("alike", f"mark a window to count them ({units.count(among)} events here)"),
         )
@@ -353,7 +357,11 @@ def _window(model: TimelineModel, window: tuple[int, int], power: Sequence[LineP
         )
         facts.append(ContextLine("steps", f"{len(steps):,}{extent}"))
     facts.extend(_busy(model, lo, hi))
-    epoch = model.around.energy_of(model.epochs, lo, hi) if model.around is not None else None
+    epoch = (
+        model.surroundings.energy_of(model.epochs, lo, hi)
+        if model.surroundings is not None
+        else None
+    )
     facts.extend(
         _energy_facts(epoch) if epoch is not None and len(power) == 1 else _energies(power, lo, hi)
     )

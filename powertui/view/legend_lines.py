@@ -16,13 +16,13 @@ from powertui.plain import width as cells
 from powertui.view.truncation import middle
 
 if TYPE_CHECKING:
-    from powertui.view.visible_content import InSight, LongStep, Side
+    from powertui.view.visible_content import LongStep, Side, VisibleContent
 
 Pieces = tuple[
     tuple[str, str], ...
 ]  # (text, role of the theme; "category:NAME" for a cell of that kind)
 
-_SHORT = {
+_KIND_NAMES = {
     Category.MATMUL: "matrix products",
     Category.CONVOLUTION: "convolutions",
     Category.ELEMENTWISE: "element-wise",
@@ -39,13 +39,15 @@ _SHORT = {
     Category.IDLE: "waiting",
     Category.OTHER: "other",
 }
-_NARROWEST = 38  # cells of a list
-_WIDEST = 64  # figures stand near their names
-_BETWEEN = 3
-_ALIKE = 0.02  # steps that are longer than usual by less than this share of it are as long as usual
-_GAP = 2  # cells between two kinds
-FEW = 3  # kinds that a legend names at least
-_LISTS_FROM = 3  # rows from which there are lists, and not lines
+_MIN_LIST_CELLS = 38  # cells of a list
+_MAX_LIST_CELLS = 64  # figures stand near their names
+_LIST_GAP_CELLS = 3
+_SAME_LENGTH_SHARE = (
+    0.02  # steps that are longer than usual by less than this share of it are as long as usual
+)
+_KIND_GAP_CELLS = 2  # cells between two kinds
+MIN_NAMED_KINDS = 3  # kinds that a legend names at least
+_MIN_LIST_ROWS = 3  # rows from which there are lists, and not lines
 
 
 def _percent(share: float) -> str:
@@ -56,7 +58,7 @@ def _percent(share: float) -> str:
 # ── the legend ───────────────────────────────────────────────────────────────────────────────────
 
 
-def legend(seen: InSight, width: int, lines: int = 1) -> list[Pieces]:
+def legend(seen: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
     """The kinds in view with letter, colour and part of the self time; those that do not fit are
     counted.
 
@@ -80,7 +82,7 @@ def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
     """As words where three kinds have room, else letters and shares alone."""
     head = f"{side.name}: " if named else ""
     full, told = _kinds(side, room - len(head), words=True)
-    if told < min(FEW, len(side.kinds)):
+    if told < min(MIN_NAMED_KINDS, len(side.kinds)):
         full, _ = _kinds(side, room - len(head), words=False)
     used = len(head) + sum(len(text) for text, _ in full)
     if used > room:
@@ -91,22 +93,24 @@ def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
 def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]], int]:
     made: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for kind, share in side.kinds:
-        name = (_SHORT[kind] if kind is not None else "not looked at") if words else ""
+        name = (_KIND_NAMES[kind] if kind is not None else "not looked at") if words else ""
         letter = (kind.code, f"category:{kind.value}") if kind is not None else ("?", "dim")
         made.append(
             (letter, (f" {name} {_percent(share)}" if name else f" {_percent(share)}", "label"))
         )
     ends, used = [], 0
     for _, (text, _role) in made:
-        used += 1 + len(text) + (_GAP if used else 0)
+        used += 1 + len(text) + (_KIND_GAP_CELLS if used else 0)
         ends.append(used)
     for count in range(len(made), -1, -1):
         left = f"{len(made) - count} more" if count < len(made) else ""
-        if (ends[count - 1] if count else 0) + (_GAP if left and count else 0) + len(left) <= room:
+        if (ends[count - 1] if count else 0) + (_KIND_GAP_CELLS if left and count else 0) + len(
+            left
+        ) <= room:
             break
     else:
         return [], 0
-    told = [piece for one in made[:count] for piece in (*one, (" " * _GAP, "label"))]
+    told = [piece for one in made[:count] for piece in (*one, (" " * _KIND_GAP_CELLS, "label"))]
     return ([*told, (left, "dim")] if left else told[:-1]), count
 
 
@@ -128,27 +132,27 @@ class _List:
     role: str = "text"
 
 
-def panel(seen: InSight, width: int, height: int) -> list[Pieces]:
+def panel(seen: VisibleContent, width: int, height: int) -> list[Pieces]:
     """At most `height` lines of at most `width` cells: the most telling first."""
-    if height < 1 or width < _NARROWEST:
+    if height < 1 or width < _MIN_LIST_CELLS:
         return []
     found, steps, ops = _found(seen), _steps(seen), _ops(seen)
     lists = [one for one in (found, steps, ops) if one is not None]
     if not lists:
         return []
-    if height < _LISTS_FROM:
+    if height < _MIN_LIST_ROWS:
         return [_line(one, width) for one in lists[:height]]
-    most = max(1, (width + _BETWEEN) // (_NARROWEST + _BETWEEN))
+    most = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
     count = min(most, len(lists))
-    each = min(_WIDEST, (width - 1 - _BETWEEN * (count - 1)) // count)
+    each = min(_MAX_LIST_CELLS, (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count)
     columns = [_column(one, each, height) for one in lists]
     if len(columns) > most and found is not None:
-        above = columns[0][: max(2, height - _LISTS_FROM)]
+        above = columns[0][: max(2, height - _MIN_LIST_ROWS)]
         columns[:2] = [above + columns[1][: height - len(above)]]
     return _beside(columns[:most], each, height)
 
 
-def _found(seen: InSight) -> _List | None:
+def _found(seen: VisibleContent) -> _List | None:
     return (
         _List("Stands out here", tuple(_Row(one[-1], texts=one) for one in seen.found), "warn")
         if seen.found
@@ -156,7 +160,7 @@ def _found(seen: InSight) -> _List | None:
     )
 
 
-def _steps(seen: InSight) -> _List | None:
+def _steps(seen: VisibleContent) -> _List | None:
     if not seen.steps:
         return None
     usual = {one.usual for one in seen.steps}
@@ -167,7 +171,9 @@ def _steps(seen: InSight) -> _List | None:
     )
     title = "Longest steps here" if seen.step_count > 1 else "The step here"
     longer = [
-        one for one in seen.steps if one.usual is None or one.length > one.usual * (1 + _ALIKE)
+        one
+        for one in seen.steps
+        if one.usual is None or one.length > one.usual * (1 + _SAME_LENGTH_SHARE)
     ]
     rows = tuple(
         _Row(one.name, _against(one, told=bool(same))) for one in (longer or seen.steps[:1])
@@ -187,7 +193,7 @@ def _against(one: LongStep, *, told: bool) -> str:
     )
 
 
-def _ops(seen: InSight) -> _List | None:
+def _ops(seen: VisibleContent) -> _List | None:
     if not seen.ops:
         return None
     where = " on devices" if seen.sides and seen.sides[0].name == "devices" else ""
@@ -226,7 +232,8 @@ def _beside(columns: Sequence[list[tuple[str, str]]], each: int, height: int) ->
             text, role = column[y] if y < len(column) else ("", "text")
             line.append(
                 (
-                    text + " " * (each - cells(text) + (_BETWEEN if x + 1 < len(columns) else 0)),
+                    text
+                    + " " * (each - cells(text) + (_LIST_GAP_CELLS if x + 1 < len(columns) else 0)),
                     role,
                 )
             )

@@ -11,12 +11,14 @@ from powertui.view.curve import Axis
 __all__ = ["draw", "highest"]
 
 # times the highest reading: a limit beyond that would press the curve flat, and is not drawn
-_FAR = 2.0
+_MAX_LIMIT_RATIO = 2.0
 
 
 def highest(reading: float, limits: Iterable[float]) -> float:
     """How high a chart has to reach."""
-    return max([reading, *(watts for watts in limits if reading < watts <= _FAR * reading)])
+    return max(
+        [reading, *(watts for watts in limits if reading < watts <= _MAX_LIMIT_RATIO * reading)]
+    )
 
 
 def draw(

@@ -31,7 +31,7 @@ RoleLine: TypeAlias = Sequence[tuple[str, str]]  # (text, role of the theme)
 # How long a chart can be; each is a rung of the zoom.
 SPANS_S = (30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800)
 AXIS_WIDTH = 8
-_RECENT_S = 60.0
+_RECENT_ENERGY_S = 60.0
 
 _DIGITS = {
     "0": ("███", "█ █", "█ █", "█ █", "███"),
@@ -53,7 +53,7 @@ _DIGITS = {
 BIG_ROWS = 3
 
 
-def big(text: str, glyphs: Glyphs) -> list[str]:
+def big_digits(text: str, glyphs: Glyphs) -> list[str]:
     """Digits three rows high, from half blocks; where the font has none, the plain text in the
     middle row.
     """
@@ -99,7 +99,7 @@ def _clock(at_ns: int, seconds: bool = True) -> str:
     return time.strftime("%H:%M:%S" if seconds else "%H:%M", time.localtime(at_ns / NS))
 
 
-def names_of(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
+def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
     """For each row the machine, and the channel where its name says more; the source where that
     would not tell rows apart.
     """
@@ -114,7 +114,7 @@ def names_of(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
     }
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def natural_sort_key(name: str) -> list[tuple[int, str]]:
     """A key that puts node9 before node10."""
     return [
         (int(part), "") if part.isdigit() else (-1, part)
@@ -123,7 +123,7 @@ def natural(name: str) -> list[tuple[int, str]]:
     ]
 
 
-def fitting(seconds: float, longest: int = SPANS_S[-1]) -> int:
+def fitting_span_s(seconds: float, longest: int = SPANS_S[-1]) -> int:
     """The shortest span that shows so many seconds, within reason."""
     return next((s for s in SPANS_S if s >= seconds or s >= longest), SPANS_S[-1])
 
@@ -214,7 +214,7 @@ def summary(
         if abs(now) < 100_000
         else f"{now / 1000:.0f} k"
     )
-    rows = big(f"{text} W", glyphs)
+    rows = big_digits(f"{text} W", glyphs)
     pad = max(width(row) for row in rows) + 4
     facts = _facts(feed, history, total, view, columns - pad - 3)
     lines: list[RoleLine] = []
@@ -315,7 +315,7 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
 
 
-_WHOLE = 0.995  # of the time, from which on a sum is called measured
+_FULL_COVERAGE = 0.995  # of the time, from which on a sum is called measured
 
 
 def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
@@ -326,18 +326,21 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     # Where readings are missing, what was read around them stands for them, as in every other
     # answer; the badge says so.
     joules = sum(
-        t.joules if t.coverage >= _WHOLE or t.watts is None else t.watts * t.span_s for t in totals
+        t.joules if t.coverage >= _FULL_COVERAGE or t.watts is None else t.watts * t.span_s
+        for t in totals
     )
     share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
     covered = max((h.covered_s for h in rows), default=0.0)
     if covered <= 0:
         return [("energy: not resolved yet; it needs two readings", "dim")]
-    lasted = covered if share >= _WHOLE else max(t.span_s for t in totals)
+    lasted = covered if share >= _FULL_COVERAGE else max(t.span_s for t in totals)
     mono = feed.mono()
-    recent = [energy for h in rows if (energy := h.between(mono - _RECENT_S, mono)).covered_s > 0]
+    recent = [
+        energy for h in rows if (energy := h.between(mono - _RECENT_ENERGY_S, mono)).covered_s > 0
+    ]
     so_far, partly, latest = f"{quantity(joules, 'J')} in {_span(round(lasted))}", "", ""
-    if share < _WHOLE:
-        worst = sum(t.coverage < _WHOLE for t in totals)
+    if share < _FULL_COVERAGE:
+        worst = sum(t.coverage < _FULL_COVERAGE for t in totals)
         partly = (
             f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
         )
@@ -347,7 +350,7 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
             f"{quantity(sum(r.joules for r in recent), 'J')}"
         )
         latest += f" of {len(recent)}" * (len(recent) < len(rows))
-    role = "measured" if share >= _WHOLE else "estimated"
+    role = "measured" if share >= _FULL_COVERAGE else "estimated"
     badge = f" {role}"
     if width(so_far + badge + partly + latest) > room:
         so_far = quantity(joules, "J")
@@ -480,7 +483,7 @@ def table(
 ) -> list[RoleLine]:
     """One row a channel: what it draws now, its recent course, its window, its health."""
     histories = feed.board.histories
-    names = names_of(histories)
+    names = channel_names(histories)
     widest = min(max((width(names[key]) for key in rows), default=4), max(8, columns // 4))
     now_ns, mono = feed.now_ns(), feed.mono()
     fixed = widest + 2 + 9 + 7 + 3 * 7
@@ -534,7 +537,7 @@ def table(
 
 def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
     """Sources that have no row yet: what is known of each."""
-    names = sorted(away, key=natural)
+    names = sorted(away, key=natural_sort_key)
     shown = names if len(names) <= room else names[: max(0, room - 1)]
     widest = min(max((width(name) for name in shown), default=0), max(8, columns // 3))
     lines: list[RoleLine] = []

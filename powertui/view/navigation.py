@@ -184,14 +184,14 @@ class Navigator:
         """Show the next profile of the training (or the one before); its number, None where there
         is none.
         """
-        around = self.model.around
-        if around is None or not around.islands:
+        surroundings = self.model.surroundings
+        if surroundings is None or not surroundings.profiles:
             if len(self.model.tracks):
                 self.show_window(*self.model.profiled)
             return None
-        found = around.island_beside(self.state.cursor_ps, direction)
+        found = surroundings.profile_beside(self.state.cursor_ps, direction)
         assert found is not None
-        one = around.islands[found]
+        one = surroundings.profiles[found]
         if self._before is None:
             self._before = self.viewport
         self._set(

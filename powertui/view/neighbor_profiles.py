@@ -19,11 +19,11 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import NO_FOLDS, Row, RowKind
 from powertui.view.viewport import Viewport
 
-_STACKED = 5  # rows of a profile that stands below another, with its name
+_STACKED_ROWS = 5  # rows of a profile that stands below another, with its name
 
 
 @dataclass(frozen=True, eq=False)
-class Guest:
+class NeighborProfile:
     """A profile that was read beside the one that is open."""
 
     name: str
@@ -33,8 +33,8 @@ class Guest:
 
     def later(self, model: TimelineModel) -> int:
         """How much later its zero lies than that of the one that is open, ps."""
-        assert model.around is not None
-        return (self.zero_ns - model.around.zero_ns) * PS_PER_NS
+        assert model.surroundings is not None
+        return (self.zero_ns - model.surroundings.zero_ns) * PS_PER_NS
 
     def stretch(self, model: TimelineModel) -> tuple[int, int]:
         """Where it lies on the axis of the one that is open."""
@@ -112,53 +112,53 @@ class Guest:
 class RowBelow(NamedTuple):
     """A row of a profile that stands below the one that is open; without a row its name."""
 
-    guest: Guest
+    neighbor: NeighborProfile
     row: Row | None
 
     @property
     def label(self) -> str:
-        return self.guest.name if self.row is None else self.row.label
+        return self.neighbor.name if self.row is None else self.row.label
 
 
-def at_once(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
+def ran_at_same_time(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) -> bool:
     """Whether it and the one that is open lie in the same cells."""
-    return bool(set(view.covered(*guest.stretch(model))) & set(view.covered(*model.profiled)))
+    return bool(set(view.covered(*neighbor.stretch(model))) & set(view.covered(*model.profiled)))
 
 
-def _in_rows(guest: Guest, model: TimelineModel, view: Viewport) -> bool:
+def _in_rows(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) -> bool:
     """Whether it goes into the rows of the one that is open: it ran at another time, and has some
     of the same tracks.
     """
-    if at_once(guest, model, view):
+    if ran_at_same_time(neighbor, model, view):
         return False
     own = {(one.process.name, one.track.name) for one in model.tracks}
-    return any((one.process.name, one.track.name) in own for one in guest.model.tracks)
+    return any((one.process.name, one.track.name) in own for one in neighbor.model.tracks)
 
 
-def below(
-    guests: Sequence[Guest], model: TimelineModel, view: Viewport, free: int
+def rows_below(
+    neighbors: Sequence[NeighborProfile], model: TimelineModel, view: Viewport, free: int
 ) -> list[RowBelow]:
     """What stands below the rows of the one that is open, in so many free rows."""
     out: list[RowBelow] = []
-    for guest in guests:
-        if _in_rows(guest, model, view) or not len(view.covered(*guest.stretch(model))):
+    for neighbor in neighbors:
+        if _in_rows(neighbor, model, view) or not len(view.covered(*neighbor.stretch(model))):
             continue
-        lanes = [row for row in guest.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][
-            : _STACKED - 1
+        lanes = [row for row in neighbor.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][
+            : _STACKED_ROWS - 1
         ]
-        rows = [RowBelow(guest, None), *(RowBelow(guest, row) for row in lanes)]
+        rows = [RowBelow(neighbor, None), *(RowBelow(neighbor, row) for row in lanes)]
         out += rows[: max(0, free - len(out))]
     return out if len(out) > 1 else []
 
 
-def wanted(guests: Sequence[Guest], model: TimelineModel, view: Viewport) -> int:
+def rows_needed(neighbors: Sequence[NeighborProfile], model: TimelineModel, view: Viewport) -> int:
     """How many rows all of them would take below."""
-    return len(below(guests, model, view, _STACKED * len(guests)))
+    return len(rows_below(neighbors, model, view, _STACKED_ROWS * len(neighbors)))
 
 
 def draw(
     painted: Painted,
-    guests: Sequence[Guest],
+    neighbors: Sequence[NeighborProfile],
     model: TimelineModel,
     view: Viewport,
     rows: Sequence[Row],
@@ -169,14 +169,16 @@ def draw(
     has.
     """
     taken = set(view.covered(*model.profiled))
-    for guest in guests:
-        if not _in_rows(guest, model, view):
+    for neighbor in neighbors:
+        if not _in_rows(neighbor, model, view):
             continue
-        columns = [column for column in view.covered(*guest.stretch(model)) if column not in taken]
+        columns = [
+            column for column in view.covered(*neighbor.stretch(model)) if column not in taken
+        ]
         if not columns:
             continue
         taken.update(columns)
-        own = guest.painted(model, view, guest.rows_like(rows, model), look, budget)
+        own = neighbor.painted(model, view, neighbor.rows_like(rows, model), look, budget)
         some = [y for y, row in enumerate(rows) if row.lanes]
         for y in some:
             painted.chars[y, columns] = own.chars[y, columns]

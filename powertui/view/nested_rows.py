@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.model import Bools, Int64s
 from powertui.data.table import Table
 
-MANY = 8  # more rows in one are folded to begin with
+MAX_OPEN_ROWS = 8  # more rows in one are folded to begin with
 INDENT = 2  # cells of a level: the mark of a row that holds others has as many
 
 
@@ -38,7 +38,7 @@ def folds(table: Table, within: Int64s, rows: Int64s, by_hand: Collection[str]) 
     """Folded are rows that hold many, but where a person said otherwise (`turned`)."""
     inner = within[rows]
     held = np.bincount(inner[inner >= 0], minlength=len(within)).astype(np.int64)
-    folded = np.asarray(held > MANY, np.bool_)
+    folded = np.asarray(held > MAX_OPEN_ROWS, np.bool_)
     if by_hand:
         for row in np.flatnonzero(held).tolist():
             folded[row] = _said(table, row, True) in by_hand or (

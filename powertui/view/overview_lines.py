@@ -44,7 +44,7 @@ _LETTERS = {
     "All others": ".",
 }
 _INDENT = "  "
-_MOST_EPOCHS = (
+_MAX_EPOCHS = (
     4  # whose joules stand side by side; of more the first and the last, the table has them all
 )
 
@@ -155,7 +155,7 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     ]
     told = [
         f"{fact.label} {_give_or_take(fact)}"
-        for fact in (epochs if len(epochs) <= _MOST_EPOCHS else (epochs[0], epochs[-1]))
+        for fact in (epochs if len(epochs) <= _MAX_EPOCHS else (epochs[0], epochs[-1]))
     ]
     more = facts.get("epoch_difference_joules")
     if more is not None:

@@ -30,7 +30,7 @@ from powertui.terminal.theme import Theme
 from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
-_SHORT = 4  # cells in which a cut name says less than the letter of its kind
+_MIN_NAME_CELLS = 4  # cells in which a cut name says less than the letter of its kind
 _CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
 _CODE_RUN_PLAIN = 2  # … and where there is none
 _GROUPS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
@@ -323,7 +323,7 @@ def _name_bars(
         if edge:
             flat[head] = ord(look.glyphs.vertical)
         room = length - edge
-        if room > _SHORT or labels.fits(name, room):
+        if room > _MIN_NAME_CELLS or labels.fits(name, room):
             flat[head + edge : head + length] = labels.cells(name, room, look.glyphs.ellipsis)
         elif room:
             flat[head + edge : head + length] = ord(" ")

@@ -18,11 +18,11 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
 from powertui.plain import plain, width
 from powertui.view.navigation import State
-from powertui.view.power_curve import curve_of
+from powertui.view.power_curve import channel_curve
 from powertui.view.timeline_model import TimelineModel
 
-FEW = 3  # channels that are told one by one
-NAME = 16  # cells that a name has beside its value
+MAX_LISTED_CHANNELS = 3  # channels that are told one by one
+NAME_CELLS = 16  # cells that a name has beside its value
 
 
 class LinePower(NamedTuple):
@@ -45,19 +45,19 @@ class LinePower(NamedTuple):
 
     def watts(self, ps: int) -> float:
         """At a moment; NaN where one of them has no value."""
-        return float(np.sum([curve_of(one).value(ps) for one in self.channels]))
+        return float(np.sum([channel_curve(one).value(ps) for one in self.channels]))
 
     def energy(self, lo: int, hi: int) -> Energy | None:
         """Over a stretch."""
         return combined([mixture.energy(one, lo, hi) for one in self.channels])
 
 
-def told(
+def power_lines(
     model: TimelineModel, state: State, power: Sequence[PowerOnTrace]
 ) -> tuple[LinePower, ...]:
     """What is told where the cursor stands, or of what is selected."""
     every = tuple(power)
-    if len(every) <= FEW:
+    if len(every) <= MAX_LISTED_CHANNELS:
         return _one_by_one(every)
     device = _device(model, state)
     mine = tuple(one for one in every if one.device and one.device == device)
@@ -71,7 +71,7 @@ def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """
     labels = [plain(one.series.sensor.label, 60) for one in power]
     short = [plain(_short(one.series.sensor), 60) for one in power]
-    cut = any(width(label) > NAME for label in labels) and len(set(short)) == len(short)
+    cut = any(width(label) > NAME_CELLS for label in labels) and len(set(short)) == len(short)
     return tuple(
         LinePower(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True)
     )

@@ -19,12 +19,12 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import Row
 from powertui.view.viewport import Viewport
 
-_WRAPPER = (
+_MIN_SELF_TIME_SHARE = (
     0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
 )
 # Kinds that say little themselves: they give way in a folded row, too, where the work below them is
 # out of sight.
-_PLAIN = np.isin(
+_GIVES_WAY = np.isin(
     np.arange(QUIET) // SHADES,
     [one.number for one in (Category.RUNTIME, Category.OTHER, Category.IDLE)],
 )
@@ -111,7 +111,7 @@ class Scene:
                 if rows[y].folded and not (
                     y + 1 < len(rows) and rows[y + 1].track == rows[y].track
                 ):
-                    holds &= _PLAIN[ink[y] & (QUIET - 1)]
+                    holds &= _GIVES_WAY[ink[y] & (QUIET - 1)]
                 ink[y][holds & filled[y]] |= QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
         return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
@@ -137,7 +137,9 @@ class Scene:
         edges[0::2] = track.events.start[events]
         edges[1::2] = edges[0::2] + length
         inner = model.forest.busy(edges, lane + 1)[0::2]
-        out[some] = ((length > 0) & (length - inner < _WRAPPER * length))[np.cumsum(new) - 1]
+        out[some] = ((length > 0) & (length - inner < _MIN_SELF_TIME_SHARE * length))[
+            np.cumsum(new) - 1
+        ]
         return out
 
     def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:

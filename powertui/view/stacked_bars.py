@@ -15,7 +15,7 @@ from powertui.data.model import Floats, Int64s
 from powertui.data.table import Chart
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
-_FAR = 2.5  # times the 95th percentile: a bar beyond is cut there
+_MAX_HEIGHT_RATIO = 2.5  # times the 95th percentile: a bar beyond is cut there
 CUT, _EMPTY = -2, -1
 
 
@@ -84,7 +84,7 @@ def _wide(count: int, width: int) -> int:
 
 def _top(whole: Floats) -> float:
     most, usual = float(whole.max()), float(np.percentile(whole, 95))
-    return usual * 1.1 if len(whole) > 4 and most > _FAR * usual > 0 else most
+    return usual * 1.1 if len(whole) > 4 and most > _MAX_HEIGHT_RATIO * usual > 0 else most
 
 
 def _row(

@@ -1,9 +1,8 @@
-"""A value that stands until the next one: what the strips above the timeline draw of scalars,
-counters and power.
+"""A value that holds until the next one: scalars, counters and power above the timeline.
 
 A frame costs its cells: two binary searches and some blocks for each (`data/extremes.py`), however
-long the column is. Long columns are kept packed, and only the pieces that a frame asks for are
-unpacked; one of up to a day as a whole, for the next frames as well.
+long the column is. Long columns stay packed, and only the pieces that a frame asks for are
+unpacked; a column of up to a day is unpacked as a whole and kept for the next frames.
 """
 
 from __future__ import annotations
@@ -19,65 +18,69 @@ from powertui.view.curve import Envelope
 
 
 class StepCurve:
-    """`values[i]` stands from `at[i]` to `at[i + 1]`, the last one until `end`; NaN is no value."""
+    """`values[i]` holds from `at[i]` to `at[i + 1]`, the last one until `end`; NaN is no value."""
 
     def __init__(self, at: Int64s, values: Floats, end: int | None = None) -> None:
-        self.at, self.values = packed.pack_column(at), packed.pack_column(values)
-        self.end = int(at[-1]) if end is None and len(at) else end or 0
-        self._begin = int(at[0]) if len(at) else 0
+        self.at = packed.pack_column(at)
+        self.values = packed.pack_column(values)
+        self._start = int(at[0]) if len(at) else 0
+        if end is None and len(at):
+            end = int(at[-1])
+        self.end = end or 0
         self.extremes = Extremes(self.values)
-        whole = self.extremes.over_stretches(np.array([0]), np.array([len(values)]))
         self.unknown = int(np.count_nonzero(~np.isfinite(values)))  # stretches without a value
-        self.range: tuple[float, float] | None = (
-            (float(whole.low[0]), float(whole.high[0])) if self.unknown < len(values) else None
-        )
+        self.range: tuple[float, float] | None = None
+        if self.unknown < len(values):
+            extremes = self.extremes.over_stretches(np.array([0]), np.array([len(values)]))
+            self.range = float(extremes.low[0]), float(extremes.high[0])
 
     @property
     def span(self) -> tuple[int, int]:
-        """From where to where there are values (with holes)."""
-        return (self._begin, self.end) if len(self.values) else (0, 0)
+        """From where to where there are values, with holes between them."""
+        return (self._start, self.end) if len(self.values) else (0, 0)
 
     def value(self, moment: int) -> float:
-        """What stands at a moment; NaN in a hole and outside."""
+        """The value that holds at a moment; NaN in a hole and outside."""
         row = min(int(self.at.searchsorted(moment, side="right")), len(self.values)) - 1
         return float(self.values[row]) if row >= 0 and moment < self.end else math.nan
 
     def envelope(self, edges: Int64s) -> Envelope:
-        """The least and the most of all values in force in each [edge, next edge)."""
+        """The lowest and the highest of all values that hold in each [edge, next edge)."""
         rows = len(self.values)
         if not rows:
             nothing = np.full(len(edges) - 1, math.nan)
             return Envelope(nothing, nothing.copy())
-        in_sight = round(
-            rows * min(1.0, int(edges[-1] - edges[0]) / max(self.end - self._begin, 1))
-        )
-        at, values = packed.at_once(self.at, in_sight), packed.at_once(self.values, in_sight)
+        visible_share = min(1.0, int(edges[-1] - edges[0]) / max(self.end - self._start, 1))
+        visible_rows = round(rows * visible_share)
+        at = packed.at_once(self.at, visible_rows)
+        values = packed.at_once(self.values, visible_rows)
         first = np.minimum(at.searchsorted(edges), rows)
-        found = self.extremes.over_stretches(first[:-1], first[1:])
-        entering = first[:-1] - 1  # what stands where the cell begins …
-        begins = np.flatnonzero(
-            at[np.minimum(first[:-1], rows - 1)] == edges[:-1]
-        )  # … or begins there
-        entering[begins] = np.minimum(at.searchsorted(edges[begins], side="right"), rows) - 1
-        held = np.where(
-            (entering >= 0) & (edges[:-1] < self.end), values[np.maximum(entering, 0)], math.nan
-        )
-        return Envelope(np.fmin(found.low, held), np.fmax(found.high, held))
+        inside = self.extremes.over_stretches(first[:-1], first[1:])
+        # The values that start inside of a cell are not all: one more holds where it begins.
+        # That is the row before, unless a row starts exactly at the edge.
+        entering = first[:-1] - 1
+        at_edge = np.flatnonzero(at[np.minimum(first[:-1], rows - 1)] == edges[:-1])
+        entering[at_edge] = np.minimum(at.searchsorted(edges[at_edge], side="right"), rows) - 1
+        holds = (entering >= 0) & (edges[:-1] < self.end)
+        held = np.where(holds, values[np.maximum(entering, 0)], math.nan)
+        return Envelope(np.fmin(inside.low, held), np.fmax(inside.high, held))
 
 
-def of_points(at: Int64s, values: Floats) -> StepCurve:
-    """Records at moments: each stands until the next one, the last for as long as they do on the
-    whole.
-    """
-    usual = (int(at[-1]) - int(at[0])) // (len(at) - 1) if len(at) > 1 else 1
-    return StepCurve(at, values, int(at[-1]) + max(1, usual) if len(at) else 0)
+def _mean_distance(at: Int64s) -> int:
+    """How far records are apart on average, at least 1."""
+    return max(1, (int(at[-1]) - int(at[0])) // (len(at) - 1)) if len(at) > 1 else 1
 
 
-def before(at: Int64s, values: Floats) -> StepCurve:
-    """Records that tell of the time up to them: from the one before, the first from as long before
-    as they do on the whole.
+def curve_of_points(at: Int64s, values: Floats) -> StepCurve:
+    """Records at moments: each holds until the next one, the last for their mean distance."""
+    return StepCurve(at, values, int(at[-1]) + _mean_distance(at) if len(at) else 0)
+
+
+def curve_of_means(at: Int64s, values: Floats) -> StepCurve:
+    """Records that describe the time up to them: each holds from the one before.
+
+    The first holds from their mean distance before it.
     """
     if not len(at):
         return StepCurve(at, values, 0)
-    usual = (int(at[-1]) - int(at[0])) // (len(at) - 1) if len(at) > 1 else 1
-    return StepCurve(np.concatenate([at[:1] - max(1, usual), at]), values)
+    return StepCurve(np.concatenate([at[:1] - _mean_distance(at), at]), values)

@@ -1,8 +1,7 @@
-"""The training around a profile, on the profile's own axis: where the others lie, epochs, steps by
-number, scalars, findings.
+"""The training around a profile: its other profiles, epochs, step numbers, scalars and findings.
 
-Picoseconds count from the profile's zero, as everywhere: what was before it is negative. No profile
-has to be read for it.
+Everything is on the profile's own axis, in picoseconds from its zero: what was before it is
+negative. No profile has to be read for it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from powertui.data import packed
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Epochs, Int64s, Phase
 from powertui.data.packed import KeptColumn
 from powertui.view.curve import Envelope
-from powertui.view.step_curve import StepCurve, before, of_points
+from powertui.view.step_curve import StepCurve, curve_of_means, curve_of_points
 from powertui.view.viewport import Viewport
 
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
@@ -36,8 +35,17 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _DAY_S = 86_400
-VAGUE = PS_PER_S  # ± from which on it is said what places a session
-_WIDE = 6  # cells that a profile must take before it is read
+# A session that is placed by less than a clock is named with its ± and its evidence from this
+# half-width on (chosen, not measured): below 1 s the ± is not visible on the axis of a training.
+MIN_EXPLAINED_HALF_PS = PS_PER_S
+# A profile narrower than this in the view is not read: its tracks would show nothing (chosen, not
+# measured).
+_MIN_PROFILE_CELLS = 6
+# The open profile keeps its place with two cells less: its own grid may give it one less, and two
+# profiles of equal width would otherwise replace each other at every pan.
+_MIN_OPEN_PROFILE_CELLS = _MIN_PROFILE_CELLS - 2
+
+SessionKey: TypeAlias = tuple[str, str]  # path and name
 
 
 @dataclass(frozen=True)
@@ -47,11 +55,11 @@ class ProfiledStretch:
     name: str
     lo: int
     hi: int
-    half: int = 0  # of its place, ps
+    half: int = 0  # half of the 95 % interval of its place, ps
     problem: str = ""  # why its own clock is not believed
     # what places it, where that is no clock: "when its file was written, if nobody copied it"
-    placed: str = ""
-    key: tuple[str, str] = ("", "")  # the session's path and name
+    evidence: str = ""
+    key: SessionKey = ("", "")
 
     @property
     def middle(self) -> int:
@@ -59,8 +67,8 @@ class ProfiledStretch:
 
 
 @dataclass(frozen=True)
-class Noted:
-    """A stretch of which something is to be said: from the longest text to the shortest."""
+class LabelledSpan:
+    """A stretch of time with its texts, the longest first."""
 
     lo: int
     hi: int
@@ -71,8 +79,8 @@ class Noted:
 class Strip:
     """Values over time that can be drawn above the timeline: a scalar, a counter, the step rate.
 
-    Their moments are ns on the training's axis, so that they serve every profile in it; asked for
-    is ps on the profile's.
+    Its moments are ns on the training's axis, so that it serves every profile in it; callers ask in
+    ps on the profile's axis.
     """
 
     name: str
@@ -85,19 +93,19 @@ class Strip:
         return self.make()
 
     def value(self, ps: int) -> float:
-        """What stands at a moment; NaN where it is not known."""
+        """The value at a moment; NaN where it is not known."""
         return self.curve.value(ps // PS_PER_NS + self.zero_ns)
 
     def envelope(self, edges: Int64s) -> Envelope:
-        """The least and the most in each [edge, next edge)."""
+        """The lowest and the highest value in each [edge, next edge)."""
         return self.curve.envelope(edges // PS_PER_NS + self.zero_ns)
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
-    """Steps that are known by their numbers: records of (ns, number), rising.
+class StepNumbers:
+    """Records of (ns, step number) whose numbers only rise.
 
-    Between two of them numbers are interpolated.
+    Between two records numbers are interpolated.
     """
 
     at_ns: KeptColumn
@@ -105,90 +113,96 @@ class Numbers:
     zero_ns: int
 
     def number_at(self, ps: int) -> int:
-        """The step at a moment: of the first or last record outside of them."""
+        """The step at a moment; before the first record its number, after the last the last's."""
         ns = ps // PS_PER_NS + self.zero_ns
         row = int(self.at_ns.searchsorted(ns, side="right")) - 1
         if row < 0 or row + 1 >= len(self.at_ns):
             return int(self.numbers[max(row, 0)])
-        begin, lo = int(self.at_ns[row]), int(self.numbers[row])
-        return lo + (int(self.numbers[row + 1]) - lo) * (ns - begin) // max(
-            1, int(self.at_ns[row + 1]) - begin
-        )
+        start_ns, end_ns = int(self.at_ns[row]), int(self.at_ns[row + 1])
+        first, last = int(self.numbers[row]), int(self.numbers[row + 1])
+        return first + (last - first) * (ns - start_ns) // max(1, end_ns - start_ns)
 
     def moment_of(self, number: int) -> tuple[int, bool]:
-        """When (ps) a step was, and whether a record says so itself."""
+        """When (ps) a step was, and whether a record has exactly this number."""
         row = min(int(self.numbers.searchsorted(number)), len(self.numbers) - 1)
-        if int(self.numbers[row]) == number or not row:
-            return (int(self.at_ns[row]) - self.zero_ns) * PS_PER_NS, int(
-                self.numbers[row]
-            ) == number
-        lo, begin = int(self.numbers[row - 1]), int(self.at_ns[row - 1])
-        length = int(self.at_ns[row]) - begin
-        at = begin + length * (number - lo) // max(1, int(self.numbers[row]) - lo)
-        return (at - self.zero_ns) * PS_PER_NS, False
+        next_number, next_ns = int(self.numbers[row]), int(self.at_ns[row])
+        if next_number == number or not row:
+            return (next_ns - self.zero_ns) * PS_PER_NS, next_number == number
+        last_number, last_ns = int(self.numbers[row - 1]), int(self.at_ns[row - 1])
+        steps = max(1, next_number - last_number)
+        ns = last_ns + (next_ns - last_ns) * (number - last_number) // steps
+        return (ns - self.zero_ns) * PS_PER_NS, False
 
 
 @dataclass(frozen=True, eq=False)
-class Around:
+class Surroundings:
     """What is known of a training beside what one profile holds."""
 
     span: tuple[int, int]
-    islands: tuple[ProfiledStretch, ...] = ()
-    here: int = -1  # the island that the profile is; -1: none
+    profiles: tuple[ProfiledStretch, ...] = ()
+    here: int = -1  # index of the profile that is open; -1: none
     epochs: Epochs = field(default_factory=Epochs)
-    numbers: tuple[Numbers, ...] = ()  # one for each stretch in which numbers only rise
-    strips: tuple[Strip, ...] = ()  # the step rate first, where there is one; then as they matter
-    found: tuple[Noted, ...] = ()
-    key: object = None  # the training: two of one key lie on one axis
+    numbers: tuple[StepNumbers, ...] = ()  # one for each stretch in which numbers only rise
+    strips: tuple[Strip, ...] = ()  # the step rate first, where there is one; then by importance
+    findings: tuple[LabelledSpan, ...] = ()
+    key: object = None  # the training: two of one key are on one axis
     zero_ns: int = 0  # the profile's zero on that axis (Unix time, where a clock is known)
-    clock: bool = False  # whether it is
-    energies: tuple[tuple[int, Energy], ...] = ()  # (epoch number, what it drew)
-    beside: tuple[
-        Noted, ...
-    ] = ()  # what was no epoch's training: validation, pauses, the time before and after
+    clock: bool = False  # whether zero_ns is Unix time
+    energies: tuple[tuple[int, Energy], ...] = ()  # (epoch number, its energy)
+    # what no epoch trained: validation, pauses, the time before the first and after the last
+    untrained: tuple[LabelledSpan, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def epochs_with(self, own: Epochs) -> Epochs:
-        """The profile's epochs, which its steps count, with the bounds that the training tells;
-        then those it does not have.
+    def epochs_with(self, profile_epochs: Epochs) -> Epochs:
+        """The profile's epochs, with bounds and scalars from the training; then the training's.
+
+        The profile's come first because its steps refer to them by index.
         """
-        known = {epoch.number: epoch for epoch in self.epochs}
-        kept = []
-        for epoch in own:
-            told = known.pop(epoch.number, None)
-            if told is not None:
+        rest = {epoch.number: epoch for epoch in self.epochs}
+        merged = []
+        for epoch in profile_epochs:
+            logged = rest.pop(epoch.number, None)
+            if logged is not None:
                 epoch = replace(
                     epoch,
-                    start=epoch.start if epoch.start is not None else told.start,
-                    end=epoch.end if epoch.end is not None else told.end,
-                    scalars=epoch.scalars or told.scalars,
+                    start=epoch.start if epoch.start is not None else logged.start,
+                    end=epoch.end if epoch.end is not None else logged.end,
+                    scalars=epoch.scalars or logged.scalars,
                 )
-            kept.append(epoch)
-        here = {(phase.name, phase.epoch) for phase in own.phases}
+            merged.append(epoch)
+        profile_phases = {(phase.name, phase.epoch) for phase in profile_epochs.phases}
         phases: Sequence[Phase] = [
-            phase for phase in self.epochs.phases if (phase.name, phase.epoch) not in here
+            phase for phase in self.epochs.phases if (phase.name, phase.epoch) not in profile_phases
         ]
         return Epochs(
-            (*kept, *known.values()), (*own.phases, *phases), own.source or self.epochs.source
+            (*merged, *rest.values()),
+            (*profile_epochs.phases, *phases),
+            profile_epochs.source or self.epochs.source,
         )
 
     def nearest(self, ps: int) -> list[int]:
-        """The islands, the nearest to a moment first; those whose clock is not believed last."""
-        distance = [max(one.lo - ps, ps - one.hi, 0) for one in self.islands]
-        return sorted(
-            range(len(self.islands)), key=lambda i: (bool(self.islands[i].problem), distance[i])
-        )
+        """Indices of the profiles, the nearest to a moment first.
 
-    def island_beside(self, ps: int, direction: int) -> int | None:
-        """The next island that begins behind a moment, or the last one that begins before it;
-        around the end.
+        Those whose clock is not believed come last.
         """
-        order = sorted(range(len(self.islands)), key=lambda i: self.islands[i].lo)
+
+        def distance(index: int) -> tuple[bool, int]:
+            profile = self.profiles[index]
+            return bool(profile.problem), max(profile.lo - ps, ps - profile.hi, 0)
+
+        return sorted(range(len(self.profiles)), key=distance)
+
+    def profile_beside(self, ps: int, direction: int) -> int | None:
+        """The next profile that starts after a moment, or the last one that ended before it.
+
+        Past the last one it goes on with the first, and the other way round.
+        """
+        order = sorted(range(len(self.profiles)), key=lambda index: self.profiles[index].lo)
         if not order:
             return None
         if direction > 0:
-            return next((i for i in order if self.islands[i].lo > ps), order[0])
-        return next((i for i in reversed(order) if self.islands[i].hi < ps), order[-1])
+            return next((index for index in order if self.profiles[index].lo > ps), order[0])
+        return next((index for index in reversed(order) if self.profiles[index].hi < ps), order[-1])
 
     def at_clock(self, text: str) -> int | None:
         """A time of day (UTC) on the first day of the training that has it; None where none has."""
@@ -197,114 +211,112 @@ class Around:
             seconds = seconds * 60 + float(part)
         if seconds >= _DAY_S:
             return None
-        begin = self.zero_ns + self.span[0] // PS_PER_NS
-        day = begin // NS_PER_S // _DAY_S
-        for tried in (day, day + 1):
-            ns = tried * _DAY_S * NS_PER_S + round(seconds * NS_PER_S)
-            if begin <= ns <= self.zero_ns + self.span[1] // PS_PER_NS:
+        start_ns = self.zero_ns + self.span[0] // PS_PER_NS
+        end_ns = self.zero_ns + self.span[1] // PS_PER_NS
+        first_day = start_ns // NS_PER_S // _DAY_S
+        for day in (first_day, first_day + 1):
+            ns = day * _DAY_S * NS_PER_S + round(seconds * NS_PER_S)
+            if start_ns <= ns <= end_ns:
                 return (ns - self.zero_ns) * PS_PER_NS
         return None
 
     @cached_property
     def lows(self) -> Int64s:
-        """Where the islands begin."""
-        return np.array([one.lo for one in self.islands], np.int64)
+        """Where the profiles start."""
+        return np.array([profile.lo for profile in self.profiles], np.int64)
 
     @cached_property
     def highs(self) -> Int64s:
-        """Where they end."""
-        return np.array([one.hi for one in self.islands], np.int64)
+        """Where the profiles end."""
+        return np.array([profile.hi for profile in self.profiles], np.int64)
 
     @cached_property
     def tight_of(self) -> dict[int, str]:
-        """The same in as few cells as hold a figure with its interval."""
+        """The energy of each epoch with its interval in as few cells as possible, by number."""
         return {number: _tight(energy) for number, energy in self.energies}
 
     @cached_property
     def joules_of(self) -> dict[int, str]:
-        """The energy of an epoch in words, by its number."""
+        """The energy of each epoch in words, by number."""
         return {number: _joules(energy) for number, energy in self.energies}
 
     def energy_of(self, epochs: Epochs, lo: int, hi: int) -> Energy | None:
-        """What a stretch drew that is an epoch."""
-        number = next(
-            (epoch.number for epoch in epochs if (epoch.start, epoch.end) == (lo, hi)), None
-        )
-        return dict(self.energies).get(number) if number is not None else None
-
-
-def beside(found: Sequence[Noted], ps: int, direction: int) -> Noted | None:
-    """The next of these that begins after a moment, or the last that begins before it; around the
-    end.
-    """
-    if not found:
+        """The energy of the stretch [lo, hi) where that is an epoch."""
+        for epoch in epochs:
+            if (epoch.start, epoch.end) == (lo, hi):
+                return dict(self.energies).get(epoch.number)
         return None
-    order = sorted(found, key=lambda one: (one.lo, one.hi))
-    ahead = [one for one in order if (one.lo > ps if direction > 0 else one.lo < ps)]
-    return (ahead or order)[0 if direction > 0 else -1]
 
 
-def of_counters(counters: Sequence[Counter]) -> tuple[Strip, ...]:
-    """What a trace counted beside its events, as strips on the trace's own axis."""
-    several = len({one.process for one in counters}) > 1
-    return tuple(
-        Strip(
-            f"{one.process} {one.name}" if several and one.process else one.name,
-            functools.partial(_counted, one),
-            0,
-            one.unit,
-        )
-        for one in counters
-        if len(one)
-    )
+def next_span(spans: Sequence[LabelledSpan], ps: int, direction: int) -> LabelledSpan | None:
+    """The next span that starts after a moment, or the last that starts before it.
 
-
-def wanted(around: Around, view: Viewport, cursor_ps: int) -> int | None:
-    """Which profile should be open for this view; None where the one that is open will do, or none
-    is in reach.
-
-    One that is too narrow to show anything is not worth reading. The one under the cursor comes
-    first, then the widest; the one that is open stays as long as it has nearly as many cells, for
-    its own grid may give it one less.
+    Past the last one it goes on with the first, and the other way round.
     """
-    if not around.islands:
+    if not spans:
         return None
-    if around.here < 0:  # none is open: the pages beside the timeline need one
-        return around.nearest(cursor_ps)[0]
-    cells = [len(view.covered(one.lo, one.hi + 1)) for one in around.islands]
-    reached = [i for i, count in enumerate(cells) if count >= _WIDE]
-    under = [i for i in reached if around.islands[i].lo <= cursor_ps <= around.islands[i].hi]
-    stays = cells[around.here] >= _WIDE - 2
-    if not reached or (stays and (not under or _over(around.islands[around.here], under, around))):
-        return None
-    return max(under or reached, key=lambda i: cells[i])
+    order = sorted(spans, key=lambda span: (span.lo, span.hi))
+    if direction > 0:
+        return next((span for span in order if span.lo > ps), order[0])
+    return next((span for span in reversed(order) if span.lo < ps), order[-1])
 
 
-def in_company(around: Around, view: Viewport) -> list[int]:
-    """The profiles in sight beside the one that is open, wide enough to be read: the nearest to the
-    middle of the view first.
+def counter_strips(counters: Sequence[Counter]) -> tuple[Strip, ...]:
+    """The counters that a trace recorded beside its events, as strips on the trace's own axis."""
+    several_processes = len({counter.process for counter in counters}) > 1
+    strips = []
+    for counter in counters:
+        if not len(counter):
+            continue
+        name = counter.name
+        if several_processes and counter.process:
+            name = f"{counter.process} {counter.name}"
+        make = functools.partial(_counter_curve, counter)
+        strips.append(Strip(name, make, zero_ns=0, unit=counter.unit))
+    return tuple(strips)
+
+
+def profile_to_open(surroundings: Surroundings, view: Viewport, cursor_ps: int) -> int | None:
+    """The profile that should be open for this view; None where the open one will do.
+
+    Also None where no profile is wide enough to be worth reading. The profile under the cursor
+    comes first, then the widest.
     """
-    if around.here < 0 or not around.clock:
+    profiles, here = surroundings.profiles, surroundings.here
+    if not profiles:
+        return None
+    if here < 0:  # none is open: the pages beside the timeline need one
+        return surroundings.nearest(cursor_ps)[0]
+    cells = [len(view.covered(profile.lo, profile.hi + 1)) for profile in profiles]
+    wide = [index for index, count in enumerate(cells) if count >= _MIN_PROFILE_CELLS]
+    under = [index for index in wide if profiles[index].lo <= cursor_ps <= profiles[index].hi]
+    if not wide:
+        return None
+    if cells[here] >= _MIN_OPEN_PROFILE_CELLS:
+        under_cursor = any(profiles[index] == profiles[here] for index in under)
+        if not under or under_cursor:
+            return None
+    return max(under or wide, key=lambda index: cells[index])
+
+
+def neighbors_in_view(surroundings: Surroundings, view: Viewport) -> list[int]:
+    """The profiles in sight beside the open one that are wide enough to be read.
+
+    The nearest to the middle of the view come first.
+    """
+    if surroundings.here < 0 or not surroundings.clock:
         return []
-    middle = (view.t0 + view.t1) // 2
-    wide = {
-        i for i, one in enumerate(around.islands) if len(view.covered(one.lo, one.hi + 1)) >= _WIDE
-    }
-    return [
-        i
-        for i in around.nearest(middle)
-        if i in wide and i != around.here and not around.islands[i].problem
-    ]
-
-
-def _over(here: ProfiledStretch, under: Sequence[int], around: Around) -> bool:
-    """Whether the profile that is open lies under the cursor, too."""
-    return any(around.islands[i] == here for i in under)
+    neighbors = []
+    for index in surroundings.nearest((view.t0 + view.t1) // 2):
+        profile = surroundings.profiles[index]
+        wide = len(view.covered(profile.lo, profile.hi + 1)) >= _MIN_PROFILE_CELLS
+        if wide and index != surroundings.here and not profile.problem:
+            neighbors.append(index)
+    return neighbors
 
 
 # ── from the training ────────────────────────────────────────────────────────────────────────────
 
-_SHORT = {"before": "before", "after": "after"}
 STEP_RATE = "steps a second"
 
 _curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionary()
@@ -314,84 +326,75 @@ def training_surroundings(
     seen: TrainingOnAxis,
     epochs: Sequence[TrainingWindow] = (),
     phases: Sequence[TrainingWindow] = (),
-    found: Sequence[Finding] = (),
-) -> Around:
+    findings: Sequence[Finding] = (),
+) -> Surroundings:
     """What the timeline shows of a training, on the axis of `seen`."""
-    sessions: dict[tuple[str, str], ProfiledStretch] = {}
-    here, unplaced = None, []
-    for one in seen.islands:
-        key = (one.island.entry.path, one.island.entry.name)
-        if one.start is None or one.end is None:
-            why = "when it ran is not known" if one.island.trusted else one.island.status
-            unplaced.append(f"{one.island.entry.name}: {why}")
+    sessions: dict[SessionKey, ProfiledStretch] = {}
+    here: SessionKey | None = None
+    unplaced = []
+    for session in seen.islands:
+        island, entry = session.island, session.island.entry
+        key = (entry.path, entry.name)
+        if session.start is None or session.end is None:
+            why = "when it ran is not known" if island.trusted else island.status
+            unplaced.append(f"{entry.name}: {why}")
             continue
-        here = key if one.here else here
-        lo, hi, half = one.start, one.end, one.half
-        if key in sessions:  # its hosts
-            lo, hi, half = (
-                min(lo, sessions[key].lo),
-                max(hi, sessions[key].hi),
-                max(half, sessions[key].half),
-            )
-        sessions[key] = ProfiledStretch(
-            one.island.entry.name, lo, hi, half, placed=_placed(one.island, half), key=key
-        )
-    tied = (
-        seen.profile is None or seen.wall
-    )  # a profile without a clock, or one that is not believed, lies on no axis but its own
-    rate, zero = seen.rate, seen.zero_ns
-    if not tied:
-        return Around(
-            (seen.start, seen.end),
-            tuple(sessions.values()),
-            0 if here is not None else -1,
-            seen.epochs,
-            found=tuple(_noted(one) for one in found),
-            notes=tuple(dict.fromkeys(unplaced)),
-        )
-    strips = (
-        [Strip(STEP_RATE, functools.partial(_rate_curve, rate), zero, "/s")]
-        if len(rate) > 1
-        else []
+        if session.here:
+            here = key
+        lo, hi, half = session.start, session.end, session.half
+        if key in sessions:  # another host of the same session
+            first_host = sessions[key]
+            lo, hi = min(lo, first_host.lo), max(hi, first_host.hi)
+            half = max(half, first_host.half)
+        evidence = _evidence(island, half)
+        sessions[key] = ProfiledStretch(entry.name, lo, hi, half, evidence=evidence, key=key)
+    surroundings = Surroundings(
+        span=(seen.start, seen.end),
+        profiles=tuple(sessions.values()),
+        epochs=seen.epochs,
+        findings=tuple(_finding_span(finding) for finding in findings),
+        notes=tuple(dict.fromkeys(unplaced)),
     )
-    for strip in sorted(seen.strips, key=_telling):
-        if len(strip.at_ns):
-            strips.append(
-                Strip(
-                    strip.label.replace("validation/", "val/"),
-                    functools.partial(_curve, strip),
-                    zero,
-                )
-            )
-    return Around(
-        (seen.start, seen.end),
-        tuple(sessions.values()),
-        list(sessions).index(here) if here is not None else -1,
-        seen.epochs,
-        _numbers(rate, zero),
-        tuple(strips),
-        tuple(_noted(one) for one in found),
-        seen.training,
-        zero,
-        seen.wall,
-        tuple(
-            (one.epoch, one.energy)
-            for one in epochs
-            if one.epoch is not None and one.energy is not None
-        ),
-        tuple(_beside(one) for one in phases),
-        tuple(dict.fromkeys(unplaced)),
+    # A profile without a clock, or with one that is not believed, is on no axis but its own.
+    if seen.profile is not None and not seen.wall:
+        return replace(surroundings, here=0 if here is not None else -1)
+    energies = [
+        (epoch.epoch, epoch.energy)
+        for epoch in epochs
+        if epoch.epoch is not None and epoch.energy is not None
+    ]
+    return replace(
+        surroundings,
+        here=list(sessions).index(here) if here is not None else -1,
+        numbers=_rising_numbers(seen.rate, seen.zero_ns),
+        strips=_training_strips(seen),
+        key=seen.training,
+        zero_ns=seen.zero_ns,
+        clock=seen.wall,
+        energies=tuple(energies),
+        untrained=tuple(_untrained_span(phase) for phase in phases),
     )
+
+
+def _training_strips(seen: TrainingOnAxis) -> tuple[Strip, ...]:
+    """The step rate and the scalars that have values."""
+    strips = []
+    if len(seen.rate) > 1:
+        make = functools.partial(_rate_curve, seen.rate)
+        strips.append(Strip(STEP_RATE, make, seen.zero_ns, "/s"))
+    for scalar in sorted(seen.strips, key=_importance):
+        if len(scalar.at_ns):
+            label = scalar.label.replace("validation/", "val/")
+            strips.append(Strip(label, functools.partial(_scalar_curve, scalar), seen.zero_ns))
+    return tuple(strips)
 
 
 def _joules(energy: Energy | None) -> str:
-    """Joules with their interval; nothing where they are not resolved."""
+    """Joules with their interval; "" where they are not resolved."""
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return ""
-    return (
-        f"{units.quantity(energy.joules, 'J')} "
-        f"±{units.quantity((energy.hi - energy.lo) / 2, 'J', 2)}"
-    )
+    half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
+    return f"{units.quantity(energy.joules, 'J')} ±{half}"
 
 
 def _tight(energy: Energy | None) -> str:
@@ -399,140 +402,141 @@ def _tight(energy: Energy | None) -> str:
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return ""
     half = (energy.hi - energy.lo) / 2
-    scale, unit = next(
-        (
-            (s, u)
-            for s, u in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"))
-            if abs(energy.joules) >= s
-        ),
-        (1e-3, "mJ"),
-    )
-    fine = min(3, max(0, 1 - math.floor(math.log10(half / scale)))) if half > 0 else 2
-    return f"{energy.joules / scale:.{fine}f}±{half / scale:.{fine}f} {unit}"
+    scale, unit = 1e-3, "mJ"
+    for larger, name in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J")):
+        if abs(energy.joules) >= larger:
+            scale, unit = larger, name
+            break
+    decimals = 2
+    if half > 0:  # two significant digits of the interval
+        decimals = min(3, max(0, 1 - math.floor(math.log10(half / scale))))
+    return f"{energy.joules / scale:.{decimals}f}±{half / scale:.{decimals}f} {unit}"
 
 
-def _beside(one: TrainingWindow) -> Noted:
-    drew = _joules(one.energy)
-    names = (one.name, _SHORT.get(one.kind, one.kind))
-    return Noted(one.start, one.end, (*(f"{name}  {drew}" for name in names if drew), *names))
+def _untrained_span(window: TrainingWindow) -> LabelledSpan:
+    """A validation or a pause, with its energy where there is room."""
+    joules = _joules(window.energy)
+    names = (window.name, window.kind)
+    with_energy = [f"{name}  {joules}" for name in names if joules]
+    return LabelledSpan(window.start, window.end, (*with_energy, *names))
 
 
-def _noted(one: Finding) -> Noted:
+def _finding_span(finding: Finding) -> LabelledSpan:
     """A finding: where and how much, as far as there is room."""
-    watts = f"{one.delta_watts:+.0f} W" if one.delta_watts is not None else ""
-    energy = f"{units.quantity(one.delta_joules, 'J', 3)}" if one.delta_joules is not None else ""
-    where = (
-        f"epoch {one.epoch}, steps {one.step_lo}-{one.step_hi}" if one.step_lo is not None else ""
-    )
-    cost = "  ".join(part for part in (watts, energy and f"+{energy}".replace("+-", "-")) if part)
+    watts = joules = where = ""
+    if finding.delta_watts is not None:
+        watts = f"{finding.delta_watts:+.0f} W"
+    if finding.delta_joules is not None:
+        joules = f"+{units.quantity(finding.delta_joules, 'J', 3)}".replace("+-", "-")
+    if finding.step_lo is not None:
+        where = f"epoch {finding.epoch}, steps {finding.step_lo}-{finding.step_hi}"
+    cost = "  ".join(part for part in (watts, joules) if part)
     texts = (
-        one.text.partition(";")[0],
+        finding.text.partition(";")[0],
         f"{where}: {cost}" if where and cost else "",
         cost,
         watts,
         "!",
     )
-    return Noted(one.start_ps, one.end_ps, tuple(text for text in texts if text))
+    return LabelledSpan(finding.start_ps, finding.end_ps, tuple(text for text in texts if text))
 
 
-def _placed(island: training_parts.PlacedSession, half: int) -> str:
-    return island.evidence if half >= VAGUE else ""
+def _evidence(island: training_parts.PlacedSession, half: int) -> str:
+    """What places a session, where its interval is wide enough to be named."""
+    return island.evidence if half >= MIN_EXPLAINED_HALF_PS else ""
 
 
-def early(training: Training) -> Around:
-    """What names, heads and ends of files tell of a training: where its sessions lie, and from when
-    to when it logged.
+def first_surroundings(training: Training) -> Surroundings:
+    """What names, heads and ends of files say of a training, before any of them is read whole.
+
+    That is where its sessions are, and from when to when it logged.
     """
     from powertui.data.training import session_places
 
     entry = training.entry
-    logged = (
-        (entry.first_ns, entry.last_ns)
-        if entry.first_ns is not None and entry.last_ns is not None
-        else None
-    )
-    sessions: dict[tuple[str, str], tuple[int, int, int]] = {}
-    by: dict[tuple[str, str], str] = {}
+    logged = None
+    if entry.first_ns is not None and entry.last_ns is not None:
+        logged = (entry.first_ns, entry.last_ns)
+    sessions: dict[SessionKey, tuple[int, int, int]] = {}
+    evidence: dict[SessionKey, str] = {}
     for session in entry.sessions:
-        for one in session_places.unread(session):
-            judged = session_places.judged(one, logged)
-            if judged.start is not None and judged.end is not None:
-                key = (session.path, session.name)
-                lo, hi, half = sessions.get(
-                    key, (judged.start.ns, judged.end.ns, judged.start.half_ns)
-                )
-                sessions[key] = (min(lo, judged.start.ns), max(hi, judged.end.ns), half)
-                by[key] = _placed(judged, half * PS_PER_NS)
+        key = (session.path, session.name)
+        for place in session_places.unread(session):
+            judged = session_places.judged(place, logged)
+            start, end = judged.start, judged.end
+            if start is None or end is None:
+                continue
+            lo, hi, half = sessions.get(key, (start.ns, end.ns, start.half_ns))
+            sessions[key] = (min(lo, start.ns), max(hi, end.ns), half)
+            evidence[key] = _evidence(judged, half * PS_PER_NS)
     ends = [ns for lo, hi, _ in sessions.values() for ns in (lo, hi)] + [*(logged or ())]
     zero = min(ends, default=0)
-    seen = tuple(
+    profiles = tuple(
         ProfiledStretch(
             key[1],
             (lo - zero) * PS_PER_NS,
             (hi - zero) * PS_PER_NS,
             half * PS_PER_NS,
-            placed=by[key],
+            evidence=evidence[key],
             key=key,
         )
-        for key, (lo, hi, half) in sorted(sessions.items(), key=lambda one: one[1])
+        for key, (lo, hi, half) in sorted(sessions.items(), key=lambda item: item[1])
     )
     span = (0, max(PS_PER_NS, (max(ends, default=0) - zero) * PS_PER_NS))
-    return Around(span, seen, key=training, zero_ns=zero, clock=bool(ends))
+    return Surroundings(span, profiles, key=training, zero_ns=zero, clock=bool(ends))
 
 
-def _telling(strip: training_parts.ScalarStrip) -> tuple[bool, bool, bool, bool, str]:
-    """Losses of training first, those of every few steps before those of epochs; what has but one
-    record last.
+def _importance(scalar: training_parts.ScalarStrip) -> tuple[bool, bool, bool, bool, str]:
+    """The order of scalars: losses of training first, those of every few steps before epochs'.
+
+    A scalar of a single record comes last: its strip is a flat line.
     """
-    tag = strip.tag.casefold()
+    tag = scalar.tag.casefold()
     return (
-        len(strip.at_ns) < 2,
+        len(scalar.at_ns) < 2,
         "loss" not in tag,
-        strip.group not in ("", "train", "training"),
-        strip.unit != "steps",
+        scalar.group not in ("", "train", "training"),
+        scalar.unit != "steps",
         tag,
     )
 
 
-def _curve(strip: training_parts.ScalarStrip) -> StepCurve:
-    known = _curves.get(strip)
-    if known is None:
-        # What is logged at the end of an epoch tells of that epoch, a record of a step of the time
-        # from there on.
-        known = _curves[strip] = (
-            before(strip.at_ns, strip.values)
-            if strip.unit == "epochs"
-            else of_points(strip.at_ns, strip.values)
-        )
-    return known
+def _scalar_curve(scalar: training_parts.ScalarStrip) -> StepCurve:
+    curve = _curves.get(scalar)
+    if curve is None:
+        # A value logged at the end of an epoch describes that epoch; one of a step holds from
+        # there on.
+        build = curve_of_means if scalar.unit == "epochs" else curve_of_points
+        curve = _curves[scalar] = build(scalar.at_ns, scalar.values)
+    return curve
 
 
-def _counted(one: Counter) -> StepCurve:
-    known = _curves.get(one)
-    if known is None:
-        known = _curves[one] = of_points(one.times // PS_PER_NS, one.values)
-    return known
+def _counter_curve(counter: Counter) -> StepCurve:
+    curve = _curves.get(counter)
+    if curve is None:
+        curve = _curves[counter] = curve_of_points(counter.times // PS_PER_NS, counter.values)
+    return curve
 
 
 def _rate_curve(rate: training_parts.Rate) -> StepCurve:
-    known = _curves.get(rate)
-    if known is None:
-        known = _curves[rate] = StepCurve(
-            rate.at_ns, rate.per_s.astype(np.float32)
-        )  # a picture asks no more of them
-    return known
+    curve = _curves.get(rate)
+    if curve is None:
+        # float32 is enough for a picture, at half the memory
+        curve = _curves[rate] = StepCurve(rate.at_ns, rate.per_s.astype(np.float32))
+    return curve
 
 
-def _numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[Numbers, ...]:
+def _rising_numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[StepNumbers, ...]:
     """The stretches in which step numbers only rise."""
     if len(rate) < 2:
         return ()
     bounds = [0, *(np.flatnonzero(~rate.goes_on[1:]) + 1).tolist(), len(rate)]
-    at, step = packed.kept(rate, "at_ns"), packed.kept(rate, "step")
+    at_ns, step = packed.kept(rate, "at_ns"), packed.kept(rate, "step")
     if len(bounds) == 2:
-        return (Numbers(at, step, zero_ns),)
-    return tuple(
-        Numbers(packed.pack_column(at[lo:hi]), packed.pack_column(step[lo:hi]), zero_ns)
-        for lo, hi in pairwise(bounds)
-        if hi - lo > 1
-    )
+        return (StepNumbers(at_ns, step, zero_ns),)
+    stretches = []
+    for lo, hi in pairwise(bounds):
+        if hi - lo > 1:
+            columns = packed.pack_column(at_ns[lo:hi]), packed.pack_column(step[lo:hi])
+            stretches.append(StepNumbers(*columns, zero_ns))
+    return tuple(stretches)

@@ -20,7 +20,7 @@ from powertui.view.nested_rows import NestedRows
 from powertui.view.table_rows import Order, arranged
 
 LAYER = "layer"  # the grouping by all but the last part of a path
-_OFTEN = 4096  # rows between two looks whether somebody still waits
+_ROWS_PER_CHECK = 4096  # rows between two looks whether somebody still waits
 _NAMELESS = "–"
 
 
@@ -34,7 +34,7 @@ class RowGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedRows:
     """What stands in the table now."""
 
     table: Table
@@ -47,7 +47,7 @@ class Listed:
     lines: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     folds: NestedRows | None = None  # where rows lie in rows
 
-    def unfolded(self, open_: frozenset[str]) -> Listed:
+    def unfolded(self, open_: frozenset[str]) -> ListedRows:
         """The same with these groups open; of rows that lie in rows, with those folded that
         `nested.turned` tells of.
         """
@@ -55,7 +55,7 @@ class Listed:
             folds = nested_rows.folds(self.table, self.table.within, self.rows, open_)
             return replace(self, lines=folds.lines(self.rows), folds=folds)
         if not self.groups:
-            return Listed(self.table, self.rows, self.hidden, self.elsewhere, (), self.rows)
+            return ListedRows(self.table, self.rows, self.hidden, self.elsewhere, (), self.rows)
         parts = [
             part
             for number, group in enumerate(self.groups)
@@ -64,7 +64,7 @@ class Listed:
                 *((group.rows,) if group.label in open_ else ()),
             )
         ]
-        return Listed(
+        return ListedRows(
             self.table, self.rows, self.hidden, self.elsewhere, self.groups, np.concatenate(parts)
         )
 
@@ -92,7 +92,7 @@ def name_of(table: Table) -> Column | None:
 
 def listed(
     table: Table, order: Order, open_: frozenset[str] = frozenset(), check: CancelCheck = unhindered
-) -> Listed:
+) -> ListedRows:
     """The lines in that order."""
     rows = arranged(table, order, check)
     elsewhere, hidden = 0, np.empty(0, np.int64)
@@ -107,7 +107,7 @@ def listed(
     groups = _grouped(table, rows, order, check) if order.group in groupings(table) else ()
     if table.within is not None and not groups:
         rows = nested_rows.below(table.within, rows)
-    return Listed(table, rows, hidden, elsewhere, groups).unfolded(open_)
+    return ListedRows(table, rows, hidden, elsewhere, groups).unfolded(open_)
 
 
 def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:
@@ -117,7 +117,7 @@ def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tu
     numbers: dict[str, int] = {}
     code = np.empty(len(rows), np.int64)
     for at, row in enumerate(rows.tolist()):
-        if at % _OFTEN == 0:
+        if at % _ROWS_PER_CHECK == 0:
             check()
         text = column.text(row)
         if order.group == LAYER:

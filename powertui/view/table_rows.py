@@ -23,10 +23,10 @@ from powertui.view import nested_rows, truncation
 
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
-_LEAST_TEXT = 14
-_MOST_TEXT = 28  # of a column of words that is not the one that takes what is left
-_SAMPLE = 200  # rows that decide how wide a column of words is
-_SCOPES = 500  # rows whose names say which parts of a path tell one layer from another
+_MIN_TEXT_CELLS = 14
+_MAX_TEXT_CELLS = 28  # of a column of words that is not the one that takes what is left
+_SAMPLED_ROWS = 200  # rows that decide how wide a column of words is
+_SCOPE_ROWS = 500  # rows whose names say which parts of a path tell one layer from another
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
 Scopes: TypeAlias = Mapping[
@@ -104,7 +104,7 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
             room * 2 // 5 if table.layer else room // 3
         )  # what a row is called counts more than its last figures
         whole = _natural(main, room) + (0 if table.within is None else 2 * nested_rows.INDENT)
-        wanted[main.id] = min(whole, max(_LEAST_TEXT, part))
+        wanted[main.id] = min(whole, max(_MIN_TEXT_CELLS, part))
     kept = offered
     while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
         may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
@@ -130,7 +130,7 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
     unseen = sorted(
         (column for column in words if column not in fit.columns), key=lambda column: -column.weight
     )
-    for row in rows[:_SAMPLE].tolist() if unseen else ():
+    for row in rows[:_SAMPLED_ROWS].tolist() if unseen else ():
         if not any(
             low in column.text(row).lower() for column in (*seen, *(table[id] for id in out))
         ):
@@ -140,7 +140,7 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
     return tuple(out)
 
 
-def found_elsewhere(table: Table, row: int, text: str, fit: FittedColumns) -> str | None:
+def matched_words(table: Table, row: int, text: str, fit: FittedColumns) -> str | None:
     """The words for which a row was found, where none of those in sight hold the text."""
     low = text.lower()
     words = [column for column in table.columns if column.kind == "text"]
@@ -165,7 +165,7 @@ def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "â€
     )
 
 
-def _natural(column: Column, most: int = _MOST_TEXT) -> int:
+def _natural(column: Column, most: int = _MAX_TEXT_CELLS) -> int:
     """How many cells a column would like."""
     least = width(column.label) + 2  # the arrow of the sorted column
     numbers = column.values
@@ -179,7 +179,8 @@ def _natural(column: Column, most: int = _MOST_TEXT) -> int:
     if column.kind != "text":
         return max(least, _WIDTHS[column.kind])
     longest = max(
-        (width(plain(column.text(i), 200)) for i in range(min(_SAMPLE, len(column)))), default=0
+        (width(plain(column.text(i), 200)) for i in range(min(_SAMPLED_ROWS, len(column)))),
+        default=0,
     )
     return max(least, min(most, longest))
 
@@ -216,7 +217,7 @@ def scopes_of(column: Column) -> Scopes:
     those of the same op.
     """
     found: Counter[tuple[str, str]] = Counter()
-    for row in range(min(_SCOPES, len(column))):
+    for row in range(min(_SCOPE_ROWS, len(column))):
         *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
         found.update(key for part in dict.fromkeys(parts) for key in (("", part), (op, part)))
     return found

@@ -32,7 +32,7 @@ from powertui.data.texts import CancelCheck, NoNames, unhindered
 from powertui.errors import UsageError
 from powertui.units import parse_time
 from powertui.view.labels import Labels
-from powertui.view.surroundings import Around, Strip, of_counters
+from powertui.view.surroundings import LabelledSpan, Strip, Surroundings, counter_strips
 from powertui.view.timeline_rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
 
@@ -88,7 +88,7 @@ class TimelineModel:
     span: tuple[
         int, int
     ]  # what the view stays inside; the end belongs to it: an event without length may stand there
-    around: Around | None = (
+    surroundings: Surroundings | None = (
         None  # the training that the profile is a part of, on the profile's own axis
     )
     power_note: str = ""  # why there is power and none of it is drawn
@@ -116,7 +116,7 @@ class TimelineModel:
         )
 
     @classmethod
-    def without_profile(cls, run: Run, around: Around) -> TimelineModel:
+    def without_profile(cls, run: Run, surroundings: Surroundings) -> TimelineModel:
         """A training that was never profiled: an axis without tracks."""
         trace = Trace("", "", "", (), NoNames(), Clock(), (0, 0), 0)
         forest = Forest.from_trace(trace)
@@ -131,24 +131,27 @@ class TimelineModel:
             Labels(trace.names),
             (0, 1),
         )
-        return bare.within(around)
+        return bare.within(surroundings)
 
-    def within(self, around: Around | None) -> TimelineModel:
+    def within(self, surroundings: Surroundings | None) -> TimelineModel:
         """The same profile, seen as a part of this training."""
         lo, hi = self.profiled
-        if around is None:
+        if surroundings is None:
             return (
                 self
-                if self.around is None
-                else replace(self, span=(lo, hi), around=None, epochs=self._own_epochs())
+                if self.surroundings is None
+                else replace(self, span=(lo, hi), surroundings=None, epochs=self._own_epochs())
             )
         span = (
-            (min(lo, around.span[0]), max(hi, around.span[1] + 1))
+            (min(lo, surroundings.span[0]), max(hi, surroundings.span[1] + 1))
             if len(self.tracks)
-            else around.span
+            else surroundings.span
         )
         return replace(
-            self, span=span, around=around, epochs=around.epochs_with(self._own_epochs())
+            self,
+            span=span,
+            surroundings=surroundings,
+            epochs=surroundings.epochs_with(self._own_epochs()),
         )
 
     @cached_property
@@ -156,18 +159,23 @@ class TimelineModel:
         """What can be drawn above the timeline beside power: rate and scalars of the training, then
         the trace's own counters.
         """
-        scalars = self.around.strips if self.around is not None else ()
+        scalars = self.surroundings.strips if self.surroundings is not None else ()
         taken = {strip.name for strip in scalars}
         return (
             *scalars,
-            *(one for one in of_counters(self.trace.counters) if one.name not in taken),
+            *(one for one in counter_strips(self.trace.counters) if one.name not in taken),
         )
+
+    @property
+    def findings(self) -> tuple[LabelledSpan, ...]:
+        """What was found in the training: power that nothing explains."""
+        return self.surroundings.findings if self.surroundings is not None else ()
 
     def axis_after(self, before: TimelineModel) -> int | None:
         """How much later this axis' zero lies than that of another profile of the same training;
         None where it is no other.
         """
-        one, other = self.around, before.around
+        one, other = self.surroundings, before.surroundings
         if (
             self.trace.path == before.trace.path
             or one is None
@@ -190,14 +198,14 @@ class TimelineModel:
     @property
     def home(self) -> tuple[int, int]:
         """What is shown first: the profile where it is the only one, else the whole training."""
-        alone = self.around is None or len(self.around.islands) < 2
+        alone = self.surroundings is None or len(self.surroundings.profiles) < 2
         return self.profiled if alone and len(self.tracks) else self.span
 
     def origin(self, view: Viewport) -> int:
         """What times count from: the profile's zero, as in all tables; away from all of several
         profiles the training's start.
         """
-        if self.around is None or (len(self.tracks) and len(self.around.islands) < 2):
+        if self.surroundings is None or (len(self.tracks) and len(self.surroundings.profiles) < 2):
             return 0
         lo, hi = self.profiled
         return (
@@ -369,13 +377,13 @@ class TimelineModel:
 
     def _by_clock(self, text: str) -> tuple[int, int] | None:
         """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training lies on it."""
-        if self.around is None or not self.around.clock:
+        if self.surroundings is None or not self.surroundings.clock:
             return None
         match = _CLOCK.fullmatch(text)
         if match is None:
             return None
-        first = self.around.at_clock(match[1])
-        last = self.around.at_clock(match[2]) if match[2] else first
+        first = self.surroundings.at_clock(match[1])
+        last = self.surroundings.at_clock(match[2]) if match[2] else first
         return None if first is None or last is None else (min(first, last), max(first, last))
 
     def _step_place(

@@ -21,15 +21,15 @@ from powertui.plain import plain
 SHOWN_THREADS = 8  # threads of a host that are shown before the rest hides
 _OPEN_LANES = 6  # a track with more lanes than this starts folded
 OPEN_ROWS = 12  # threads of a host open as long as they take no more rows than this
-_QUIET = 0.004  # of the busiest thread's weight: less is quiet
+_MIN_BUSY_SHARE = 0.004  # of the busiest thread's weight: less is quiet
 _SUMMARY_LANES = 48  # lanes that a folded process is drawn from: its busiest
-_DEEP = (
+_DEEP_TRACK_LANES = (
     12  # a track with more lanes is opened for want of other rows only where all there is has room
 )
 SPARED = 7  # rows that stay free for what else can be told of the view; of few rows a quarter
 # of the trace's length: lanes below the last that covers more get no row unless a person asks for
 # one
-_THIN = 0.01
+_MIN_LANE_SHARE = 0.01
 
 
 class RowKind(enum.Enum):
@@ -209,7 +209,11 @@ class RowModel:
         everything = hidden + sum(len(depths) - 1 for _, _, depths in inner) <= free
         for info, plan, depths in inner:
             rows = len(depths) - 1
-            if 0 < rows <= spare and (everything or rows < _DEEP) and depths == _depths(info.track):
+            if (
+                0 < rows <= spare
+                and (everything or rows < _DEEP_TRACK_LANES)
+                and depths == _depths(info.track)
+            ):
                 plan.opened.add(info.number)
                 spare -= rows
         for info, plan, depths in inner:
@@ -231,7 +235,7 @@ class RowModel:
             if lanes
             else np.empty(0)
         )
-        told = np.flatnonzero(busy >= _THIN * (hi + 1 - lo))
+        told = np.flatnonzero(busy >= _MIN_LANE_SHARE * (hi + 1 - lo))
         known = self._telling[info.number] = (
             depths[: int(told[-1]) + 1] if len(told) else depths[:1]
         )
@@ -332,7 +336,7 @@ class RowModel:
             for i in infos
         }
         ranked = sorted(infos, key=lambda info: -weight[info.number])
-        shown = [info for info in ranked[:SHOWN_THREADS] if weight[info.number] >= _QUIET]
+        shown = [info for info in ranked[:SHOWN_THREADS] if weight[info.number] >= _MIN_BUSY_SHARE]
         return shown, ranked[len(shown) :]
 
     def open_by_default(self, process: Process, shown: list[TrackInfo]) -> set[int]:

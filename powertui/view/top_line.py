@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from powertui.plain import width
 from powertui.view import truncation
 
-_LEAST_NAME = 8  # cells of the run's name, however narrow
-_ENOUGH_NAME = 16  # as many as tell one run from another
-_APART = 2  # cells between the run and the pages
+_MIN_NAME_CELLS = 8  # cells of the run's name, however narrow
+_GOOD_NAME_CELLS = 16  # as many as tell one run from another
+_PAGES_GAP_CELLS = 2  # cells between the run and the pages
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class Piece:
         return width(self.text)
 
 
-def laid_out(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
+def top_line_pieces(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     """The line in exactly so many cells."""
     pages: list[Piece] = []
     facts = ""
     for pages, facts in _forms(head, tabs):
-        left = room - 1 - _cells(pages) - _APART - width(facts)
-        if left >= min(width(head.name), _ENOUGH_NAME):
+        left = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
+        if left >= min(width(head.name), _GOOD_NAME_CELLS):
             break
-    left = max(_LEAST_NAME, room - 1 - _cells(pages) - _APART - width(facts))
+    left = max(_MIN_NAME_CELLS, room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts))
     name = truncation.middle(head.name, left)
     line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
     gap = max(1, room - _cells(line) - _cells(pages))
     return [*line, Piece(" " * gap, "ruler"), *pages]
 
 
-def at(pieces: Sequence[Piece], x: int) -> str:
+def page_at(pieces: Sequence[Piece], x: int) -> str:
     """The page that stands in a cell; "" for none."""
     begin = 0
     for piece in pieces:

@@ -16,10 +16,10 @@ from powertui.data.table import plural
 from powertui.plain import plain
 from powertui.view import truncation
 
-_LONGEST = 36  # cells of a training's name in a list
+_MAX_NAME_CELLS = 36  # cells of a training's name in a list
 
 
-def held(entry: TrainingEntry) -> str:
+def group_reasons(entry: TrainingEntry) -> str:
     """What a training was put together from, counted: "2 sessions, scalars, 1 power log"."""
     scalars = any(file.kind == "scalars" for file in entry.tfevents)
     counts = ((len(entry.sessions), "session"), (len(entry.power), "power log"))
@@ -56,9 +56,9 @@ def lines(entries: Sequence[TrainingEntry]) -> list[str]:
     """Trainings in a list, in columns."""
     cells = [
         (
-            truncation.middle(plain(one.name, 200), _LONGEST),
+            truncation.middle(plain(one.name, 200), _MAX_NAME_CELLS),
             _when(one),
-            f"{held(one)}{', changed by hand' if one.by_hand else ''}",
+            f"{group_reasons(one)}{', changed by hand' if one.by_hand else ''}",
         )
         for one in entries
     ]

@@ -20,10 +20,10 @@ from powertui.data.tools.op_stats import OpStats
 from powertui.data.window import touches
 from powertui.view.timeline_model import TimelineModel
 
-_MOST_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
-_MOST_OPS = 12
-_MOST_STEPS = 12
-_MOST_FOUND = 4
+_MAX_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
+_MAX_OPS = 12
+_MAX_STEPS = 12
+_MAX_FINDINGS = 4
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class LongStep:
 
 
 @dataclass(frozen=True)
-class InSight:
+class VisibleContent:
     """Of [lo, hi): events that straddle its ends count by their part inside."""
 
     lo: int
@@ -71,15 +71,13 @@ class InSight:
 
 def visible_summary(
     model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered
-) -> InSight:
+) -> VisibleContent:
     """What [lo, hi) holds."""
-    found = tuple(
-        one.texts
-        for one in (model.around.found if model.around is not None else ())
-        if one.hi > lo and one.lo < hi
-    )[:_MOST_FOUND]
+    found = tuple(one.texts for one in (model.findings) if one.hi > lo and one.lo < hi)[
+        :_MAX_FINDINGS
+    ]
     if not len(model.tracks):
-        return InSight(lo, hi, found=found)
+        return VisibleContent(lo, hi, found=found)
     ops = op_stats.op_stats(model.trace, lo, hi, check)
     sides = tuple(
         side
@@ -87,7 +85,7 @@ def visible_summary(
         if side is not None
     )
     steps, count = _steps(model, lo, hi)
-    return InSight(lo, hi, sides, _top(model, ops), steps, count, found)
+    return VisibleContent(lo, hi, sides, _top(model, ops), steps, count, found)
 
 
 def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
@@ -96,8 +94,8 @@ def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
     )  # NaN: what only waits for others
     if not len(rows):
         return None
-    if len(rows) > _MOST_NAMES:
-        rows = rows[np.argpartition(-ops.share[rows], _MOST_NAMES)[:_MOST_NAMES]]
+    if len(rows) > _MAX_NAMES:
+        rows = rows[np.argpartition(-ops.share[rows], _MAX_NAMES)[:_MAX_NAMES]]
     sums = np.bincount(model.labels.kinds(ops.name[rows]), ops.share[rows], len(CATEGORIES))
     shares: list[tuple[Category | None, float]] = [
         (one, float(share)) for one, share in zip(CATEGORIES, sums, strict=True) if share > 0
@@ -116,9 +114,9 @@ def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
     return tuple(
         TopOp(*model.labels.texts(name), model.category(name), own, share)
         for name, own, share in zip(
-            ops.name[rows[:_MOST_OPS]].tolist(),
-            ops.self_time[rows[:_MOST_OPS]].tolist(),
-            ops.share[rows[:_MOST_OPS]].tolist(),
+            ops.name[rows[:_MAX_OPS]].tolist(),
+            ops.self_time[rows[:_MAX_OPS]].tolist(),
+            ops.share[rows[:_MAX_OPS]].tolist(),
             strict=True,
         )
     )
@@ -134,7 +132,7 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
     if not len(rows):
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
     length, usual = _lengths(steps)
-    best = rows[np.argsort(-length[rows], kind="stable")[:_MOST_STEPS]]
+    best = rows[np.argsort(-length[rows], kind="stable")[:_MAX_STEPS]]
     several = len(np.unique(steps.epoch[rows])) > 1
     return tuple(
         LongStep(

@@ -12,7 +12,7 @@ from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
 _NAME_WIDTH = 10
-_MOST_LINES = 5  # of one value
+_MAX_VALUE_LINES = 5  # of one value
 _MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
 
 
@@ -62,8 +62,8 @@ class ContextPane(LinesPane):
             )
             return [((name, label), mark, (" " + fact.value, text))]
         pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
-        if len(pieces) > _MOST_LINES:
-            pieces = [*pieces[: _MOST_LINES - 1], " ".join(pieces[_MOST_LINES - 1 :])]
+        if len(pieces) > _MAX_VALUE_LINES:
+            pieces = [*pieces[: _MAX_VALUE_LINES - 1], " ".join(pieces[_MAX_VALUE_LINES - 1 :])]
         lines: list[StyledLine] = []
         for i, piece in enumerate(pieces):
             lines.append(((name if i == 0 else " " * len(name), label), (piece, text)))

@@ -15,8 +15,8 @@ from powertui.plain import plain
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets.lines import LinesPane, StyledLine
 
-_CUT = 160  # characters of a value before it is expanded
-_EXPANDED = 20_000
+_CUT_CHARS = 160  # characters of a value before it is expanded
+_EXPANDED_CHARS = 20_000
 _NAME_WIDTH = 24
 
 
@@ -94,7 +94,10 @@ class DetailsPane(LinesPane):
         )
         if event.name != event.display:
             lines.extend(
-                self._pair("recorded as", plain(event.name, _EXPANDED if self.expanded else _CUT))
+                self._pair(
+                    "recorded as",
+                    plain(event.name, _EXPANDED_CHARS if self.expanded else _CUT_CHARS),
+                )
             )
         lines.extend(self._pair("kind", MEANINGS[event.category]))
         depth = f", depth {event.depth}" if event.depth else ""
@@ -130,7 +133,7 @@ class DetailsPane(LinesPane):
         self.set_lines(lines)
 
     def _stat(self, stat: Stat) -> list[StyledLine]:
-        limit = _EXPANDED if self.expanded else _CUT
+        limit = _EXPANDED_CHARS if self.expanded else _CUT_CHARS
         text = value_text(stat, limit)
         if isinstance(stat.value, str) and len(stat.value) > limit:
             more = f"  ({len(stat.value):,} characters)"

@@ -18,14 +18,14 @@ from powertui.view.curve import sparkline
 from powertui.view.dragging import Drag, Grip
 from powertui.view.navigation import State
 from powertui.view.paint import levels
-from powertui.view.power_curve import curve_of
+from powertui.view.power_curve import channel_curve
 from powertui.view.step_curve import StepCurve
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import Folds, RowKind
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
-FEW = 3  # cells in which a profile is too small to show its work
+MIN_BUSY_CELLS = 3  # cells in which a profile is too small to show its work
 
 
 class Overview(TimeLane):
@@ -49,7 +49,7 @@ class Overview(TimeLane):
 
     def set_power(self, power: PowerOnTrace | None) -> None:
         """The course that is drawn where nothing was profiled."""
-        curve = curve_of(power) if power is not None else None
+        curve = channel_curve(power) if power is not None else None
         if curve is not self._power:
             self._power = curve
             self.refresh()
@@ -67,25 +67,25 @@ class Overview(TimeLane):
 
     def _whole_run(self, model: TimelineModel, whole: Viewport) -> tuple[str, list[str]]:
         chars, roles = list(self._busy(model, whole)), ["overview"] * whole.width
-        around = model.around
-        if around is None:
+        surroundings = model.surroundings
+        if surroundings is None:
             return "".join(chars), roles
         outside = np.ones(whole.width, np.bool_)
         for lo, hi in [
             *(model.profiled for _ in model.tracks[:1]),
-            *((one.lo, one.hi) for one in around.islands),
+            *((one.lo, one.hi) for one in surroundings.profiles),
         ]:
             covered = whole.covered(lo, hi)
             outside[covered.start : covered.stop] = False
         course = self._course(whole)
         for column in np.flatnonzero(outside).tolist():
             chars[column], roles[column] = course[column], "dim"
-        for one in around.islands:
+        for one in surroundings.profiles:
             covered = whole.covered(one.lo, one.hi)
             for column in covered:
-                if len(covered) < FEW or chars[column] == " ":
+                if len(covered) < MIN_BUSY_CELLS or chars[column] == " ":
                     chars[column], roles[column] = self.glyphs.vertical, "focus"
-        for noted in around.found:
+        for noted in surroundings.findings:
             for column in whole.covered(noted.lo, noted.hi):
                 roles[column] = "error" if outside[column] else "warn"
                 chars[column] = "!" if chars[column] == " " or not self._power else chars[column]

@@ -17,7 +17,7 @@ from powertui.plain import width as plain_width
 from powertui.view import limit_line
 from powertui.view.curve import Axis, axis, columns_per_cell, draw
 from powertui.view.navigation import State
-from powertui.view.power_curve import PowerCurve, curve_of
+from powertui.view.power_curve import PowerCurve, channel_curve
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
@@ -65,7 +65,7 @@ class PowerStrip(TimeLane):
             self.set_power(power)
 
     def set_power(self, power: PowerOnTrace) -> None:
-        self.power, self.curve = power, curve_of(power)
+        self.power, self.curve = power, channel_curve(power)
         self._lines = None
         self.refresh()
 

@@ -17,8 +17,8 @@ from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
 _REVERSE = Style(reverse=True)
-_FAR = 120 * PS_PER_S  # beyond that whole seconds are written as on a clock
-_LONGEST = 11  # a longer label is written as a distance from the first
+_CLOCK_FROM_PS = 120 * PS_PER_S  # beyond that whole seconds are written as on a clock
+_MAX_LABEL_CELLS = 11  # a longer label is written as a distance from the first
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     """Whether moments read better as on a clock: whole seconds, minutes away from where
     they count.
     """
-    return not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= _FAR
+    return (
+        not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= _CLOCK_FROM_PS
+    )
 
 
 def _step(view: Viewport, cells: int) -> int:
@@ -74,7 +76,7 @@ def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
         first = -(-(view.t0 - origin) // step) * step
         moments = range(first, view.t1 - origin, step)
         labels = [_moment(ps, step, clock=_by_clock(view, origin, step)) for ps in moments]
-        if labels and max(map(len, labels)) > _LONGEST:
+        if labels and max(map(len, labels)) > _MAX_LABEL_CELLS:
             # Deep inside a long run: the first in full, the others as what is added to it.
             labels[1:] = ["+" + units.duration(ps - first) for ps in list(moments)[1:]]
         longest = max((len(text) for text in labels[1:]), default=0)

@@ -11,7 +11,7 @@ from powertui.widgets.time_lane import fit_text
 
 if TYPE_CHECKING:  # names alone: nothing is shown about the view before the first picture
     from powertui.view.legend_lines import Pieces
-    from powertui.view.visible_content import InSight
+    from powertui.view.visible_content import VisibleContent
 
 _LABEL = "self time in view"
 
@@ -21,10 +21,10 @@ class SightPane(LinesPane, can_focus=False):
 
     DEFAULT_CSS = "SightPane { height: 1; width: 1fr; }"
 
-    seen: InSight | None = None
+    seen: VisibleContent | None = None
     label_width = 20
 
-    def show(self, seen: InSight | None) -> None:
+    def show(self, seen: VisibleContent | None) -> None:
         """Of this stretch from now on."""
         if seen != self.seen:
             self.seen = seen

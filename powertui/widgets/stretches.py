@@ -14,15 +14,15 @@ from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import Int64s, Step, Steps
 from powertui.plain import plain
-from powertui.view.neighbor_profiles import Guest
-from powertui.view.surroundings import Around
+from powertui.view.neighbor_profiles import NeighborProfile
+from powertui.view.surroundings import Surroundings
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import tick_step
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
-_LEAST_CUT = 5  # cells: less of a name tells nothing
-_APART = 12  # cells between two step numbers
+_MIN_CUT_CELLS = 5  # cells: less of a name tells nothing
+_NUMBER_GAP_CELLS = 12  # cells between two step numbers
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _laid(
         stretch = stretches[number]
         room = width - 1 if apart and hi < view.width and owner[hi] >= 0 else width
         text = next((t for t in stretch.texts if len(t) <= room), "")
-        if not text and stretch.cut and room >= _LEAST_CUT:
+        if not text and stretch.cut and room >= _MIN_CUT_CELLS:
             text = fit_text(stretch.texts[-1], room, ellipsis)
         if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
             chars.append(stretch.bar)
@@ -120,29 +120,30 @@ class ProfileLane(TimeLane):
     """Which stretches were profiled. Between them it says so, quietly."""
 
     def label(self, y: int) -> list[Segment]:
-        around = self.model.around if self.model else None
+        surroundings = self.model.surroundings if self.model else None
         return self.name_label(
-            "profiles", str(len(around.islands)) if around and around.islands else "none"
+            "profiles",
+            str(len(surroundings.profiles)) if surroundings and surroundings.profiles else "none",
         )
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
-        view, theme, around = self.state.viewport, self.theme_colors, self.model.around
+        view, theme, surroundings = self.state.viewport, self.theme_colors, self.model.surroundings
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
         out = [
             LabelledStretch(lo, hi, (" not profiled", ""), "dim")
-            for lo, hi in _between(self.model.span, around)
+            for lo, hi in _between(self.model.span, surroundings)
         ]
-        if around is not None:
-            for number in _seen(around.lows, around.highs, view):
-                one = around.islands[number]
+        if surroundings is not None:
+            for number in _seen(surroundings.lows, surroundings.highs, view):
+                one = surroundings.profiles[number]
                 name = plain(one.name, 60)
                 short = name.rpartition("/")[2]
                 told = [f"{name}: {plain(one.problem, 100)}"] if one.problem else []
-                if one.placed:
+                if one.evidence:
                     told += [
-                        f"{name} ±{units.duration(one.half, 2)}: {plain(one.placed, 100)}",
+                        f"{name} ±{units.duration(one.half, 2)}: {plain(one.evidence, 100)}",
                         f"{name} ±{units.duration(one.half, 2)}",
                     ]
                 length = units.duration(one.hi - one.lo, 3)
@@ -155,18 +156,18 @@ class ProfileLane(TimeLane):
         return draw(out, view, roles, self.glyphs.ellipsis)
 
 
-class FoundLane(TimeLane):
+class FindingsLane(TimeLane):
     """What was found: power that nothing explains."""
 
     def label(self, y: int) -> list[Segment]:
-        around = self.model.around if self.model else None
-        return self.name_label("found", str(len(around.found)) if around else "")
+        surroundings = self.model.surroundings if self.model else None
+        return self.name_label("found", str(len(surroundings.findings)) if surroundings else "")
 
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
         view, theme = self.state.viewport, self.theme_colors
-        found = self.model.around.found if self.model.around is not None else ()
+        found = self.model.findings
         ends = np.array([(one.lo, one.hi) for one in found], np.int64).reshape(-1, 2)
         stretches = [
             LabelledStretch(found[i].lo, found[i].hi, found[i].texts, "phase")
@@ -175,11 +176,11 @@ class FoundLane(TimeLane):
         return draw(stretches, view, {"phase": theme.style("phase")}, self.glyphs.ellipsis)
 
 
-def _between(span: tuple[int, int], around: Around | None) -> list[tuple[int, int]]:
+def _between(span: tuple[int, int], surroundings: Surroundings | None) -> list[tuple[int, int]]:
     """Where nothing was profiled."""
     out, at = [], span[0]
     for lo, hi in sorted(
-        (one.lo, one.hi) for one in (around.islands if around is not None else ())
+        (one.lo, one.hi) for one in (surroundings.profiles if surroundings is not None else ())
     ):
         if lo > at:
             out.append((at, lo))
@@ -207,7 +208,11 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         epoch = model.epochs[index]
         scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
         name = f"epoch {epoch.number}"
-        joules = model.around.joules_of.get(epoch.number, "") if model.around is not None else ""
+        joules = (
+            model.surroundings.joules_of.get(epoch.number, "")
+            if model.surroundings is not None
+            else ""
+        )
         took = (
             units.duration(int(ends[index] - starts[index]), 3)
             if epoch.start is not None and epoch.end is not None
@@ -216,7 +221,11 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         told = [f"{name}  {took}"]
         if joules:
             number = epoch.number
-            tight = model.around.tight_of.get(number, "") if model.around is not None else ""
+            tight = (
+                model.surroundings.tight_of.get(number, "")
+                if model.surroundings is not None
+                else ""
+            )
             drew = (
                 f"{name}  {joules}",
                 f"{number}  {joules}",
@@ -231,7 +240,7 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
         )
         out.append(LabelledStretch(int(starts[index]), int(ends[index]), texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}
-    for one in model.around.beside if model.around is not None else ():
+    for one in model.surroundings.untrained if model.surroundings is not None else ():
         if (
             one.hi > view.t0
             and one.lo < view.t1
@@ -301,8 +310,8 @@ class StepLane(TimeLane):
     number now and then.
     """
 
-    guests: tuple[
-        Guest, ...
+    neighbors: tuple[
+        NeighborProfile, ...
     ] = ()  # other profiles of the training in sight: theirs stand where they lie
 
     def label(self, y: int) -> list[Segment]:
@@ -315,11 +324,13 @@ class StepLane(TimeLane):
         assert self.model is not None
         assert self.state is not None
         model, steps, view = self.model, self.model.steps, self.state.viewport
-        beyond = numbered(model.around, view) if model.around is not None else []
-        guests = (
-            [one for one in self.guests if len(one.model.steps)] if model.around is not None else []
+        beyond = round_numbers(model.surroundings, view) if model.surroundings is not None else []
+        neighbors = (
+            [one for one in self.neighbors if len(one.model.steps)]
+            if model.surroundings is not None
+            else []
         )
-        if not len(steps) and not beyond and not guests:
+        if not len(steps) and not beyond and not neighbors:
             why = plain(steps.source or "no steps were found", 200)
             return [
                 Segment(
@@ -327,17 +338,17 @@ class StepLane(TimeLane):
                     self.theme_colors.style("dim"),
                 )
             ]
-        told = not beyond or len(view.covered(*model.profiled)) >= _APART
+        told = not beyond or len(view.covered(*model.profiled)) >= _NUMBER_GAP_CELLS
         chars, styles = self._numbered(steps, view, told=told)
         taken = set(view.covered(*model.profiled))
-        for guest in guests:
+        for neighbor in neighbors:
             columns = [
-                column for column in view.covered(*guest.stretch(model)) if column not in taken
+                column for column in view.covered(*neighbor.stretch(model)) if column not in taken
             ]
             taken.update(columns)
             if columns:
-                told = not beyond or len(columns) >= _APART
-                theirs = self._numbered(guest.model.steps, guest.view(model, view), told=told)
+                told = not beyond or len(columns) >= _NUMBER_GAP_CELLS
+                theirs = self._numbered(neighbor.model.steps, neighbor.view(model, view), told=told)
                 for column in columns:
                     chars[column], styles[column] = theirs[0][column], theirs[1][column]
         return self._beyond(chars, styles, beyond)
@@ -419,18 +430,18 @@ class StepLane(TimeLane):
         return chars, styles
 
 
-def numbered(around: Around, view: Viewport) -> list[tuple[int, str]]:
+def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int, str]]:
     """(column, number) of round step numbers in sight; one that no record has says ~: it is
     interpolated.
     """
     out = []
-    for part in around.numbers:
+    for part in surroundings.numbers:
         lo, hi = part.number_at(view.t0), part.number_at(view.t1)
         if hi <= lo:
             continue
         begin, end = part.moment_of(lo)[0], part.moment_of(hi)[0]
         cells = max(1, (end - begin) // view.cell_ps)
-        round_to = tick_step(max(1, _APART * (hi - lo) // cells), 1)
+        round_to = tick_step(max(1, _NUMBER_GAP_CELLS * (hi - lo) // cells), 1)
         for number in range(-(-lo // round_to) * round_to, hi + 1, round_to):
             at, exact = part.moment_of(number)
             if view.shows(at):

@@ -28,7 +28,7 @@ from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import table_order, table_rows, truncation
-from powertui.view.table_order import Listed, RowGroup
+from powertui.view.table_order import ListedRows, RowGroup
 from powertui.view.table_rows import GAP, FittedColumns, Order
 from powertui.widgets import background
 
@@ -91,13 +91,13 @@ class TableView(Widget, can_focus=True):
         self.order = Order()
         self.cursor = 0  # of the lines
         self.top = 0
-        self._stands: Listed | None = (
+        self._stands: ListedRows | None = (
             None  # the lines: behind `table` while a thread puts them in order
         )
         self._open: frozenset[str] = frozenset()  # groups that are unfolded
-        self._fit: tuple[tuple[int, Table, Order, Listed | None], FittedColumns] | None = None
+        self._fit: tuple[tuple[int, Table, Order, ListedRows | None], FittedColumns] | None = None
         self._scopes: tuple[Table, table_rows.Scopes] | None = None
-        self._totals: tuple[Listed | None, Mapping[str, Value]] | None = None
+        self._totals: tuple[ListedRows | None, Mapping[str, Value]] | None = None
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         """Draw with these styles from now on."""
@@ -196,7 +196,7 @@ class TableView(Widget, can_focus=True):
         was = shown.key_of(row) if shown is not None and row >= 0 and shown.id == table.id else ()
         same, at = shown is table, self.cursor
 
-        def work(check: CancelCheck) -> tuple[Listed, int]:
+        def work(check: CancelCheck) -> tuple[ListedRows, int]:
             found = table_order.listed(table, order, open_, check)
             place = table.find(was, found.lines) if was and not found.groups else -1
             if place < 0 and same and not table.key:
@@ -209,7 +209,7 @@ class TableView(Widget, can_focus=True):
         else:
             background.begin(self, "arrange", work, self._arranged)
 
-    def _arranged(self, found: tuple[Listed, int]) -> None:
+    def _arranged(self, found: tuple[ListedRows, int]) -> None:
         self._stands, self.cursor = found
         self.cursor = min(self.cursor, max(0, len(self.lines) - 1))
         self._scroll()
@@ -488,7 +488,7 @@ class TableView(Widget, can_focus=True):
             self._cell(column, row, size, scopes if column is name else None)
             for column, size in zip(fit.columns, fit.cells, strict=True)
         ]
-        elsewhere = table_rows.found_elsewhere(table, row, self.order.text, fit)
+        elsewhere = table_rows.matched_words(table, row, self.order.text, fit)
         if elsewhere is not None and name in fit.columns:
             at = fit.columns.index(name)
             cells[at] = table_rows.with_found(

@@ -22,16 +22,16 @@ from powertui.data.search import Hits
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
-from powertui.view.accelerate import Held
+from powertui.view.accelerate import HeldKey
 from powertui.view.navigation import Navigator, State
-from powertui.view.neighbor_profiles import Guest, RowBelow
+from powertui.view.neighbor_profiles import NeighborProfile, RowBelow
 from powertui.view.paint import Painted, paint, palette
 from powertui.view.scene import Scene
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
-_KEPT_STRIPS = 1024
+_MAX_KEPT_STRIPS = 1024
 _OUTSIDE = "not profiled"
 _SCROLL_ROWS = 3
 
@@ -79,13 +79,15 @@ class Timeline(Widget, can_focus=True):
         self.run_budget = 40
         self.listeners: list[Callable[[State | None, State], None]] = []
         self._navigator: Navigator | None = None
-        self._held = Held()
+        self._held = HeldKey()
         self._all_folded = False
         self._strips: list[Strip] = []
         self._stale = True
         self._kept: dict[bytes, Strip] = {}
         self.scene: Scene | None = None
-        self.guests: tuple[Guest, ...] = ()  # other profiles of the training, drawn where they lie
+        self.neighbors: tuple[
+            NeighborProfile, ...
+        ] = ()  # other profiles of the training, drawn where they lie
         self._drag: int | None = None  # column where the button went down
         self.frames = 0  # frames composed: for tests and benchmarks
 
@@ -140,14 +142,14 @@ class Timeline(Widget, can_focus=True):
         self.scene = Scene(model, self.look.full)
         self._changed(before)
 
-    def accompany(self, guests: Sequence[Guest]) -> bool:
+    def accompany(self, neighbors: Sequence[NeighborProfile]) -> bool:
         """Draw these profiles of the same training beside the one that is shown.
 
         Whether they are others than before.
         """
-        if tuple(guests) == self.guests:
+        if tuple(neighbors) == self.neighbors:
             return False
-        self.guests = tuple(guests)
+        self.neighbors = tuple(neighbors)
         self._redraw()
         return True
 
@@ -155,9 +157,11 @@ class Timeline(Widget, can_focus=True):
     def below(self) -> list[RowBelow]:
         """Rows of profiles that stand below those of the one that is open."""
         model, view = self.model, self.viewport
-        if not self.guests or model is None or view is None or model.around is None:
+        if not self.neighbors or model is None or view is None or model.surroundings is None:
             return []
-        return in_company.below(self.guests, model, view, view.height - len(self.rows) + view.row0)
+        return in_company.rows_below(
+            self.neighbors, model, view, view.height - len(self.rows) + view.row0
+        )
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         """Other colours or characters from now on."""
@@ -364,17 +368,17 @@ class Timeline(Widget, can_focus=True):
             budget=self.run_budget,
         )
         self._say_not_profiled(painted, rows)
-        if self.guests and navigator.model.around is not None:
+        if self.neighbors and navigator.model.surroundings is not None:
             in_company.draw(
-                painted, self.guests, navigator.model, view, rows, self.look, self.run_budget
+                painted, self.neighbors, navigator.model, view, rows, self.look, self.run_budget
             )
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
         for line in self.below:
-            meets = in_company.at_once(line.guest, navigator.model, view)
+            meets = in_company.ran_at_same_time(line.neighbor, navigator.model, view)
             row = line.row or Row(
                 RowKind.MORE, 0, "", note=" ran at the same time" if meets else ""
             )
-            own = line.guest.painted(navigator.model, view, (row,), self.look, self.run_budget)
+            own = line.neighbor.painted(navigator.model, view, (row,), self.look, self.run_budget)
             self._strips.append(self._strip(own, 0, row))
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
@@ -383,11 +387,11 @@ class Timeline(Widget, can_focus=True):
         """
         model, view = self.model, self.viewport
         first = next((y for y, row in enumerate(rows) if row.lanes), None)
-        if model is None or view is None or first is None or model.around is None:
+        if model is None or view is None or first is None or model.surroundings is None:
             return
         profiled = [
             view.covered(*model.profiled),
-            *(view.covered(one.lo, one.hi + 1) for one in model.around.islands),
+            *(view.covered(one.lo, one.hi + 1) for one in model.surroundings.profiles),
         ]
         end = 0
         for inside in (
@@ -405,7 +409,7 @@ class Timeline(Widget, can_focus=True):
         strip = self._kept.get(key)
         if strip is None:
             strip = Strip(painted.segments(y, self.look), painted.chars.shape[1])
-            if len(self._kept) >= _KEPT_STRIPS:
+            if len(self._kept) >= _MAX_KEPT_STRIPS:
                 self._kept.clear()
             self._kept[key] = strip
         return strip

@@ -16,7 +16,7 @@ from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
 from powertui.view.navigation import State
-from powertui.view.neighbor_profiles import Guest
+from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.surroundings import Strip
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
@@ -24,19 +24,21 @@ from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerNote, PowerStrip
 from powertui.widgets.ruler import Ruler
 from powertui.widgets.sight_pane import SightPane
-from powertui.widgets.stretches import EpochLane, FoundLane, MarkLane, ProfileLane, StepLane
+from powertui.widgets.stretches import EpochLane, FindingsLane, MarkLane, ProfileLane, StepLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
 
-_MOST_STRIPS = 4
-MOST_VALUES = 6
+_MAX_POWER_STRIPS = 4
+MAX_VALUE_STRIPS = 6
 _VALUE_ROWS = 4
-_FEW_ROWS = 3  # of the tracks, where nothing in sight was profiled
-_PANEL = 14  # rows of what is shown about the view, at most
-_HIGHEST = 20  # rows of a power strip
-_LEGEND_FROM = 14  # rows from which there is one for the legend
-_INSIDE = 0.7  # so much of the view inside of one profile, and its tracks are what is looked at
+_MIN_TRACK_ROWS = 3  # of the tracks, where nothing in sight was profiled
+_MAX_PANEL_ROWS = 14  # rows of what is shown about the view, at most
+_MAX_POWER_ROWS = 20  # rows of a power strip
+_MIN_ROWS_FOR_LEGEND = 14  # rows from which there is one for the legend
+_INSIDE_SHARE = (
+    0.7  # so much of the view inside of one profile, and its tracks are what is looked at
+)
 
 
 def _label_width(width: int) -> int:
@@ -55,7 +57,7 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     heights: list[int] = []
     if series and spare < 4:
         return [2] if height - 3 - lanes >= 2 + 4 else []
-    for _ in range(min(series, _MOST_STRIPS)):
+    for _ in range(min(series, _MAX_POWER_STRIPS)):
         rows = (
             min(4 if height < 32 else 5 if height < 40 else 7, spare // 2)
             if not heights
@@ -68,15 +70,15 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     return heights
 
 
-_PARTLY = 0.15
+_PARTLY_INSIDE_SHARE = 0.15
 
 
 def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
     """Rows of the power strips and of the other strips where nothing in sight was profiled: they
     share what tracks would take.
     """
-    spare = height - 2 - lanes - _FEW_ROWS
-    power, values = min(power, _MOST_STRIPS), min(values, MOST_VALUES)
+    spare = height - 2 - lanes - _MIN_TRACK_ROWS
+    power, values = min(power, _MAX_POWER_STRIPS), min(values, MAX_VALUE_STRIPS)
     if not power:
         values = min(values, spare // 2)
         return [], [min(7, spare // values)] * values if values else []
@@ -100,13 +102,13 @@ class TimelineView(Vertical):
     def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
         super().__init__(id=id)
         options: dict[str, Any] = {"theme": theme, "glyphs": glyphs}
-        self.strips = [PowerStrip(**options) for _ in range(_MOST_STRIPS)]
+        self.strips = [PowerStrip(**options) for _ in range(_MAX_POWER_STRIPS)]
         self.note = PowerNote(**options)
-        self.values = [ValueStrip(**options) for _ in range(MOST_VALUES)]
+        self.values = [ValueStrip(**options) for _ in range(MAX_VALUE_STRIPS)]
         self.ruler = Ruler(**options)
         self.overview = Overview(**options)
         self.profiles = ProfileLane(**options)
-        self.found = FoundLane(**options)
+        self.found = FindingsLane(**options)
         self.epochs = EpochLane(**options)
         self.steps = StepLane(**options)
         self.marks = MarkLane(**options)
@@ -185,10 +187,10 @@ class TimelineView(Vertical):
         self.overview.set_power(self._power[0] if self._power else None)
         self._arrange()
 
-    def accompany(self, guests: Sequence[Guest]) -> None:
+    def accompany(self, neighbors: Sequence[NeighborProfile]) -> None:
         """Draw these profiles of the training beside the one that is shown."""
-        if self.timeline.accompany(guests):
-            self.steps.guests = tuple(guests)
+        if self.timeline.accompany(neighbors):
+            self.steps.neighbors = tuple(neighbors)
             self.steps.refresh()
             self._arrange()
             if self.timeline.state is not None:
@@ -199,10 +201,10 @@ class TimelineView(Vertical):
         model, view = self.timeline.model, self.timeline.viewport
         if model is None or view is None:
             return 0
-        guests = self.timeline.guests if model.around is not None else ()
+        neighbors = self.timeline.neighbors if model.surroundings is not None else ()
         return len(
             set(view.covered(*model.profiled)).union(
-                *(view.covered(*one.stretch(model)) for one in guests)
+                *(view.covered(*one.stretch(model)) for one in neighbors)
             )
         )
 
@@ -236,17 +238,21 @@ class TimelineView(Vertical):
     @property
     def _partly_inside(self) -> bool:
         model, view = self.timeline.model, self.timeline.viewport
-        return model is not None and view is not None and self._covered() >= _PARTLY * view.width
+        return (
+            model is not None
+            and view is not None
+            and self._covered() >= _PARTLY_INSIDE_SHARE * view.width
+        )
 
     @property
     def inside(self) -> bool:
         """Whether what is looked at is a profile, and not the training around it."""
         model, view = self.timeline.model, self.timeline.viewport
-        if model is None or view is None or model.around is None:
+        if model is None or view is None or model.surroundings is None:
             return True
         if not len(model.tracks):
             return False
-        return len(view.covered(*model.profiled)) >= _INSIDE * view.width
+        return len(view.covered(*model.profiled)) >= _INSIDE_SHARE * view.width
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         for lane in self.lanes:
@@ -275,13 +281,17 @@ class TimelineView(Vertical):
         self.marks.display = bool(self.marks.marks)
         inside = self.inside
         self._was_inside = (inside, self._partly_inside)
-        around = model.around if model is not None else None
+        surroundings = model.surroundings if model is not None else None
         profiled = model is None or len(model.tracks) > 0
-        self.profiles.display = not inside and (profiled or bool(around and around.islands))
-        self.steps.display = profiled or bool(around and around.numbers)
-        self.found.display = bool(around and around.found)
+        self.profiles.display = not inside and (
+            profiled or bool(surroundings and surroundings.profiles)
+        )
+        self.steps.display = profiled or bool(surroundings and surroundings.numbers)
+        self.found.display = bool(surroundings and surroundings.findings)
         self.sight.display = (
-            profiled and (inside or self._partly_inside) and self.size.height >= _LEGEND_FROM
+            profiled
+            and (inside or self._partly_inside)
+            and self.size.height >= _MIN_ROWS_FOR_LEGEND
         )
         self.note.display = bool(model is not None and model.power_note and not self._power)
         lanes = (
@@ -301,7 +311,7 @@ class TimelineView(Vertical):
                 )
             spare = self.size.height - 3 - lanes - 8 - sum(heights)
             values = (
-                [2] * min(len(self._chosen), MOST_VALUES, max(0, spare // 2))
+                [2] * min(len(self._chosen), MAX_VALUE_STRIPS, max(0, spare // 2))
                 if self._picked
                 else []
             )
@@ -309,7 +319,7 @@ class TimelineView(Vertical):
             lanes += int(self.profiles.display) + int(self.steps.display)
             # Where a profile takes a part of the view its tracks are worth rows, too.
             room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
-            room += 0 if profiled else _FEW_ROWS - 1  # no tracks, no rows for them
+            room += 0 if profiled else _MIN_TRACK_ROWS - 1  # no tracks, no rows for them
             heights, values = _far_heights(room, len(self._power), len(self._chosen), lanes)
         spare = self._share_rows(
             self.size.height
@@ -320,7 +330,7 @@ class TimelineView(Vertical):
             - int(inside and self.steps.display)
         )
         if heights:
-            heights[0] = max(heights[0], min(heights[0] + spare, _HIGHEST))
+            heights[0] = max(heights[0], min(heights[0] + spare, _MAX_POWER_ROWS))
         for rows, strips in ((heights, self.strips), (values, self.values)):
             for number, strip in enumerate(strips):
                 strip.display = number < len(rows)
@@ -332,15 +342,15 @@ class TimelineView(Vertical):
         the view; what is left.
         """
         model, view = self.timeline.model, self.timeline.viewport
-        if model is not None and view is not None and model.around is not None:
-            room = max(1, room - in_company.wanted(self.timeline.guests, model, view))
+        if model is not None and view is not None and model.surroundings is not None:
+            room = max(1, room - in_company.rows_needed(self.timeline.neighbors, model, view))
         self.timeline.set_room(room if self._roomy else 0)
         self._row_count = len(self.timeline.rows)
         if not self.sight.display:
             return 0
         free = max(0, room - max(1, self._row_count)) if self._roomy else 0
-        self.sight.styles.height = 1 + min(free, _PANEL)
-        return max(0, free - _PANEL)
+        self.sight.styles.height = 1 + min(free, _MAX_PANEL_ROWS)
+        return max(0, free - _MAX_PANEL_ROWS)
 
     def _follow(self, before: State | None, after: State) -> None:
         model = self.timeline.model

@@ -11,7 +11,7 @@ from powertui import demo
 from powertui.data.energy import account
 from powertui.screens import SCREENS, frame, status
 from powertui.screens.base import BaseScreen
-from powertui.screens.help import HelpScreen, of_page
+from powertui.screens.help import HelpScreen, page_lines
 from powertui.screens.messages import MessagesDialog
 from powertui.screens.palette import Palette
 from powertui.screens.shell import Shell
@@ -74,8 +74,8 @@ async def test_every_page_is_reached_by_its_key_and_by_a_click_and_is_never_empt
     key = next(entry.key for entry in SCREENS if entry.name == name)
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        line = top_line.laid_out(top(shell).head, top(shell).tabs, SIZE[0])
-        x = next(x for x in range(SIZE[0]) if top_line.at(line, x) == name)
+        line = top_line.top_line_pieces(top(shell).head, top(shell).tabs, SIZE[0])
+        x = next(x for x in range(SIZE[0]) if top_line.page_at(line, x) == name)
         other = "symmetry" if name != "symmetry" else "timeline"
         shell.show(other)
         await settled(pilot)
@@ -84,8 +84,8 @@ async def test_every_page_is_reached_by_its_key_and_by_a_click_and_is_never_empt
         assert here(shell) == name
         shell.show(other)
         await settled(pilot)
-        line = top_line.laid_out(top(shell).head, top(shell).tabs, SIZE[0])
-        x = next(x for x in range(SIZE[0]) if top_line.at(line, x) == name)
+        line = top_line.top_line_pieces(top(shell).head, top(shell).tabs, SIZE[0])
+        x = next(x for x in range(SIZE[0]) if top_line.page_at(line, x) == name)
         await pilot.click(offset=(x, 0))
         await settled(pilot)
         assert here(shell) == name
@@ -139,13 +139,13 @@ def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
         "20.96 s",
         ("power ±11 ms by clock", "±11 ms"),
     )
-    line = top_line.laid_out(head, tabs, room)
+    line = top_line.top_line_pieces(head, tabs, room)
     text = "".join(piece.text for piece in line)
     assert len(text) <= room
     assert "6 Steps" in text
     assert "3 Findings·2" in text
     assert "…" in text or head.name in text
-    assert {top_line.at(line, x) for x in range(room)} >= {tab.name for tab in tabs}
+    assert {top_line.page_at(line, x) for x in range(room)} >= {tab.name for tab in tabs}
 
 
 def test_words_are_cut_with_a_sign() -> None:
@@ -251,7 +251,7 @@ async def test_help_shows_this_page_first_and_alone(make: Maker) -> None:
 
 def test_help_knows_every_page() -> None:
     for entry in SCREENS:
-        groups = [group[0].keys for group in of_page(entry.name)]
+        groups = [group[0].keys for group in page_lines(entry.name)]
         assert groups[-1] == "Everywhere"
         assert len(groups) > 2 or entry.name == "help", entry.name
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from powertui.config import Config
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.feed import NS, ReplayFeed
-from powertui.screens.help import of_page
+from powertui.screens.help import page_lines
 from powertui.screens.live import LiveScreen
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
@@ -147,7 +147,7 @@ async def test_escape_leaves_help_for_the_live_page_and_the_live_page_for_nothin
         help_page = stage.shell.current()
         assert help_page is not None
         assert help_page.NAME == "help"
-        assert of_page(stage.shell.before_help)[0][0].keys == "Live"
+        assert page_lines(stage.shell.before_help)[0][0].keys == "Live"
         for _ in range(2):
             await pilot.press("escape")
             await pilot.pause()

@@ -6,7 +6,7 @@ import gc
 from pathlib import Path
 
 from powertui.data.model import Trace
-from powertui.screens.session import KEPT
+from powertui.screens.session import MAX_OPEN_RUNS
 
 from .conftest import Maker, loaded, settled
 from .test_training import SIZE, long_training, page, until, whole
@@ -35,17 +35,19 @@ async def test_sessions_are_read_as_the_view_comes_to_them_and_few_of_them_stay(
         for _ in range(many):
             await pilot.press("P")
             viewport = page(shell).timeline.viewport
-            around = shell.session.model.around  # type: ignore[union-attr]
+            surroundings = shell.session.model.surroundings  # type: ignore[union-attr]
             assert viewport is not None
-            assert around is not None
-            wanted = around.islands[around.nearest((viewport.t0 + viewport.t1) // 2)[0]].key
+            assert surroundings is not None
+            wanted = surroundings.profiles[
+                surroundings.nearest((viewport.t0 + viewport.t1) // 2)[0]
+            ].key
             await until(
                 lambda name=wanted[1]: shell.session.entry.name == name, "the nearest one is read"
             )
             await loaded(pilot)
             await settled(pilot)
             names.append(wanted[1])
-            assert len(held(tmp_path)) <= KEPT + 1, (
+            assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, (
                 "the one in front, the one before it, and what is on its way"
             )
         assert len(set(names)) == many

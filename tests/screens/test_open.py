@@ -13,7 +13,7 @@ from powertui import cli, demo
 from powertui.config import Config
 from powertui.data import logdir
 from powertui.screens import loader
-from powertui.screens.open import ALL, OpenScreen
+from powertui.screens.open import MAX_READ_RUNS, OpenScreen
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.screens.status import StatusLine
@@ -194,7 +194,7 @@ def many(data: Path, folder: Path, count: int) -> Path:
 async def test_of_very_many_runs_those_in_sight_are_looked_into(
     make: Maker, data: Path, tmp_path: Path
 ) -> None:
-    count = ALL + 40
+    count = MAX_READ_RUNS + 40
     shell = make(many(data, tmp_path, count))
     async with shell.run_test(size=SIZE) as pilot:
         await pilot.pause()

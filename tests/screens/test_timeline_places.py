@@ -32,11 +32,14 @@ async def test_keys_walk_the_findings_and_mark_exactly_their_stretch(make: Maker
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         await until(
-            lambda: shell.session.model.around is not None and shell.session.model.around.found,
+            lambda: (
+                shell.session.model.surroundings is not None
+                and shell.session.model.surroundings.findings
+            ),
             "what was found",
         )  # type: ignore[union-attr]
         await settled(pilot)
-        found = shell.session.model.around.found  # type: ignore[union-attr]
+        found = shell.session.model.surroundings.findings  # type: ignore[union-attr]
         await pilot.press("right_parenthesis")
         await settled(pilot)
         timeline = page(shell).timeline
@@ -141,7 +144,10 @@ def test_pictures_of_the_timeline(
         await loaded(pilot)
         if what == "host":
             await until(
-                lambda: shell.session.model.around is not None and shell.session.model.around.found,
+                lambda: (
+                    shell.session.model.surroundings is not None
+                    and shell.session.model.surroundings.findings
+                ),
                 "what was found",
             )  # type: ignore[union-attr]
         await settled(pilot)

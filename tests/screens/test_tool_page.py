@@ -224,10 +224,13 @@ async def test_the_heading_of_a_table_loses_words_and_no_figure(make: Maker) -> 
         assert profile is not None
         lo = profile.trace.span[0] + 1_234_567_890_123
         for cells in range(40, 180):
-            told = heading.words(profile, (lo, lo + 2_345_678_901_234), cells)
+            told = heading.table_heading(profile, (lo, lo + 2_345_678_901_234), cells)
             assert len(told) <= cells
             assert "…" not in told
             assert told.startswith("1.235s to 3.580s: 2.346 s"), told
             if cells >= 78:
                 assert "parts of 24 steps, host vm; events" in told, "some lie across its ends"
-        assert heading.words(profile, None, 180) == "whole profile: 20.96 s, 200 steps, host vm"
+        assert (
+            heading.table_heading(profile, None, 180)
+            == "whole profile: 20.96 s, 200 steps, host vm"
+        )

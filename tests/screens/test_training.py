@@ -48,16 +48,19 @@ async def whole(pilot: Pilot[Any]) -> None:
     assert isinstance(shell, Shell)
     await loaded(pilot)
     await until(
-        lambda: shell.session.model.around is not None and shell.session.model.around.energies,
+        lambda: (
+            shell.session.model.surroundings is not None
+            and shell.session.model.surroundings.energies
+        ),
         "joules of the epochs",
     )  # type: ignore[union-attr]
     await settled(pilot)
 
 
 def unix_s(shell: Shell, ps: int) -> float:
-    around = page(shell).timeline.model.around  # type: ignore[union-attr]
-    assert around is not None
-    return (around.zero_ns / 1e9) + ps / PS_PER_S
+    surroundings = page(shell).timeline.model.surroundings  # type: ignore[union-attr]
+    assert surroundings is not None
+    return (surroundings.zero_ns / 1e9) + ps / PS_PER_S
 
 
 async def test_several_sessions_open_with_the_whole_training(make: Maker, tmp_path: Path) -> None:
@@ -68,13 +71,13 @@ async def test_several_sessions_open_with_the_whole_training(make: Maker, tmp_pa
         model, viewport = timeline.model, timeline.viewport
         assert model is not None
         assert viewport is not None
-        assert model.around is not None
-        assert len(model.around.islands) == len(SESSIONS)
+        assert model.surroundings is not None
+        assert len(model.surroundings.profiles) == len(SESSIONS)
         assert unix_s(shell, viewport.t0) <= BEGIN - LEAD_S + 2
         assert unix_s(shell, viewport.t1) >= BEGIN + EPOCHS * EPOCH_S + LEAD_S - 2
         assert [strip.name for strip in page(shell).view.chosen][:2] == [STEP_RATE, "batch_loss"]
-        assert all(model.around.joules_of[epoch] for epoch in range(EPOCHS))
-        (found,) = model.around.found
+        assert all(model.surroundings.joules_of[epoch] for epoch in range(EPOCHS))
+        (found,) = model.surroundings.findings
         assert unix_s(shell, found.lo) < BEGIN + 50 < unix_s(shell, found.hi)
 
 
@@ -229,8 +232,8 @@ async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path:
         path = str(bad.parent)
         assert shell.runs.can_reach(path)
         timeline = page(shell).timeline
-        islands = timeline.model.around.islands  # type: ignore[union-attr]
-        timeline.show_window(islands[1].lo, islands[1].hi)
+        profiles = timeline.model.surroundings.profiles  # type: ignore[union-attr]
+        timeline.show_window(profiles[1].lo, profiles[1].hi)
         await until(lambda: not shell.runs.can_reach(path), "that it cannot be read")
         await settled(pilot)
         assert shell.session.opened is before
@@ -273,7 +276,7 @@ def test_pictures_of_a_training(
         if what == "inside":
             await pilot.press("P")
             await until(lambda: shell.session.entry.name.endswith("session_1"), "the next profile")  # type: ignore[union-attr]
-            await until(lambda: shell.session.model.around.energies, "joules of the epochs")  # type: ignore[union-attr]
+            await until(lambda: shell.session.model.surroundings.energies, "joules of the epochs")  # type: ignore[union-attr]
         await settled(pilot)
         shell.say("")
         await settled(pilot)
@@ -308,7 +311,9 @@ async def test_the_axis_grows_with_what_is_still_being_written(make: Maker, tmp_
         (other / "vm.xplane.pb").write_bytes(profile(BEGIN + 110))
         with (folder / "power.csv").open("a") as file:
             file.write(f"{end + 500:.1f},150\n")
-        await until(lambda: len(timeline.model.around.islands) == 2, "the session that appeared")  # type: ignore[union-attr]
+        await until(
+            lambda: len(timeline.model.surroundings.profiles) == 2, "the session that appeared"
+        )  # type: ignore[union-attr]
 
 
 async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_profiled(
@@ -346,9 +351,9 @@ async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(
         await whole(pilot)
         model = page(shell).timeline.model
         assert model is not None
-        assert model.around is not None
-        assert len(model.around.islands) == 1
-        assert "not believed" in model.around.notes[0]
+        assert model.surroundings is not None
+        assert len(model.surroundings.profiles) == 1
+        assert "not believed" in model.surroundings.notes[0]
         assert "no place" in _context(page(shell))
         shell.runs.open(
             next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")),
@@ -359,4 +364,6 @@ async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(
         other = page(shell).timeline.model
         assert other is not None
         assert other.trace.path.endswith("session_1/vm.xplane.pb")
-        assert other.around is None or other.around.key is None, "nothing else lies on its axis"
+        assert other.surroundings is None or other.surroundings.key is None, (
+            "nothing else lies on its axis"
+        )

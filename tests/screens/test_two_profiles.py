@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from powertui.data.model import PS_PER_S
 from powertui.screens.export import ExportDialog, offered
-from powertui.screens.session import KEPT
+from powertui.screens.session import MAX_OPEN_RUNS
 from powertui.screens.shell import Shell
 from tests.synthetic.long_training import long_training
 
@@ -35,7 +35,7 @@ async def both_in_sight(
     )  # type: ignore[union-attr]
     await settled(pilot)
     page(shell).timeline.show_window(round(lo_s * PS_PER_S), round(hi_s * PS_PER_S))
-    await until(lambda: len(page(shell).timeline.guests) == count, "the other one is read")
+    await until(lambda: len(page(shell).timeline.neighbors) == count, "the other one is read")
     await settled(pilot)
     await pilot.pause()
 
@@ -68,7 +68,7 @@ async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(
             assert gap.strip() in ("", "not profiled")
         assert "not profiled" in drawn(shell, lanes[0])
         assert not page(shell).timeline.below
-        assert len(held(tmp_path)) <= KEPT
+        assert len(held(tmp_path)) <= MAX_OPEN_RUNS
 
 
 async def test_profiles_that_overlap_stand_below_each_other_under_their_names(
@@ -110,15 +110,15 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(
             )
             assert "~" not in numbers[columns]
         page(shell).timeline.show_window(PS_PER_S // -2, 5 * PS_PER_S)
-        await until(lambda: len(page(shell).timeline.guests) == 1, "the others are out of sight")
+        await until(lambda: len(page(shell).timeline.neighbors) == 1, "the others are out of sight")
         await settled(pilot)
-        assert len(held(tmp_path)) <= KEPT + 1, "and they go"
+        assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, "and they go"
 
 
 async def test_no_more_profiles_are_kept_than_memory_bears(
     make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("powertui.screens.runs.BESIDE", 1)
+    monkeypatch.setattr("powertui.screens.runs.MAX_NEIGHBOR_EVENTS", 1)
     shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0, 49.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 12)
@@ -127,10 +127,10 @@ async def test_no_more_profiles_are_kept_than_memory_bears(
             await settled(pilot)
             page(shell).timeline.show_window(-3 * PS_PER_S, 9 * PS_PER_S)
             await settled(pilot)
-            assert len(held(tmp_path)) <= KEPT + 1, (
+            assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, (
                 "the one in front, one beside it, and what is on its way"
             )
-        assert len(page(shell).timeline.guests) <= KEPT - 1
+        assert len(page(shell).timeline.neighbors) <= MAX_OPEN_RUNS - 1
 
 
 async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_stays(
@@ -146,7 +146,7 @@ async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_sta
         timeline.pan(1)
         await until(lambda: shell.session.entry.name.endswith("session_1"), "it is in front")  # type: ignore[union-attr]
         await until(
-            lambda: [one.name for one in timeline.guests] == ["train/session_0"],
+            lambda: [one.name for one in timeline.neighbors] == ["train/session_0"],
             "the other is drawn beside it",
         )
         await settled(pilot)
@@ -167,7 +167,7 @@ async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(
         await whole(pilot)
         page(shell).timeline.show_window(-1 * PS_PER_S, 10 * PS_PER_S)
         await settled(pilot)
-        assert not page(shell).timeline.guests
+        assert not page(shell).timeline.neighbors
 
 
 async def test_an_epoch_never_shows_joules_without_their_interval(

@@ -25,7 +25,7 @@ from powertui.screens.open import OpenScreen
 from powertui.screens.palette import Palette
 from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
-from powertui.screens.typeahead import LONGEST_S
+from powertui.screens.typeahead import MAX_WAIT_S
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.table import TableView
 from tests.monkey import play, script
@@ -99,7 +99,7 @@ async def test_keys_wait_for_a_screen_however_long_it_takes(make: Maker) -> None
         slow, said = Slow(), []
         shell.ask(slow, said.append)
         at_once(shell, "down", "x", "escape")
-        await asyncio.sleep(LONGEST_S * 1.5)
+        await asyncio.sleep(MAX_WAIT_S * 1.5)
         assert shell.screen is slow
         assert not slow.typed
         slow.up.set()
@@ -143,7 +143,7 @@ async def test_a_dialog_answers_once(make: Maker) -> None:
 async def test_enter_that_nobody_acts_upon_does_not_hold_the_next_keys_up(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typeahead, "LONGEST_S", 3600.0)  # nothing here needs a timer to run out
+    monkeypatch.setattr(typeahead, "MAX_WAIT_S", 3600.0)  # nothing here needs a timer to run out
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)

@@ -26,7 +26,7 @@ from powertui.screens.status import StatusLine
 from powertui.screens.symmetry import SymmetryScreen
 from powertui.screens.timeline import TimelineScreen
 from powertui.screens.tool import ToolScreen
-from powertui.screens.typeahead import MOST_HELD
+from powertui.screens.typeahead import MAX_HELD_KEYS
 from powertui.terminal import keymap
 from powertui.widgets import background
 from tests.monkey.late import late
@@ -315,14 +315,14 @@ async def test_no_more_keys_wait_than_a_person_can_mean(make: Maker, gate: Gate)
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         page = await waits(shell, gate, "s")
-        press(shell, *["down"] * (MOST_HELD + 10))
+        press(shell, *["down"] * (MAX_HELD_KEYS + 10))
         await until_then(
             lambda: any("they were dropped" in message.text for message in shell.messages)
         )
-        assert len(shell._held) < MOST_HELD
+        assert len(shell._held) < MAX_HELD_KEYS
         gate.open()
         await until_then(lambda: not shell.holds_keys)
-        assert page.table.cursor < MOST_HELD
+        assert page.table.cursor < MAX_HELD_KEYS
 
 
 async def test_moving_waits_for_no_table(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def test_many_channels_are_one_line_with_one_curve(count: int) -> None:
     (line,) = power_facts._added_up(power)
     assert (line.name, line.named) == (f"{count} channels", True)
     assert len(line.channels) == (count if count <= 16 else 1)
-    apart = sum(power_curve.curve_of(one).value(100_000_000_000_000) for one in power)
+    apart = sum(power_curve.channel_curve(one).value(100_000_000_000_000) for one in power)
     assert line.watts(100_000_000_000_000) == pytest.approx(apart)
     energy = line.energy(0, 300_000_000_000_000)
     assert energy is not None

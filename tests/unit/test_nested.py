@@ -29,7 +29,7 @@ def table(within: np.ndarray | None = WITHIN) -> Table:
     )
 
 
-def names(found: table_order.Listed) -> list[str]:
+def names(found: table_order.ListedRows) -> list[str]:
     return [NAMES[row] for row in found.lines.tolist()]
 
 
@@ -74,7 +74,7 @@ def test_a_filter_keeps_what_lies_around_and_all_that_lies_in_a_row_that_it_find
 def test_many_are_folded_until_a_person_says_otherwise_and_what_was_said_holds_when_they_become_few() -> (
     None
 ):
-    count = nested_rows.MANY + 1
+    count = nested_rows.MAX_OPEN_ROWS + 1
     within = np.array([-1, *[0] * count, -1])
     of = Table(
         "t",

@@ -173,7 +173,7 @@ def test_their_names_stand_in_every_table_that_is_made_of_the_recording(
     samples = open_runs("p.csv")[0].power
     assert set(zip(samples.host, samples.watts, strict=True)) == set(WATTS.items())
     feed = ReplayFeed(registry.load("p.csv").series, "p.csv")
-    names = live_rows.names_of(feed.board.histories).values()
+    names = live_rows.channel_names(feed.board.histories).values()
     assert {name.split()[0] for name in names} == set(WATTS)
 
 

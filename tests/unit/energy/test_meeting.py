@@ -190,7 +190,7 @@ def test_the_screens_get_the_sentence_and_no_power(folder: Path) -> None:
     write(folder / "power.csv", rows(), -HALF_A_YEAR)
     training = training_of(folder)
     profile = profile_of(training)
-    part = loader.whole(
+    part = loader.training_model(
         profile.opened, 0, TimelineModel.from_run(profile.opened.run, 0), Aligning()
     )
     assert part.power == ()

@@ -122,7 +122,7 @@ def test_a_state_file_that_others_wrote_is_not_believed(logdir) -> None:
         assert marked.load(str(profile)) is None
     assert marked.save(str(profile), 1, 2)
     assert marked.load(str(profile)) == (1, 2)
-    for number in range(marked.KEPT + 5):
+    for number in range(marked.MAX_RUNS + 5):
         marked.save(f"/other/{number}", 1, 2)
     assert marked.load(str(profile)) is None  # only the last few are kept
     assert place.stat().st_mode & 0o077 == 0

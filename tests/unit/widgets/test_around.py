@@ -14,23 +14,23 @@ from powertui.terminal import glyphs
 from powertui.view import surroundings as places
 from powertui.view.curve import sparkline
 from powertui.view.navigation import Navigator
-from powertui.view.step_curve import before, of_points
-from powertui.view.surroundings import Around, Numbers, ProfiledStretch
+from powertui.view.step_curve import curve_of_means, curve_of_points
+from powertui.view.surroundings import ProfiledStretch, StepNumbers, Surroundings
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import ticks
-from powertui.widgets.stretches import numbered
+from powertui.widgets.stretches import round_numbers
 from tests.synthetic import traces
 
 S = PS_PER_S
 
 
-def training(*bounds: tuple[int, int], here: int = 0, zero_ns: int = 0) -> Around:
-    islands = tuple(
+def training(*bounds: tuple[int, int], here: int = 0, zero_ns: int = 0) -> Surroundings:
+    profiles = tuple(
         ProfiledStretch(f"session {i}", lo * S, hi * S, key=(str(i), ""))
         for i, (lo, hi) in enumerate(bounds)
     )
-    return Around((-100 * S, 900 * S), islands, here, key="one", zero_ns=zero_ns)
+    return Surroundings((-100 * S, 900 * S), profiles, here, key="one", zero_ns=zero_ns)
 
 
 def view(lo: float, hi: float, width: int = 100) -> Viewport:
@@ -39,13 +39,13 @@ def view(lo: float, hi: float, width: int = 100) -> Viewport:
 
 def test_the_profile_under_the_cursor_is_wanted_and_a_narrow_one_is_not() -> None:
     found = training((0, 10), (50, 60), (300, 301))
-    assert places.wanted(found, view(-100, 900), 55 * S) is None
-    assert places.wanted(found, view(0, 70), 5 * S) is None
-    assert places.wanted(found, view(0, 70), 55 * S) == 1
-    assert places.wanted(found, view(48, 62), 49 * S) == 1
-    assert places.wanted(found, view(299, 302), 300 * S) == 2
-    assert places.wanted(found, view(500, 600), 550 * S) is None
-    assert places.wanted(replace(found, here=-1), view(500, 600), 290 * S) == 2
+    assert places.profile_to_open(found, view(-100, 900), 55 * S) is None
+    assert places.profile_to_open(found, view(0, 70), 5 * S) is None
+    assert places.profile_to_open(found, view(0, 70), 55 * S) == 1
+    assert places.profile_to_open(found, view(48, 62), 49 * S) == 1
+    assert places.profile_to_open(found, view(299, 302), 300 * S) == 2
+    assert places.profile_to_open(found, view(500, 600), 550 * S) is None
+    assert places.profile_to_open(replace(found, here=-1), view(500, 600), 290 * S) == 2
 
 
 @pytest.mark.parametrize("length", [5, 6, 7, 8])
@@ -54,31 +54,31 @@ def test_two_profiles_of_equal_width_never_take_turns(length: int, shift: int) -
     """The grid of the other profile may give either of them a cell more or less."""
     found = training((0, length), (50, 50 + length))
     seen = view(-20 + shift / 8, 78 + shift / 8)
-    other = places.wanted(found, seen, 30 * S)
+    other = places.profile_to_open(found, seen, 30 * S)
     if other is not None:
         moved = seen.pan(1)
-        assert places.wanted(replace(found, here=other), moved, 30 * S) is None
+        assert places.profile_to_open(replace(found, here=other), moved, 30 * S) is None
 
 
 def test_numbers_between_two_records_are_interpolated_and_say_so() -> None:
-    numbers = Numbers(np.array([0, 10, 20]) * 1_000_000_000, np.array([0, 100, 300]), 0)
+    numbers = StepNumbers(np.array([0, 10, 20]) * 1_000_000_000, np.array([0, 100, 300]), 0)
     assert numbers.number_at(5 * S) == 50
     assert numbers.moment_of(100) == (10 * S, True)
     assert numbers.moment_of(200) == (15 * S, False)
-    told = numbered(replace(training(), numbers=(numbers,)), view(0, 20))
+    told = round_numbers(replace(training(), numbers=(numbers,)), view(0, 20))
     assert told
     for column, text in told:
         number = int(text.strip().removeprefix("~"))
         assert text.startswith("~") == (number not in (0, 100, 300))
         assert view(0, 20).column(numbers.moment_of(number)[0]) == column
-    assert len(numbered(replace(training(), numbers=(numbers,)), view(0, 20))) < 12
-    far = Numbers(np.array([0, 1000]) * 1_000_000_000, np.array([0, 10**9]), 0)
-    assert len(numbered(replace(training(), numbers=(far,)), view(0, 0.001))) < 12
+    assert len(round_numbers(replace(training(), numbers=(numbers,)), view(0, 20))) < 12
+    far = StepNumbers(np.array([0, 1000]) * 1_000_000_000, np.array([0, 10**9]), 0)
+    assert len(round_numbers(replace(training(), numbers=(far,)), view(0, 0.001))) < 12
 
 
 def test_scalars_of_an_epoch_stand_over_it_and_those_of_a_step_behind_it() -> None:
     at, values = np.array([10, 20, 30]) * S, np.array([1.0, 2.0, 3.0])
-    after, ahead = of_points(at, values), before(at, values)
+    after, ahead = curve_of_points(at, values), curve_of_means(at, values)
     assert [after.value(ps * S) for ps in (9, 10, 19, 25, 39)] == pytest.approx(
         [np.nan, 1, 1, 2, 3], nan_ok=True
     )
@@ -88,7 +88,7 @@ def test_scalars_of_an_epoch_stand_over_it_and_those_of_a_step_behind_it() -> No
     assert sparkline(after.envelope(np.arange(0, 50, 10) * S), glyphs.UNICODE).startswith(" ")
 
 
-def _model(zero_s: int, found: Around, path: str) -> TimelineModel:
+def _model(zero_s: int, found: Surroundings, path: str) -> TimelineModel:
     trace = replace(traces.training().traces[0], path=path)
     model = TimelineModel.from_run(Run("run", path, (trace,), (), ()))
     return model.within(replace(found, zero_ns=zero_s * PS_PER_S // PS_PER_NS))

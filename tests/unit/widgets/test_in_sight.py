@@ -9,7 +9,7 @@ from powertui.plain import width as cells
 from powertui.view import visible_content
 from powertui.view.legend_lines import legend, panel
 from powertui.view.timeline_model import TimelineModel
-from powertui.view.visible_content import InSight, LongStep, Side, TopOp
+from powertui.view.visible_content import LongStep, Side, TopOp, VisibleContent
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
@@ -106,7 +106,7 @@ def test_the_longest_steps_are_those_that_lie_in_the_view_whole() -> None:
 NAME = "void cutlass::Kernel<float, {}>(Params, Params, Params, Params)"
 DEVICES = Side("devices", tuple((kind, 1 / 15) for kind in Category))
 HOST = Side("host", ((Category.RUNTIME, 0.998), (Category.IDLE, 0.002)))
-SEEN = InSight(
+SEEN = VisibleContent(
     0,
     1,
     (DEVICES, HOST),
@@ -160,7 +160,7 @@ def test_steps_as_long_as_usual_are_not_listed_one_by_one() -> None:
     )
     text = "\n".join(
         "".join(piece for piece, _ in line)
-        for line in panel(InSight(0, 1, steps=steps, step_count=40), 100, 12)
+        for line in panel(VisibleContent(0, 1, steps=steps, step_count=40), 100, 12)
     )
     assert "step 4" in text
     assert "+100 %" in text

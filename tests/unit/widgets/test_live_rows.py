@@ -72,9 +72,9 @@ def test_zoom_stays_on_its_rungs() -> None:
     for _ in range(50):
         view = view.zoomed(-1)
     assert view.span_s == rows.SPANS_S[-1]
-    assert rows.fitting(45) == 60
-    assert rows.fitting(1e9) == rows.SPANS_S[-1]
-    assert rows.fitting(5000, longest=600) == 600
+    assert rows.fitting_span_s(45) == 60
+    assert rows.fitting_span_s(1e9) == rows.SPANS_S[-1]
+    assert rows.fitting_span_s(5000, longest=600) == 600
 
 
 @pytest.mark.parametrize("glyphs", SETS, ids=lambda g: g.name)
@@ -169,7 +169,7 @@ def test_energy_waits_for_two_readings_and_says_measured() -> None:
 
 def test_what_comes_from_outside_cannot_move_the_cursor() -> None:
     feed = played(series("po\x1b[2Jwer", [1.0, 2.0], host="ev\nil"))
-    names = rows.names_of(feed.board.histories)
+    names = rows.channel_names(feed.board.histories)
     event = Event(Stamp(0, 0), "info", "x\x1b]0;", "y\r\n")
     drawn = [*names.values(), text(rows.log_rows([event], 3)[0])]
     assert not any(char in part for part in drawn for char in "\x1b\n\r")
@@ -177,11 +177,15 @@ def test_what_comes_from_outside_cannot_move_the_cursor() -> None:
 
 def test_same_names_are_told_apart_by_their_source() -> None:
     feed = played(series("power", [1.0], host="a"), series("GPU 0", [2.0], host="a"))
-    assert sorted(rows.names_of(feed.board.histories).values()) == ["a", "a GPU 0"]
+    assert sorted(rows.channel_names(feed.board.histories).values()) == ["a", "a GPU 0"]
 
 
 def test_natural_order() -> None:
-    assert sorted(["node10", "node9", "node9b"], key=rows.natural) == ["node9", "node9b", "node10"]
+    assert sorted(["node10", "node9", "node9b"], key=rows.natural_sort_key) == [
+        "node9",
+        "node9b",
+        "node10",
+    ]
 
 
 def test_epochs_show_joules_with_interval_or_the_reason() -> None:
@@ -207,14 +211,18 @@ def test_epochs_show_joules_with_interval_or_the_reason() -> None:
 
 
 def test_large_digits_have_three_rows_of_one_width() -> None:
-    lines = rows.big("1234567890 W", UNICODE)
+    lines = rows.big_digits("1234567890 W", UNICODE)
     assert len(lines) == rows.BIG_ROWS
     assert len({len(line) for line in lines}) == 1
-    assert rows.big("245 W", CONSOLE) == ["", "245 W", ""]
+    assert rows.big_digits("245 W", CONSOLE) == ["", "245 W", ""]
 
 
 def test_large_digits_are_drawn_from_both_halves_of_their_rows() -> None:
-    assert rows.big("72 W", UNICODE) == ["▀▀█ ▀▀█   █   █", "  █ █▀▀   █▄▀▄█", "  ▀ ▀▀▀   ▀   ▀"]
+    assert rows.big_digits("72 W", UNICODE) == [
+        "▀▀█ ▀▀█   █   █",
+        "  █ █▀▀   █▄▀▄█",
+        "  ▀ ▀▀▀   ▀   ▀",
+    ]
 
 
 def test_marks_stand_where_they_were_set_and_only_those_in_view() -> None:

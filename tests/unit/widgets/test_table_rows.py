@@ -119,9 +119,9 @@ def test_what_is_cut_around_a_place_keeps_it_and_says_where_it_was_cut() -> None
 def test_a_name_says_what_was_found_where_the_column_has_no_room() -> None:
     table = found_by_another_column()
     narrow = table_rows.fit(table, 22)
-    assert table_rows.found_elsewhere(table, 0, "matmul", narrow) == "fused matmul and relu in one"
-    assert table_rows.found_elsewhere(table, 1, "matmul", narrow) is None
-    assert table_rows.found_elsewhere(table, 0, "", narrow) is None
+    assert table_rows.matched_words(table, 0, "matmul", narrow) == "fused matmul and relu in one"
+    assert table_rows.matched_words(table, 1, "matmul", narrow) is None
+    assert table_rows.matched_words(table, 0, "", narrow) is None
     for cells in range(16, 50):
         shown = table_rows.with_found("a/relu   ", "fused matmul and relu in one", "MATMUL", cells)
         assert len(shown) == cells

@@ -32,24 +32,27 @@ def _training(folder: Path, name: str) -> Training:
 def test_where_only_its_file_tells_that_is_said(tmp_path: Path) -> None:
     training = _training(tmp_path, "mine")
     for found in (
-        surroundings.early(training),
+        surroundings.first_surroundings(training),
         surroundings.training_surroundings(training.seen_from()),
     ):
-        (one,) = found.islands
-        assert "when its file was written" in one.placed
-        assert one.half >= surroundings.VAGUE
+        (one,) = found.profiles
+        assert "when its file was written" in one.evidence
+        assert one.half >= surroundings.MIN_EXPLAINED_HALF_PS
 
 
 def test_the_folders_name_tells_more_than_the_files_time(tmp_path: Path) -> None:
-    (one,) = surroundings.early(
+    (one,) = surroundings.first_surroundings(
         _training(tmp_path, "2023_11_14_22_14_20")
-    ).islands  # WRITTEN, in UTC
-    assert "the folder's local time" in one.placed
-    (by_file,) = surroundings.early(_training(tmp_path / "other", "mine")).islands
+    ).profiles  # WRITTEN, in UTC
+    assert "the folder's local time" in one.evidence
+    (by_file,) = surroundings.first_surroundings(_training(tmp_path / "other", "mine")).profiles
     assert one.half < by_file.half
 
 
 def test_a_session_with_its_own_clock_says_nothing(tmp_path: Path) -> None:
     long_training(tmp_path)
     (entry,) = logdir.scan(tmp_path).trainings
-    assert [one.placed for one in surroundings.early(Training(entry)).islands] == ["", ""]
+    assert [one.evidence for one in surroundings.first_surroundings(Training(entry)).profiles] == [
+        "",
+        "",
+    ]

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.view.accelerate import Held
+from powertui.view.accelerate import HeldKey
 from powertui.view.viewport import FACTOR_TWO, LADDER, Viewport, rung_for
 
 spans = st.tuples(st.integers(-(10**15), 10**15), st.integers(1, 10**16)).map(
@@ -143,14 +143,14 @@ def test_the_finest_rung_shows_single_picoseconds() -> None:
 
 
 def test_a_held_key_goes_faster_and_a_new_press_starts_again() -> None:
-    held = Held()
+    held = HeldKey()
     steps = [held.cells(1, 160, now / 20) for now in range(60)]
     assert steps[0] == 10
     assert steps == sorted(steps)
     assert steps[-1] == 80
     assert held.cells(-1, 160, 3.0) == -10, "the other way begins slowly"
     assert held.cells(-1, 160, 9.0) == -10, "so does a press after a pause"
-    assert Held().cells(1, 3, 0) == 1, "even a narrow view moves"
+    assert HeldKey().cells(1, 3, 0) == 1, "even a narrow view moves"
 
 
 @given(spans, widths, st.data())
