@@ -15,7 +15,7 @@ from textual.widgets import Static
 from powertui.screens.base import Dialog
 from powertui.terminal.theme import Theme
 
-MAX_MESSAGES = 200
+_MAX_MESSAGES = 200
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Messages:
     """The last ones, newest first. What is said twice in a row is kept once."""
 
     def __init__(self) -> None:
-        self._kept: deque[Message] = deque(maxlen=MAX_MESSAGES)
+        self._kept: deque[Message] = deque(maxlen=_MAX_MESSAGES)
 
     def __iter__(self) -> Iterator[Message]:
         return reversed(self._kept)

@@ -14,7 +14,7 @@ from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
-MAX_RUNS = 100  # runs of a folder that may be one training's
+_MAX_RUNS = 100  # runs of a folder that may be one training's
 
 
 class KeptTrainings:
@@ -61,7 +61,7 @@ def only(folder: Logdir) -> RunEntry | None:
     """What to open where there is but one thing to see: a run, or the first session of the only
     training.
     """
-    if not folder.complete or len(folder.runs) > MAX_RUNS:
+    if not folder.complete or len(folder.runs) > _MAX_RUNS:
         return None
     if len(folder.runs) == 1 and folder.runs[0].profiles:
         return folder.runs[0]

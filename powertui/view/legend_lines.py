@@ -46,7 +46,7 @@ _SAME_LENGTH_SHARE = (
     0.02  # steps that are longer than usual by less than this share of it are as long as usual
 )
 _KIND_GAP_CELLS = 2  # cells between two kinds
-MIN_NAMED_KINDS = 3  # kinds that a legend names at least
+_MIN_NAMED_KINDS = 3  # kinds that a legend names at least
 _MIN_LIST_ROWS = 3  # rows from which there are lists, and not lines
 
 
@@ -82,7 +82,7 @@ def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
     """As words where three kinds have room, else letters and shares alone."""
     head = f"{side.name}: " if named else ""
     full, told = _kinds(side, room - len(head), words=True)
-    if told < min(MIN_NAMED_KINDS, len(side.kinds)):
+    if told < min(_MIN_NAMED_KINDS, len(side.kinds)):
         full, _ = _kinds(side, room - len(head), words=False)
     used = len(head) + sum(len(text) for text, _ in full)
     if used > room:

@@ -21,8 +21,8 @@ from powertui.view.navigation import State
 from powertui.view.power_curve import channel_curve
 from powertui.view.timeline_model import TimelineModel
 
-MAX_LISTED_CHANNELS = 3  # channels that are told one by one
-NAME_CELLS = 16  # cells that a name has beside its value
+_MAX_LISTED_CHANNELS = 3  # channels that are told one by one
+_NAME_CELLS = 16  # cells that a name has beside its value
 
 
 class LinePower(NamedTuple):
@@ -57,7 +57,7 @@ def power_lines(
 ) -> tuple[LinePower, ...]:
     """What is told where the cursor stands, or of what is selected."""
     every = tuple(power)
-    if len(every) <= MAX_LISTED_CHANNELS:
+    if len(every) <= _MAX_LISTED_CHANNELS:
         return _one_by_one(every)
     device = _device(model, state)
     mine = tuple(one for one in every if one.device and one.device == device)
@@ -71,7 +71,7 @@ def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """
     labels = [plain(one.series.sensor.label, 60) for one in power]
     short = [plain(_short(one.series.sensor), 60) for one in power]
-    cut = any(width(label) > NAME_CELLS for label in labels) and len(set(short)) == len(short)
+    cut = any(width(label) > _NAME_CELLS for label in labels) and len(set(short)) == len(short)
     return tuple(
         LinePower(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True)
     )

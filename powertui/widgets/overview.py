@@ -25,7 +25,7 @@ from powertui.view.timeline_rows import Folds, RowKind
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
-MIN_BUSY_CELLS = 3  # cells in which a profile is too small to show its work
+_MIN_BUSY_CELLS = 3  # cells in which a profile is too small to show its work
 
 
 class Overview(TimeLane):
@@ -83,7 +83,7 @@ class Overview(TimeLane):
         for one in surroundings.profiles:
             covered = whole.covered(one.lo, one.hi)
             for column in covered:
-                if len(covered) < MIN_BUSY_CELLS or chars[column] == " ":
+                if len(covered) < _MIN_BUSY_CELLS or chars[column] == " ":
                     chars[column], roles[column] = self.glyphs.vertical, "focus"
         for noted in surroundings.findings:
             for column in whole.covered(noted.lo, noted.hi):

@@ -35,7 +35,7 @@ from powertui.plain import cell, plain
 
 WHAT = ("samples", "steps", "ops", "events", "perfetto")
 FORMATS = ("csv", "parquet", "json")
-BESIDE = ".about.json"  # what a CSV file stands on, beside it
+_FACTS_SUFFIX = ".about.json"  # what a CSV file stands on, beside it
 
 
 def write(
@@ -92,7 +92,7 @@ def write(
         return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
-    beside = path + BESIDE if kind == "csv" and not comments and _plain_file(path) else ""
+    beside = path + _FACTS_SUFFIX if kind == "csv" and not comments and _plain_file(path) else ""
     with contextlib.ExitStack() as files:
         stream = files.enter_context(export_files.opened(path, force=force))
         if beside:
