@@ -198,7 +198,12 @@ def _summary(log: PowerFile) -> _Summary:
     first = min(one.clock.mid_ns + int(one.times[0]) for one in timed)
     last = max(one.clock.mid_ns + int(one.times[-1]) for one in timed)
     return _Summary(
-        log, hosts, sensors, first, last, any(times.is_local(one.clock) for one in timed)
+        log=log,
+        hosts=hosts,
+        sensors=sensors,
+        first_ns=first,
+        last_ns=last,
+        is_local=any(times.is_local(one.clock) for one in timed),
     )
 
 

@@ -151,19 +151,19 @@ def stream_all(paths: Sequence[str], every_s: float = 1e9) -> Iterator[Logdir]:
 
 def _together(found: Sequence[Logdir], paths: Sequence[str]) -> Logdir:
     return Logdir(
-        ", ".join(paths),
-        tuple(run for one in found for run in one.runs),
-        tuple(log for one in found for log in one.tfevents),
-        tuple(log for one in found for log in one.power),
-        tuple(file for one in found for file in one.unread),
-        tuple(warn for one in found for warn in one.problems),
-        sum(one.entries for one in found),
-        any(one.truncated for one in found),
-        len(found) == len(paths) and all(one.complete for one in found),
-        tuple(folder for one in found for folder in one.folders),
-        min(one.began_ns for one in found),
-        tuple(paths),
-        tuple(found),
+        path=", ".join(paths),
+        runs=tuple(run for one in found for run in one.runs),
+        tfevents=tuple(log for one in found for log in one.tfevents),
+        power=tuple(log for one in found for log in one.power),
+        unread=tuple(file for one in found for file in one.unread),
+        problems=tuple(warn for one in found for warn in one.problems),
+        entries=sum(one.entries for one in found),
+        truncated=any(one.truncated for one in found),
+        complete=len(found) == len(paths) and all(one.complete for one in found),
+        folders=tuple(folder for one in found for folder in one.folders),
+        began_ns=min(one.began_ns for one in found),
+        several=tuple(paths),
+        parts=tuple(found),
     )
 
 
@@ -223,14 +223,14 @@ class _Scan(Tree):
         above = power_logs.recognised(power_logs.candidates_above(self, self.root, folders))
         given = (replace(run, above=above) for run in power_logs.given(self.root, runs, logs))
         yield Logdir(
-            shown,
-            tuple(given),
-            tuple(events),
-            logs,
-            tuple(loose),
-            tuple(self.problems),
-            entries,
-            self.truncated,
+            path=shown,
+            runs=tuple(given),
+            tfevents=tuple(events),
+            power=logs,
+            unread=tuple(loose),
+            problems=tuple(self.problems),
+            entries=entries,
+            truncated=self.truncated,
             folders=tuple(folders),
             began_ns=began,
         )
@@ -248,7 +248,15 @@ class _Scan(Tree):
         if filenames.is_events(path.name):
             events = tuple(_events([FoundFile(str(path), path.name, size)], str(path.parent)))
             run = replace(run, name=path.name, tfevents=events)
-            return Logdir(shown, (run,), events, (), (), tuple(self.problems), 1)
+            return Logdir(
+                path=shown,
+                runs=(run,),
+                tfevents=events,
+                power=(),
+                unread=(),
+                problems=tuple(self.problems),
+                entries=1,
+            )
         unread = filenames.unread()
         if tool in filenames.RESULTS or tool in unread:
             kinds = filenames.RESULTS if tool in filenames.RESULTS else unread
@@ -266,13 +274,13 @@ class _Scan(Tree):
             # A pipe is never asked what it holds: what was read from it to find out would be gone.
             if logs := power_logs.named(file):
                 return Logdir(
-                    shown,
-                    (replace(run, name=path.name, power=logs),),
-                    (),
-                    logs,
-                    (),
-                    tuple(self.problems),
-                    1,
+                    path=shown,
+                    runs=(replace(run, name=path.name, power=logs),),
+                    tfevents=(),
+                    power=logs,
+                    unread=(),
+                    problems=tuple(self.problems),
+                    entries=1,
                 )
             # Nobody reads it. What lies around it was not asked for: it would look like this file's
             # answer.
@@ -305,7 +313,14 @@ class _Scan(Tree):
         above = power_logs.recognised(power_logs.candidates_above(self, home, list(near)))
         run = replace(run, tfevents=events, power=logs, above=above)
         return Logdir(
-            shown, (run,), events, logs, (), tuple(self.problems), self.entries, self.truncated
+            path=shown,
+            runs=(run,),
+            tfevents=events,
+            power=logs,
+            unread=(),
+            problems=tuple(self.problems),
+            entries=self.entries,
+            truncated=self.truncated,
         )
 
     # ── runs ──
@@ -367,17 +382,17 @@ class _Scan(Tree):
                 Warn(str(folder), "", f"{cause}: the capture was not written, or was moved away")
             )
         return RunEntry(
-            self.name_of(folder, home),
-            str(folder),
-            best,
-            alternates,
-            self.events_for(home),
-            (),
-            (),
-            tuple(groups["results"]),
-            tuple(groups["unread"]),
-            tuple(groups["ignored"]),
-            tuple(problems),
+            name=self.name_of(folder, home),
+            path=str(folder),
+            profiles=best,
+            alternates=alternates,
+            tfevents=self.events_for(home),
+            power=(),
+            above=(),
+            results=tuple(groups["results"]),
+            unread=tuple(groups["unread"]),
+            ignored=tuple(groups["ignored"]),
+            problems=tuple(problems),
         ), []
 
     def pytorch(

@@ -275,10 +275,10 @@ class _Grouping:
                 files.setdefault(file.path, file)
         span = _span(programs)
         return TrainingEntry(
-            name,
-            path,
-            tuple(runs),
-            tuple(files.values()),
+            name=name,
+            path=path,
+            sessions=tuple(runs),
+            tfevents=tuple(files.values()),
             above=runs[0].above if runs else (),
             first_ns=span[0] if span else None,
             last_ns=span[1] if span else None,
@@ -341,8 +341,8 @@ class _Grouping:
                 path = first if len(measured) > 1 else folder
                 out.append(
                     TrainingEntry(
-                        named,
-                        path,
+                        name=named,
+                        path=path,
                         power=group.logs,
                         first_ns=group.first_ns,
                         last_ns=group.last_ns,
@@ -442,13 +442,13 @@ def _programs(events: Sequence[EventFile]) -> list[_Program]:
         ends_at = [one.last_step for one in known if one.last_step is not None]
         out.append(
             _Program(
-                base,
-                process,
-                tuple(files),
-                first,
-                max(first, last),
-                min(steps, default=None),
-                max(ends_at, default=None),
+                base=base,
+                process=process,
+                files=tuple(files),
+                first_ns=first,
+                last_ns=max(first, last),
+                first_step=min(steps, default=None),
+                last_step=max(ends_at, default=None),
             )
         )
     return out

@@ -88,14 +88,14 @@ class Breakdown:
         """Some of the steps."""
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         return Breakdown(
-            [self.names[i] for i in index.tolist()],
-            self.start[index],
-            self.length[index],
-            self.parts[index],
-            self.compat,
-            self.has_device,
-            self.by,
-            self.notes,
+            names=[self.names[i] for i in index.tolist()],
+            start=self.start[index],
+            length=self.length[index],
+            parts=self.parts[index],
+            compat=self.compat,
+            has_device=self.has_device,
+            by=self.by,
+            notes=self.notes,
         )
 
 
@@ -168,7 +168,14 @@ def _of_groups(
         )
     names = [groups.groups[i].name for i in rows.tolist()]
     return Breakdown(
-        names, lo[rows], (hi - lo)[rows], parts[rows], compat, has_device, "group", tuple(notes)
+        names=names,
+        start=lo[rows],
+        length=(hi - lo)[rows],
+        parts=parts[rows],
+        compat=compat,
+        has_device=has_device,
+        by="group",
+        notes=tuple(notes),
     )
 
 
@@ -236,13 +243,13 @@ def _of_steps(
     lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
     parts, _ = pieces.swept(pieces.renumbered([*flat.devices, *flat.hosts], row), lo, hi)
     return Breakdown(
-        [steps.names[i] for i in range(len(steps))],
-        lo,
-        hi - lo,
-        parts,
-        "corrected",
-        has_device,
-        "group",
+        names=[steps.names[i] for i in range(len(steps))],
+        start=lo,
+        length=hi - lo,
+        parts=parts,
+        compat="corrected",
+        has_device=has_device,
+        by="group",
     )
 
 
@@ -305,4 +312,12 @@ def _by_time(
         else np.zeros((0, KINDS), np.int64)
     )
     names = [steps.names[i] for i in range(len(steps))]
-    return Breakdown(names, lo, hi - lo, parts, "corrected", has_device, "time")
+    return Breakdown(
+        names=names,
+        start=lo,
+        length=hi - lo,
+        parts=parts,
+        compat="corrected",
+        has_device=has_device,
+        by="time",
+    )

@@ -164,12 +164,12 @@ def _table(
         _, line, event = max(found[kinds[row]])
         lo = int(tracks[line].events.start[event])
         return Place(
-            question.opened.name,
-            question.host,
-            lo,
-            lo + int(tracks[line].events.duration[event]),
-            line,
-            event,
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(tracks[line].events.duration[event]),
+            track=line,
+            event=event,
         )
 
     empty = "No collective ran on a device in this window."
@@ -177,9 +177,9 @@ def _table(
         "collectives",
         "Collectives, longest total first",
         columns,
-        place,
-        ("total_s", True),
-        empty,
+        place=place,
+        order=("total_s", True),
+        empty=empty,
         noun="kind",
     )
 

@@ -42,11 +42,11 @@ def answer(question: Question) -> Result:
         "counters",
         "Counters",
         columns,
-        place,
-        ("name", False),
-        _EMPTY,
-        ("process", "name", "unit"),
-        "counter",
+        place=place,
+        order=("name", False),
+        empty=_EMPTY,
+        key=("process", "name", "unit"),
+        noun="counter",
     )
     return Result("counters", "Counters", (table,))
 

@@ -113,19 +113,19 @@ def _of_plane(process: Process) -> DeviceFacts:
     )
     whole = cores * clock if cores and clock else None
     return DeviceFacts(
-        process.name,
-        "GPU" if "GPU" in process.name else "",
-        vendor,
-        model,
-        generation,
-        capability,
-        int(cores) if cores is not None else None,
-        clock,
-        _whole(_number(stats, "memory_size", "totalGlobalMem")),
-        _number(stats, "memory_bandwidth"),
-        whole * flop if whole and flop else None,
-        whole * shared if whole and (capability or vendor == "AMD") else None,
-        not process.empty and process.event_count > 0,
+        name=process.name,
+        kind="GPU" if "GPU" in process.name else "",
+        vendor=vendor,
+        model=model,
+        generation=generation,
+        capability=capability,
+        cores=int(cores) if cores is not None else None,
+        clock_hz=clock,
+        memory_bytes=_whole(_number(stats, "memory_size", "totalGlobalMem")),
+        bandwidth=_number(stats, "memory_bandwidth"),
+        peak_flops=whole * flop if whole and flop else None,
+        on_chip_bandwidth=whole * shared if whole and (capability or vendor == "AMD") else None,
+        recorded=not process.empty and process.event_count > 0,
     )
 
 
@@ -134,10 +134,10 @@ def _tpu(process: Process, stats: Mapping[str, object]) -> DeviceFacts:
     gigabytes = _number(stats, "peak_hbm_bw_gigabytes_per_second")
     kind = "sparse core" if _SPARSE_CORE.search(process.name) else "TPU"
     return DeviceFacts(
-        process.name,
-        kind,
-        "Google",
-        _text(stats, "device_type_string"),
+        name=process.name,
+        kind=kind,
+        vendor="Google",
+        model=_text(stats, "device_type_string"),
         cores=1,
         memory_bytes=_whole(_number(stats, "memory_size")),
         bandwidth=gigabytes * 1e9 if gigabytes else None,

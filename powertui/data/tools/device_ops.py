@@ -238,15 +238,15 @@ def _new(
     )
     op = op_names.of_hlo(provenance, compat) if provenance else None
     return DeviceOp(
-        key[1],
-        op,
-        category,
-        label,
-        said.program,
-        key[1],
-        said.dedup,
-        said.source or (known.source if known is not None else ""),
-        said.eager,
+        name=key[1],
+        framework=op,
+        category=category,
+        program=label,
+        program_id=said.program,
+        hlo_op=key[1],
+        dedup=said.dedup,
+        source=said.source or (known.source if known is not None else ""),
+        eager=said.eager,
         instruction=known,
         text=said.name if said.name.startswith("%") else "",
     )

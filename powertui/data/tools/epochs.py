@@ -83,7 +83,14 @@ def answer(question: Question) -> Result:
         else "No epochs were found: nothing logs them, and no step number restarts."
     )
     table = Table(
-        "epochs", "Epochs", columns, place, ("number", False), empty, ("number",), "epoch"
+        "epochs",
+        "Epochs",
+        columns,
+        place=place,
+        order=("number", False),
+        empty=empty,
+        key=("number",),
+        noun="epoch",
     )
     return Result(
         "epochs", "Epochs", (table,), (Fact("source", "evidence", epochs.source or None),)

@@ -101,16 +101,16 @@ def event_sets(
                 lengths[start + high] - lengths[start + low]
             ) * (at - low)
     return EventSets(
-        trace,
-        used,
-        count[used],
-        total,
-        shortest,
-        longest,
-        deviation,
-        spread,
-        first[used],
-        last[used],
+        trace=trace,
+        name=used,
+        count=count[used],
+        total=total,
+        shortest=shortest,
+        longest=longest,
+        deviation=deviation,
+        percentiles=spread,
+        first=first[used],
+        last=last[used],
     )
 
 
@@ -193,15 +193,15 @@ def together(
     if not len(found):
         return None
     return OneSet(
-        len(found),
-        int(found.sum()),
-        float(found.mean()),
-        float(found.std(ddof=1)) if len(found) > 1 else None,
-        int(found.min()),
-        int(found.max()),
-        tuple(float(value) for value in np.percentile(found, PERCENTILES)),
-        int(first),
-        int(last),
+        count=len(found),
+        total=int(found.sum()),
+        mean=float(found.mean()),
+        deviation=float(found.std(ddof=1)) if len(found) > 1 else None,
+        shortest=int(found.min()),
+        longest=int(found.max()),
+        percentiles=tuple(float(value) for value in np.percentile(found, PERCENTILES)),
+        first=int(first),
+        last=int(last),
     )
 
 
@@ -299,12 +299,12 @@ def _table(found: EventSets, question: Question) -> Table:
                     if len(mine):
                         start = int(some.start[mine[0]])
                         return Place(
-                            question.opened.name,
-                            question.host,
-                            start,
-                            start + length,
-                            number,
-                            rows.start + int(mine[0]),
+                            run=question.opened.name,
+                            host=question.host,
+                            lo=start,
+                            hi=start + length,
+                            track=number,
+                            event=rows.start + int(mine[0]),
                         )
         return Place(question.opened.name, question.host)
 
@@ -312,9 +312,9 @@ def _table(found: EventSets, question: Question) -> Table:
         "event_sets",
         "Events by name, most time first",
         columns,
-        place,
-        ("total_s", True),
-        "No event in this window.",
-        ("full_name",),
-        "name",
+        place=place,
+        order=("total_s", True),
+        empty="No event in this window.",
+        key=("full_name",),
+        noun="name",
     )

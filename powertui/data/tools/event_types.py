@@ -230,7 +230,16 @@ def _device(
                 process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
             )
             kinds = np.where(told >= 0, kinds, NOTHING).astype(np.uint8)
-        out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
+        out.append(
+            Typed(
+                number=numbers[id(track)],
+                process=process,
+                track=track,
+                by_name=table,
+                rows=rows,
+                kinds=kinds,
+            )
+        )
     return out
 
 
@@ -314,7 +323,16 @@ def _host(
             plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
             kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
             kinds[columns["step_name"].present] = MARK
-        out.append(Typed(numbers[id(track)], process, track, table, rows, kinds))
+        out.append(
+            Typed(
+                number=numbers[id(track)],
+                process=process,
+                track=track,
+                by_name=table,
+                rows=rows,
+                kinds=kinds,
+            )
+        )
     return out
 
 

@@ -66,7 +66,7 @@ def answer(question: Question) -> Result:
         "framework_op_stats",
         "Framework ops",
         (with_idle, without),
-        _facts(device, host),
+        facts=_facts(device, host),
         notes=_notes(question, device, host),
         mode=question.compat,
     )
@@ -98,26 +98,44 @@ def _device_rows(device: DeviceOps) -> list[_Row]:
         row.model_flops = _added(row.model_flops, op.model_flops)
     rows = list(found.values())
     if device.devices:
-        rows.append(_Row("Device", _IDLE, _IDLE, 0, device.idle, device.idle))
+        rows.append(
+            _Row(
+                side="Device",
+                type=_IDLE,
+                name=_IDLE,
+                occurrences=0,
+                total=device.idle,
+                self_time=device.idle,
+            )
+        )
     return _first(rows)
 
 
 def _host_rows(host: HostOps) -> list[_Row]:
     rows = [
         _Row(
-            "Host",
-            op.type,
-            op.name,
-            int(host.occurrences[i]),
-            int(host.total[i]),
-            int(host.self_time[i]),
-            bool(host.eager[i]),
+            side="Host",
+            type=op.type,
+            name=op.name,
+            occurrences=int(host.occurrences[i]),
+            total=int(host.total[i]),
+            self_time=int(host.self_time[i]),
+            eager=bool(host.eager[i]),
         )
         for i, op in enumerate(host.table.ops)
         if host.occurrences[i]
     ]
     if host.lines:
-        rows.append(_Row("Host", _IDLE, _IDLE, 0, host.idle, host.idle))
+        rows.append(
+            _Row(
+                side="Host",
+                type=_IDLE,
+                name=_IDLE,
+                occurrences=0,
+                total=host.idle,
+                self_time=host.idle,
+            )
+        )
     return _first(rows)
 
 
@@ -161,7 +179,7 @@ def _table(
     )
 
     def us(id: str, label: str, head: str, values: Any, weight: int) -> Column:
-        return Column(id, label, "duration", values, "us", weight=weight, head=head)
+        return Column(id, label, "duration", values, unit="us", weight=weight, head=head)
 
     def part(id: str, label: str, head: str, values: Any, weight: int, side: Any) -> Column:
         return Column(id, label, "share", values, present=side, weight=weight, head=head)
@@ -220,7 +238,7 @@ def _table(
             "FLOP/s",
             "number",
             flops / seconds,
-            "FLOP/s",
+            unit="FLOP/s",
             weight=2,
             head="Normalized FLOP Rate (FLOPs/s)",
         ),
@@ -229,7 +247,7 @@ def _table(
             "model GFLOP/s",
             "number",
             model / seconds / 1e9,
-            "GFLOP/s",
+            unit="GFLOP/s",
             weight=1,
             head="Model FLOP Rate (GFLOP/s)",
         ),
@@ -238,7 +256,7 @@ def _table(
             "memory",
             "number",
             size / seconds / _GIB,
-            "GiB/s",
+            unit="GiB/s",
             weight=2,
             head="Measured Memory BW (GBytes/Sec)",
         ),
@@ -275,11 +293,25 @@ def _table(
         events = list(question.profile.trace.tracks())[line][1].events
         lo = int(events.start[event])
         return Place(
-            question.opened.name, question.host, lo, lo + int(events.duration[event]), line, event
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(events.duration[event]),
+            track=line,
+            event=event,
         )
 
     empty = "No event of this profile is a framework op. The table of all events is op_stats."
-    return Table(id, title, columns, place, None, empty, ("host_or_device", "operation"), "op")
+    return Table(
+        id,
+        title,
+        columns,
+        place=place,
+        order=None,
+        empty=empty,
+        key=("host_or_device", "operation"),
+        noun="op",
+    )
 
 
 def _text(id: str, label: str, head: str, values: list[str], weight: int) -> Column:

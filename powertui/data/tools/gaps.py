@@ -91,7 +91,16 @@ def of_devices(work: Kernels, launches: Launches, lo: int, hi: int, most: int) -
                 (int(lines[last]), int(row[last])),
                 (int(lines[following]), int(row[following])),
             )
-            out.append(Gap(device, int(until[i]), int(start[following]), ended, begun, why))
+            out.append(
+                Gap(
+                    device=device,
+                    lo=int(until[i]),
+                    hi=int(start[following]),
+                    before=ended,
+                    after=begun,
+                    why=why,
+                )
+            )
     return sorted(out, key=lambda gap: gap.lo - gap.hi)[:most]
 
 

@@ -60,10 +60,10 @@ def _table(
         return Column(id, label, "text", [tell(op) for op in ops], weight=weight, head=head)
 
     def us(id: str, label: str, head: str, values: object, weight: int) -> Column:
-        return Column(id, label, "duration", values, "us", weight=weight, head=head)  # type: ignore[arg-type]
+        return Column(id, label, "duration", values, unit="us", weight=weight, head=head)  # type: ignore[arg-type]
 
     def number(id: str, label: str, head: str, values: Floats, unit: str, weight: int) -> Column:
-        return Column(id, label, "number", values, unit, weight=weight, head=head)
+        return Column(id, label, "number", values, unit=unit, weight=weight, head=head)
 
     nothing = np.full(len(ops), np.nan)
     columns = (
@@ -83,7 +83,7 @@ def _table(
             "share",
             "share",
             share,
-            "%",
+            unit="%",
             weight=8,
             head="Total self time (%)",
         ),
@@ -92,7 +92,7 @@ def _table(
             "so far",
             "share",
             np.cumsum(share),
-            "%",
+            unit="%",
             weight=2,
             head="Cumulative total self time (%)",
         ),
@@ -101,7 +101,7 @@ def _table(
             "stalled",
             "share",
             stalled / np.where(own > 0, own, np.nan),
-            "%",
+            unit="%",
             weight=1,
             head="%time stalled by DMA",
         ),
@@ -152,12 +152,12 @@ def _table(
         line, event = ops[row].events[0]
         lo = int(tracks[line].events.start[event])
         return Place(
-            question.opened.name,
-            question.host,
-            lo,
-            lo + int(tracks[line].events.duration[event]),
-            line,
-            event,
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(tracks[line].events.duration[event]),
+            track=line,
+            event=event,
         )
 
     empty = "No event in this profile is an XLA op. Framework ops are in framework_op_stats."
@@ -165,11 +165,11 @@ def _table(
         "hlo_stats",
         "HLO ops, most self time first",
         columns,
-        place,
-        ("total_self_time", True),
-        empty,
-        ("program_id", "hlo_op_name"),
-        "op",
+        place=place,
+        order=("total_self_time", True),
+        empty=empty,
+        key=("program_id", "hlo_op_name"),
+        noun="op",
     )
 
 

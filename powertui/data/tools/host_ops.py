@@ -110,7 +110,16 @@ def merged(parts: Sequence[HostOps]) -> HostOps:
     idle, span, lines = (
         sum(getattr(part, name) for part in parts) for name in ("idle", "span", "lines")
     )
-    return HostOps(table, sums[0], sums[1], sums[2], eager, idle, span, lines)
+    return HostOps(
+        table=table,
+        occurrences=sums[0],
+        total=sums[1],
+        self_time=sums[2],
+        eager=eager,
+        idle=idle,
+        span=span,
+        lines=lines,
+    )
 
 
 class _Sums:
@@ -143,7 +152,16 @@ class _Sums:
         is_eager = np.zeros(size, np.bool_)
         for some in self.eager:
             is_eager[some] = True
-        return HostOps(table, occurrences, total, own, is_eager, idle, span, lines)
+        return HostOps(
+            table=table,
+            occurrences=occurrences,
+            total=total,
+            self_time=own,
+            eager=is_eager,
+            idle=idle,
+            span=span,
+            lines=lines,
+        )
 
 
 # ── which events are ops ─────────────────────────────────────────────────────────────────────────

@@ -69,15 +69,15 @@ class CommonSteps:
         first = self.steps[self.chief]
         chief = self.rows[self.chief]
         return Breakdown(
-            [first.names[i] for i in chief.tolist()],
-            first.start[chief],
-            np.array([self.steps[host].length[row] for host, row in at], np.int64),
-            np.array([self.steps[host].parts[row] for host, row in at], np.int64).reshape(
+            names=[first.names[i] for i in chief.tolist()],
+            start=first.start[chief],
+            length=np.array([self.steps[host].length[row] for host, row in at], np.int64),
+            parts=np.array([self.steps[host].parts[row] for host, row in at], np.int64).reshape(
                 len(at), -1
             ),
-            first.compat,
-            any(steps.has_device for steps in self.steps),
-            first.by,
+            compat=first.compat,
+            has_device=any(steps.has_device for steps in self.steps),
+            by=first.by,
         )
 
 

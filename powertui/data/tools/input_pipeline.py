@@ -77,7 +77,7 @@ def answer(question: Question) -> Result:
             "waiting for input",
             parts.input if parts else None,
             "share",
-            "%",
+            unit="%",
             why="no step was measured",
         ),
         Fact(
@@ -85,7 +85,7 @@ def answer(question: Question) -> Result:
             "output",
             parts.output if parts else None,
             "share",
-            "%",
+            unit="%",
             why="no step was measured",
         ),
         Fact(
@@ -93,7 +93,7 @@ def answer(question: Question) -> Result:
             "device idle" if steps.has_device else "neither input, output nor device",
             parts.idle if parts else None,
             "share",
-            "%",
+            unit="%",
             why="no step was measured",
         ),
         Fact(
@@ -101,7 +101,7 @@ def answer(question: Question) -> Result:
             "device compute",
             parts.compute if parts else None,
             "share",
-            "%",
+            unit="%",
             why="no step was measured",
         ),
         *(
@@ -127,7 +127,7 @@ def answer(question: Question) -> Result:
         "input_pipeline_analyzer",
         "Input pipeline",
         (_steps(question, steps), _ops(ops), _todo(parted)),
-        tuple(facts),
+        facts=tuple(facts),
         notes=tuple(notes),
         mode=question.compat,
     )
@@ -304,7 +304,7 @@ def _steps(question: Question, steps: Breakdown) -> Table:
             "input of it",
             "share",
             share,
-            "%",
+            unit="%",
             weight=7,
             head="Input time as % of step time",
         ),
@@ -328,7 +328,9 @@ def _ops(ops: list[InputOp]) -> Table:
             weight=6,
             head="Count",
         ),
-        Column("timeInMs", "total", "duration", total, "ms", weight=7, head="Total Time (in ms)"),
+        Column(
+            "timeInMs", "total", "duration", total, unit="ms", weight=7, head="Total Time (in ms)"
+        ),
         Column(
             "timeInPercent",
             "of input",
@@ -338,7 +340,13 @@ def _ops(ops: list[InputOp]) -> Table:
             head="Total Time (as % of total input-processing time)",
         ),
         Column(
-            "selfTimeInMs", "self", "duration", own, "ms", weight=9, head="Total Self Time (in ms)"
+            "selfTimeInMs",
+            "self",
+            "duration",
+            own,
+            unit="ms",
+            weight=9,
+            head="Total Self Time (in ms)",
         ),
         Column(
             "selfTimeInPercent",

@@ -170,7 +170,7 @@ def answer(question: Question) -> Result:
         "kernel_stats",
         "GPU kernels",
         tuple(tables),
-        _facts(found, told),
+        facts=_facts(found, told),
         notes=tuple(notes),
         mode=question.compat,
     )
@@ -199,15 +199,15 @@ def _together(parts: list[_Found]) -> _Found:
     rows = list(keys)
     order = sorted(range(size), key=lambda i: (-int(added["total"][i]), _sorts(rows[i])))
     return _Found(
-        [rows[i] for i in order],
-        added["occurrences"][order],
-        added["total"][order],
-        shortest[order],
-        longest[order],
-        added["delay"][order],
-        added["linked"][order],
-        nowhere,
-        nowhere,
+        rows=[rows[i] for i in order],
+        occurrences=added["occurrences"][order],
+        total=added["total"][order],
+        shortest=shortest[order],
+        longest=longest[order],
+        delay=added["delay"][order],
+        linked=added["linked"][order],
+        line=nowhere,
+        event=nowhere,
     )
 
 
@@ -249,15 +249,15 @@ def _gather(
     order = sorted(ran.tolist(), key=lambda i: (-int(total[i]), _sorts(listed[i])))
     at = np.array(order, np.int64)
     return _Found(
-        [listed[i] for i in order],
-        count[at],
-        total[at],
-        shortest[at],
-        longest[at],
-        delay[at],
-        linked[at],
-        on_line[at],
-        event[at],
+        rows=[listed[i] for i in order],
+        occurrences=count[at],
+        total=total[at],
+        shortest=shortest[at],
+        longest=longest[at],
+        delay=delay[at],
+        linked=linked[at],
+        line=on_line[at],
+        event=event[at],
     )
 
 
@@ -328,7 +328,9 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
     mean = found.delay[cut] // np.maximum(found.linked[cut], 1)
 
     def us(id: str, label: str, head: str, values: Int64s, weight: int) -> Column:
-        return Column(id, label, "duration", values * PS_PER_NS, "us", weight=weight, head=head)
+        return Column(
+            id, label, "duration", values * PS_PER_NS, unit="us", weight=weight, head=head
+        )
 
     def flag(id: str, label: str, head: str, values: list[bool], weight: int) -> Column:
         return Column(
@@ -366,7 +368,7 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
             "occupancy",
             "share",
             occupancy,
-            "%",
+            unit="%",
             weight=2,
             head="Theoretical Occupancy %",
         ),
@@ -398,7 +400,7 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
             "launch delay",
             "duration",
             mean,
-            "us",
+            unit="us",
             present=found.linked[cut] > 0,
             weight=4,
         ),
@@ -409,12 +411,12 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         line, event = int(found.line[row]), int(found.event[row])
         lo = int(tracks[line].events.start[event])
         return Place(
-            question.opened.name,
-            question.host,
-            lo,
-            lo + int(tracks[line].events.duration[event]),
-            line,
-            event,
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(tracks[line].events.duration[event]),
+            track=line,
+            event=event,
         )
 
     empty = (
@@ -426,11 +428,11 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         "kernels",
         "Kernels, longest total first",
         columns,
-        place,
-        ("total_duration_us", True),
-        empty,
-        ("kernel_name", "op_name", "grid_dim", "block_dim"),
-        "kernel",
+        place=place,
+        order=("total_duration_us", True),
+        empty=empty,
+        key=("kernel_name", "op_name", "grid_dim", "block_dim"),
+        noun="kernel",
     )
 
 
@@ -440,10 +442,10 @@ def _headed(column: Column, head: str) -> Column:
         column.label,
         column.kind,
         column.values,
-        column.unit,
-        column.present,
-        column.weight,
-        head,
+        unit=column.unit,
+        present=column.present,
+        weight=column.weight,
+        head=head,
     )
 
 

@@ -115,11 +115,11 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
         "streams",
         "Streams: what waited, and why they were idle",
         columns,
-        place,
-        None,
-        "No device recorded a kernel.",
-        ("device", "stream"),
-        "stream",
+        place=place,
+        order=None,
+        empty="No device recorded a kernel.",
+        key=("device", "stream"),
+        noun="stream",
     )
 
 
@@ -167,21 +167,21 @@ def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
     def place(row: int) -> Place:
         gap = found[row]
         return Place(
-            question.opened.name,
-            question.host,
-            gap.lo,
-            gap.hi,
-            work.lines[gap.after[0]].number,
-            gap.after[1],
+            run=question.opened.name,
+            host=question.host,
+            lo=gap.lo,
+            hi=gap.hi,
+            track=work.lines[gap.after[0]].number,
+            event=gap.after[1],
         )
 
     return Table(
         "gaps",
         f"The {_GAPS} longest gaps of the devices",
         columns,
-        place,
-        ("gap_s", True),
-        "No gap between kernels.",
+        place=place,
+        order=("gap_s", True),
+        empty="No gap between kernels.",
         noun="gap",
     )
 
@@ -249,12 +249,12 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     def place(row: int) -> Place:
         index = int(several[row])
         return Place(
-            question.opened.name,
-            question.host,
-            int(calls.calls.start[index]),
-            int(calls.calls.end[index]),
-            int(calls.calls.line[index]),
-            int(calls.calls.row[index]),
+            run=question.opened.name,
+            host=question.host,
+            lo=int(calls.calls.start[index]),
+            hi=int(calls.calls.end[index]),
+            track=int(calls.calls.line[index]),
+            event=int(calls.calls.row[index]),
         )
 
     empty = "No call launched more than one kernel."
@@ -262,9 +262,9 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         "graphs",
         "Graphs and command buffers: one call, many kernels",
         columns,
-        place,
-        None,
-        empty,
+        place=place,
+        order=None,
+        empty=empty,
         noun="call",
     )
 

@@ -82,7 +82,7 @@ def answer(question: Question) -> Result:
         "op_profile",
         "Op profile",
         tables,
-        _facts(found, facts),
+        facts=_facts(found, facts),
         notes=_notes(found, ops),
         mode=question.compat,
     )
@@ -250,16 +250,18 @@ def _table(
         line, event = op.events[0]
         lo = int(tracks[line].events.start[event])
         return Place(
-            question.opened.name,
-            question.host,
-            lo,
-            lo + int(tracks[line].events.duration[event]),
-            line,
-            event,
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(tracks[line].events.duration[event]),
+            track=line,
+            event=event,
         )
 
     empty = "No op ran on a device, and no XLA op on the host. What ran, by name, is in op_stats."
-    return Table(id, title, columns, place, None, empty, ("name",), "node")
+    return Table(
+        id, title, columns, place=place, order=None, empty=empty, key=("name",), noun="node"
+    )
 
 
 def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) -> Floats:
@@ -286,10 +288,20 @@ def _facts(found: XlaOps, facts: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
         Fact("busy", "time of all ops", found.busy, "duration"),
         Fact("idle", "idle", found.idle, "duration"),
         Fact(
-            "peak_flops", "peak of the device", flops, "number", "FLOP/s", why="" if flops else why
+            "peak_flops",
+            "peak of the device",
+            flops,
+            "number",
+            unit="FLOP/s",
+            why="" if flops else why,
         ),
         Fact(
-            "peak_bandwidth", "its memory", bandwidth, "number", "B/s", why="" if bandwidth else why
+            "peak_bandwidth",
+            "its memory",
+            bandwidth,
+            "number",
+            unit="B/s",
+            why="" if bandwidth else why,
         ),
     )
 

@@ -108,15 +108,15 @@ class OpStats:
         full, display = self.trace.names.full(index), self.trace.names.display(index)
         kind, group = op_types.kind_of(full, display)
         return OpRow(
-            display,
-            full,
-            kind,
-            group,
-            self.device(row),
-            int(self.count[row]),
-            int(self.total[row]),
-            int(self.self_time[row]),
-            float(self.share[row]),
+            name=display,
+            full=full,
+            type=kind,
+            category=group,
+            device=self.device(row),
+            count=int(self.count[row]),
+            total=int(self.total[row]),
+            self_time=int(self.self_time[row]),
+            share=float(self.share[row]),
         )
 
     @cached_property
@@ -203,17 +203,17 @@ class OpStats:
         place = np.empty(len(rows), np.int64)
         place[rows] = np.arange(len(rows))
         return OpStats(
-            self.trace,
-            self.lo,
-            self.hi,
-            self.name[rows],
-            self.process[rows],
-            self.count[rows],
-            self.total[rows],
-            self.self_time[rows],
-            self.share[rows],
-            self.events,
-            (self.twins[0], place[self.twins[1]]),
+            trace=self.trace,
+            lo=self.lo,
+            hi=self.hi,
+            name=self.name[rows],
+            process=self.process[rows],
+            count=self.count[rows],
+            total=self.total[rows],
+            self_time=self.self_time[rows],
+            share=self.share[rows],
+            events=self.events,
+            twins=(self.twins[0], place[self.twins[1]]),
         )
 
     # ── in an order, and some of them ────────────────────────────────────────────────────────────
@@ -336,7 +336,9 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         track, event = ops.longest(row)
         events = list(stats.trace.tracks())[track][1].events
         lo = int(events.start[event])
-        return Place(run, host, lo, lo + int(events.duration[event]), track, event)
+        return Place(
+            run=run, host=host, lo=lo, hi=lo + int(events.duration[event]), track=track, event=event
+        )
 
     quick = Quick(
         lambda id, descending, check: ops.order(
@@ -350,17 +352,17 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         "ops",
         "Ops, most self time first",
         columns,
-        place,
-        ("self_s", True),
-        "No op ran in this window.",
-        ("full_name", "device"),
-        "op",
-        summary,
-        lambda row: ops[row].category.value,
-        quick,
-        _parts(ops),
-        lambda _check: ops.wrappers,
-        ops.sums,
+        place=place,
+        order=("self_s", True),
+        empty="No op ran in this window.",
+        key=("full_name", "device"),
+        noun="op",
+        summary=summary,
+        kind_of_work=lambda row: ops[row].category.value,
+        quick=quick,
+        parts=_parts(ops),
+        wrappers=lambda _check: ops.wrappers,
+        total=ops.sums,
         layer=True,
     )
     return Result("op_stats", "Ops", (table, *_counted(stats.trace)))
@@ -461,17 +463,17 @@ def op_stats(
         (sums.twins[0], sums.twins[1] + at) for sums, at in zip(found, first.tolist(), strict=False)
     ]
     return OpStats(
-        trace,
-        lo,
-        hi,
-        joined(sums.name for sums in found),
-        np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
-        joined(sums.count for sums in found),
-        joined(sums.total for sums in found),
-        joined(sums.self_time for sums in found),
-        _shares(trace, found),
-        sum(int(sums.count.sum()) for sums in found),
-        (joined(names for names, _ in twins), joined(rows for _, rows in twins)),
+        trace=trace,
+        lo=lo,
+        hi=hi,
+        name=joined(sums.name for sums in found),
+        process=np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
+        count=joined(sums.count for sums in found),
+        total=joined(sums.total for sums in found),
+        self_time=joined(sums.self_time for sums in found),
+        share=_shares(trace, found),
+        events=sum(int(sums.count.sum()) for sums in found),
+        twins=(joined(names for names, _ in twins), joined(rows for _, rows in twins)),
     )
 
 
@@ -669,13 +671,13 @@ def _merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
         np.add.at(column, target[twins], column[twins])
     further = (sums.name[twins], place[target[twins]])
     return OpSums(
-        sums.process,
-        sums.name[kept],
-        count[kept],
-        total[kept],
-        self_time[kept],
-        further,
-        waits[kept],
+        process=sums.process,
+        name=sums.name[kept],
+        count=count[kept],
+        total=total[kept],
+        self_time=self_time[kept],
+        twins=further,
+        waits=waits[kept],
     )
 
 

@@ -71,17 +71,17 @@ def step_shares(steps: Breakdown) -> Shares | None:
     )
     halves = share(EventType.COMPUTE_16)
     return Shares(
-        inputs,
-        output,
-        compute,
-        collectives,
-        max(0.0, 1 - inputs - output - compute - collectives),
-        share(EventType.HOST_PREPARE),
-        share(EventType.UNKNOWN),
-        share(EventType.HOST_COMPUTE),
-        share(EventType.HOST_COMPILE),
-        share(EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE),
-        halves / compute if compute else None,
+        input=inputs,
+        output=output,
+        compute=compute,
+        collectives=collectives,
+        idle=max(0.0, 1 - inputs - output - compute - collectives),
+        launch=share(EventType.HOST_PREPARE),
+        other=share(EventType.UNKNOWN),
+        host=share(EventType.HOST_COMPUTE),
+        compile=share(EventType.HOST_COMPILE),
+        between=share(EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE),
+        half=halves / compute if compute else None,
     )
 
 
@@ -97,7 +97,7 @@ def columns(steps: Breakdown) -> tuple[Column, ...]:
                 label.lower(),
                 "duration",
                 steps.time_by_type(kinds),
-                "ms",
+                unit="ms",
                 weight=weight,
                 head=label,
             )
@@ -106,7 +106,13 @@ def columns(steps: Breakdown) -> tuple[Column, ...]:
             )
         ),
         Column(
-            "stepTimeMs", "step time", "duration", steps.length, "ms", weight=9, head="Step time"
+            "stepTimeMs",
+            "step time",
+            "duration",
+            steps.length,
+            unit="ms",
+            weight=9,
+            head="Step time",
         ),
     )
 
@@ -122,9 +128,9 @@ def step_table(question: Question, steps: Breakdown, columns: Sequence[Column]) 
         "steps",
         "Each step by category",
         tuple(columns),
-        place,
-        None,
-        "No step was measured.",
-        ("stepnum",),
-        "step",
+        place=place,
+        order=None,
+        empty="No step was measured.",
+        key=("stepnum",),
+        noun="step",
     )

@@ -154,7 +154,12 @@ def _table(
         events = _events(stats.trace, track)
         lo = int(events.start[event])
         return Place(
-            question.opened.name, question.host, lo, lo + int(events.duration[event]), track, event
+            run=question.opened.name,
+            host=question.host,
+            lo=lo,
+            hi=lo + int(events.duration[event]),
+            track=track,
+            event=event,
         )
 
     summary = (
@@ -167,12 +172,12 @@ def _table(
         "step_ops",
         "Ops against usual",
         columns,
-        place,
-        ("difference_s", True),
-        "No step to compare with others.",
-        ("name", "device"),
-        "op",
-        summary,
+        place=place,
+        order=("difference_s", True),
+        empty="No step to compare with others.",
+        key=("name", "device"),
+        noun="op",
+        summary=summary,
         wrappers=lambda _check: waits,
     )
 

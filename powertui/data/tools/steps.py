@@ -52,7 +52,14 @@ def answer(question: Question) -> Result:
             f"{steps.markers[0].score:.2f})."
         )
     table = Table(
-        "steps", "Steps", columns, place, ("start_s", False), empty(steps), ("start_s",), "step"
+        "steps",
+        "Steps",
+        columns,
+        place=place,
+        order=("start_s", False),
+        empty=empty(steps),
+        key=("start_s",),
+        noun="step",
     )
     each = (_each(question, steps),) if steps.on else ()
     facts = (
@@ -107,7 +114,14 @@ def _each(question: Question, steps: Steps) -> Table:
         )
 
     return Table(
-        "on", "On each device or replica", columns, place, ("step_s", True), "", (), "device"
+        "on",
+        "On each device or replica",
+        columns,
+        place=place,
+        order=("step_s", True),
+        empty="",
+        key=(),
+        noun="device",
     )
 
 

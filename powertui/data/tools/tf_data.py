@@ -281,16 +281,16 @@ def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
             break
         root, blocking = after, blocks
     return IteratorCalls(
-        name[calls],
-        start,
-        end,
-        track[calls],
-        ident[calls],
-        parent,
-        overlap,
-        np.maximum(0, own),
-        root,
-        blocking,
+        name=name[calls],
+        start=start,
+        end=end,
+        track=track[calls],
+        id=ident[calls],
+        parent=parent,
+        overlap=overlap,
+        own=np.maximum(0, own),
+        root=root,
+        blocking=blocking,
     )
 
 
@@ -390,16 +390,16 @@ def _pipelines(trace: Trace, calls: IteratorCalls) -> list[_Pipeline]:
         held_up = int(worst[slowest])
         out.append(
             _Pipeline(
-                trace.names.full(int(calls.name[slowest])),
-                mine,
-                int((took > _SLOW).sum()),
-                float(took.mean()),
-                int(took.min()),
-                int(took.max()),
-                slowest,
-                int(calls.name[held_up]),
-                int(calls.own[held_up]),
-                blamed,
+                name=trace.names.full(int(calls.name[slowest])),
+                calls=mine,
+                slow=int((took > _SLOW).sum()),
+                mean=float(took.mean()),
+                least=int(took.min()),
+                most=int(took.max()),
+                slowest=slowest,
+                bottleneck=int(calls.name[held_up]),
+                latency=int(calls.own[held_up]),
+                blamed=blamed,
             )
         )
     return sorted(out, key=lambda one: -one.most)
@@ -445,7 +445,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             "mean",
             "duration",
             np.array([round(one.mean) for one in found], np.int64),
-            "us",
+            unit="us",
             weight=6,
         ),
         Column(
@@ -453,7 +453,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             "shortest",
             "duration",
             np.array([one.least for one in found], np.int64),
-            "us",
+            unit="us",
             weight=2,
         ),
         Column(
@@ -461,7 +461,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             "longest",
             "duration",
             np.array([one.most for one in found], np.int64),
-            "us",
+            unit="us",
             weight=8,
         ),
         Column(
@@ -496,11 +496,11 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
         "pipelines",
         "Pipelines, the slowest call first",
         columns,
-        place,
-        ("max_latency_us", True),
-        "No call of a pipeline's root was recorded.",
-        ("pipeline",),
-        "pipeline",
+        place=place,
+        order=("max_latency_us", True),
+        empty="No call of a pipeline's root was recorded.",
+        key=("pipeline",),
+        noun="pipeline",
     )
 
 
@@ -585,9 +585,9 @@ def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
         "iterators",
         "Iterators, each below the one that asks it",
         columns,
-        place,
-        None,
-        "No iterator of tf.data ran.",
-        ("path",),
-        "iterator",
+        place=place,
+        order=None,
+        empty="No iterator of tf.data ran.",
+        key=("path",),
+        noun="iterator",
     )

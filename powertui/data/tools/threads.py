@@ -63,13 +63,13 @@ def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thre
         first, last = lane_rows(track.lane(depth), lo, hi)
         count += last - first
     return Thread(
-        track.name,
-        number,
-        int((end - start)[inside].sum()),
-        max(0, waiting),
-        count,
-        int(start[inside].min()),
-        int(end[inside].max()),
+        name=track.name,
+        track=number,
+        busy=int((end - start)[inside].sum()),
+        waiting=max(0, waiting),
+        events=count,
+        lo=int(start[inside].min()),
+        hi=int(end[inside].max()),
     )
 
 

@@ -87,15 +87,15 @@ def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
     whole = max(1, sum(one.self_time for one in sums))
     return [
         Top(
-            one.name,
-            one.type,
-            one.occurrences,
-            one.self_time,
-            one.self_time / whole,
-            _kind_of(one),
-            tensor_cores.eligible(one.name, "", "", named=True),
-            one.tensor_core > 0,
-            one.flops / (one.self_time / PS_PER_S) if one.flops and one.self_time else None,
+            name=one.name,
+            type=one.type,
+            occurrences=one.occurrences,
+            self_time=one.self_time,
+            share=one.self_time / whole,
+            category=_kind_of(one),
+            eligible=tensor_cores.eligible(one.name, "", "", named=True),
+            tensor_core=one.tensor_core > 0,
+            flops=one.flops / (one.self_time / PS_PER_S) if one.flops and one.self_time else None,
         )
         for one in sorted(sums, key=lambda one: (-one.self_time, one.name))
     ]
@@ -169,12 +169,12 @@ def _of_devices(ops: DeviceOps) -> list[_Sum]:
         last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
         flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
         sums[name] = _Sum(
-            name,
-            kind,
-            max(last.occurrences, op.occurrences),
-            last.self_time + op.self_time,
-            last.eager or op.eager,
-            last.tensor_core + op.tensor_core_time,
-            flops,
+            name=name,
+            type=kind,
+            occurrences=max(last.occurrences, op.occurrences),
+            self_time=last.self_time + op.self_time,
+            eager=last.eager or op.eager,
+            tensor_core=last.tensor_core + op.tensor_core_time,
+            flops=flops,
         )
     return list(sums.values())

@@ -212,7 +212,15 @@ def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -
     if not parts:
         none, no = _NONE, np.empty(0)
         return DeviceStreams(
-            np.empty(0, np.int32), none, none, none, categories, no, no, none, none
+            line=np.empty(0, np.int32),
+            row=none,
+            stream=none,
+            name=none,
+            kind=categories,
+            start=no,
+            end=no,
+            duration=none,
+            call=none,
         )
     zero_ns = _zero_ns(trace)
     correlation = [
@@ -227,15 +235,17 @@ def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -
     start = np.concatenate([_us(events.start, zero_ns) for _, _, events, _ in parts])
     duration = np.concatenate([events.duration for _, _, events, _ in parts])
     return DeviceStreams(
-        np.concatenate([np.full(len(events), number, np.int32) for number, _, events, _ in parts]),
-        np.concatenate([np.arange(len(events)) for _, _, events, _ in parts]),
-        np.concatenate([np.full(len(events), key, np.int64) for _, _, events, key in parts]),
-        np.concatenate([events.name for _, _, events, _ in parts]).astype(np.int64),
-        categories,
-        start,
-        start + _us(duration, 0),
-        duration,
-        call,
+        line=np.concatenate(
+            [np.full(len(events), number, np.int32) for number, _, events, _ in parts]
+        ),
+        row=np.concatenate([np.arange(len(events)) for _, _, events, _ in parts]),
+        stream=np.concatenate([np.full(len(events), key, np.int64) for _, _, events, key in parts]),
+        name=np.concatenate([events.name for _, _, events, _ in parts]).astype(np.int64),
+        kind=categories,
+        start=start,
+        end=start + _us(duration, 0),
+        duration=duration,
+        call=call,
     )
 
 

@@ -215,8 +215,8 @@ def _timeline_columns(rows: tuple[tuple[str, float], ...]) -> tuple[Column, ...]
     whole = next((us for what, us in rows if what == "total_time"), 1.0) or 1.0
     return (
         text_column("type", "time", [what for what, _ in rows], weight=9),
-        Column("time ms", "length", "duration", times * PS_PER_US, "ms", weight=9),
-        Column("percent", "share", "share", times / whole, "%", weight=8),
+        Column("time ms", "length", "duration", times * PS_PER_US, unit="ms", weight=9),
+        Column("percent", "share", "share", times / whole, unit="%", weight=8),
     )
 
 
@@ -274,7 +274,9 @@ def _launched(links: Links, question: Question) -> _Launched:
         _call_category(name) if call else category_of(name, kernel)
         for name, kernel, call in zip(named, kernels, calls.tolist(), strict=True)
     ]
-    return _Launched(links, at, named, categories, direct, subtree)
+    return _Launched(
+        links=links, at=at, names=named, categories=categories, direct=direct, subtree=subtree
+    )
 
 
 def _first_kernels(device: DeviceStreams, rows: Int64s, which: Int64s, count: int) -> Int64s:
@@ -338,7 +340,7 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             "kernels",
             "duration",
             direct[order] * PS_PER_US,
-            "us",
+            unit="us",
             weight=9,
         ),
         Column(
@@ -346,7 +348,7 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             "with children",
             "duration",
             subtree[order] * PS_PER_US,
-            "us",
+            unit="us",
             weight=6,
         ),
         Column(
@@ -354,7 +356,7 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             "kernels ms",
             "duration",
             direct[order] * PS_PER_US,
-            "ms",
+            unit="ms",
             weight=0,
         ),
         Column(
@@ -362,7 +364,7 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             "with children ms",
             "duration",
             subtree[order] * PS_PER_US,
-            "ms",
+            unit="ms",
             weight=0,
         ),
         Column("Count", "count", "integer", count[order], weight=7),
@@ -372,8 +374,10 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             [", ".join(sorted(kinds[keys[i]])) for i in order.tolist()],
             weight=5,
         ),
-        Column("Percentage (%)", "share", "share", share, "%", weight=8),
-        Column("Cumulative Percentage (%)", "so far", "share", np.cumsum(share), "%", weight=2),
+        Column("Percentage (%)", "share", "share", share, unit="%", weight=8),
+        Column(
+            "Cumulative Percentage (%)", "so far", "share", np.cumsum(share), unit="%", weight=2
+        ),
     )
 
     def place(row: int) -> Place | None:
@@ -392,18 +396,25 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
         "ops_summary",
         "Operators that launched work",
         columns,
-        place,
-        ("total_direct_kernel_time_sum", True),
-        empty,
-        ("name",),
-        "operator",
+        place=place,
+        order=("total_direct_kernel_time_sum", True),
+        empty=empty,
+        key=("name",),
+        noun="operator",
     )
 
 
 def _place(links: Links, line: int, row: int, question: Question) -> Place:
     events = list(links.trace.tracks())[line][1].events
     lo = int(events.start[row])
-    return Place(question.opened.name, question.host, lo, lo + int(events.duration[row]), line, row)
+    return Place(
+        run=question.opened.name,
+        host=question.host,
+        lo=lo,
+        hi=lo + int(events.duration[row]),
+        track=line,
+        event=row,
+    )
 
 
 def _categories(launched: _Launched | None, empty: str) -> Table:
@@ -428,11 +439,13 @@ def _categories(launched: _Launched | None, empty: str) -> Table:
             "kernels",
             "duration",
             direct[order] * PS_PER_US,
-            "ms",
+            unit="ms",
             weight=9,
         ),
-        Column("Percentage (%)", "share", "share", share, "%", weight=8),
-        Column("Cumulative Percentage (%)", "so far", "share", np.cumsum(share), "%", weight=2),
+        Column("Percentage (%)", "share", "share", share, unit="%", weight=8),
+        Column(
+            "Cumulative Percentage (%)", "so far", "share", np.cumsum(share), unit="%", weight=2
+        ),
     )
     return Table(
         "ops_summary_by_category", "Their categories", columns, empty=empty, noun="category"
@@ -486,7 +499,7 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
     whole = total.sum() or 1.0
 
     def us(id: str, label: str, values: Int64s | Floats, weight: int) -> Column:
-        return Column(id, label, "duration", values[order], "us", weight=weight)
+        return Column(id, label, "duration", values[order], unit="us", weight=weight)
 
     return (
         text_column("Parent op category", "category", [key[0] for key in named], weight=4),
@@ -509,7 +522,7 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
             "of kernels",
             "share",
             total[order] / whole,
-            "%",
+            unit="%",
             weight=8,
         ),
         Column(
@@ -517,7 +530,7 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
             "of the time",
             "share",
             total[order] / span if span else np.full(len(order), np.nan),
-            "%",
+            unit="%",
             weight=3,
         ),
     )

@@ -167,22 +167,22 @@ def _steps(profile: Profile) -> TpuSteps | None:
     shared = sum((times.min(axis=0) for times in reduces.values()), np.zeros(len(common), np.int64))
     whole_time = float(length.sum())
     return TpuSteps(
-        tuple(one.name for one in each),
-        common,
-        length.max(axis=0),
-        compute,
-        parts["infeed"],
-        parts["outfeed"],
-        parts["host"],
-        parts["sparse"],
-        rest,
-        shared,
-        (sums["all_reduce"] - shared[None, :]).max(axis=0),
-        sums["send_recv"].max(axis=0),
-        sums["high_flop"].mean(axis=0).round().astype(np.int64),
-        told,
-        float(sums["barrier"].sum()) / max(1.0, whole_time),
-        float(sums["print"].sum()) / max(1.0, whole_time),
+        cores=tuple(one.name for one in each),
+        row=common,
+        length=length.max(axis=0),
+        compute=compute,
+        infeed=parts["infeed"],
+        outfeed=parts["outfeed"],
+        host=parts["host"],
+        sparse=parts["sparse"],
+        idle=rest,
+        all_reduce=shared,
+        all_reduce_wait=(sums["all_reduce"] - shared[None, :]).max(axis=0),
+        send_recv=sums["send_recv"].max(axis=0),
+        high_flop=sums["high_flop"].mean(axis=0).round().astype(np.int64),
+        infeed_told=told,
+        barrier=float(sums["barrier"].sum()) / max(1.0, whole_time),
+        printing=float(sums["print"].sum()) / max(1.0, whole_time),
     )
 
 

@@ -60,12 +60,12 @@ def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
     )
     flops, roofline, moved = _by_costs(profile, lo, hi, compat)
     return Use(
-        tpu_cores.duty_cycle(profile, lo, hi),
-        matrix,
-        flops,
-        roofline,
-        moved if memory is None else memory,
-        memory is not None,
+        duty=tpu_cores.duty_cycle(profile, lo, hi),
+        matrix=matrix,
+        flops=flops,
+        roofline=roofline,
+        memory=moved if memory is None else memory,
+        memory_told=memory is not None,
     )
 
 
@@ -255,9 +255,9 @@ def tpu_table(opened: Opened, host: int, profile: Profile, found: TpuSteps, rows
         "tpu_steps",
         title,
         columns,
-        place,
-        None,
-        "No step is common to all cores.",
-        ("step",),
-        "step",
+        place=place,
+        order=None,
+        empty="No step is common to all cores.",
+        key=("step",),
+        noun="step",
     )

@@ -118,5 +118,12 @@ def _new(name: str, told: dict[str, str], module: hlo.Module | None) -> DeviceOp
     category = known.category if known is not None else op_names.hlo(name).type
     source = known.source if known is not None else ""
     return DeviceOp(
-        name, framework, category, label, told["program_id"], name, source=source, instruction=known
+        name=name,
+        framework=framework,
+        category=category,
+        program=label,
+        program_id=told["program_id"],
+        hlo_op=name,
+        source=source,
+        instruction=known,
     )
