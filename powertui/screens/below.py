@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 
 from powertui.screens import heading
 from powertui.view import truncation
+from powertui.view.navigation import Navigator
 from powertui.widgets import background
 from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
@@ -163,7 +164,7 @@ class PaneBelow:
         if model is None or model.trace is not self._table_of:
             return  # it was counted in another host's profile
         if place is not None and place.track is not None and place.event is not None:
-            self.page.timeline.select(place.track, place.event)
+            self.page.timeline.move(Navigator.select, place.track, place.event)
             self.page.set_focus(self.page.timeline)
 
     def useful(self) -> Iterable[str | tuple[str, str]]:

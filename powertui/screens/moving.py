@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from powertui.screens.base import BaseScreen
+from powertui.view.navigation import Navigator
 from powertui.widgets.timeline import Timeline
 
 
@@ -19,10 +20,10 @@ class Moving(BaseScreen):
         if not len(self.session.steps):
             why = self.session.steps.source or "no steps were found in this profile"
             self.say(f"No steps: {why}.".replace("..", "."), warn=True)
-        self.timeline.next_step(direction)
+        self.timeline.move(Navigator.next_step, direction)
 
     def epoch(self, direction: int) -> None:
         """To the next epoch, or the one before."""
         if not len(self.session.epochs):
             self.say("No epochs were found in this profile.", warn=True)
-        self.timeline.next_epoch(direction)
+        self.timeline.move(Navigator.next_epoch, direction)

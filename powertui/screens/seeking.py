@@ -10,6 +10,7 @@ from powertui.data import search
 from powertui.data.texts import CancelCheck
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
+from powertui.view.navigation import Navigator
 from powertui.view.surroundings import next_span
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.widgets import background
@@ -42,7 +43,7 @@ class Seeking:
         model = self._timeline.model
         if not text or model is None:
             background.cancel(self.page, "search")
-            self._timeline.set_hits(None)
+            self._timeline.move(Navigator.set_hits, None)
             self.page.say("")
             return
         regex = len(text) > 2 and text.startswith("/") and text.endswith("/")
@@ -65,12 +66,12 @@ class Seeking:
                 text
             )  # more of the run is known by now, or another host's profile is shown
             return
-        self._timeline.set_hits(hits if len(hits) else None)
+        self._timeline.move(Navigator.set_hits, hits if len(hits) else None)
         self.page.footer()
         if not len(hits):
             self.page.say(f"No event name matches {text}.", warn=True)
             return
-        self._timeline.next_hit(1)
+        self._timeline.move(Navigator.next_hit, 1)
         self._frame()
         self._say_hit()
 
@@ -101,11 +102,11 @@ class Seeking:
         lo, hi = model.extent(selected)
         if not _MIN_EVENT_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
             margin = max(1, hi - lo) * _FRAME_LENGTHS
-            self._timeline.show_window(lo - margin, hi + margin)
+            self._timeline.move(Navigator.show_window, lo - margin, hi + margin)
 
     def hit(self, direction: int) -> None:
         """The next hit of the search, or the one before."""
-        if self._timeline.next_hit(direction):
+        if self._timeline.move(Navigator.next_hit, direction):
             self._frame()
             self._say_hit()
         else:
@@ -126,10 +127,10 @@ class Seeking:
             self.page.say("Nothing was found here. 3 shows what was looked for.")
             return
         margin = max(1, (one.hi - one.lo) // 2)
-        self._timeline.show_window(one.lo - margin, one.hi + margin)
-        self._timeline.goto(one.lo)
+        self._timeline.move(Navigator.show_window, one.lo - margin, one.hi + margin)
+        self._timeline.move(Navigator.goto, one.lo)
         self.shown_finding = (one.lo, one.hi)
-        self._timeline.set_window(one.lo, one.hi)
+        self._timeline.move(Navigator.set_window, one.lo, one.hi)
         self.page.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
 
     def jump(self) -> None:
@@ -182,7 +183,7 @@ class Seeking:
                 "arrow."
             )
         else:
-            self._timeline.select(*there)
+            self._timeline.move(Navigator.select, *there)
             self._frame()
             name = (
                 self._timeline.model.facts(Selected(*there)).display

@@ -27,7 +27,7 @@ from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
 from powertui.view.context import Context
-from powertui.view.navigation import State
+from powertui.view.navigation import Navigator, State
 from powertui.view.surroundings import neighbors_in_view, profile_to_open
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
@@ -189,7 +189,7 @@ class TimelineScreen(Moving):
         if session.view is not None:
             (lo, hi), session.view = session.view, None
             if session.window is not None and session.window != self.timeline.window:
-                self.timeline.set_window(*session.window)
+                self.timeline.move(Navigator.set_window, *session.window)
             if (lo, hi) != self.in_sight():
                 self._go(lo, hi)
         self._show_context()
@@ -216,9 +216,9 @@ class TimelineScreen(Moving):
 
     def _go(self, lo: int, hi: int) -> None:
         if lo == hi:
-            self.timeline.goto(lo)
+            self.timeline.move(Navigator.goto, lo)
         else:
-            self.timeline.show_window(lo, hi)
+            self.timeline.move(Navigator.show_window, lo, hi)
 
     def _same_training(self, model: TimelineModel) -> bool:
         before = self.timeline.model
@@ -341,7 +341,7 @@ class TimelineScreen(Moving):
                 if model is None or not len(model.tracks)
                 else "This is the only profile."
             )
-        self.timeline.island(1)
+        self.timeline.move(Navigator.next_profile, 1)
         self._reach_soon()
 
     # ── what is drawn ────────────────────────────────────────────────────────────────────────────
@@ -495,7 +495,7 @@ class TimelineScreen(Moving):
     # ── panes ────────────────────────────────────────────────────────────────────────────────────
 
     def action_mark(self) -> None:
-        self.timeline.mark()
+        self.timeline.move(Navigator.mark)
         self.footer()
         state = self.timeline.state
         if state is not None and state.mark is not None:
@@ -506,7 +506,7 @@ class TimelineScreen(Moving):
         if self.timeline.selection is not None:
             self.below.toggle_details()
         else:
-            self.timeline.fold()
+            self.timeline.move(Navigator.fold)
 
     def action_sort(self) -> None:
         """Of the op table."""
@@ -595,6 +595,6 @@ class TimelineScreen(Moving):
             return True
         background.cancel(self, "search")
         self.say("")
-        cleared = self.timeline.clear()
+        cleared = bool(self.timeline.move(Navigator.clear))
         self.footer()
         return cleared

@@ -180,7 +180,7 @@ class Navigator:
             self._set(cursor_ps=self._middle)
         self._keep_cursor_in_sight()
 
-    def island(self, direction: int) -> int | None:
+    def next_profile(self, direction: int) -> int | None:
         """Show the next profile of the training (or the one before); its number, None where there
         is none.
         """
@@ -199,7 +199,7 @@ class Navigator:
         )
         return found
 
-    def out(self) -> None:
+    def leave_profile(self) -> None:
         """Back to what was in sight before a profile was gone to; else the whole training."""
         before, self._before = self._before, None
         if before is None or (before.rung, before.cell0) == (

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
 
 from textual import events
 from textual.geometry import Region
@@ -18,7 +19,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from powertui.data.search import Hits
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
@@ -34,6 +34,9 @@ from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 _MAX_KEPT_STRIPS = 1024
 _OUTSIDE = "not profiled"
 _SCROLL_ROWS = 3
+
+_Args = ParamSpec("_Args")
+_Result = TypeVar("_Result")
 
 
 class Timeline(Widget, can_focus=True):
@@ -79,7 +82,7 @@ class Timeline(Widget, can_focus=True):
         self.run_budget = 40
         self.listeners: list[Callable[[State | None, State], None]] = []
         self._navigator: Navigator | None = None
-        self._held = HeldKey()
+        self._held_key = HeldKey()
         self._all_folded = False
         self._strips: list[Strip] = []
         self._stale = True
@@ -176,110 +179,42 @@ class Timeline(Widget, can_focus=True):
             self.run_budget = budget
             self._redraw()
 
-    # ── moving: every method changes the state once, redraws what differs and tells the others ────
+    # ── moving: one change of the state, one redraw of what differs, one word to the others ──────
 
-    def _do(self, move: Callable[[Navigator], object]) -> object:
+    def move(
+        self,
+        action: Callable[Concatenate[Navigator, _Args], _Result],
+        *args: _Args.args,
+        **kwargs: _Args.kwargs,
+    ) -> _Result | None:
+        """Do this with the navigator, redraw what differs and tell the listeners.
+
+        Returns what the action returns; None, and does nothing, where nothing is shown yet.
+        """
         if self._navigator is None:
             return None
         before = self._navigator.state
-        result = move(self._navigator)
+        result = action(self._navigator, *args, **kwargs)
         self._changed(before)
         return result
-
-    def pan(self, cells: int) -> None:
-        self._do(lambda n: n.pan(cells))
 
     def pan_held(self, direction: int) -> None:
         """One press of a pan key: further the longer it is held."""
         width = self.viewport.width if self.viewport else 1
-        self.pan(self._held.cells(direction, width, time.monotonic()))
-
-    def zoom(self, rungs: int = FACTOR_TWO, column: int | None = None) -> None:
-        self._do(lambda n: n.zoom(rungs, column))
+        self.move(Navigator.pan, self._held_key.cells(direction, width, time.monotonic()))
 
     def zoom_key(self, direction: int) -> None:
-        self.zoom(direction * FACTOR_TWO)
-
-    def whole(self) -> None:
-        self._do(lambda n: n.whole())
-
-    def fit(self) -> None:
-        self._do(lambda n: n.fit())
-
-    def island(self, direction: int) -> int | None:
-        found = self._do(lambda n: n.island(direction))
-        return found if isinstance(found, int) else None
-
-    def out(self) -> None:
-        self._do(lambda n: n.out())
-
-    def start(self) -> None:
-        self._do(lambda n: n.start())
-
-    def end(self) -> None:
-        self._do(lambda n: n.end())
-
-    def goto(self, ps: int) -> None:
-        self._do(lambda n: n.goto(ps))
-
-    def show_window(self, lo: int, hi: int) -> None:
-        self._do(lambda n: n.show_window(lo, hi))
-
-    def scroll_rows(self, rows: int) -> None:
-        self._do(lambda n: n.scroll(rows))
-
-    def move_event(self, direction: int) -> None:
-        self._do(lambda n: n.move_event(direction))
-
-    def move_track(self, by: int) -> None:
-        self._do(lambda n: n.move_track(by))
+        """Cells of half the time (1), or of twice the time (-1)."""
+        self.move(Navigator.zoom, direction * FACTOR_TWO)
 
     def move_page(self, direction: int) -> None:
-        self.move_track(direction * max(1, self.size.height - 2))
-
-    def move_time(self, cells: int) -> None:
-        self._do(lambda n: n.move_time(cells))
-
-    def next_event(self, direction: int) -> None:
-        self._do(lambda n: n.next_event(direction))
-
-    def next_step(self, direction: int) -> None:
-        self._do(lambda n: n.next_step(direction))
-
-    def next_epoch(self, direction: int) -> None:
-        self._do(lambda n: n.next_epoch(direction))
-
-    def select(self, track: int, row: int, reveal: bool = True) -> None:
-        self._do(lambda n: n.select(track, row, reveal=reveal))
-
-    def clear(self) -> bool:
-        return bool(self._do(lambda n: n.clear()))
-
-    def mark(self) -> None:
-        self._do(lambda n: n.mark())
-
-    def set_window(self, lo: int, hi: int) -> None:
-        self._do(lambda n: n.set_window(lo, hi))
-
-    def fold(self) -> None:
-        self._do(lambda n: n.fold())
-
-    def set_room(self, rows: int) -> None:
-        """So many rows there are for the tracks, at most."""
-        self._do(lambda n: n.set_room(rows))
-
-    def fold_all(self, folded: bool) -> None:
-        self._do(lambda n: n.fold_all(folded))
+        """The cursor by the rows on screen, two of which stay in sight."""
+        self.move(Navigator.move_track, direction * max(1, self.size.height - 2))
 
     def fold_or_unfold_all(self) -> None:
+        """Fold every process, or open them all again."""
         self._all_folded = not self._all_folded
-        self.fold_all(self._all_folded)
-
-    def set_hits(self, hits: Hits | None) -> None:
-        self._do(lambda n: n.set_hits(hits))
-
-    def next_hit(self, direction: int) -> bool:
-        return bool(self._do(lambda n: n.next_hit(direction)))
+        self.move(Navigator.fold_all, self._all_folded)
 
     # ── after a move ─────────────────────────────────────────────────────────────────────────────
 
@@ -335,7 +270,7 @@ class Timeline(Widget, can_focus=True):
         return max(1, self.size.width), max(1, self.size.height)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._do(lambda n: n.resize(*self._grid()))
+        self.move(Navigator.resize, *self._grid())
         self._redraw()
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
@@ -430,7 +365,7 @@ class Timeline(Widget, can_focus=True):
             return
         self.release_mouse()
         if event.x == self._drag:
-            self._do(lambda n: n.click(n.viewport.row0 + event.y, event.x))
+            self.move(Navigator.click, self._navigator.viewport.row0 + event.y, event.x)
         else:
             self._drag_window(event.x)
         self._drag = None
@@ -438,12 +373,14 @@ class Timeline(Widget, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """Twice on an event: as large as it goes."""
         if event.chain == 2 and self.selection is not None:
-            self.fit()
+            self.move(Navigator.fit)
 
     def _drag_window(self, x: int) -> None:
         assert self._drag is not None
-        first, last = sorted((self._drag, min(max(0, x), self.size.width - 1)))
-        self._do(lambda n: n.set_window(n.viewport.time(first), n.viewport.time(last + 1)))
+        view = self.viewport
+        if view is not None:
+            first, last = sorted((self._drag, min(max(0, x), self.size.width - 1)))
+            self.move(Navigator.set_window, view.time(first), view.time(last + 1))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._wheel(event, -1)
@@ -460,14 +397,14 @@ class Timeline(Widget, can_focus=True):
     def _wheel(self, event: events.MouseEvent, direction: int) -> None:
         event.stop()
         if event.ctrl:
-            self.zoom(-direction * WHEEL, event.x)
+            self.move(Navigator.zoom, -direction * WHEEL, event.x)
         elif event.shift:
             self._wheel_pan(event, direction)
         elif len(self.rows) > self.size.height:
-            self.scroll_rows(direction * _SCROLL_ROWS)
+            self.move(Navigator.scroll, direction * _SCROLL_ROWS)
         else:
-            self.zoom(-direction * WHEEL, event.x)
+            self.move(Navigator.zoom, -direction * WHEEL, event.x)
 
     def _wheel_pan(self, event: events.MouseEvent, direction: int) -> None:
         event.stop()
-        self.pan(direction * max(1, self.size.width // 12))
+        self.move(Navigator.pan, direction * max(1, self.size.width // 12))

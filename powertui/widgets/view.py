@@ -15,7 +15,7 @@ from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
-from powertui.view.navigation import State
+from powertui.view.navigation import Navigator, State
 from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.surroundings import Strip
 from powertui.view.timeline_model import TimelineModel
@@ -344,7 +344,7 @@ class TimelineView(Vertical):
         model, view = self.timeline.model, self.timeline.viewport
         if model is not None and view is not None and model.surroundings is not None:
             room = max(1, room - in_company.rows_needed(self.timeline.neighbors, model, view))
-        self.timeline.set_room(room if self._roomy else 0)
+        self.timeline.move(Navigator.set_room, room if self._roomy else 0)
         self._row_count = len(self.timeline.rows)
         if not self.sight.display:
             return 0
@@ -371,28 +371,30 @@ class TimelineView(Vertical):
     def on_time_lane_asked(self, message: TimeLane.Asked) -> None:
         message.stop()
         if message.what == "pan":
-            self.timeline.pan(message.amount)
+            self.timeline.move(Navigator.pan, message.amount)
         elif message.what == "zoom" and self.timeline.viewport is not None:
             view = self.timeline.viewport
-            self.timeline.zoom(
-                message.amount, view.column(message.ps) if view.shows(message.ps) else None
+            self.timeline.move(
+                Navigator.zoom,
+                message.amount,
+                view.column(message.ps) if view.shows(message.ps) else None,
             )
         elif message.what == "show":
-            self.timeline.show_window(message.ps, message.ps + message.amount)
+            self.timeline.move(Navigator.show_window, message.ps, message.ps + message.amount)
         elif message.what == "mark":
-            self.timeline.set_window(message.ps, message.ps + message.amount)
+            self.timeline.move(Navigator.set_window, message.ps, message.ps + message.amount)
         elif message.what == "goto":
-            self.timeline.goto(message.ps)
+            self.timeline.move(Navigator.goto, message.ps)
 
     def on_gutter_folded(self, message: Gutter.Folded) -> None:
         message.stop()
         navigator = self.timeline.navigator
         if navigator is not None:
-            self.timeline.move_track(message.row - navigator.state.cursor_row)
-            self.timeline.fold()
+            self.timeline.move(Navigator.move_track, message.row - navigator.state.cursor_row)
+            self.timeline.move(Navigator.fold)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self.timeline.scroll_rows(-3)
+        self.timeline.move(Navigator.scroll, -3)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self.timeline.scroll_rows(3)
+        self.timeline.move(Navigator.scroll, 3)

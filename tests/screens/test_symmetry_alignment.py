@@ -19,6 +19,7 @@ from powertui.screens.symmetry import SymmetryScreen
 from powertui.screens.timeline import TimelineScreen
 from powertui.terminal import marked
 from powertui.view.context import Context
+from powertui.view.navigation import Navigator
 from powertui.widgets.alignment_chart import AlignmentChart
 from powertui.widgets.folded_chart import FoldedChart
 from powertui.widgets.lines import LinesPane
@@ -248,7 +249,7 @@ async def test_a_marked_window_is_kept_for_export(make: Maker) -> None:
         await loaded(pilot)
         screen = shell.screen
         assert isinstance(screen, TimelineScreen)
-        screen.timeline.set_window(int(2e12), int(3e12))
+        screen.timeline.move(Navigator.set_window, int(2e12), int(3e12))
         await settled(pilot)
         assert shell.session.trace is not None
         assert marked.load(shell.session.trace.path) == (int(2e12), int(3e12))

@@ -14,6 +14,7 @@ from powertui.data.model import PS_PER_S
 from powertui.screens.shell import Shell
 from powertui.screens.strips import StripsDialog
 from powertui.screens.timeline import TimelineScreen
+from powertui.view.navigation import Navigator
 from powertui.view.surroundings import STEP_RATE
 from tests.synthetic.long_training import (
     BEGIN,
@@ -233,7 +234,7 @@ async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path:
         assert shell.runs.can_reach(path)
         timeline = page(shell).timeline
         profiles = timeline.model.surroundings.profiles  # type: ignore[union-attr]
-        timeline.show_window(profiles[1].lo, profiles[1].hi)
+        timeline.move(Navigator.show_window, profiles[1].lo, profiles[1].hi)
         await until(lambda: not shell.runs.can_reach(path), "that it cannot be read")
         await settled(pilot)
         assert shell.session.opened is before

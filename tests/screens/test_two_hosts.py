@@ -11,6 +11,7 @@ import pytest
 from powertui.data.energy import account
 from powertui.screens.status import StatusLine
 from powertui.screens.timeline import TimelineScreen
+from powertui.view.navigation import Navigator
 from powertui.widgets.context_pane import ContextPane
 from tests.screens.conftest import Maker, loaded, settled
 from tests.synthetic import gpus, hosts
@@ -195,7 +196,7 @@ async def test_of_many_gpus_the_one_that_is_looked_at_is_told(
         ):
             rows = timeline.timeline.rows
             row = next(i for i, one in enumerate(rows) if one.label.startswith(device))
-            timeline.timeline.move_track(row - navigator.state.cursor_row)
+            timeline.timeline.move(Navigator.move_track, row - navigator.state.cursor_row)
             await settled(pilot)
             told = [line for line in context(timeline) if "GPU " in line.split(":")[0]]
             assert told
@@ -203,6 +204,6 @@ async def test_of_many_gpus_the_one_that_is_looked_at_is_told(
         row = next(
             i for i, one in enumerate(timeline.timeline.rows) if one.label.startswith("/host")
         )
-        timeline.timeline.move_track(row - navigator.state.cursor_row)
+        timeline.timeline.move(Navigator.move_track, row - navigator.state.cursor_row)
         await settled(pilot)
         assert any(line.startswith("8 channels: ") for line in context(timeline))

@@ -14,6 +14,7 @@ from powertui.data.model import PS_PER_S
 from powertui.screens.export import ExportDialog, offered
 from powertui.screens.session import MAX_OPEN_RUNS
 from powertui.screens.shell import Shell
+from powertui.view.navigation import Navigator
 from tests.synthetic.long_training import long_training
 
 from .conftest import Maker, settled
@@ -34,7 +35,7 @@ async def both_in_sight(
         "the first one is open",
     )  # type: ignore[union-attr]
     await settled(pilot)
-    page(shell).timeline.show_window(round(lo_s * PS_PER_S), round(hi_s * PS_PER_S))
+    page(shell).timeline.move(Navigator.show_window, round(lo_s * PS_PER_S), round(hi_s * PS_PER_S))
     await until(lambda: len(page(shell).timeline.neighbors) == count, "the other one is read")
     await settled(pilot)
     await pilot.pause()
@@ -109,7 +110,7 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(
                 f"no step number of the profile at {begin} s in {numbers!r}"
             )
             assert "~" not in numbers[columns]
-        page(shell).timeline.show_window(PS_PER_S // -2, 5 * PS_PER_S)
+        page(shell).timeline.move(Navigator.show_window, PS_PER_S // -2, 5 * PS_PER_S)
         await until(lambda: len(page(shell).timeline.neighbors) == 1, "the others are out of sight")
         await settled(pilot)
         assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, "and they go"
@@ -125,7 +126,7 @@ async def test_no_more_profiles_are_kept_than_memory_bears(
         for _ in range(3):
             await pilot.press("P")
             await settled(pilot)
-            page(shell).timeline.show_window(-3 * PS_PER_S, 9 * PS_PER_S)
+            page(shell).timeline.move(Navigator.show_window, -3 * PS_PER_S, 9 * PS_PER_S)
             await settled(pilot)
             assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, (
                 "the one in front, one beside it, and what is on its way"
@@ -143,7 +144,7 @@ async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_sta
         timeline = page(shell).timeline
         assert timeline.viewport is not None
         timeline.navigator.click(1, column(shell, 7.0))  # type: ignore[union-attr]
-        timeline.pan(1)
+        timeline.move(Navigator.pan, 1)
         await until(lambda: shell.session.entry.name.endswith("session_1"), "it is in front")  # type: ignore[union-attr]
         await until(
             lambda: [one.name for one in timeline.neighbors] == ["train/session_0"],
@@ -165,7 +166,7 @@ async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        page(shell).timeline.show_window(-1 * PS_PER_S, 10 * PS_PER_S)
+        page(shell).timeline.move(Navigator.show_window, -1 * PS_PER_S, 10 * PS_PER_S)
         await settled(pilot)
         assert not page(shell).timeline.neighbors
 
@@ -178,7 +179,7 @@ async def test_an_epoch_never_shows_joules_without_their_interval(
         await whole(pilot)
         seen = set()
         for width in range(20, 300, 4):
-            page(shell).timeline.show_window(0, width * PS_PER_S)
+            page(shell).timeline.move(Navigator.show_window, 0, width * PS_PER_S)
             await pilot.pause()
             text = "".join(segment.text for segment in page(shell).view.epochs.cells(0))
             seen.add(text)

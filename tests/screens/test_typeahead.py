@@ -26,6 +26,7 @@ from powertui.screens.palette import Palette
 from powertui.screens.shell import Shell
 from powertui.screens.timeline import TimelineScreen
 from powertui.screens.typeahead import MAX_WAIT_S
+from powertui.view.navigation import Navigator
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.table import TableView
 from tests.monkey import play, script
@@ -221,8 +222,8 @@ async def test_a_selection_in_one_host_s_profile_is_never_looked_up_in_another_s
         last = len(model.tracks[track].track.events) - 1
         await pilot.press("t", "3")
         await settled(pilot)
-        timeline.timeline.select(
-            track, last
+        timeline.timeline.move(
+            Navigator.select, track, last
         )  # as the next host's profile arrives, behind another page
         run = shell.session.run
         assert run is not None
@@ -375,7 +376,7 @@ async def test_what_a_search_found_in_another_host_s_profile_is_not_shown(
         shell.runs.show_trace(other.index)
         await pilot.press("2")
         await settled(pilot)
-        timeline.timeline.set_hits(None)
+        timeline.timeline.move(Navigator.set_hits, None)
         timeline.seeking._found(first, "a", word)
         assert timeline.timeline.state.hits is None
 

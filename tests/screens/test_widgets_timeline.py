@@ -18,6 +18,7 @@ from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.model import Mark, PowerCap
 from powertui.terminal import theme as themes
+from powertui.view.navigation import Navigator
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import RowKind
 from powertui.widgets.power_strip import PowerStrip
@@ -108,23 +109,23 @@ async def test_keys_and_messages() -> None:
         timeline = app.view.timeline
         row = next(i for i, r in enumerate(timeline.rows) if r.label.startswith("Stream #13"))
         app.seen.clear()
-        timeline.move_track(row)
-        timeline.start()
-        timeline.move_event(1)
+        timeline.move(Navigator.move_track, row)
+        timeline.move(Navigator.start)
+        timeline.move(Navigator.move_event, 1)
         await settle(pilot)
         kinds = [type(message).__name__ for message in app.seen]
         assert "CursorMoved" in kinds
         assert "SelectionChanged" in kinds
         assert "ViewportChanged" not in kinds, "the view did not move"
         assert timeline.selection is not None
-        timeline.mark()
-        timeline.move_time(5)
-        timeline.mark()
+        timeline.move(Navigator.mark)
+        timeline.move(Navigator.move_time, 5)
+        timeline.move(Navigator.mark)
         await settle(pilot)
         assert isinstance(app.seen[-1], Timeline.WindowMarked)
         assert app.seen[-1].window == timeline.window
-        assert timeline.clear()
-        timeline.zoom()
+        assert timeline.move(Navigator.clear)
+        timeline.move(Navigator.zoom)
         await settle(pilot)
         assert isinstance(app.seen[-1], Timeline.ViewportChanged) or any(
             isinstance(m, Timeline.ViewportChanged) for m in app.seen
@@ -136,11 +137,11 @@ async def test_moving_the_cursor_asks_the_forest_nothing_and_keeps_other_rows() 
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         timeline = app.view.timeline
-        timeline.move_track(1)
+        timeline.move(Navigator.move_track, 1)
         await settle(pilot)
         assert timeline.scene is not None
         queries, before = timeline.scene.queries, list(timeline._strips)
-        timeline.move_track(1)
+        timeline.move(Navigator.move_track, 1)
         await settle(pilot)
         assert timeline.scene.queries == queries
         after = timeline._strips
@@ -156,13 +157,13 @@ async def test_a_pan_asks_only_for_the_columns_that_come_in() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         timeline = app.view.timeline
-        timeline.zoom(9)
+        timeline.move(Navigator.zoom, 9)
         await settle(pilot)
         scene = timeline.scene
         assert scene is not None
         for cells in (7, -3, 20, -40):
             asked, cell0 = scene.columns, timeline.viewport.cell0  # type: ignore[union-attr]
-            timeline.pan(cells)
+            timeline.move(Navigator.pan, cells)
             await settle(pilot)
             assert scene.columns - asked == abs(timeline.viewport.cell0 - cell0)  # type: ignore[union-attr]
             kept = [strip.text for strip in timeline._strips]
@@ -192,11 +193,11 @@ async def test_hostile_names_reach_the_screen_as_text() -> None:
         timeline = app.view.timeline
         quiet = [i for i, r in enumerate(timeline.rows) if r.kind is RowKind.MORE]
         for row in reversed(quiet):
-            timeline.move_track(row - timeline.state.cursor_row)  # type: ignore[union-attr]
-            timeline.fold()
-        timeline.set_hits(app.model.search("evil"))
-        timeline.next_hit(1)
-        timeline.fit()
+            timeline.move(Navigator.move_track, row - timeline.state.cursor_row)  # type: ignore[union-attr]
+            timeline.move(Navigator.fold)
+        timeline.move(Navigator.set_hits, app.model.search("evil"))
+        timeline.move(Navigator.next_hit, 1)
+        timeline.move(Navigator.fit)
         await settle(pilot)
         whole = "\n".join(screen(app))
         assert "\x1b" not in whole
@@ -236,7 +237,7 @@ async def test_the_overview_is_clicked_and_dragged() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await settle(pilot)
         timeline, overview = app.view.timeline, app.view.overview
-        timeline.zoom(12)
+        timeline.move(Navigator.zoom, 12)
         await settle(pilot)
         await pilot.mouse_down(overview, offset=(overview.label_width + 2, 0))
         await settle(pilot)
@@ -380,7 +381,7 @@ async def test_a_trace_that_grows_under_the_screen() -> None:
     app = Stage(first)
     async with app.run_test(size=(100, 30)) as pilot:
         await settle(pilot)
-        app.view.timeline.move_track(2)
+        app.view.timeline.move(Navigator.move_track, 2)
         app.view.show(grown)
         await settle(pilot)
         assert app.view.timeline.model is grown
@@ -411,8 +412,9 @@ async def test_the_power_strip_shows_axis_value_gap_and_how_sure_it_is() -> None
         await settle(pilot)
         strip: PowerStrip = app.view.strips[0]
         assert strip.curve is not None
-        app.view.timeline.goto(
-            next(t for t in range(20 * MS, 100 * MS, MS) if strip.curve.value(t) == 250.0)
+        app.view.timeline.move(
+            Navigator.goto,
+            next(t for t in range(20 * MS, 100 * MS, MS) if strip.curve.value(t) == 250.0),
         )
         await settle(pilot)
         lines = [strip.render_line(y).text for y in range(strip.size.height)]
@@ -520,7 +522,7 @@ async def test_the_steps_lane_has_numbers_everywhere_and_they_stand_apart(width:
             (15.6, 16.3),
             (10.8, 11.9),
         ):
-            app.view.timeline.show_window(round(lo * 1e12), round(hi * 1e12))
+            app.view.timeline.move(Navigator.show_window, round(lo * 1e12), round(hi * 1e12))
             await settle(pilot)
             line = next(line for line in screen(app) if line.startswith("steps"))
             told = re.findall(r"(?<![\d.])\d+(?![\d.])", line[line.index("200") + 3 :])

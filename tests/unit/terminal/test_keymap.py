@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import MagicMock, create_autospec
 
 import pytest
 
 from powertui.screens import SCREENS
 from powertui.terminal import keymap
+from powertui.view.navigation import Navigator
 
 
 def test_no_key_means_two_things_on_one_screen() -> None:
@@ -28,6 +30,18 @@ def test_number_keys_belong_to_screens() -> None:
     assert len(numbers) == len(set(numbers))
     taken = {key for action in keymap.ACTIONS for key in action.keys}
     assert not taken & set(numbers)
+
+
+def test_moves_of_the_timeline_are_methods_of_its_navigator() -> None:
+    moves = []
+    page = MagicMock()
+    page.timeline.move.side_effect = moves.append
+    for action in keymap.ACTIONS:
+        if action.do is not None and "timeline" in action.screens:
+            action.do(page)
+    assert len(moves) > 10
+    for move in moves:
+        move(create_autospec(Navigator, instance=True))
 
 
 @pytest.mark.parametrize(

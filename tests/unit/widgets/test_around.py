@@ -106,14 +106,14 @@ def test_another_profile_of_the_training_takes_over_without_moving_the_view() ->
         "of several profiles the whole training is first"
     )
     navigator.goto(200 * S)
-    assert navigator.island(1) == 1
+    assert navigator.next_profile(1) == 1
     seen = navigator.viewport
     assert seen.shows(405 * S)
     navigator.set_window(402 * S, 404 * S)
     navigator.move_to(second, 400 * S)
     assert (navigator.viewport.t0 + 400 * S) == pytest.approx(seen.t0, abs=seen.cell_ps)
     assert navigator.state.window == (2 * S, 4 * S)
-    navigator.out()
+    navigator.leave_profile()
     assert navigator.viewport.t1 - navigator.viewport.t0 >= 1000 * S
 
 
