@@ -56,9 +56,11 @@ from powertui.data.opened import Profile
 if TYPE_CHECKING:  # names alone: power is drawn before somebody looks at what stands out in it
     from powertui.data.energy.findings.finding import Findings, Ops
 
-_LONG = 100_000  # readings: what looking at them took is worth handing back
-_SURROUNDINGS_PS = 1800 * PS_PER_S  # on each side of a profile, at least, or twice its length …
-_SURROUNDINGS = 2000  # … or so many readings
+_LONG_LOG_READINGS = 100_000  # from which on memory that was used to look at them is given back
+# Surroundings of a profile in which findings are looked for, on each side: at least this time, or
+# twice the profile, or this many readings. Chosen, not measured.
+_MIN_SURROUNDINGS_PS = 1800 * PS_PER_S
+_MIN_SURROUNDING_READINGS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,9 +334,12 @@ class Account:
     def near(self) -> PowerOnTrace | None:
         """The counted channels as one, in the surroundings of the profile alone."""
         lo, hi = self.trace.span
-        reach = max(_SURROUNDINGS_PS, 2 * (hi - lo))
+        reach = max(_MIN_SURROUNDINGS_PS, 2 * (hi - lo))
         return summed_channels.summed(
-            [placing.within(one, lo - reach, hi + reach, _SURROUNDINGS) for one in self.channels]
+            [
+                placing.within(one, lo - reach, hi + reach, _MIN_SURROUNDING_READINGS)
+                for one in self.channels
+            ]
         )
 
 
@@ -423,7 +428,7 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         rest = around is not None and around.looks_around(profile, how)
         account = energy_account(profile, how)
         found = account.compare(LongerOps(trace), profile.opened.run.scalars, around=rest)
-        if rest and account.power is not None and len(account.power.times) > _LONG:
+        if rest and account.power is not None and len(account.power.times) > _LONG_LOG_READINGS:
             packed.give_back()
         return found if around is None else cast("Findings", around.findings(profile, found, how))
 
@@ -542,12 +547,12 @@ def _usable(
     """
     rows = [*rows]
     known = [row for row in rows if span is None or meeting.meets(power[row], span)] or rows
-    best = min((main_log.RANK[power[row].status] for row in known), default=2)
-    known = [row for row in known if main_log.RANK[power[row].status] == best]
+    best = min((main_log.STATUS_RANK[power[row].status] for row in known), default=2)
+    known = [row for row in known if main_log.STATUS_RANK[power[row].status] == best]
     if span is None or len(known) < 2:
         return known
     known = [
-        row for row in known if main_log.coverage(power[row], span) >= main_log.ENOUGH
+        row for row in known if main_log.coverage(power[row], span) >= main_log.FULL_COVERAGE
     ] or known
     return [row for row in known if power[row].source != align.SIGNAL] or known
 

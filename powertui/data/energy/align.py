@@ -61,25 +61,28 @@ CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
 )
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
 BY_HAND = "give --offset, or --pins, to place it by hand"
-_OWN = in_trace.SOURCE
-_SAME_MACHINE_S = 0.010  # two programs on one machine read one clock, but not at one moment
-_FAR = 1 << 62  # ps
-MOST_SPREAD = 9  # places that stand for a wide interval of clocks; odd, so that its middle is one
-_MOST_SPREAD_ROWS = 200_000  # of them all
-_EXPLAINED = 0.5  # of the variation: less, and the samples say nothing about a clock
-_BESIDE_S = 3.0  # so far beside a clock's interval samples are asked whether they contradict it …
-_COARSE_S = 0.25  # … in pieces of so long at least …
-_FEW = 600  # … where there are more than so many
-_LEAST_DOUBT_S = 0.2  # less is what sensors are late by anyway
-# of half of the fit's interval: so far that has to lie from the clock's; three standard errors in
-# all
-_PLAINLY = 0.5
+_SAME_CLOCK = in_trace.SOURCE
+# Two programs on one machine read one clock, but not at the same moment.
+_CLOCK_READ_SLACK_S = 0.010
+_MAX_TIME_PS = 1 << 62
+# Places that stand for a wide interval of clocks. It is odd, so that the middle is one of them.
+MAX_SPREAD_PLACES = 9
+_MAX_SPREAD_ROWS = 200_000  # of all these places together: a bound of time
+# Share of the variation that a fit must explain before samples say anything about a clock.
+_MIN_EXPLAINED_SHARE = 0.5
+# When samples contradict a clock. Chosen, not measured.
+_SEARCH_BESIDE_CLOCK_S = 3.0  # on either side of the clock's interval
+_MIN_COARSE_WINDOW_S = 0.25  # into which readings are gathered for this search …
+_MAX_UNGATHERED_SAMPLES = 600  # … where there are more than this
+_MIN_DOUBT_S = 0.2  # sensors are late by as much as that anyway
+# Distance of both intervals, in half-widths of the fit's own: three standard errors in all.
+_MIN_DOUBT_OF_INTERVAL = 0.5
 
 
 def seconds(text: str) -> float:
     """A time as a person writes it: "1.25s", "-300ms", "2min", "12"."""
     found = units.parse_time(text)
-    if found is None or abs(found) > _FAR:
+    if found is None or abs(found) > _MAX_TIME_PS:
         raise UsageError(f"`{text}` is not a time.", hint="Write it like 1.25s, -300ms or 2min.")
     return found / PS_PER_S
 
@@ -286,13 +289,13 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
     found: Alignment | None = None
     if options.mode == "none":
         return Alignment(None, None, None, "none", NOTHING, ("alignment is switched off",))
-    if series.sensor.source == _OWN and series.path == context.trace.path:
+    if series.sensor.source == _SAME_CLOCK and series.path == context.trace.path:
         found = Alignment(
             0.0,
             0.0,
             0.0,
             "aligned",
-            _OWN,
+            _SAME_CLOCK,
             ("the power was recorded on the clock of the trace's events",),
         )
     if found is None and options.mode in ("auto", "clock"):
@@ -379,7 +382,7 @@ def _by_clocks(
             return None
         clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
     lo, hi = _difference(clock, trace)
-    spare = _SAME_MACHINE_S
+    spare = _CLOCK_READ_SLACK_S
     about = f"{trace.source}: {trace.detail}" if trace.detail else trace.source
     evidence = [
         words,
@@ -492,7 +495,7 @@ def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -
     if not _is_wide(series, found.lo_s, found.hi_s):
         return found
     fit = _search(series, context, within=(found.lo_s, found.hi_s))
-    if isinstance(fit, str) or fit.ambiguous or fit.r2 < _EXPLAINED:
+    if isinstance(fit, str) or fit.ambiguous or fit.r2 < _MIN_EXPLAINED_SHARE:
         why = (
             fit
             if isinstance(fit, str)
@@ -534,18 +537,18 @@ def _doubted(series: PowerSeries, context: AlignmentContext, found: Alignment) -
     if context.trace.span[1] <= context.trace.span[0]:
         return found
     data = samples.power_samples(series)
-    data = data.gathered(_COARSE_S) if len(data) > _FEW else data
+    data = data.gathered(_MIN_COARSE_WINDOW_S) if len(data) > _MAX_UNGATHERED_SAMPLES else data
     shares = context.shares(data.refresh)
-    if not cross_check.may_lie_beside(data, shares, found.offset_s, _BESIDE_S):
+    if not cross_check.may_lie_beside(data, shares, found.offset_s, _SEARCH_BESIDE_CLOCK_S):
         return found
-    within = (found.lo_s - _BESIDE_S, found.hi_s + _BESIDE_S)
+    within = (found.lo_s - _SEARCH_BESIDE_CLOCK_S, found.hi_s + _SEARCH_BESIDE_CLOCK_S)
     fit = signal_alignment.search(data, shares, within=within, step_s=context.step_s)
-    if isinstance(fit, str) or fit.r2 < _EXPLAINED:
+    if isinstance(fit, str) or fit.r2 < _MIN_EXPLAINED_SHARE:
         return found
     # Its interval holds all its places: it need not be sure of one to rule out another.
     apart = max(fit.lo_s - found.hi_s, found.lo_s - fit.hi_s)
     by, half = fit.offset_s - found.offset_s, (fit.hi_s - fit.lo_s) / 2
-    if abs(by) < _LEAST_DOUBT_S or apart <= _PLAINLY * half:
+    if abs(by) < _MIN_DOUBT_S or apart <= _MIN_DOUBT_OF_INTERVAL * half:
         return found
     places = (
         signal_alignment.Where(found.offset_s, 0.5, (found.hi_s - found.lo_s) / 2),
@@ -586,15 +589,15 @@ def _spread(series: PowerSeries, found: Alignment) -> Alignment:
         return either
     if (
         not _is_wide(series, found.lo_s, found.hi_s)
-        or len(series) * MOST_SPREAD > _MOST_SPREAD_ROWS
+        or len(series) * MAX_SPREAD_PLACES > _MAX_SPREAD_ROWS
     ):
         return found
-    each = (found.hi_s - found.lo_s) / MOST_SPREAD
-    offsets = found.lo_s + each * (np.arange(MOST_SPREAD) + 0.5)
+    each = (found.hi_s - found.lo_s) / MAX_SPREAD_PLACES
+    offsets = found.lo_s + each * (np.arange(MAX_SPREAD_PLACES) + 0.5)
     order = np.argsort(np.abs(offsets - (found.offset_s or 0.0)), kind="stable")
     half = 1.96 * each / 12**0.5
     places = tuple(
-        signal_alignment.Where(float(offsets[row]), 1 / MOST_SPREAD, half) for row in order
+        signal_alignment.Where(float(offsets[row]), 1 / MAX_SPREAD_PLACES, half) for row in order
     )
     return replace(found, status="ambiguous", places=places)
 

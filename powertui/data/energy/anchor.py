@@ -20,8 +20,9 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.errors import UnreadableFile
 
-_LOST = 11  # readings that dbToCSV can lose at the end: one of its two buffers
-# start() is called before fit(), and fit() prepares itself before it writes its first record
+_MAX_LOST_READINGS = 11  # at the end: dbToCSV can lose one of its two buffers
+# start() is called before fit(), which prepares itself before it writes its first record. Chosen,
+# not measured.
 _START_BEFORE_FIT_S = 1.0
 
 
@@ -50,11 +51,11 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
     ]
     best: tuple[int, Anchor] | None = None
     for marker, wall in markers:
-        lo, hi = wall - last - _LOST * pace, wall - last
+        lo, hi = wall - last - _MAX_LOST_READINGS * pace, wall - last
         about = (
             f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is "
             f"{last / NS_PER_S:.2f} s after its "
-            f"start, and up to {_LOST} readings of {pace / NS_PER_S:.2f} s may be missing at "
+            f"start, and up to {_MAX_LOST_READINGS} readings of {pace / NS_PER_S:.2f} s may be missing at "
             "its end"
         )
         same = [

@@ -18,46 +18,56 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
 
-MOST = 4096  # readings that are looked at
-_LEAST = 24
-_PLENTY = 128  # readings without a pause that tell enough
-_APART = 17  # readings: nothing is read across a longer pause
-# what rises more slowly is power that is slow itself: sensors that forget do so within seconds
-_SLOWEST_S = 3.0
-# One standard deviation of a window of which nothing was seen: meters are known that average over a
-# second, or lag by 0.7 s.
+# Tuned on simulated trainings; what half and twice do is recorded for UNSEEN_S only.
+
+# ── which readings are looked at ──
+MAX_READINGS = 4096  # the liveliest part of a longer log
+_MIN_READINGS = 24
+_PLENTY_READINGS = 128  # without a pause: then no pause needs to be bridged
+_MAX_PAUSE_READINGS = 17  # nothing is read across a longer pause
+
+# ── what a step's rise shows ──
+# A slower rise is power that is slow itself: sensors that forget do so within seconds.
+_MAX_RISE_S = 3.0
+# One standard deviation of a window of which nothing was seen: meters are known that average over
+# a second, or lag by 0.5 to 0.8 s. Half and twice: no change in findings.
 UNSEEN_S = 0.9
-# Power takes its time, too: a reading between two levels may have met a step on its way, and its
-# window may be so much shorter.
+# Power takes its time, too. A reading between two levels may have met a step on its way, and its
+# window may be shorter by this time, or this share of it.
 _RAMP_S = 0.05
 _RAMP_SHARE = 0.4
-_GAPS = 8  # so many gaps are looked at
-_LONGEST = 64  # refreshes that a window may last, to be looked for by its gaps
-_NULL = 0.09  # of 1/w around its multiples: there a mean passes less than a fortieth
-_DEEP = 0.22  # so little is left in the gaps, against what lies between them
-_NEARLY = 0.7  # of the best one's
-_SHORTEST = 4.0  # refreshes: of a shorter window no two gaps can be seen
-_TOLD = 14.0  # how much likelier gaps must make the spectrum, as a logarithm
-_THIRD = 3  # of the sharpest steps: one may be chance
-_SHARP = 0.7  # of a step that one move must make to be called sharp
-_LARGE = 0.25  # of the range of all readings: so large is a step that is looked at …
-_LARGER = 0.5  # … and one whose rise is: what is shorter than the window rises faster, but less far
-_QUIET = 0.12  # of a step: so little may its neighbours move
-_LEAST_RISE = 0.25  # of a window: what is shorter moves it less than the steps that are looked at
-_SAME = 0.05  # of a logarithm: such widths are one
-_SELDOM = 1.5  # standard deviations
-# times what a sharp step takes to rise by `_SHARP`: a plain mean is 1.4 as wide, twice what a
-# filter forgets in 1.7
-_WIDER = 1.3
-# Where the fastest step of all is slow: any window from none to that of a filter, which is 1.7
-# times what a step takes.
-_SLOW, _SLOW_OPEN = 0.9, 0.75
-_OPEN = 0.5  # of a window: one standard deviation of what no more than its rise tells
-# of a window that comes into question beside others: a sharp step rises by `_SHARP` in so much of
-# it at least
-_FITTING = 0.55
-_ALIKE = 0.5  # refreshes: such distances between steps are one
-_BETWEEN = 1 - 2 * _QUIET  # share of the readings on a step that are told from its levels
+_STEP_RANK = 3  # of the sharpest steps: the first two may be chance
+_SHARP_SHARE = 0.7  # of a step that one move must make to be called sharp
+_LARGE_STEP_SHARE = 0.25  # of the range of all readings, from which on a step is looked at
+# The same for a step whose rise is measured: what is shorter than the window rises faster, but less
+# far.
+_RISING_STEP_SHARE = 0.5
+_QUIET_SHARE = 0.12  # of a step, that its neighbors may move
+_VISIBLE_STEP_SHARE = 1 - 2 * _QUIET_SHARE  # of the readings on a step that differ from its levels
+# Of a window: power that is shorter moves it less than the steps that are looked at.
+_MIN_RISE_OF_WINDOW = 0.25
+_SLOW_RISE_SIGMAS = 1.5  # standard deviations by which a rise may exceed its window
+# Window per time in which a sharp step rises by `_SHARP_SHARE`: that of a plain mean is 1.4, twice
+# what a filter forgets in is 1.7.
+_WINDOW_PER_RISE = 1.3
+# The same where the fastest step of all is slow, which leaves any window open from none to that of
+# a filter, and its standard deviation.
+_SLOW_WINDOW_PER_RISE, _SLOW_SIGMA_PER_RISE = 0.9, 0.75
+_RISE_SIGMA_SHARE = 0.5  # of a window: one standard deviation where only a rise shows it
+_SAME_DISTANCE_REFRESHES = 0.5  # distances between steps that differ by less are equal
+
+# ── what gaps in the spectrum show ──
+_MAX_GAPS = 8
+_MAX_WINDOW_REFRESHES = 64
+_MIN_WINDOW_REFRESHES = 4.0  # of a shorter window no two gaps can be seen
+# Half-width of a gap in 1/w: there a mean lets less than a fortieth pass.
+_GAP_HALF_WIDTH = 0.09
+_MAX_GAP_DEPTH = 0.22  # power in the gaps as a share of that between them
+_RIVAL_GAP_SHARE = 0.7  # of the best log likelihood, from which on a longer window is preferred
+_MIN_GAP_LOG_LIKELIHOOD = 14.0  # that gaps must gain
+_SAME_WIDTH_LOG = 0.05  # difference of logarithms: nearer widths are one
+# A sharp step rises by `_SHARP_SHARE` in at least this share of a rival's window.
+_MIN_RISE_OF_RIVAL = 0.55
 
 
 class Smear(NamedTuple):
@@ -78,7 +88,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     did.
     """
     seen = _liveliest(watts)
-    if len(seen.level) < _LEAST:
+    if len(seen.level) < _MIN_READINGS:
         return None
     steps, far = _steps(seen)
     seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
@@ -86,11 +96,15 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
         wide = _from_gaps(seen.level, rise)
         if (
-            wide is not None and not rise < _LEAST_RISE * wide
+            wide is not None and not rise < _MIN_RISE_OF_WINDOW * wide
         ):  # a burst of power has such a spectrum, too, but begins at once
             # A mean so long rises within it. What rises more slowly is slow power, or the gaps are
             # the power's own.
-            longer = min((rise / _SHARP - wide) / _SELDOM, _OPEN * wide) if rise > wide else 0.0
+            longer = (
+                min((rise / _SHARP_SHARE - wide) / _SLOW_RISE_SIGMAS, _RISE_SIGMA_SHARE * wide)
+                if rise > wide
+                else 0.0
+            )
             return Smear(
                 _round(wide) * refresh_s, max(0.03 * wide, 0.2, longer) * refresh_s, "gaps"
             )
@@ -99,11 +113,17 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     )  # a sensor that forgets goes on after the two readings that were seen
     least = 2.0 if slowly else 3.0
     # No step shows at once: a slow sensor, or power that is slow itself.
-    if least <= rise <= _SLOWEST_S / (1.2 * refresh_s) and not seen_at_once:
-        return Smear(_round(_WIDER * rise) * refresh_s, _OPEN * _WIDER * rise * refresh_s, "rise")
+    if least <= rise <= _MAX_RISE_S / (1.2 * refresh_s) and not seen_at_once:
+        return Smear(
+            _round(_WINDOW_PER_RISE * rise) * refresh_s,
+            _RISE_SIGMA_SHARE * _WINDOW_PER_RISE * rise * refresh_s,
+            "rise",
+        )
     prior = 0.75 if held else 0.5
     own = steps.own
-    share = (own * (steps[1] / _BETWEEN + 2 * steps[2]) + 2 * prior) / (own * steps.all + 2)
+    share = (own * (steps[1] / _VISIBLE_STEP_SHARE + 2 * steps[2]) + 2 * prior) / (
+        own * steps.all + 2
+    )
     share = min(1.0, share) if steps[2] < 2 else share
     part = min(share, 1.0)
     if steps[0] + steps[1] < 2 and np.isnan(
@@ -113,14 +133,18 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
             _rise(seen.alone(), 1) if refresh_s < UNSEEN_S else 0.0
         )  # a slower one shows nothing faster than itself
         slowest = min(
-            rising * refresh_s, _SLOWEST_S
+            rising * refresh_s, _MAX_RISE_S
         )  # and a filter, if nothing at all rises faster
-        if not (rising > least and slowest * _SLOW_OPEN > UNSEEN_S):
+        if not (rising > least and slowest * _SLOW_SIGMA_PER_RISE > UNSEEN_S):
             return Smear(_round(share) * refresh_s, max(UNSEEN_S, refresh_s), "nothing")
-        return Smear(_round(_SLOW * slowest / refresh_s) * refresh_s, _SLOW_OPEN * slowest, "slow")
+        return Smear(
+            _round(_SLOW_WINDOW_PER_RISE * slowest / refresh_s) * refresh_s,
+            _SLOW_SIGMA_PER_RISE * slowest,
+            "slow",
+        )
     sd = (max(part * (1 - part), 0.04) / (own * steps.all + 3) + 0.05**2) ** 0.5
     if slowly:
-        sd = max(sd, _OPEN * share)
+        sd = max(sd, _RISE_SIGMA_SHARE * share)
     elif steps.all > 1:
         sd = max(sd, min(_RAMP_S / refresh_s, _RAMP_SHARE * share))
     return Smear(_round(share) * refresh_s, sd * refresh_s, "steps" if steps.all > 1 else "nothing")
@@ -171,9 +195,9 @@ def _liveliest(watts: Floats) -> _Stretch:
     if not there.any():
         return _Stretch(watts[:0], np.zeros(1), 0.0)
     first, last = _best(watts, there)
-    if last - first < min(_PLENTY, there.sum()):
+    if last - first < min(_PLENTY_READINGS, there.sum()):
         rows = np.flatnonzero(there)
-        near = np.flatnonzero(np.diff(rows) <= _APART)
+        near = np.flatnonzero(np.diff(rows) <= _MAX_PAUSE_READINGS)
         ends = np.zeros(len(watts) + 1, np.int64)
         ends[rows[near]] += 1
         ends[rows[near + 1]] -= 1
@@ -183,10 +207,10 @@ def _liveliest(watts: Floats) -> _Stretch:
     level, read = watts[first:last], there[first:last]
     if not read.all():
         level = np.interp(np.arange(len(level)), np.flatnonzero(read), level[read])
-    if len(level) > MOST:
+    if len(level) > MAX_READINGS:
         moved = np.concatenate(([0.0], np.cumsum(np.diff(level) ** 2)))
-        start = int(np.argmax(moved[MOST - 1 :] - moved[: len(moved) - MOST + 1]))
-        level, read = level[start : start + MOST], read[start : start + MOST]
+        start = int(np.argmax(moved[MAX_READINGS - 1 :] - moved[: len(moved) - MAX_READINGS + 1]))
+        level, read = level[start : start + MAX_READINGS], read[start : start + MAX_READINGS]
     low, high = np.percentile(watts[there], (1, 99))
     return _Stretch(level, np.concatenate(([0.0], np.cumsum(~read))), float(high - low))
 
@@ -217,30 +241,35 @@ def _from_gaps(level: Floats, rise: float) -> float | None:
     """
     moved = np.diff(level)
     count = len(moved)
-    if count < 4 * _LEAST or not moved.any():
+    if count < 4 * _MIN_READINGS or not moved.any():
         return None
     size = 1 << (2 * count - 1).bit_length()
-    longest = min(_LONGEST, count / 16)
-    if longest <= _SHORTEST:
+    longest = min(_MAX_WINDOW_REFRESHES, count / 16)
+    if longest <= _MIN_WINDOW_REFRESHES:
         return None
     spectrum = np.abs(np.fft.rfft(moved * _taper(count), size)) ** 2
     above = np.concatenate(([0.0], np.cumsum(spectrum)))
     widths, gaps = _usual_gaps(size, longest)
     told = _told(above, count, gaps)
-    if told.max() < _TOLD:
+    if told.max() < _MIN_GAP_LOG_LIKELIHOOD:
         return None
     # The gaps of half a window are among its own: the longest that tells is the one, unless steps
     # rise too fast for that.
-    top = int(np.flatnonzero(told >= max(_TOLD, _NEARLY * told.max()))[-1])
+    top = int(
+        np.flatnonzero(told >= max(_MIN_GAP_LOG_LIKELIHOOD, _RIVAL_GAP_SHARE * told.max()))[-1]
+    )
     first = max(0, top - 10)
     top = first + int(told[first : top + 1].argmax())
-    if rise < _FITTING * widths[top]:
-        parts = (np.abs(np.log(widths[:, None] * np.array([2.0, 3.0]) / widths[top])) < _SAME).any(
-            axis=1
-        )
-        at = int(np.where(parts & (_FITTING * widths <= rise), told, 0.0).argmax())
+    if rise < _MIN_RISE_OF_RIVAL * widths[top]:
+        parts = (
+            np.abs(np.log(widths[:, None] * np.array([2.0, 3.0]) / widths[top])) < _SAME_WIDTH_LOG
+        ).any(axis=1)
+        at = int(np.where(parts & (_MIN_RISE_OF_RIVAL * widths <= rise), told, 0.0).argmax())
         top = (
-            at if parts[at] and told[at] >= max(_TOLD, told[max(0, at - 2) : at + 3].max()) else top
+            at
+            if parts[at]
+            and told[at] >= max(_MIN_GAP_LOG_LIKELIHOOD, told[max(0, at - 2) : at + 3].max())
+            else top
         )
     near = float(widths[top]) * np.linspace(0.97, 1.03, 25)
     return float(near[np.argmax(_told(above, count, _gaps_of(size, near)))])
@@ -282,7 +311,7 @@ class _Gaps(NamedTuple):
 
 
 def _gaps_of(size: int, widths: Floats) -> _Gaps:
-    number, width = np.arange(1.0, _GAPS + 1)[None, :], widths[:, None]
+    number, width = np.arange(1.0, _MAX_GAPS + 1)[None, :], widths[:, None]
     there = number <= 0.5 * width + 0.02
 
     def lines(low: Any, high: Any) -> _Lines:
@@ -297,7 +326,7 @@ def _gaps_of(size: int, widths: Floats) -> _Gaps:
         lines(number - 0.65, number - 0.35),
         lines(number + 0.35, np.minimum(number + 0.65, 0.5 * width)),
     )
-    within = lines(number - _NULL, np.minimum(number + _NULL, 0.5 * width))
+    within = lines(number - _GAP_HALF_WIDTH, np.minimum(number + _GAP_HALF_WIDTH, 0.5 * width))
     return _Gaps(width, there, np.cumsum(there, axis=1), before, after, within)
 
 
@@ -306,7 +335,7 @@ def _usual_gaps(size: int, longest: float) -> tuple[Floats, _Gaps]:
     """The widths that are looked at, and their gaps: the same for all channels of a log, as
     a rule.
     """
-    widths = np.exp(np.arange(np.log(_SHORTEST), np.log(longest), 0.015))
+    widths = np.exp(np.arange(np.log(_MIN_WINDOW_REFRESHES), np.log(longest), 0.015))
     return widths, _gaps_of(size, widths)
 
 
@@ -325,9 +354,9 @@ def _told(above: Floats, count: int, gaps: _Gaps) -> Floats:
     gain = np.where(there, (share - 1 - np.log(np.maximum(share, 1e-6))) * np.sign(1 - share), 0.0)
     # A taper leaves half as many independent lines. The further gaps may lie in the noise of the
     # readings: as many as tell most.
-    total = _NULL / gaps.width * count * np.cumsum(gain, axis=1)
-    deep = (np.cumsum(share, axis=1) / np.maximum(many, 1) < _DEEP) & (
-        np.maximum.accumulate(share, axis=1) < 2 * _DEEP
+    total = _GAP_HALF_WIDTH / gaps.width * count * np.cumsum(gain, axis=1)
+    deep = (np.cumsum(share, axis=1) / np.maximum(many, 1) < _MAX_GAP_DEPTH) & (
+        np.maximum.accumulate(share, axis=1) < 2 * _MAX_GAP_DEPTH
     )
     return np.asarray(np.where(deep & there & (many >= 2), total, 0.0).max(axis=1))
 
@@ -335,14 +364,14 @@ def _told(above: Floats, count: int, gaps: _Gaps) -> Floats:
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _rise(seen: _Stretch, which: int = _THIRD) -> float:
+def _rise(seen: _Stretch, which: int = _STEP_RANK) -> float:
     """Refreshes that the sharpest steps take, the first or the third of them; 1 when one comes
     within a refresh.
 
     NaN when there is no step worth the name.
     """
     level = seen.level
-    large = _LARGER * seen.swing
+    large = _RISING_STEP_SHARE * seen.swing
     if large <= 0:
         return float("nan")
     ranges = _Ranges(level)
@@ -350,11 +379,11 @@ def _rise(seen: _Stretch, which: int = _THIRD) -> float:
     while 8 * span < len(level):
         if _may_be_sharp(level, span, large):
             share = _sharpest(seen, ranges, span, large, which)
-            if share >= _SHARP:
+            if share >= _SHARP_SHARE:
                 if not before:
                     return float(span)
                 was = _sharpest(seen, ranges, before, large, which)
-                return before + (span - before) * (_SHARP - was) / max(share - was, 1e-9)
+                return before + (span - before) * (_SHARP_SHARE - was) / max(share - was, 1e-9)
         before, span = span, max(span + 1, round(span * 1.4))
     return float("nan")
 
@@ -368,7 +397,7 @@ def _may_be_sharp(level: Floats, span: int, large: float) -> bool:
     if size < 1:
         return False
     moved = level[right : right + size][every] - level[left : left + size][every]
-    return bool(max(moved.max(), -moved.min()) >= _SHARP * large * (1 - 1e-9))
+    return bool(max(moved.max(), -moved.min()) >= _SHARP_SHARE * large * (1 - 1e-9))
 
 
 def _around(span: int) -> tuple[int, int, int, slice]:
@@ -449,12 +478,12 @@ _NO_STEPS = _Steps(0, 0, 0, 0, 1.0)
 def _steps(seen: _Stretch) -> tuple[_Steps, _Steps]:
     """The large ones, and of these the larger ones."""
     level = seen.level
-    large = _LARGE * seen.swing
+    large = _LARGE_STEP_SHARE * seen.swing
     if large <= 0 or len(level) < 9:
         return _NO_STEPS, _NO_STEPS
     moves = np.abs(np.diff(level))
     found = [_between(seen, moves, inner, large) for inner in range(3)]
-    return _counted(found), _counted([one.larger(_LARGER * seen.swing) for one in found])
+    return _counted(found), _counted([one.larger(_RISING_STEP_SHARE * seen.swing) for one in found])
 
 
 class _Clear(NamedTuple):
@@ -478,7 +507,7 @@ def _between(seen: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
     rows = np.flatnonzero(jump >= large)
     if len(rows):
         jump = jump[rows]
-        still = [moves[at + rows] < _QUIET * jump for at in (0, 1, 3 + inner, 4 + inner)]
+        still = [moves[at + rows] < _QUIET_SHARE * jump for at in (0, 1, 3 + inner, 4 + inner)]
         clear = still[1] & still[2] & (still[0] | still[3])
         if not seen.whole:
             clear &= seen.read(rows + 1, rows + 4 + inner)
@@ -486,7 +515,9 @@ def _between(seen: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
         for k in range(inner):
             with np.errstate(divide="ignore", invalid="ignore"):
                 part = (level[3 + k + rows] - left[rows]) / (right[rows] - left[rows])
-            clear &= (part > last + _QUIET / (k + 1)) & (part < 1 - _QUIET / (inner - k))
+            clear &= (part > last + _QUIET_SHARE / (k + 1)) & (
+                part < 1 - _QUIET_SHARE / (inner - k)
+            )
             last = part
         rows, jump = rows[clear], jump[clear]
     return _Clear(
@@ -519,10 +550,12 @@ def _phases(at: Floats) -> float:
     if len(at) < 3:
         return float(len(at))
     apart = np.diff(at)
-    ends = np.concatenate(([0], np.flatnonzero(np.abs(np.diff(apart)) > _ALIKE) + 1, [len(apart)]))
+    ends = np.concatenate(
+        ([0], np.flatnonzero(np.abs(np.diff(apart)) > _SAME_DISTANCE_REFRESHES) + 1, [len(apart)])
+    )
     found = 1.0
     for first, last in itertools.pairwise(ends.tolist()):
         many = last - first
         each = float(at[last] - at[first]) / many
-        found += 1.0 if many == 1 else many * min(abs(each - round(each)) / (2 * _QUIET), 1.0)
+        found += 1.0 if many == 1 else many * min(abs(each - round(each)) / (2 * _QUIET_SHARE), 1.0)
     return found

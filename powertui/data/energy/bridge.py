@@ -16,12 +16,15 @@ import numpy.typing as npt
 
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 
-_S = float(PS_PER_S)
-_MOST = 4096  # stretches that are compared
-_HALF = 0.3  # of a stretch must have been read, that its mean counts
-_FEW = 4
-_PARTED = 0.65  # of that: power that moves seldom leaves less open than even noise
-_LONG = 1.6  # times the usual interval: what goes beyond is a pause
+_PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
+# The shares were tuned on simulated trainings; half and twice of them are not recorded.
+_MAX_STRETCHES = 4096  # that are compared with one another
+_MIN_READ_SHARE = 0.3  # of a stretch, so that its mean counts
+_MIN_DIFFERENCES = 4  # with fewer the spread of the whole log is taken
+# Share of the variance that a cut interval leaves open, because power that moves seldom leaves less
+# open than even noise.
+_CUT_INTERVAL_SHARE = 0.65
+_PAUSE_INTERVALS = 1.6  # usual intervals: a longer one is a pause
 
 
 class Bridges(NamedTuple):
@@ -57,14 +60,14 @@ class _Read:
             energy,
             covered,
         )
-        self.seconds = np.diff(knots) / _S
+        self.seconds = np.diff(knots) / _PS_PER_S_FLOAT
         self.usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
 
     def _upto(self, times: Int64s) -> tuple[Floats, Floats]:
         knots, left, right = self.knots, self.left, self.right
         inside = np.clip(times, knots[0], knots[-1])
         row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-        dt = np.where(self.known[row], (inside - knots[row]) / _S, 0.0)
+        dt = np.where(self.known[row], (inside - knots[row]) / _PS_PER_S_FLOAT, 0.0)
         rise = (right[row] - left[row]) * dt / np.maximum(self.seconds[row], 1e-12)
         return self.energy[row] + dt * (left[row] + rise / 2), self.covered[row] + dt
 
@@ -88,12 +91,16 @@ class _Read:
         scale = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
         for one in np.unique(scale).tolist():
             wide = round(2.0 ** (one / 2) * PS_PER_S)
-            count = min(_MOST, int((self.knots[-1] - self.knots[0]) // wide))
+            count = min(_MAX_STRETCHES, int((self.knots[-1] - self.knots[0]) // wide))
             edges = self.knots[0] + np.arange(count + 1, dtype=np.int64) * wide
-            means = self.mean(edges[:-1], edges[1:], np.full(count, _HALF * wide / _S))
+            means = self.mean(
+                edges[:-1], edges[1:], np.full(count, _MIN_READ_SHARE * wide / _PS_PER_S_FLOAT)
+            )
             apart = np.diff(means)
             apart = apart[np.isfinite(apart)]
-            out[scale == one] = float((apart**2).mean()) / 2 if len(apart) >= _FEW else spread**2
+            out[scale == one] = (
+                float((apart**2).mean()) / 2 if len(apart) >= _MIN_DIFFERENCES else spread**2
+            )
         return out
 
 
@@ -104,8 +111,8 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     What was counted across a pause is known, but not when of it. 0 for intervals of the usual
     length, None where all are.
     """
-    seconds = np.diff(knots) / _S
-    long = known & (seconds > _LONG * usual_s)
+    seconds = np.diff(knots) / _PS_PER_S_FLOAT
+    long = known & (seconds > _PAUSE_INTERVALS * usual_s)
     rows = np.flatnonzero(long)
     if not len(rows):
         return None
@@ -126,7 +133,8 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     # No power is negative: of what was counted any share, but no more than all, lies on either
     # side.
     out[rows] = np.minimum(
-        _PARTED * np.maximum(2 * read.varies(seconds[rows] / 2), beside) / 4, level[rows] ** 2 / 3
+        _CUT_INTERVAL_SHARE * np.maximum(2 * read.varies(seconds[rows] / 2), beside) / 4,
+        level[rows] ** 2 / 3,
     )
     return out
 
@@ -145,7 +153,7 @@ def build(
     `paused_s`: of other segments, what goes beyond a usual distance of readings.
     """
     holes = np.flatnonzero(~known | (paused_s > 0))
-    seconds = np.diff(knots) / _S
+    seconds = np.diff(knots) / _PS_PER_S_FLOAT
     missing = ~known[holes]
     read = _Read(knots, left, right, known, energy, covered)
     mean = read.mean

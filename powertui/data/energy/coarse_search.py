@@ -14,8 +14,8 @@ from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
-MOST = 24  # candidates that are handed on
-_CREDIBLE = 0.03  # of the swing: so much is left over anyway
+MAX_CANDIDATES = 24  # that the finer passes get
+_MIN_NOISE_OF_SWING = 0.03  # as in signal_alignment: what kinds of work leave open anyway
 
 
 def candidates(
@@ -86,17 +86,20 @@ def candidates(
     raw = squares[fine] + 2 * rise * total[fine] + rise**2 * gram[:, 0, 0]
     score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
     least = apart(data, length, step)
-    found = separated(offsets[fine], score, least, MOST // 3)
+    found = separated(offsets[fine], score, least, MAX_CANDIDATES // 3)
     # And the best of other regions, and those that leave least of what there is: plain least
     # squares is drawn aside by what no trace shows, and a long log may hold much of that.
-    away = separated(offsets[fine], score, max(length / 16, 2 * least), MOST)
-    found = _more(found, away, least, 2 * MOST // 3)
+    away = separated(offsets[fine], score, max(length / 16, 2 * least), MAX_CANDIDATES)
+    found = _more(found, away, least, 2 * MAX_CANDIDATES // 3)
     count = np.maximum(gram[:, 0, 0], 1.0)
-    noise = count * (_CREDIBLE * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
+    noise = count * (_MIN_NOISE_OF_SWING * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
     varies = raw - (total[fine] + rise * count) ** 2 / count
     share = (raw - explained + noise) / np.maximum(varies + noise, 1e-12)
     return _more(
-        found, separated(offsets[fine], share, max(length / 4, 2 * least), MOST), least, MOST
+        found,
+        separated(offsets[fine], share, max(length / 4, 2 * least), MAX_CANDIDATES),
+        least,
+        MAX_CANDIDATES,
     )
 
 

@@ -11,11 +11,11 @@ from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
-_EVERY_S = 0.2  # places are looked at so far from each other
-_FEWEST = 8  # samples
-_MOST = 1500  # samples that are looked at: more are thinned evenly
-# of so many of the samples, the worst left out, so much may stay unexplained of what does at the
-# clock's place
+_PLACE_STEP_S = 0.2  # from one place that is looked at to the next
+_MIN_SAMPLES = 8
+_MAX_SAMPLES = 1500  # more are thinned evenly: a bound of time
+# (share of the samples that counts, the worst left out; share of the squares left at the clock's
+# place that may be left at a better one). Chosen, not measured.
 _LOOKS = (
     (1.0, 0.85),
     (0.8, 0.6),  # a burst of another program, which nothing explains anywhere, would hide the rest
@@ -29,13 +29,13 @@ def may_lie_beside(data: Samples, shares: WindowShares, at_s: float, most_s: flo
     """
     first, last = shares.span
     near = np.flatnonzero((data.hi + at_s > first - most_s) & (data.lo + at_s < last + most_s))
-    near = near[:: max(1, len(near) // _MOST)]
-    if len(near) < _FEWEST:
+    near = near[:: max(1, len(near) // _MAX_SAMPLES)]
+    if len(near) < _MIN_SAMPLES:
         return False
-    steps = round(most_s / _EVERY_S)
+    steps = round(most_s / _PLACE_STEP_S)
     left = np.array(
         [
-            _unexplained(data[near], shares, at_s + _EVERY_S * step)
+            _unexplained(data[near], shares, at_s + _PLACE_STEP_S * step)
             for step in range(-steps, steps + 1)
         ]
     )

@@ -36,8 +36,9 @@ from powertui.data.model import (
 )
 
 BLOCK = 256  # knots per block of the maxima
-_MANY = 32  # ranges
-_S = float(PS_PER_S)
+# Ranges from which their maxima are looked up in one pass. A bound of time only.
+_MIN_GROUPED_RANGES = 32
+_PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
 
 
 class Spot(NamedTuple):
@@ -58,7 +59,7 @@ def spot(knots: Int64s, times: Int64s) -> Spot:
     inside = np.minimum(np.maximum(times, knots[0]), knots[-1])
     row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
     start = knots[row]
-    return Spot(row, inside, start, knots[row + 1], (start - knots[0]) / _S)
+    return Spot(row, inside, start, knots[row + 1], (start - knots[0]) / _PS_PER_S_FLOAT)
 
 
 class CurveEntries(NamedTuple):
@@ -92,8 +93,10 @@ class CurveValues(NamedTuple):
 
 def place(found: CurveEntries) -> CurveValues:
     """Energy, coverage and power at each time. Nothing is added outside the knots."""
-    dt = (found.inside - found.start) / _S
-    rise = (found.right - found.left) * (dt / np.maximum((found.end - found.start) / _S, 1e-12))
+    dt = (found.inside - found.start) / _PS_PER_S_FLOAT
+    rise = (found.right - found.left) * (
+        dt / np.maximum((found.end - found.start) / _PS_PER_S_FLOAT, 1e-12)
+    )
     known = found.known * dt
     return CurveValues(
         found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise
@@ -188,7 +191,7 @@ class Curve:
         row = at.row + past
         return row, (
             np.where(past, np.minimum(times, self.hold_end), at.inside) - self.hold_at[row]
-        ) / _S
+        ) / _PS_PER_S_FLOAT
 
     def held(self, row: Int64s, seconds: Floats) -> Floats:
         """Energy to there under the rule that every reading holds."""
@@ -204,8 +207,8 @@ class Curve:
             return nothing, nothing, nothing
         over, row = self.bridges, at.row[:count]
         past, whole = (
-            (at.inside[:count] - at.start[:count]) / _S,
-            (at.end[:count] - at.start[:count]) / _S,
+            (at.inside[:count] - at.start[:count]) / _PS_PER_S_FLOAT,
+            (at.end[:count] - at.start[:count]) / _PS_PER_S_FLOAT,
         )
         part = past * whole * ~self.known[row]
         return (
@@ -223,7 +226,7 @@ class Curve:
     def peaks_of(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
         """The same of many: where they are short, all of them in one pass."""
         if (
-            len(ranges) < _MANY
+            len(ranges) < _MIN_GROUPED_RANGES
             or sum(last - first for first, last in ranges) > len(ranges) * 2 * BLOCK
         ):
             return [self.peak(first, last) for first, last in ranges]
@@ -326,11 +329,11 @@ def _elsewhere(
     return None
 
 
-LONGEST_S = 4e6  # no refresh, window or delay is longer than a log can be
+MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can be
 
 
 def _value(figure: Figure | None) -> float:
-    return min(figure.value, LONGEST_S) if figure is not None else 0.0
+    return min(figure.value, MAX_SENSOR_TIME_S) if figure is not None else 0.0
 
 
 def _build(power: PowerOnTrace) -> Curve:
@@ -340,7 +343,7 @@ def _build(power: PowerOnTrace) -> Curve:
     sensor, kind = series.sensor, series.kind
     times, watts = power.times, power.watts
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
-    centre = round(min(sensors.centre_s(sensor), LONGEST_S) * PS_PER_S)
+    centre = round(min(sensors.centre_s(sensor), MAX_SENSOR_TIME_S) * PS_PER_S)
     # By the log's own times, so that it has the same holes wherever it lies.
     own = series.times if len(times) == len(series) else times // PS_PER_NS
     gaps = sensors.holes(own, watts, sensor, kind, longest_ns=distances.longest(own))
@@ -397,7 +400,7 @@ def _build(power: PowerOnTrace) -> Curve:
         else:
             energy, hold_energy = (
                 summed_up(area),
-                summed_up(hold_power[:-1] * (np.diff(times) / _S)),
+                summed_up(hold_power[:-1] * (np.diff(times) / _PS_PER_S_FLOAT)),
             )
         hold_end = (
             int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0
@@ -476,7 +479,7 @@ def _build(power: PowerOnTrace) -> Curve:
 def _guess(sensor: Sensor, refresh: float) -> bool:
     """Its window seems to be longer than a refresh, but may as well not be."""
     window = _value(sensor.window_s)
-    return window > refresh and (sensor.window_err_s or 0.0) > _GUESS * window
+    return window > refresh and (sensor.window_err_s or 0.0) > _GUESSED_WINDOW_SHARE * window
 
 
 def _peaks(level: Floats) -> Floats:
@@ -492,9 +495,12 @@ def _spread(level: Floats) -> float:
     return float(level[:: max(1, len(level) // 4096)].std()) if len(level) else 0.0
 
 
-_GUESS = 0.7  # of a window: so far off it may be anything
-_PAUSE = 1.6  # refreshes: the power is taken to run straight for so long as if it were one
-_CLOSE = 0.001  # of that: more than what is lost where ps become s
+# A window whose error is more than this share of it may be anything. Chosen, not measured.
+_GUESSED_WINDOW_SHARE = 0.7
+# Refreshes between two readings from which on the straight line between them is a pause. Chosen,
+# not measured.
+_PAUSE_REFRESHES = 1.6
+_ROUNDING_MARGIN = 0.001  # relative, and more than what is lost where ps become seconds
 
 
 def _bridges(
@@ -507,12 +513,14 @@ def _bridges(
     covered: Floats | None,
     refresh: float,
 ) -> Bridges | None:
-    if covered is None and not (refresh > 0 and between.most > _PAUSE * refresh):
+    if covered is None and not (refresh > 0 and between.most > _PAUSE_REFRESHES * refresh):
         return None
-    paused = known & (between.seconds > _PAUSE * refresh) & (left != right) & (refresh > 0)
+    paused = (
+        known & (between.seconds > _PAUSE_REFRESHES * refresh) & (left != right) & (refresh > 0)
+    )
     if covered is None and not paused.any():
         return None
-    upto = (knots - knots[0]) / _S if covered is None else covered
+    upto = (knots - knots[0]) / _PS_PER_S_FLOAT if covered is None else covered
     return bridge.build(
         knots, left, right, known, energy, upto, np.where(paused, between.seconds - refresh, 0.0)
     )
@@ -522,13 +530,13 @@ def _turns(knots: Int64s, between: Apart, moved: Floats, refresh: float, out: Fl
     """Each difference times the one before it, where both are a refresh or so long."""
     out[:1] = 0.0
     # Where rows come evenly, the one before is near, and none is that has another one between.
-    near_s = _PAUSE * max(refresh, 1e-9)
+    near_s = _PAUSE_REFRESHES * max(refresh, 1e-9)
     even = (
         np.isfinite(moved).all()
-        and between.most < (1 - _CLOSE) * near_s
-        and 2 * between.least > (1 + _CLOSE) * near_s
+        and between.most < (1 - _ROUNDING_MARGIN) * near_s
+        and 2 * between.least > (1 + _ROUNDING_MARGIN) * near_s
     )
-    if len(moved) > 1 and (even or (between.most < _PAUSE * refresh and moved.all())):
+    if len(moved) > 1 and (even or (between.most < _PAUSE_REFRESHES * refresh and moved.all())):
         np.multiply(moved[1:], moved[:-1], out=out[1:])
     else:
         out[:] = 0.0
@@ -556,7 +564,7 @@ def _steep(
     seconds = between.seconds
     lag = max(1, round(reach / between.usual)) if between.usual > 0 else 1
     if lag == 1 or kind is PowerKind.INTERVAL:
-        if between.most <= _PAUSE * reach:
+        if between.most <= _PAUSE_REFRESHES * reach:
             return squares, reach
         return summed_up(np.maximum(seconds, reach) * np.diff(squares)), 1.0
     middle = knots[:-1] + np.diff(knots) // 2
@@ -566,14 +574,23 @@ def _steep(
     # What repeats within the window is not seen in means over it; but one mean and the next differ
     # by what came and what went.
     across, along = (level[later] - level[earlier]) ** 2, lag * np.diff(level) ** 2
-    return summed_up(np.where(known, seconds * (_ACROSS * across + _ALONG * along), 0.0)), 1.0
+    return summed_up(
+        np.where(
+            known,
+            seconds * (_WINDOW_CHANGE_WEIGHT * across + _NEIGHBOUR_CHANGE_WEIGHT * along),
+            0.0,
+        )
+    ), 1.0
 
 
-_ACROSS, _ALONG = 0.7, 1.3
-_ALIKE = 0.5  # correlation from which differences repeat
-_LAGS = 256
-_ENOUGH = 4096
-_PIECE = 4 * _ENOUGH  # differences that are looked at together: no fresh memory is taken for so few
+# How much the change across a whole window, and the one from reading to reading, count for the
+# slope. Tuned on simulated trainings; half and twice are not recorded.
+_WINDOW_CHANGE_WEIGHT, _NEIGHBOUR_CHANGE_WEIGHT = 0.7, 1.3
+_REPEAT_CORRELATION = 0.5  # from which on differences repeat; chosen, not measured
+_MAX_LAGS = 256  # readings: longer periods are not looked for
+_BEAT_DIFFERENCES = 4096  # of the liveliest part of the log, which are asked for a period
+# Differences that are looked at together: so few take no fresh memory.
+_PIECE_DIFFERENCES = 4 * _BEAT_DIFFERENCES
 
 
 def _beat(moved: Floats) -> tuple[float, float]:
@@ -584,34 +601,38 @@ def _beat(moved: Floats) -> tuple[float, float]:
     not tell more.
     """
     rows = moved[moved != 0]
-    if len(rows) > _ENOUGH:
-        pieces = [rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE)]
-        chunks = [
-            np.add.reduceat(piece * piece, np.arange(0, len(piece), _ENOUGH)) for piece in pieces
+    if len(rows) > _BEAT_DIFFERENCES:
+        pieces = [
+            rows[at : at + _PIECE_DIFFERENCES] for at in range(0, len(rows), _PIECE_DIFFERENCES)
         ]
-        first = int(np.concatenate(chunks).argmax()) * _ENOUGH
-        rows = rows[first : first + _ENOUGH]
-    lags = min(_LAGS, len(rows) // 3)
+        chunks = [
+            np.add.reduceat(piece * piece, np.arange(0, len(piece), _BEAT_DIFFERENCES))
+            for piece in pieces
+        ]
+        first = int(np.concatenate(chunks).argmax()) * _BEAT_DIFFERENCES
+        rows = rows[first : first + _BEAT_DIFFERENCES]
+    lags = min(_MAX_LAGS, len(rows) // 3)
     if lags < 4:
         return 1.0, 1.0
     size = 1 << (2 * len(rows) - 1).bit_length()
     alike = np.fft.irfft(np.abs(np.fft.rfft(rows, size)) ** 2, size)[: lags + 1]
     alike = alike / alike[0] * len(rows) / (len(rows) - np.arange(lags + 1))
-    again = np.flatnonzero(alike[2:] > _ALIKE) + 2
+    again = np.flatnonzero(alike[2:] > _REPEAT_CORRELATION) + 2
     if not len(again):
         return 1.0, 1.0
     period = int(again[0])
     back = alike[period::period]
-    lost = np.flatnonzero(back < _ALIKE / 2)
+    lost = np.flatnonzero(back < _REPEAT_CORRELATION / 2)
     return float(period), float(
         period * (1 + 2 * back[: int(lost[0]) if len(lost) else len(back)].sum())
     )
 
 
-_ACROSS, _ALONG = 0.7, 1.3
-_QUIET = 6  # differences of neighbours that make up one stretch
-_SMALLER = 0.3246  # standard deviations: the mean of the smaller half of what is normal
-_LOW = 0.2725  # of its mean: below that lies a twentieth of chi-squares with six degrees
+_STRETCH_DIFFERENCES = 6  # of neighbors, that make up one stretch
+# Mean of the smaller half of the sizes of a normal distribution, in standard deviations.
+_SMALLER_HALF_MEAN = 0.3246
+# The 5 % point of chi-square with six degrees of freedom, as a share of its mean.
+_CHI_SQUARE_5_PERCENT = 0.2725
 
 
 def _noise(moved: Floats, quantum: float) -> float:
@@ -621,20 +642,24 @@ def _noise(moved: Floats, quantum: float) -> float:
     `moved`: from each reading to the next; it is written over.
     """
     moved = moved[: 64 * 4096 - 1]
-    count = len(moved) // _QUIET
+    count = len(moved) // _STRETCH_DIFFERENCES
     if count < 4:
         return 0.0
     blocks = np.empty(count)
-    for first in range(0, count, _ENOUGH // 2):
-        last = min(first + _ENOUGH // 2, count)
-        blocks[first:last] = (moved[first * _QUIET : last * _QUIET].reshape(-1, _QUIET) ** 2).mean(
-            axis=1
-        ) / 2
+    for first in range(0, count, _BEAT_DIFFERENCES // 2):
+        last = min(first + _BEAT_DIFFERENCES // 2, count)
+        blocks[first:last] = (
+            moved[first * _STRETCH_DIFFERENCES : last * _STRETCH_DIFFERENCES].reshape(
+                -1, _STRETCH_DIFFERENCES
+            )
+            ** 2
+        ).mean(axis=1) / 2
     np.abs(moved, out=moved)
     moved.sort()
     smaller = moved[: len(moved) // 2]
     least = min(
-        np.percentile(blocks, 5) / _LOW, (smaller.mean() / _SMALLER) ** 2 / 2
+        np.percentile(blocks, 5) / _CHI_SQUARE_5_PERCENT,
+        (smaller.mean() / _SMALLER_HALF_MEAN) ** 2 / 2,
     )  # it may be quiet nowhere for long
     return float(np.sqrt(max(least - quantum**2 / 12, 0.0)))
 

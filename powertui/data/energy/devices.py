@@ -30,11 +30,12 @@ from powertui.data.model import (
     TrackKind,
 )
 
-_LEAST = 12  # readings before power is compared with what ran
-_ALIKE = 0.5  # correlation from which power follows a device …
-_FOLLOWS = 5.0  # … standard errors of it above none …
-_CLEARLY = 4.0  # … and above any other channel's
-_MOST = 20_000  # readings that are compared
+# Chosen, not measured.
+_MIN_READINGS = 12  # that power needs to be compared with what ran
+_MIN_CORRELATION = 0.5  # of power and what ran, from which on it follows a device
+_MIN_FOLLOW_ERRORS = 5.0  # standard errors that this must be above none …
+_MIN_LEAD_ERRORS = 4.0  # … and above any other channel's
+_MAX_READINGS = 20_000  # that are compared: a bound of time
 
 
 class DeviceEvidence(str, enum.Enum):
@@ -247,7 +248,7 @@ def _by_signal(scores: Mapping[int, Sequence[tuple[float, int]]]) -> dict[int, i
     """
     best = {
         number: mine[0][1]
-        if mine and mine[0][0] >= _FOLLOWS and mine[0][0] - mine[1][0] >= _CLEARLY
+        if mine and mine[0][0] >= _MIN_FOLLOW_ERRORS and mine[0][0] - mine[1][0] >= _MIN_LEAD_ERRORS
         else None
         for number, mine in scores.items()
     }
@@ -264,7 +265,11 @@ def _likelier(mine: Sequence[tuple[float, int]], row: int | None) -> list[int]:
     """
     own = next((score for score, channel in mine if channel == row), 0.0)
     return (
-        sorted(channel for score, channel in mine if score >= _FOLLOWS and score - own >= _CLEARLY)
+        sorted(
+            channel
+            for score, channel in mine
+            if score >= _MIN_FOLLOW_ERRORS and score - own >= _MIN_LEAD_ERRORS
+        )
         if row is not None
         else []
     )
@@ -275,8 +280,8 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, F
     may have.
     """
     told = samples.power_samples(power.series)
-    if len(told) > _MOST:
-        told = told[:_MOST]
+    if len(told) > _MAX_READINGS:
+        told = told[:_MAX_READINGS]
     length = float(np.median(told.hi - told.lo)) if len(told) else 1.0
     out = []
     for factor in sorted({1.0, 0.5, 0.25, min(1.0, told.refresh / length)}):
@@ -315,16 +320,18 @@ def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) 
     best = 0.0
     for lo, hi, watts in windows:
         share = (np.interp(hi, edges, ran) - np.interp(lo, edges, ran)) / np.maximum(hi - lo, 1.0)
-        if len(watts) < _LEAST or np.ptp(share) < 0.1 or np.ptp(watts) <= 0:
+        if len(watts) < _MIN_READINGS or np.ptp(share) < 0.1 or np.ptp(watts) <= 0:
             continue
         alike = float(np.corrcoef(share, watts)[0, 1])
-        told = len(share) / (1 + 2 * float((_own(share) * _own(watts)).sum()))
-        if alike >= _ALIKE and told > 4:
+        told = len(share) / (
+            1 + 2 * float((_autocorrelation(share) * _autocorrelation(watts)).sum())
+        )
+        if alike >= _MIN_CORRELATION and told > 4:
             best = max(best, float(np.arctanh(min(alike, 0.999999))) * (told - 3) ** 0.5)
     return best
 
 
-def _own(values: Floats) -> Floats:
+def _autocorrelation(values: Floats) -> Floats:
     """How far a series goes along with itself, one reading later, two, and so on."""
     rest = values - values.mean()
     size = 1 << (2 * len(rest) - 1).bit_length()

@@ -12,8 +12,8 @@ import numpy as np
 
 from powertui.data.model import PS_PER_S, Floats, Int64s
 
-_SAMPLE = 65_536  # differences that tell how a whole log behaves
-_SHIFTS = 4  # of one log's times: its channels differ by their sensors
+_MEDIAN_DIFFERENCES = 65_536  # the first ones, that stand for a whole log: a bound of time
+_MAX_SHIFTS = 4  # of one log's times that are kept: its channels differ by their sensors
 
 _T = TypeVar("_T")
 
@@ -64,7 +64,10 @@ def _apart(times: Int64s, _: int) -> Apart:
     if not len(seconds):
         return Apart(seconds, np.inf, 0.0, np.nan)
     return Apart(
-        seconds, float(seconds.min()), float(seconds.max()), float(np.median(seconds[:_SAMPLE]))
+        seconds,
+        float(seconds.min()),
+        float(seconds.max()),
+        float(np.median(seconds[:_MEDIAN_DIFFERENCES])),
     )
 
 
@@ -79,7 +82,7 @@ def _earlier(times: Int64s, by: int) -> Int64s:
 _seconds: _Lately[Apart] = _Lately(_apart, 1, _held)
 _longest: _Lately[int] = _Lately(_longest_of, 1, _held)
 _shifted: _Lately[Int64s] = _Lately(
-    _earlier, _SHIFTS, weakref.ref
+    _earlier, _MAX_SHIFTS, weakref.ref
 )  # as long as somebody else wants them
 
 

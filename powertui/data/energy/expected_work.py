@@ -48,16 +48,13 @@ NAMES = (
 )
 
 OUTSIDE = "outside the profile"
-_UNSEEN_FROM = (
-    PS_PER_S // 10
-)  # a host call in which nothing begins or ends for so long may sleep as well as work
-
-_BINS = (
-    1 << 18
-)  # the shares are read from a table of so many bins: 0.1 ms of a recording of half a minute
-_MEANS = 64  # exponential means are kept at so many times while they forget
-_EXACT = 64  # bins: of shorter windows their parts count, too
-_KINDS: Mapping[Category, int] = {
+# A host call in which nothing begins or ends for longer than this may sleep as well as work.
+_MIN_UNSEEN_PS = PS_PER_S // 10
+# Bins of the table of running shares: 0.1 ms of a recording of half a minute.
+_TABLE_BINS = 1 << 18
+_MEANS_PER_MEMORY = 64  # times at which an exponential mean is kept while it forgets
+_EXACT_BINS = 64  # of windows with fewer bins the parts of the outer bins count, too
+_KIND_OF_CATEGORY: Mapping[Category, int] = {
     Category.MATMUL: COMPUTE,
     Category.CONVOLUTION: COMPUTE,
     Category.ELEMENTWISE: COMPUTE,
@@ -206,7 +203,7 @@ class WindowShares:
         if forget_s:
             return self._forgotten(np.asarray(hi), forget_s)
         length = np.asarray(hi - lo)
-        fine = bool(length.size) and float(length.min()) < _EXACT * self.step
+        fine = bool(length.size) and float(length.min()) < _EXACT_BINS * self.step
         out = np.empty((*length.shape, len(self.names) - 1))
         out[..., 0] = 1.0
         ran = out[..., 1:]
@@ -243,7 +240,7 @@ class WindowShares:
         """Exponential means of the kinds' shares all over the profile, at even times."""
         if forget_s not in self.forgotten:
             bins = len(self.table) - 1
-            every = max(1, min(int(forget_s / _MEANS / self.step), bins // 2))
+            every = max(1, min(int(forget_s / _MEANS_PER_MEMORY / self.step), bins // 2))
             running = self.table[: bins // every * every + 1 : every]
             step = every * self.step
             keep = float(np.exp(-step / forget_s))
@@ -305,8 +302,8 @@ def shares(
             seconds[kind] = 0.0
     target = np.array([_root(joins, kind) for kind in range(len(NAMES))])
     kinds = sorted({int(k) for k in target} - {IDLE, WAIT})
-    grid = np.linspace(span[0], span[1], _BINS + 1)
-    table = np.zeros((_BINS + 1, len(kinds)))
+    grid = np.linspace(span[0], span[1], _TABLE_BINS + 1)
+    table = np.zeros((_TABLE_BINS + 1, len(kinds)))
     for one in devices:
         pieces = np.diff(one.edges).astype(np.float64)
         joined = target[one.kind]
@@ -323,7 +320,7 @@ def shares(
         (begin, end),
         table,
         table[-1] / max(length, 1e-12),
-        length / _BINS,
+        length / _TABLE_BINS,
         training is not None,
     )
 
@@ -356,7 +353,7 @@ def _activities(trace: Trace) -> tuple[Activity, ...]:
     ]
     groups = devices or [[i for i, p in enumerate(trace.processes) if p.kind is ProcessKind.HOST]]
     table = kinds_of_names(trace, bool(devices))
-    gap = max((trace.span[1] - trace.span[0]) // (4 * _BINS), 1)
+    gap = max((trace.span[1] - trace.span[0]) // (4 * _TABLE_BINS), 1)
     found = []
     for group in groups:
         parts = _unions(trace, group, table, gap)
@@ -375,7 +372,7 @@ def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
     kinds = np.full(len(trace.names), COMPUTE if device else HOST, np.int64)
     for index in range(len(trace.names)):
         name = trace.names.full(index)
-        kind = _KINDS.get(category.work_category(name))
+        kind = _KIND_OF_CATEGORY.get(category.work_category(name))
         if not device and kind in (None, WAIT) and waits(name):
             kind = WAIT
         elif not device and stores(name):
@@ -456,6 +453,6 @@ def _edges(trace: Trace, group: Sequence[int]) -> Int64s:
 
 def _unseen(host: Intervals, edges: Int64s) -> Intervals:
     """The parts of the host's own calls in which nothing on any thread begins or ends for long."""
-    long = np.flatnonzero(np.diff(edges) >= _UNSEEN_FROM)
+    long = np.flatnonzero(np.diff(edges) >= _MIN_UNSEEN_PS)
     still = Intervals(edges[long], edges[long + 1])
     return minus(host, minus(host, still))

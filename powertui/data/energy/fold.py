@@ -15,7 +15,8 @@ import numpy as np
 from powertui.data.energy import integrate
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
 
-TRACING = 2.5  # a first step that takes so many times the usual is one that traced or compiled
+# A first step that takes this many times the usual one traced or compiled. Chosen, not measured.
+TRACING_STEP_FACTOR = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,7 @@ def _tracing(seconds: Floats) -> Bools:
     stay long.
     """
     usual = median(seconds)
-    slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > TRACING * usual, np.bool_)
+    slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > TRACING_STEP_FACTOR * usual, np.bool_)
     slow[:, min(20, slow.shape[1]) :] = False
     running: Bools = np.logical_and.accumulate(slow, axis=1)
     return running

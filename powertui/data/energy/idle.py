@@ -16,20 +16,20 @@ import numpy as np
 
 from powertui.data.energy import mixture, placing
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.curve import LONGEST_S
+from powertui.data.energy.curve import MAX_SENSOR_TIME_S
 from powertui.data.model import PS_PER_S, Badge, Figure, Floats, Int64s, PowerKind, PowerOnTrace
 
-_REFRESHES = (
-    3.0  # a pause must be so many refreshes long: its first readings still hold the work before
-)
-_SAMPLES = 5
-_STEADY_S = 1.0  # so long a level has to last, at least
-_AROUND_PS = (
-    1800 * PS_PER_S
-)  # on each side: what it drew longer ago may be that of a machine that was set up otherwise
-_ALIKE = 0.03  # so near are two levels that are one …
-_STEPS = 1.5  # … or so many steps of the sensor
-_OFF = 0.1  # of what the trace's pauses draw: a machine that draws less is off
+# Chosen, not measured.
+# A pause must be this many refreshes long: its first readings still hold the work before it.
+_MIN_PAUSE_REFRESHES = 3.0
+_MIN_SAMPLES = 5  # readings that a level needs
+_MIN_STEADY_S = 1.0  # that a level has to last
+# On each side of the run: longer ago the machine may have been set up differently.
+_AROUND_PS = 1800 * PS_PER_S
+# Two levels are one within this share of the lower one, or this many steps of the sensor.
+_SAME_LEVEL_SHARE = 0.03
+_SAME_LEVEL_STEPS = 1.5
+_OFF_SHARE = 0.1  # of the power in the trace's pauses: a machine that draws less is switched off
 
 
 class When(NamedTuple):
@@ -125,7 +125,7 @@ def _lowest(one: _Levels, *, told: bool) -> float | None:
     if np.isfinite(one.pauses) or (told and beside):
         usual = one.pauses if np.isfinite(one.pauses) else max(beside)
         return min(
-            (watts for watts in (one.pauses, one.within, *beside) if watts > _OFF * usual),
+            (watts for watts in (one.pauses, one.within, *beside) if watts > _OFF_SHARE * usual),
             default=None,
         )
     both = len(beside) == 2 and abs(beside[0] - beside[1]) <= one.alike and one.rests == 2
@@ -145,7 +145,7 @@ def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
         weight = float(weights[known].sum())
         return (
             float((weights[known] * watts[known]).sum() / weight)
-            if weight >= 1 - mixture.LEFT_OUT
+            if weight >= 1 - mixture.MAX_UNRESOLVED_WEIGHT
             else np.nan
         )
 
@@ -170,7 +170,9 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     if not len(at):
         return nothing
     figures = (sensor.refresh_s, sensor.window_s)
-    refresh = min(max((figure.value for figure in figures if figure), default=0.0), LONGEST_S)
+    refresh = min(
+        max((figure.value for figure in figures if figure), default=0.0), MAX_SENSOR_TIME_S
+    )
     guard = round(refresh * PS_PER_S)
     if (
         series.kind is PowerKind.INTERVAL and len(at) > 1
@@ -178,20 +180,23 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
         at = at - np.diff(at, prepend=2 * at[0] - at[1]) // 2
     quiet = np.zeros(len(at), np.bool_)
     for lo, hi in _pauses(when):
-        if hi - lo >= _REFRESHES * guard:
+        if hi - lo >= _MIN_PAUSE_REFRESHES * guard:
             quiet |= (at >= lo + guard) & (at < hi - guard // 2)
     paused = watts[quiet & fresh]
     inside = (at >= when.first) & (at < when.last)
-    steady = max(_REFRESHES * refresh, _STEADY_S)
+    steady = max(_MIN_PAUSE_REFRESHES * refresh, _MIN_STEADY_S)
     before, after = at < when.first - guard // 2, at >= when.last + guard
     levels = [_steady(at[part], watts[part], steady) for part in (before, after, inside)]
-    pauses = float(np.percentile(paused, 10)) if len(paused) >= _SAMPLES else np.nan
+    pauses = float(np.percentile(paused, 10)) if len(paused) >= _MIN_SAMPLES else np.nan
     work = watts[inside & ~quiet]
     (low, begins, _), (high, _, ends), (within, _, _) = levels
     step = sensor.quantum_w.value if sensor.quantum_w else 0.0
-    alike = max(_ALIKE * float(np.nanmin([pauses, low, high, within, np.inf])), _STEPS * step)
+    alike = max(
+        _SAME_LEVEL_SHARE * float(np.nanmin([pauses, low, high, within, np.inf])),
+        _SAME_LEVEL_STEPS * step,
+    )
     rests = float(abs(begins - low) <= alike) + float(abs(ends - high) <= alike)
-    usual = float(np.median(work)) if len(work) >= _SAMPLES else np.nan
+    usual = float(np.median(work)) if len(work) >= _MIN_SAMPLES else np.nan
     return _Levels(pauses, low, high, within, usual, rests, alike)
 
 
@@ -199,10 +204,10 @@ def _steady(at: Int64s, watts: Floats, seconds: float) -> tuple[float, float, fl
     """The lowest level at which the power stays for so long, and those of the first and of the last
     stretch of such a length.
     """
-    if len(at) < _SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
+    if len(at) < _MIN_SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
         return (np.nan,) * 3
     poll = float(np.median(np.diff(at))) / PS_PER_S
-    count = max(_SAMPLES, min(int(np.ceil(seconds / max(poll, 1e-6))), len(at)))
+    count = max(_MIN_SAMPLES, min(int(np.ceil(seconds / max(poll, 1e-6))), len(at)))
     blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
     starts = np.unique(np.append(np.arange(0, len(blocks), max(1, count // 2)), len(blocks) - 1))
     middle = np.median(blocks[starts], axis=1)

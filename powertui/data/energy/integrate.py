@@ -45,39 +45,45 @@ from powertui.data.model import (
     PowerSeries,
 )
 
-Z95 = 1.959964
-_ENOUGH = (
-    0.9  # of a window lies within the log, at least: nobody knows what was before and after it
-)
-_SURE = 0.25  # of its energy may be what was filled in, at 95 %
-# of its length may be one hole; many short ones may be more, for what lies between them tells of
-# them
-_LOST = 0.5
-_WHOLE = 1 - 1e-6
-_DIFFER = 0.01  # both rules are shown when they differ by more
-_FURTHEST = 1 << 61  # ps: from any moment so far either way 64 bits hold
-_REFRESHES = 2.0  # a window needs so many to be resolved
-_NEAR, _FAR = (
-    1.5,
-    8.0,
-)  # readings on either side of an edge that tell how much the power moves there
-# of the variance of one look: that of the mean of looks spread over a step, times their number
-# squared
-_STRATA = 0.8
-_MANY = 30.0  # differences that tell by themselves how alike neighbouring ones are
-# of the slope's square: what an interval that an end cuts leaves open; a half if power were even
-# noise
-_CUT = 0.95
-# What an end leaves open of readings of moments; of means, in which less is unseen; and of means
-# over many refreshes, which smear.
-_CUT_POINT, _CUT_MEAN, _CUT_LONG = 3.0, 0.3, 0.65
-# of what neighbours differ by where power is quietest: the rest is power, which a mean has seen
-_OWN = 0.9
-_TAILS = (
-    1.0  # power is no even noise: what its few large moves leave open is more than the mean says …
-)
-_TAILS_POINT = 0.7  # … the more, the less of the time is looked at
-_EVEN = 0.06  # of T² d² is left at least where power goes up and down in turns
+Z95 = 1.959964  # standard deviations on either side that hold 95 % of a normal distribution
+
+# ── when a window is resolved ──
+# Share of a window that must be within the log, because nobody knows the power before and after it.
+# Chosen, not measured.
+_MIN_LOGGED_SHARE = 0.9
+# Share of a window's energy that may be off at 95 % by what was filled into holes. Chosen, not
+# measured.
+_MAX_BRIDGED_SHARE = 0.25
+# Share of a window's length that one hole may take. Many short holes may take more, because the
+# readings between them show what the power did. Chosen, not measured.
+_MAX_HOLE_SHARE = 0.5
+_FULL_COVERAGE = 1 - 1e-6  # rounding aside
+_MIN_REFRESHES = 2.0  # length of a window: a shorter one is not resolved
+_MIN_RULE_DIFFERENCE = 0.01  # between the two rules of integration, from which on both are shown
+_MAX_REACH_PS = 1 << 61  # from any moment, this far either way fits into 64 bits
+
+# ── the error budget ──
+# These factors of variances were tuned on simulated trainings (see docs/energy-evidence.md); what
+# half and twice of each do is not recorded.
+# Readings on either side of an edge that show how much the power moves there, near and far.
+_NEAR_REFRESHES, _FAR_REFRESHES = 1.5, 8.0
+# Variance of the mean of looks spread over a step times their number squared, in variances of one
+# look.
+_REPEATED_LOOK_VARIANCE = 0.8
+# Differences that show by themselves how alike neighbors are; with fewer the whole log is asked.
+_CORRELATION_PRIOR = 30.0
+# What an interval cut by an edge leaves open, in squares of the slope; 0.5 if power were even noise.
+_CUT_INTERVAL_VARIANCE = 0.95
+# What an edge leaves open among readings of moments, among means, which see most of the power, and
+# among means over many refreshes, which smear it.
+_EDGE_VARIANCE_MOMENTS, _EDGE_VARIANCE_MEANS, _EDGE_VARIANCE_SMEARED = 3.0, 0.3, 0.65
+# Share of the quietest differences that is noise; the rest is power, which a mean has seen.
+_NOISE_SHARE = 0.9
+# Power is no even noise: its few large moves leave more open than their mean says, and the more
+# the less of the time is looked at.
+_TAIL_FACTOR = 1.0
+_TAIL_FACTOR_UNSEEN = 0.7
+_MIN_LOOK_VARIANCE = 0.06  # in T² d², where power goes up and down in turns
 
 
 @dataclass(frozen=True)
@@ -162,11 +168,11 @@ class Energies:
 
     def __getitem__(self, index: int) -> Energy:
         i = range(len(self))[index]
-        row = (getattr(self, name)[i].item() for name in _COLUMNS)
+        row = (getattr(self, name)[i].item() for name in _VALUE_COLUMNS)
         return _energy(self.power, self.curve, int(self.lo_ps[i]), int(self.hi_ps[i]), *row)
 
 
-_COLUMNS = (
+_VALUE_COLUMNS = (
     "joules",
     "lo",
     "hi",
@@ -203,7 +209,7 @@ def _energy(
     sigma_timing: float,
 ) -> Energy:
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
-    extrapolated = resolved and coverage < _WHOLE
+    extrapolated = resolved and coverage < _FULL_COVERAGE
     return Energy(
         lo_ps=lo_ps,
         hi_ps=hi_ps,
@@ -247,7 +253,7 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
     if coverage <= 0:
         return "not resolved: nothing was sampled in this window"
     least = curve.resolves_s
-    if duration < _REFRESHES * least:
+    if duration < _MIN_REFRESHES * least:
         how = "refreshes every"
         if curve.kind is PowerKind.INTERVAL:
             how = "counts in intervals of"
@@ -262,18 +268,18 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
 
 def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     """Why what was sampled of a window is not enough."""
-    if coverage >= _WHOLE:
+    if coverage >= _FULL_COVERAGE:
         return (
             "not resolved: it begins or ends within a pause of the log, and what was "
             "counted meanwhile may lie on either side"
         )
     within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
     only = f"not resolved: only {coverage:.0%} of this window was sampled"
-    if within < _ENOUGH * (hi_ps - lo_ps):
+    if within < _MIN_LOGGED_SHARE * (hi_ps - lo_ps):
         return only
     inside = curves.spot(curve.knots, np.array([lo_ps, hi_ps], np.int64))
     squares = curve.bridged(inside, 2)[2]
-    if float(squares[1] - squares[0]) > (_LOST * (hi_ps - lo_ps) / PS_PER_S) ** 2:
+    if float(squares[1] - squares[0]) > (_MAX_HOLE_SHARE * (hi_ps - lo_ps) / PS_PER_S) ** 2:
         return f"{only}, and what is missing is one gap"
     return (
         f"not resolved: {1 - coverage:.0%} of this window was not sampled, and the power "
@@ -336,7 +342,9 @@ def across(
         columns = _judge(
             found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), edge_ps
         )
-        for i, *row in zip(usable, *(columns[name].tolist() for name in _COLUMNS), strict=True):
+        for i, *row in zip(
+            usable, *(columns[name].tolist() for name in _VALUE_COLUMNS), strict=True
+        ):
             out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, *row)
     return [out[i] for i in range(len(powers))]
 
@@ -450,7 +458,7 @@ _Memo = dict[tuple[int, int, int, float], _Windows]
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     count = len(a)
     reach = min(
-        round(curve.smeared_s * PS_PER_S), _FURTHEST
+        round(curve.smeared_s * PS_PER_S), _MAX_REACH_PS
     )  # a step is smeared over that much on either side
     both = np.concatenate((a, b))
     edges = curves.spot(
@@ -460,7 +468,8 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
     near, far = (
-        min(round(times * curve.smeared_s * PS_PER_S), _FURTHEST) for times in (_NEAR, _FAR)
+        min(round(times * curve.smeared_s * PS_PER_S), _MAX_REACH_PS)
+        for times in (_NEAR_REFRESHES, _FAR_REFRESHES)
     )
     last = np.maximum(ra, rb)
     around = np.concatenate(
@@ -556,7 +565,7 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         filled=bridged[0][1] - bridged[0][0],
         opened=bridged[1][1] - bridged[1][0],
         lost=bridged[2][1] - bridged[2][0],
-        steep=np.maximum(slopes[:2] / (2 * _NEAR), slopes[2:] / (2 * _FAR)),
+        steep=np.maximum(slopes[:2] / (2 * _NEAR_REFRESHES), slopes[2:] / (2 * _FAR_REFRESHES)),
         inner=np.where(inside, past * left, 0.0),
         cut=cut,
         before=watts[2] - watts[4],
@@ -581,16 +590,18 @@ def _between_looks(found: _Found, sensor: _Traits) -> Floats:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         own = np.where(found.moved > 0, found.turned / found.moved, 0.0)
-    few = _MANY / (_MANY + found.pairs)
+    few = _CORRELATION_PRIOR / (_CORRELATION_PRIOR + found.pairs)
     turn = np.clip(own * (1 - few) + few * sensor.turn, -1.0, 0.0)
     share = 1 / 12 - turn * 5 / 6  # some of it never the same again, some of it seldom another
     swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
-    share = np.where(turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _EVEN), share)
+    share = np.where(
+        turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _MIN_LOOK_VARIANCE), share
+    )
     same = np.minimum(sensor.beats, found.pairs) / np.square(
         sensor.beat
     )  # … unless the same places of every step are seen
-    tails = _TAILS + _TAILS_POINT * (1 - np.asarray(sensor.averaged))
-    return np.asarray(tails * share * np.maximum(1.0, _STRATA * same))
+    tails = _TAIL_FACTOR + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
+    return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * same))
 
 
 def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float) -> dict[str, Any]:
@@ -610,16 +621,24 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
         _between_looks(found, sensor) * between * np.minimum(1.0, 2 * between)
         + (sensor.poll_s / refresh) ** 2 / 24
     )
-    sampling = sensor.refresh_s * np.sqrt(found.moved * unseen + _OWN * noise * sensor.averaged)
+    sampling = sensor.refresh_s * np.sqrt(
+        found.moved * unseen + _NOISE_SHARE * noise * sensor.averaged
+    )
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on
     # which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
     straddled = np.where(
-        sensor.interval, _CUT * found.inner, length * least**2 + sensor.poll_s**2 / 4
+        sensor.interval,
+        _CUT_INTERVAL_VARIANCE * found.inner,
+        length * least**2 + sensor.poll_s**2 / 4,
     )
-    means = _CUT_LONG + (_CUT_MEAN - _CUT_LONG) * np.minimum(1.0, refresh / np.maximum(least, 1e-9))
+    means = _EDGE_VARIANCE_SMEARED + (_EDGE_VARIANCE_MEANS - _EDGE_VARIANCE_SMEARED) * np.minimum(
+        1.0, refresh / np.maximum(least, 1e-9)
+    )
     straddled = straddled * np.where(
-        sensor.interval, 1.0, _CUT_POINT + (means - _CUT_POINT) * sensor.averaged
+        sensor.interval,
+        1.0,
+        _EDGE_VARIANCE_MOMENTS + (means - _EDGE_VARIANCE_MOMENTS) * sensor.averaged,
     )
     # A counter's long interval that an end cuts: what is known of it as a whole may have come
     # before the end or after it.
@@ -635,23 +654,29 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
     all_of_it = (found.joules + found.filled) * scale
     missing = found.opened + np.where(
-        within < _WHOLE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0
+        within < _FULL_COVERAGE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0
     )
     sampling = np.sqrt(sampling**2 + missing)  # a hole is a long time between two looks
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    bearable = (Z95 * np.sqrt(found.opened + parted) <= _SURE * np.abs(all_of_it)) & (
-        found.lost <= (_LOST * seconds) ** 2
+    bearable = (Z95 * np.sqrt(found.opened + parted) <= _MAX_BRIDGED_SHARE * np.abs(all_of_it)) & (
+        found.lost <= (_MAX_HOLE_SHARE * seconds) ** 2
     )
     # What a counter counted from one of its readings to another is known, however few they are.
-    counted = np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= _WHOLE)
-    enough = (within >= _ENOUGH) & (coverage > 0) & bearable
+    counted = (
+        np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= _FULL_COVERAGE)
+    )
+    enough = (within >= _MIN_LOGGED_SHARE) & (coverage > 0) & bearable
     resolved = (
-        enough & ((seconds >= _REFRESHES * sensor.resolves_s) | counted) & np.asarray(sensor.placed)
+        enough
+        & ((seconds >= _MIN_REFRESHES * sensor.resolves_s) | counted)
+        & np.asarray(sensor.placed)
     )
     total = np.where(resolved, all_of_it, np.nan)
     held = (found.held + found.filled) * scale
     with np.errstate(invalid="ignore"):
-        differs = (np.abs(held - total) > _DIFFER * np.abs(total)) & ~np.asarray(sensor.interval)
+        differs = (np.abs(held - total) > _MIN_RULE_DIFFERENCE * np.abs(total)) & ~np.asarray(
+            sensor.interval
+        )
     return {
         "joules": total,
         "lo": total - Z95 * sigma,

@@ -14,13 +14,13 @@ from powertui.data.energy import meeting
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
 
-_HALF_HOURS = range(-24, 29)  # UTC-12 to UTC+14
-_QUARTERS = range(2 * -24, 2 * 29)  # some zones lie a quarter of an hour beside those
-_BY_CHANCE = (
-    0.1  # that log and run overlap in one zone of these, though neither belongs to the other
-)
-_STEP_S = 1800
-_SAME_MACHINE_NS = 10_000_000  # two programs on one machine read one clock, but not at one moment
+_ZONES = range(-24, 29)  # in half hours: UTC-12 to UTC+14
+_QUARTER_HOUR_ZONES = range(2 * -24, 2 * 29)  # some zones are a quarter of an hour beside those
+# Chance that log and run overlap in one of these zones though they do not belong together.
+_MAX_CHANCE_OVERLAP = 0.1
+_HALF_HOUR_S = 1800
+# Two programs on one machine read one clock, but not at the same moment.
+_SAME_MACHINE_NS = 10_000_000
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
 
 
@@ -41,9 +41,9 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
         if _overlap(series, own, run):
             return own
     fits = [
-        at * _STEP_S
-        for at in _HALF_HOURS
-        if _overlap(series, times.with_offset(series.clock, at * _STEP_S), run)
+        at * _HALF_HOUR_S
+        for at in _ZONES
+        if _overlap(series, times.with_offset(series.clock, at * _HALF_HOUR_S), run)
     ]
     if len(fits) != 1:
         return own
@@ -51,7 +51,7 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
     if own is None:
         return times.with_offset(series.clock, fits[0], only)
     length_s = (int(series.times[-1]) - int(series.times[0]) + run[1] - run[0]) / NS_PER_S
-    if length_s > _BY_CHANCE * _STEP_S:
+    if length_s > _MAX_CHANCE_OVERLAP * _HALF_HOUR_S:
         return own
     machine = times.offset_words(machine_s or 0)
     return times.with_offset(
@@ -68,8 +68,8 @@ def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
     if not len(series) or series.clock.of_day_ns is not None:
         return False
     return not any(
-        _overlap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run)
-        for at in _QUARTERS
+        _overlap(series, times.with_offset(series.clock, at * _HALF_HOUR_S // 2, ""), run)
+        for at in _QUARTER_HOUR_ZONES
     )
 
 
@@ -98,8 +98,8 @@ def nearest_gap(series: PowerSeries, run: tuple[int, int]) -> int:
     them nearest.
     """
     gaps = [
-        _gap(series, times.with_offset(series.clock, at * _STEP_S // 2, ""), run)
-        for at in _QUARTERS
+        _gap(series, times.with_offset(series.clock, at * _HALF_HOUR_S // 2, ""), run)
+        for at in _QUARTER_HOUR_ZONES
     ]
     return meeting.nearest(*(one or 0 for one in gaps))
 

@@ -20,9 +20,9 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
 from powertui.data.model import PowerOnTrace, Scope
 
-RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
-ENOUGH = 0.9  # of the trace: then coverage does not tell two logs apart
-_SCOPES = {
+STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
+FULL_COVERAGE = 0.9  # share of the trace from which on coverage does not decide
+_SCOPE_RANK = {
     Scope.NODE: 0,
     Scope.PLUG: 0,
     Scope.GPU: 1,
@@ -30,8 +30,8 @@ _SCOPES = {
     Scope.DRAM: 1,
     Scope.UNKNOWN: 2,
 }
-_OTHER = 3
-_FARTHEST = (1 << 63) - 1  # ps: what int64 holds
+_OTHER_SCOPE_RANK = 3
+_MAX_INT64 = (1 << 63) - 1  # ps
 
 _Key = tuple[bool, int, bool, bool, int, float, float]
 
@@ -52,7 +52,7 @@ class Log:
     @property
     def key(self) -> _Key:
         """The least leads."""
-        enough = self.coverage >= ENOUGH
+        enough = self.coverage >= FULL_COVERAGE
         covers = 0.0 if enough else -self.coverage
         return (
             not self.meets,
@@ -69,7 +69,7 @@ def coverage(power: PowerOnTrace, span: Span) -> float:
     """The share of the trace between readings; holes are not covered."""
     if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
         return 0.0
-    at = np.clip(power.times, max(span[0], -_FARTHEST), min(span[1], _FARTHEST))
+    at = np.clip(power.times, max(span[0], -_MAX_INT64), min(span[1], _MAX_INT64))
     known = ~sensors.holes(power.times // 1000, power.watts, power.series.sensor, power.series.kind)
     return float(np.diff(at)[known].sum()) / (span[1] - span[0])
 
@@ -92,10 +92,10 @@ def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
                 path,
                 tuple(rows),
                 any(meeting.meets(one, span) for one in mine),
-                min(RANK[one.status] for one in mine),
+                min(STATUS_RANK[one.status] for one in mine),
                 max(coverage(one, span) for one in mine),
                 all(one.source == align.SIGNAL for one in mine),
-                min(_SCOPES.get(one.series.sensor.scope, _OTHER) for one in mine),
+                min(_SCOPE_RANK.get(one.series.sensor.scope, _OTHER_SCOPE_RANK) for one in mine),
                 min(resolves, default=float("inf")),
             )
         )

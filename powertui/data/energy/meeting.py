@@ -19,7 +19,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PowerOnTrace
 Span = tuple[int, int]
 
 _UNITS = (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60))
-_WHOLE = 10  # of a unit: from there on a decimal tells nothing that a person needs
+_WHOLE_UNITS_FROM = 10  # from this number of a unit on no decimal is shown
 
 
 def gap(first: int, last: int, run: Span) -> int | None:
@@ -81,5 +81,7 @@ def length(seconds: float) -> str:
     for unit, one in _UNITS:
         if seconds >= 2 * one:
             number = seconds / one
-            return f"{number:,.0f} {unit}" if number >= _WHOLE else f"{number:.1f} {unit}"
-    return f"{seconds:.0f} seconds" if seconds >= _WHOLE else f"{seconds:.2g} seconds"
+            return (
+                f"{number:,.0f} {unit}" if number >= _WHOLE_UNITS_FROM else f"{number:.1f} {unit}"
+            )
+    return f"{seconds:.0f} seconds" if seconds >= _WHOLE_UNITS_FROM else f"{seconds:.2g} seconds"

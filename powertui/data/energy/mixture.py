@@ -19,11 +19,12 @@ from powertui.data.energy import integrate, placing
 from powertui.data.energy.integrate import Energies, Energy
 from powertui.data.model import Badge, Bools, Floats, Int64s, PowerOnTrace
 
-LEFT_OUT = 0.05  # places of so little weight together need not resolve a window
-_MOST = 1024  # combinations of the places of several logs
-_SIGMAS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
-_TAILS = (0.025, 0.975)
-_HALVINGS = 40
+# Places that together weigh less need not resolve a window. Chosen, not measured.
+MAX_UNRESOLVED_WEIGHT = 0.05
+_MAX_WORLDS = 1024  # combinations of the places of several logs: a bound of time
+_SIGMA_COLUMNS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
+_INTERVAL_TAILS = (0.025, 0.975)  # of the 95 % interval
+_HALVINGS = 40  # each halves what is open: 40 leave 1e-12 of it
 
 
 def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTrace, ...]]]:
@@ -43,7 +44,7 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
         ]
         groups += [same, *([i] for i in members if i not in same)]
     counts = [len(powers[group[0]].places) for group in groups]
-    if int(np.prod(counts, dtype=np.float64)) > _MOST:
+    if int(np.prod(counts, dtype=np.float64)) > _MAX_WORLDS:
         return []
     found = []
     for chosen in itertools.product(*(range(count) for count in counts)):
@@ -97,15 +98,19 @@ def energies(
             "coverage",
             "resolved",
             "other_joules",
-            *_SIGMAS,
+            *_SIGMA_COLUMNS,
         )
     }
     there = stack.pop("resolved")
     resolved = _enough(weight, there)
     shares = np.where(there, weight[:, None], 0.0)
     shares /= np.maximum(shares.sum(axis=0), 1e-300)
-    joules, timing, lo, hi = _moments(shares, stack["joules"], [stack[name] for name in _SIGMAS])
-    columns = {name: np.sqrt((shares * stack[name] ** 2).sum(axis=0)) for name in _SIGMAS[:3]}
+    joules, timing, lo, hi = _moments(
+        shares, stack["joules"], [stack[name] for name in _SIGMA_COLUMNS]
+    )
+    columns = {
+        name: np.sqrt((shares * stack[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
+    }
     coverage = np.where(
         resolved, (shares * stack["coverage"]).sum(axis=0), stack["coverage"].min(axis=0)
     )
@@ -157,7 +162,7 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         values = [getattr(part, name) for part in known]
         return float(share @ values) if all(value is not None for value in values) else None
 
-    sigmas = [np.array([[getattr(part, name)] for part in known]) for name in _SIGMAS]
+    sigmas = [np.array([[getattr(part, name)] for part in known]) for name in _SIGMA_COLUMNS]
     joules, timing, lo, hi = _moments(
         share[:, None], np.array([[part.joules] for part in known]), sigmas
     )
@@ -206,7 +211,7 @@ def withheld(found: Energy) -> Energy:
 
 def _enough(weight: Floats, resolved: Bools) -> Bools:
     """Whether the places at which a window is resolved are all that count."""
-    found: Bools = weight @ ~resolved <= LEFT_OUT * weight.sum()
+    found: Bools = weight @ ~resolved <= MAX_UNRESOLVED_WEIGHT * weight.sum()
     return found
 
 
@@ -224,7 +229,7 @@ def _moments(
         (shares * np.where(known, sigmas[-1], 0.0) ** 2).sum(axis=0)
         + (shares * (values - mean) ** 2).sum(axis=0)
     )
-    lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in _TAILS)
+    lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in _INTERVAL_TAILS)
     return mean, timing, lo, hi
 
 

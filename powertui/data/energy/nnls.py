@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from powertui.data.model import Floats
 
-_TOLERANCE = 1e-9  # of the largest: below it a coefficient is none
-_SETTLED = 1e-7  # of the largest: a slope that is rounding
+_ZERO_SHARE = 1e-9  # of the largest coefficient: a smaller one is zero
+_ZERO_SLOPE_SHARE = 1e-7  # of the largest moment: a smaller slope is rounding
 
 
 def solve(gram: Floats, moment: Floats) -> Floats:
@@ -26,7 +26,7 @@ def solve(gram: Floats, moment: Floats) -> Floats:
         gradient = moment - gram @ x
         gradient[free] = -np.inf
         best = int(np.argmax(gradient)) if count else 0
-        if count == 0 or gradient[best] <= _TOLERANCE * scale:
+        if count == 0 or gradient[best] <= _ZERO_SHARE * scale:
             return x
         free[best] = True
         while True:
@@ -41,7 +41,7 @@ def solve(gram: Floats, moment: Floats) -> Floats:
             # one there.
             step = x[bad] / np.maximum(x[bad] - trial[bad], 1e-300)
             x = x + float(step.min()) * (trial - x)
-            free &= x > _TOLERANCE * max(float(x.max(initial=0.0)), 1e-300)
+            free &= x > _ZERO_SHARE * max(float(x.max(initial=0.0)), 1e-300)
             x[~free] = 0.0
             if not free.any():
                 break
@@ -93,7 +93,7 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
     if exact and held is not ridge:
         # Where nothing that is held at zero would rise if it were free, that is the answer.
         x = np.where(held > ridge, 0.0, x)
-        rises = moment - (gram @ x[..., None])[..., 0] > _SETTLED * np.abs(moment).max(
+        rises = moment - (gram @ x[..., None])[..., 0] > _ZERO_SLOPE_SHARE * np.abs(moment).max(
             axis=-1, keepdims=True
         )
         for index in np.argwhere((rises & (held > ridge)).any(axis=-1) | negative.any(axis=-1)):

@@ -54,8 +54,8 @@ from powertui.data.tools.utilisation import Use
 from powertui.data.window import touches
 from powertui.plain import plain
 
-_WORTH = 0.05  # of all ops' time: an op that is worth a word in the first sentence
-_SAID = 3  # findings told in a sentence each
+_NOTABLE_OP_SHARE = 0.05  # of all ops' time, from which on the first sentence names an op
+_MAX_LISTED_FINDINGS = 3
 _NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
 _SHUFFLING = frozenset(("gather", "scatter", "sort", "transpose", "topk"))
 
@@ -127,7 +127,10 @@ def _verdict(
         limit = (parts.compute if told.limit.endswith("device") else parts.host) * float(
             steps.length.sum(dtype=np.float64)
         )
-        if computing[0].share >= _WORTH and computing[0].self_time >= _WORTH * limit:
+        if (
+            computing[0].share >= _NOTABLE_OP_SHARE
+            and computing[0].self_time >= _NOTABLE_OP_SHARE * limit
+        ):
             most = (
                 f", first of all {_short(computing[0].name)} ({percent(computing[0].share)} "
                 "of all ops' time)"
@@ -312,11 +315,16 @@ def _joules(question: Question, found: Account) -> list[Fact]:
     told = account.findings(question.profile, question.aligning)
     facts += [
         Fact(f"finding_{i + 1}", "found", one.text, badge=one.badge)
-        for i, one in enumerate(told.findings[:_SAID])
+        for i, one in enumerate(told.findings[:_MAX_LISTED_FINDINGS])
     ]
-    if len(told.findings) > _SAID:
+    if len(told.findings) > _MAX_LISTED_FINDINGS:
         facts.append(
-            Fact("further_findings", "further findings", len(told.findings) - _SAID, "integer")
+            Fact(
+                "further_findings",
+                "further findings",
+                len(told.findings) - _MAX_LISTED_FINDINGS,
+                "integer",
+            )
         )
     if not told.findings:
         facts.append(Fact("findings", "found", "Nothing beyond what the trace explains."))

@@ -23,7 +23,7 @@ _HEADER = (
     "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` "
     "shifts the log.\n"
 )
-_LIMIT = 1 << 20
+_MAX_BYTES = 1 << 20
 _HINT = "Give --pins a file that powertui wrote."
 
 
@@ -68,8 +68,8 @@ def read(path: str) -> Pins:
         if not place.exists():
             return Pins(path=path)
         with open_for_reading(path) as file:
-            data = file.read(_LIMIT + 1)
-        if len(data) > _LIMIT:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
             raise UnreadableFile(path, "is too large for a pins file", hint=_HINT)
         text = data.decode()
     except UnicodeDecodeError:

@@ -23,59 +23,78 @@ from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
-_TAIL = 3.0  # how slowly the price of a large residual grows: that of Student's t
-_FOREIGN = 4.0  # power above the prediction never costs more …
-_LASTING = 3.0  # … and no more than so much a second where it goes on as in the reading before
-_MOST_LASTING = 1.5  # or this for a reading
-_UNCOVERED = (
-    9.0  # what it costs to lay the log on the trace so that hardly any of the profile is covered …
-)
-# … and half of that, for so much of it: people record power around what they profile, but logs end
-# early, too
-_SOME = 0.4
-# a reading outside the profile that is neither idle, nor like training, nor like the reading before
-_ELSE = 3.0
-# a second in which something like training, or like the reading before, goes on unprofiled …
-_GOES_ON = 1.0
-_STARTS = 0.75  # … times this, before the training …
-_BUSY = float(np.log(2))  # … but no more than this for one reading …
-# … and from so much on the sum grows as its logarithm: what goes on for long goes on for longer …
-_ENOUGH = 3.0
-# … where less than this of what is known to be training lies outside the log: else the log might
-# lie anywhere
-_COVERED = 0.1
-# a second in which training pauses before the end that something tells, or goes on after it …
-_LAPSE = 6.0
-_SOON = 3.0  # s: later it is something else that runs
-_MOST_LAPSE = 3.0  # … but no more than this for one reading
-IDLE_SHARE = 0.03  # of the log's swing: so far the idle machine may stand above the lowest reading
-# Of the swing: what each kind of work draws, give or take. A call that shows nothing inside waits,
-# if anything.
-_USUAL = {
+# Prices are in units of the ordinary residual's, so 0.5 is what a residual of one scale costs.
+# Unless a comment says otherwise a value was chosen on simulated worlds. What half and twice of it
+# do to 27 logs stands in docs/energy-evidence.md, summed up here as "lost" (no longer sure) and
+# "won" (now sure and right).
+
+# Growth of a large residual's price, as of Student's t with 5 degrees of freedom.
+# Half: 3 lost, 1 won, 1 without a place. Twice: 2 won, 1 lost, 1 interval misses.
+_STUDENT_T_FACTOR = 3.0
+# Power above the prediction costs at most this: machines do work that no trace shows.
+# 2, 4 and 8 were tried with one recording left out at a time, and 4 was best each of 16 times.
+_MAX_PRICE_ABOVE = 4.0
+# A load above the prediction costs less while it only continues from the reading before.
+# Half and twice: 1 won each.
+_ONGOING_LOAD_PRICE_PER_S = 3.0
+_MAX_ONGOING_LOAD_PRICE = 1.5  # of one reading; chosen, not measured
+# Price of an offset at which the log covers hardly any of the profile, from cut logs.
+# Half: 1 lost. Twice: 1 lost, 1 won, 1 without a place.
+_UNCOVERED_PROFILE_PRICE = 9.0
+# Uncovered share of the profile that costs half of that. People record power around what they
+# profile, but logs end early, too. Chosen, not measured.
+_HALF_PRICE_SHARE = 0.4
+# A reading outside the profile that is neither idle, nor like training, nor like the one before.
+# Half: 1 lost. Twice: 2 won.
+_UNKNOWN_LOAD_PRICE = 3.0
+# Something like training, or like the reading before, that goes on unprofiled.
+# Half: 2 lost, 1 won. Twice: 1 won.
+_UNPROFILED_TRAINING_PRICE_PER_S = 1.0
+_STARTUP_PRICE_FACTOR = 0.75  # of that before the training, where programs start and load
+_MAX_UNPROFILED_TRAINING_PRICE = float(np.log(2))  # of one reading; chosen, not measured
+# From this sum on the price of unprofiled training grows as a logarithm, because what has gone on
+# for long is likely to go on. 1, 2, 3 and 6 were tried on eight simulated logs; at twice the value
+# one interval misses.
+_LOGARITHMIC_FROM_PRICE = 3.0
+# Share of the known training that may be outside the log. Beyond it the logarithm no longer
+# applies, or the log might be placed anywhere. Chosen, not measured.
+_MAX_UNRECORDED_TRAINING_SHARE = 0.1
+# Training that pauses before its recorded end, or goes on after it. From two real recordings.
+# Half: 1 won. Twice: no change.
+_LAPSE_PRICE_PER_S = 6.0
+_MAX_LAPSE_PRICE = 3.0  # of one reading; chosen, not measured
+_AFTER_TRAINING_S = 3.0  # after the recorded end; later readings belong to something else
+_MAX_PRICE_AFTER_END = 4.0  # in all, because the recorded end may be wrong; chosen, not measured
+# How far the idle machine may be above the lowest reading, as a share of the log's swing.
+# Half and twice: no change.
+IDLE_SHARE = 0.03
+# Expected power of each kind of work, as a share of the log's swing; 1.5 for any other kind.
+# A host call that shows nothing inside is probably waiting. Chosen, not measured.
+_WORK_SHARE_OF_SWING = {
     "host calls without detail": 0.25,
     "host work": 0.6,
     "input": 0.6,
     "compiling": 0.7,
     "copies": 0.8,
 }
-# And hardly more than computing does, by so much of the swing.
-_MORE = {"host calls without detail": 0.03, "input": 0.2}
-_MORE_OTHERWISE = 0.25
-_WRONG_END = 4.0  # what it costs at most that training went on after its told end
-_NOTHING = 5.0  # that all that ran drew nothing, and the log swings for reasons of its own …
-_LITTLE = 0.1  # … or so little of its swing
-_TURNS = 4
-_MANY = 8  # levels of power that stand for all of a profile …
-_LEVELS = 8  # … each of so many windows of it
-_NEAR = 1.5  # residuals: nearer levels are one
-_IDLE = 2.5  # residuals: so near to its level a reading is of the idle machine
-_SURPRISE = np.log(_MANY / np.maximum(np.arange(_MANY + 1.0), 1.0))
-# The profile, training beyond it, after the training's told end, before the training, anything
-# else.
-_INSIDE, _TRAINING, _AFTER, _BEFORE, _UNKNOWN = range(5)
-_CHUNK = (
-    30_000  # readings times offsets that are looked at together: they fit into a processor's cache
-)
+# How much more than computing a kind of work may draw, as a share of the swing.
+# Half and twice of the default: no change.
+_EXCESS_OVER_COMPUTE = {"host calls without detail": 0.03, "input": 0.2}
+_DEFAULT_EXCESS_OVER_COMPUTE = 0.25
+# Price of a fit in which no work draws power, so that the log swings for reasons of its own.
+# Half and twice: no change.
+_NO_POWER_PRICE = 5.0
+_NO_POWER_SHARE = 0.1  # of the swing: work that draws less counts as none; chosen, not measured
+_FIT_ITERATIONS = 4  # of the robust fit; one less where offsets are only ranked
+_PROFILE_LEVELS = 8  # levels of power that stand for the whole profile
+_WINDOWS_PER_LEVEL = 8  # windows of the profile behind each of these levels
+_LEVEL_RADIUS = 1.5  # residuals: levels nearer to a reading than this count as one
+_IDLE_RADIUS = 2.5  # residuals: readings nearer to the idle level than this are of the idle machine
+# What it costs that a reading is near so many of the levels: nothing where it is near all of them.
+_LEVEL_SURPRISE = np.log(_PROFILE_LEVELS / np.maximum(np.arange(_PROFILE_LEVELS + 1.0), 1.0))
+# What is known of the moment of a reading.
+_IN_PROFILE, _IN_TRAINING, _AFTER_TRAINING, _BEFORE_TRAINING, _ELSEWHERE = range(5)
+_CHUNK_CELLS = 30_000  # readings times offsets at once: they fit into a processor's cache
 
 
 class _Rates(NamedTuple):
@@ -113,18 +132,20 @@ class Likeness:
         """
         total = np.empty(len(offsets))
         watts = np.empty((len(offsets), len(self.shares.names) - 1))
-        chunk = max(1, _CHUNK // max(len(data), 1))
+        chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         stretch = 1 + ppm * 1e-6
         above = data.watts - self.base_w
         # Beforehand: the idle machine stands near the floor, and no kind of work draws many times
         # the log's swing.
         usual = self.swing_w * np.array(
-            [self.idle, *(_USUAL.get(name, 1.5) for name in self.shares.names[1:-1])]
+            [self.idle, *(_WORK_SHARE_OF_SWING.get(name, 1.5) for name in self.shares.names[1:-1])]
         )
         prior = self.alike / usual**2
         usual_level = np.array([self.usual_w, *[0.0] * (len(usual) - 1)])
         kinds = self.shares.names[1:-1]
-        more = self.swing_w * np.array([_MORE.get(name, _MORE_OTHERWISE) for name in kinds])
+        more = self.swing_w * np.array(
+            [_EXCESS_OVER_COMPUTE.get(name, _DEFAULT_EXCESS_OVER_COMPUTE) for name in kinds]
+        )
         strongest = kinds.index("compute") if "compute" in kinds else None
         ridge = np.diag(prior * self.scale**2)
         low = ridge.copy()
@@ -139,8 +160,8 @@ class Likeness:
             lo, hi = data.lo * stretch + part, data.hi * stretch + part
             columns = self.shares.work(lo, hi, data.forget_s)  # [offsets, readings, kinds]
             state = self._state((lo + hi) / 2)
-            weight = np.where(state == _INSIDE, 1.0, 0.01) * trust
-            turns = _TURNS if exact else _TURNS - 1
+            weight = np.where(state == _IN_PROFILE, 1.0, 0.01) * trust
+            turns = _FIT_ITERATIONS if exact else _FIT_ITERATIONS - 1
             for turn in range(turns):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
                 last = exact and turn == turns - 1
@@ -153,7 +174,9 @@ class Likeness:
                     weight = trust * self._weight(
                         left, (above - fitted[:, :1]) / sigma, state, steady + rates.lasting
                     )
-            levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
+            levels = np.sort(fitted @ usual_work.T, axis=1)[
+                :, _WINDOWS_PER_LEVEL // 2 :: _WINDOWS_PER_LEVEL
+            ]
             idle = (above - fitted[:, :1]) / sigma
             bare, untold = (
                 _bare(data, part[:, 0], span) for span in (self.shares.span, self.shares.training)
@@ -162,12 +185,16 @@ class Likeness:
                 left, idle, _among(above, levels, sigma), state, steady, rates, untold
             )
             total[start : start + chunk] = cost + ((fitted - usual_level) ** 2 @ prior) / 2
-            total[start : start + chunk] += _UNCOVERED * self.alike * bare / (bare + _SOME)
+            total[start : start + chunk] += (
+                _UNCOVERED_PROFILE_PRICE * self.alike * bare / (bare + _HALF_PRICE_SHARE)
+            )
             drawn = (
                 fitted[:, 1:] @ self.shares.mixture / max(float(self.shares.mixture.sum()), 1e-9)
             )
             total[start : start + chunk] += (
-                _NOTHING * self.alike * np.exp(-((drawn / (_LITTLE * self.swing_w)) ** 2) / 2)
+                _NO_POWER_PRICE
+                * self.alike
+                * np.exp(-((drawn / (_NO_POWER_SHARE * self.swing_w)) ** 2) / 2)
             )
             if strongest is not None:
                 excess = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0) / more
@@ -181,16 +208,16 @@ class Likeness:
         drawn = self.shares.running(watts[1:])
         above = data.watts - watts[0]
         sigma = self.scale * self.widths(data)
-        outside = np.minimum(0.5 * (above / sigma) ** 2, _ELSE)
+        outside = np.minimum(0.5 * (above / sigma) ** 2, _UNKNOWN_LOAD_PRICE)
         total = np.empty(len(offsets))
-        chunk = max(1, _CHUNK // max(len(data), 1))
+        chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
             part = offsets[start : start + chunk, None]
             lo, hi = data.lo + part, data.hi + part
             left = (above - (drawn(hi) - drawn(lo)) / (data.hi - data.lo)) / sigma
             inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
             total[start : start + chunk] = np.where(
-                inside, np.minimum(0.5 * left**2, _FOREIGN), outside
+                inside, np.minimum(0.5 * left**2, _MAX_PRICE_ABOVE), outside
             ).sum(axis=1)
         return total
 
@@ -205,13 +232,15 @@ class Likeness:
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
         middle = (data.lo + data.hi) / 2
         total = np.empty(len(offsets))
-        chunk = max(1, _CHUNK // max(len(data), 1))
+        chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
             part, fitted = (
                 offsets[start : start + chunk],
                 watts[start : start + chunk] - [self.base_w, *[0.0] * (watts.shape[1] - 1)],
             )
-            levels = np.sort(fitted @ usual_work.T, axis=1)[:, _LEVELS // 2 :: _LEVELS]
+            levels = np.sort(fitted @ usual_work.T, axis=1)[
+                :, _WINDOWS_PER_LEVEL // 2 :: _WINDOWS_PER_LEVEL
+            ]
             idle = _residual_price((above - fitted[:, :1]) / sigma)
             untold = _bare(data, part, self.shares.training)
             outside = self._outside(
@@ -222,16 +251,20 @@ class Likeness:
                 rates,
                 untold,
             )
-            total[start : start + chunk] = outside.ended * (1 - np.minimum(untold / _COVERED, 1.0))
+            total[start : start + chunk] = outside.ended * (
+                1 - np.minimum(untold / _MAX_UNRECORDED_TRAINING_SHARE, 1.0)
+            )
         return total
 
     def _rates(self, data: Samples) -> _Rates:
         """What a reading of this log costs for the time that it stands for."""
         pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
         return _Rates(
-            min(_LAPSE * pace, _MOST_LAPSE) * self.alike,
-            min(_LASTING * pace, _MOST_LASTING),
-            min(_GOES_ON * pace * self.alike, _BUSY),
+            min(_LAPSE_PRICE_PER_S * pace, _MAX_LAPSE_PRICE) * self.alike,
+            min(_ONGOING_LOAD_PRICE_PER_S * pace, _MAX_ONGOING_LOAD_PRICE),
+            min(
+                _UNPROFILED_TRAINING_PRICE_PER_S * pace * self.alike, _MAX_UNPROFILED_TRAINING_PRICE
+            ),
         )
 
     def _usual_work(self, window_s: float) -> Floats:
@@ -239,7 +272,7 @@ class Likeness:
         may say.
         """
         first, last = self.shares.span
-        turn = (np.arange(_LEVELS * _MANY) + 0.5) * 0.6180339887498949 % 1.0
+        turn = (np.arange(_WINDOWS_PER_LEVEL * _PROFILE_LEVELS) + 0.5) * 0.6180339887498949 % 1.0
         lo = np.asarray(first + turn * max(last - first - window_s, 0.0), np.float64)
         return self.shares.work(lo, np.asarray(lo + min(window_s, last - first), np.float64))
 
@@ -247,11 +280,19 @@ class Likeness:
         """What is known of these moments."""
         (first, last), (begin, end) = self.shares.span, self.shares.training
         state = np.where(
-            (at >= first) & (at <= last), _INSIDE, np.where(at < begin, _BEFORE, _UNKNOWN)
+            (at >= first) & (at <= last),
+            _IN_PROFILE,
+            np.where(at < begin, _BEFORE_TRAINING, _ELSEWHERE),
         )
         if self.shares.told:
-            state = np.where((state == _UNKNOWN) & (at >= begin) & (at <= end), _TRAINING, state)
-            state = np.where((state == _UNKNOWN) & (at > end) & (at <= end + _SOON), _AFTER, state)
+            state = np.where(
+                (state == _ELSEWHERE) & (at >= begin) & (at <= end), _IN_TRAINING, state
+            )
+            state = np.where(
+                (state == _ELSEWHERE) & (at > end) & (at <= end + _AFTER_TRAINING_S),
+                _AFTER_TRAINING,
+                state,
+            )
         return state.astype(np.int8)
 
     def _weight(
@@ -261,12 +302,16 @@ class Likeness:
 
         Outside the profile the level of the idle machine at most.
         """
-        weight = 1 / (1 + left**2 / (2 * _TAIL))
-        most = np.minimum(_FOREIGN, going_on)  # where more is left over than that, it is foreign
-        foreign = left > np.sqrt(2 * _TAIL * np.expm1(most / _TAIL))
+        weight = 1 / (1 + left**2 / (2 * _STUDENT_T_FACTOR))
+        most = np.minimum(
+            _MAX_PRICE_ABOVE, going_on
+        )  # where more is left over than that, it is foreign
+        foreign = left > np.sqrt(2 * _STUDENT_T_FACTOR * np.expm1(most / _STUDENT_T_FACTOR))
         weight = np.where(foreign, 0.2 * weight, weight)
         return np.asarray(
-            np.where(state == _INSIDE, weight, np.where(np.abs(idle) < _IDLE, weight, 1e-3))
+            np.where(
+                state == _IN_PROFILE, weight, np.where(np.abs(idle) < _IDLE_RADIUS, weight, 1e-3)
+            )
         )
 
     def _price(
@@ -281,11 +326,13 @@ class Likeness:
     ) -> Floats:
         cost = _residual_price(left)
         cost = np.where(
-            left > 0, np.minimum(cost, np.minimum(_FOREIGN, steady + rates.lasting)), cost
+            left > 0, np.minimum(cost, np.minimum(_MAX_PRICE_ABOVE, steady + rates.lasting)), cost
         )
         outside = self._outside(_residual_price(idle), busy, state, steady, rates, untold)
         cost = np.where(
-            state == _INSIDE, cost, np.where(state == _TRAINING, outside.training, outside.anything)
+            state == _IN_PROFILE,
+            cost,
+            np.where(state == _IN_TRAINING, outside.training, outside.anything),
         )
         return np.asarray(cost.sum(axis=1) + outside.goes_on + outside.ended)
 
@@ -300,23 +347,28 @@ class Likeness:
     ) -> _Outside:
         """What readings cost where nothing was profiled: any of these may be."""
         second = rates.second
-        other = np.minimum(steady, _ELSE - _BUSY)
+        other = np.minimum(steady, _UNKNOWN_LOAD_PRICE - _MAX_UNPROFILED_TRAINING_PRICE)
         # Programs are busy before they train: they start, and load.
         fits = np.minimum(idle, np.minimum(busy, other))
         free = np.minimum(
-            idle, np.minimum(busy, other) + np.where(state == _BEFORE, _STARTS * second, second)
+            idle,
+            np.minimum(busy, other)
+            + np.where(state == _BEFORE_TRAINING, _STARTUP_PRICE_FACTOR * second, second),
         )
         going = np.minimum(busy, np.minimum(idle, other) + rates.lapse)
         ended = np.minimum(idle, np.minimum(busy, other) + rates.lapse) - free
         # Whatever tells of the end may be wrong.
         ended = np.minimum(
-            np.where(state == _AFTER, ended, 0.0).sum(axis=1), _WRONG_END * self.alike
+            np.where(state == _AFTER_TRAINING, ended, 0.0).sum(axis=1),
+            _MAX_PRICE_AFTER_END * self.alike,
         )
-        known = (state == _INSIDE) | (state == _TRAINING)
+        known = (state == _IN_PROFILE) | (state == _IN_TRAINING)
         goes_on = np.where(known, 0.0, free - fits).sum(axis=1)
-        enough = _ENOUGH * self.alike
+        enough = _LOGARITHMIC_FROM_PRICE * self.alike
         longer = enough * np.log1p(goes_on / enough)
-        goes_on = longer + (goes_on - longer) * np.minimum(untold / _COVERED, 1.0)
+        goes_on = longer + (goes_on - longer) * np.minimum(
+            untold / _MAX_UNRECORDED_TRAINING_SHARE, 1.0
+        )
         return _Outside(going, fits, goes_on, ended)
 
     def widths(self, data: Samples) -> Floats:
@@ -341,7 +393,7 @@ class Likeness:
         left = (data.watts - level) / (self.scale * self.widths(data))
         return float(
             np.where(
-                left > 0, np.minimum(_residual_price(left), _FOREIGN), _residual_price(left)
+                left > 0, np.minimum(_residual_price(left), _MAX_PRICE_ABOVE), _residual_price(left)
             ).sum()
         )
 
@@ -366,8 +418,8 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
     for level in levels.T:
         apart = np.abs(above - level[:, None])
         np.minimum(nearest, apart, out=nearest)
-        near += apart < _NEAR * sigma
-    return np.asarray(_residual_price(nearest / sigma) + _SURPRISE.take(near))
+        near += apart < _LEVEL_RADIUS * sigma
+    return np.asarray(_residual_price(nearest / sigma) + _LEVEL_SURPRISE.take(near))
 
 
 def _steady(above: Floats, sigma: Floats) -> Floats:
@@ -377,5 +429,5 @@ def _steady(above: Floats, sigma: Floats) -> Floats:
 
 def _residual_price(left: Floats) -> Floats:
     """What a residual costs, in units of the ordinary one."""
-    size: Floats = _TAIL * np.log1p(left**2 / (2 * _TAIL))
+    size: Floats = _STUDENT_T_FACTOR * np.log1p(left**2 / (2 * _STUDENT_T_FACTOR))
     return size

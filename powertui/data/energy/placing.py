@@ -11,13 +11,13 @@ import numpy as np
 
 from powertui.data.model import PS_PER_NS, Bools, Int64s, LogPlace, PowerOnTrace, PowerSeries
 
-_ROOM = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
-_FARTHEST = (1 << 63) - 1
+_MAX_NS = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
+_MAX_INT64 = (1 << 63) - 1
 
 
 def fits(ns: int, offset_ps: int = 0) -> bool:
     """Whether int64 ps can hold a moment of a log whose zero lies at `offset_ps`."""
-    return abs(ns + offset_ps // PS_PER_NS) < _ROOM
+    return abs(ns + offset_ps // PS_PER_NS) < _MAX_NS
 
 
 def on_trace(
@@ -54,7 +54,7 @@ class _Moved(NamedTuple):
 
 
 _lately: list[_Moved] = []
-_LATELY = 8
+_MAX_CACHED = 8  # times of logs that were moved, so that channels of one log share them
 
 
 def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
@@ -66,11 +66,11 @@ def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
             return known, one.rows
     shift, rest = divmod(offset_ps, PS_PER_NS)
     moved = times + shift
-    fits = np.abs(moved) < _ROOM
+    fits = np.abs(moved) < _MAX_NS
     rows: slice | Bools = slice(None) if fits.all() else fits
     made = moved[rows] * PS_PER_NS + rest
     _lately.append(_Moved(weakref.ref(times), offset_ps, weakref.ref(made), rows))
-    del _lately[:-_LATELY]
+    del _lately[:-_MAX_CACHED]
     return made, rows
 
 
@@ -108,8 +108,8 @@ def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> Power
         return power
     latest = max(one.offset_ps + one.half_ps for one in power.places) - power.offset_ps
     earliest = min(one.offset_ps - one.half_ps for one in power.places) - power.offset_ps
-    first = int(np.searchsorted(power.times, max(lo_ps - latest, -_FARTHEST)))
-    end = int(np.searchsorted(power.times, min(hi_ps - earliest, _FARTHEST), side="right"))
+    first = int(np.searchsorted(power.times, max(lo_ps - latest, -_MAX_INT64)))
+    end = int(np.searchsorted(power.times, min(hi_ps - earliest, _MAX_INT64), side="right"))
     middle = (first + end) // 2
     first, end = max(0, min(first, middle - least)), min(len(power.times), max(end, middle + least))
     if 2 * (end - first) > len(power.times):

@@ -28,8 +28,8 @@ from powertui.data.model import Badge, PowerSeries, Run, Scope
 from powertui.errors import UsageError
 from powertui.plain import plain
 
-_SHOWN = 4  # names in a sentence
-_NO_SUCH = "no host of this run has that name"
+_MAX_LISTED_NAMES = 4  # in one sentence
+_NO_SUCH_HOST = "no host of this run has that name"
 _OTHER_COLUMN = "its column names another host"
 
 
@@ -186,7 +186,7 @@ def _by_name(
                     own.pop(), HostEvidence.INSIDE, f"the profile itself says {label.full}"
                 )
             else:
-                found[label] = Owner(None, HostEvidence.NOBODY, _NO_SUCH)
+                found[label] = Owner(None, HostEvidence.NOBODY, _NO_SUCH_HOST)
     for machine in {owner.machine for owner in found.values()} - {None}:
         mine = [
             label
@@ -230,7 +230,7 @@ def _candidates(label: HostName, machines: Machines) -> Owner:
 
 
 def _several(label: HostName, machines: Machines, fitting: Sequence[int]) -> str:
-    return f"{label.full} could be {' or '.join(_name(machines, i) for i in fitting[:_SHOWN])}"
+    return f"{label.full} could be {' or '.join(_name(machines, i) for i in fitting[:_MAX_LISTED_NAMES])}"
 
 
 def _name(machines: Machines, machine: int | None) -> str:
@@ -507,16 +507,16 @@ def strangers_and_remedies(
         reasons.setdefault(found.owners[i].why, []).append(power[i])
     out = []
     hosts = [word for word in found.machines if word]
-    for why, channels in list(reasons.items())[:_SHOWN]:
+    for why, channels in list(reasons.items())[:_MAX_LISTED_NAMES]:
         names = _listed([one.sensor.host or _label_apart(one, power) for one in channels])
         left = called(channels[0], power)
         whose = f"{left}={hosts[0]}" if len(hosts) == 1 else f"{left}=HOST, one of {_listed(hosts)}"
         out.append((f"power of {names} ({why})", f"--power-host {whose}"))
-    if len(reasons) > _SHOWN:
+    if len(reasons) > _MAX_LISTED_NAMES:
         out.append(
             (
                 (
-                    f"power under {len(reasons) - _SHOWN} more names, which belong to no host of "
+                    f"power under {len(reasons) - _MAX_LISTED_NAMES} more names, which belong to no host of "
                     "this run"
                 ),
                 "",
@@ -578,8 +578,8 @@ def in_short(run: Run, share: Share) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
-    return ", ".join(names[:_SHOWN]) + (
-        f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_MAX_LISTED_NAMES]) + (
+        f" and {len(names) - _MAX_LISTED_NAMES} more" if len(names) > _MAX_LISTED_NAMES else ""
     )
 
 

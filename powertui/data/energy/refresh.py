@@ -15,23 +15,25 @@ import numpy.typing as npt
 from powertui.data.model import Floats
 
 _Shares = npt.NDArray[np.float32]
-_MOST = 150  # changes that are looked at: where they come quickest
-_GRID = 0.005  # from one distance that is tried to the next
-_LONGEST = 1.6  # times the usual run of one value …
-_SHORTEST = 1 / 16  # … and the other way: so many publications may leave a coarse reading as it is
-_JITTER = 0.01  # of the distance: so unevenly they follow one another …
-_DRIFT = 0.006  # … and so far each may lie from where the one before lets expect it
+# Where nothing else is said a value was chosen, not measured.
+_MAX_CHANGES = 150  # that are looked at, where they come quickest
+_GRID_STEP = 0.005  # relative, from one distance that is tried to the next
+_MAX_RUNS_PER_DISTANCE = 1.6  # usual runs of one value: the longest distance that is tried
+# The shortest: 16 publications may leave a coarse reading as it is.
+_MIN_RUNS_PER_DISTANCE = 1 / 16
+_JITTER_SHARE = 0.01  # of the distance, by which a publication may be off
+_DRIFT_SHARE = 0.006  # of the distance, by which it may be off from where the last one predicts it
 _PHASES = 24  # parts of a distance that are told apart
-_TOGETHER = 8  # changes whose phases are worked out together
-_LATE = 0.05  # chance that a change is seen a row late: the logger repeats its last answer …
-_MISSED = 0.02  # … and that it comes at any other time: its clock is set
-_CLEAR = 4.0  # and what must speak for a distance at the end
-_POLL, _SLOW = (
-    1.03,
-    1.5,
-)  # times the poll: what is less changes at every poll, and what is more at none but every second one
-_SPREAD = 0.03  # of it: so near to it lies what they are apart from the first to the last
-_NEAR = 2.0  # so much less speaks for distances that may be it as well
+_BATCH_CHANGES = 8  # whose phases are worked out together
+_LATE_CHANCE = 0.05  # that a change shows a row late: the logger repeats its last answer
+_STRAY_CHANCE = 0.02  # that it comes at any other time: the logger's clock is set
+_MIN_EVIDENCE = 4.0  # difference of log likelihoods that a distance needs
+# Polls between publications: below the first the sensor changes at every poll, and from the second
+# on at most at every second one.
+_EVERY_POLL, _EVERY_SECOND_POLL = 1.03, 1.5
+# Two estimates of the distance that differ by less than this share are one.
+_SAME_DISTANCE_SHARE = 0.03
+_TIE_EVIDENCE = 2.0  # distances whose log likelihood is lower by less than this may be it as well
 
 
 def distance(before: Floats, after: Floats, poll: float) -> float | None:
@@ -41,26 +43,29 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     """
     if len(after) < 5:
         return None
-    if len(after) > _MOST:
-        first = int((after[_MOST:] - after[:-_MOST]).argmin())
-        before, after = before[first : first + _MOST], after[first : first + _MOST]
+    if len(after) > _MAX_CHANGES:
+        first = int((after[_MAX_CHANGES:] - after[:-_MAX_CHANGES]).argmin())
+        before, after = before[first : first + _MAX_CHANGES], after[first : first + _MAX_CHANGES]
     usual = float(np.median(np.diff(after)))
-    shortest, longest = max(poll, _SHORTEST * usual), max(_LONGEST * usual, 2 * poll)
-    tried = shortest * np.exp(np.arange(0, np.log(longest / shortest), _GRID))
+    shortest, longest = (
+        max(poll, _MIN_RUNS_PER_DISTANCE * usual),
+        max(_MAX_RUNS_PER_DISTANCE * usual, 2 * poll),
+    )
+    tried = shortest * np.exp(np.arange(0, np.log(longest / shortest), _GRID_STEP))
     # Where in its distance a publication lies, in parts of it: as likely anywhere, then as the
     # changes tell, less sure after each.
     likely = np.full((len(tried), _PHASES), 1 / _PHASES, np.float32)
     wide = np.empty((len(tried), _PHASES + 2), np.float32)  # the first part lies beside the last
     at, long = after[:, None] / tried, (after - before)[:, None] / tried
     blurs = np.minimum(
-        (_JITTER**2 + _DRIFT**2 * np.maximum(np.diff(at, axis=0, prepend=at[:1]), 1))
+        (_JITTER_SHARE**2 + _DRIFT_SHARE**2 * np.maximum(np.diff(at, axis=0, prepend=at[:1]), 1))
         * _PHASES**2
         / 2,
         1 / 3,
     )
     share, now = np.empty(at.shape, np.float32), np.empty(at.shape)
-    for first in range(0, len(after), _TOGETHER):
-        some = slice(first, first + _TOGETHER)
+    for first in range(0, len(after), _BATCH_CHANGES):
+        some = slice(first, first + _BATCH_CHANGES)
         ago = _ago(at[some])
         likeliest = np.empty(at[some].shape, np.int64)
         for k, (blur, said) in enumerate(
@@ -85,21 +90,21 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     best = int(score.argmax())
     every = float(after[-1] - after[0]) / count
     chance = float(np.log(np.minimum((after - before)[1:] / every, 1)).sum()) - count
-    if score[best] < chance + _CLEAR:
+    if score[best] < chance + _MIN_EVIDENCE:
         return None
     # Nor whether a sensor that changes at every poll was asked now and then a little late.
     if (
-        _POLL * poll < tried[best] < _SLOW * poll
-        and score[best] < score[tried <= _POLL * poll].max(initial=-np.inf) + _CLEAR
+        _EVERY_POLL * poll < tried[best] < _EVERY_SECOND_POLL * poll
+        and score[best] < score[tried <= _EVERY_POLL * poll].max(initial=-np.inf) + _MIN_EVIDENCE
     ):
         return None
-    near = np.flatnonzero(score < score[best] - _NEAR)
+    near = np.flatnonzero(score < score[best] - _TIE_EVIDENCE)
     begin, end = near[near < best].max(initial=-1) + 1, near[near > best].min(initial=len(tried))
     between = float(after[-1] - after[0]) / float(
         passed[best]
     )  # the same, to the last digit, where every change was counted
     told = float(tried[begin:end].mean())
-    return between if abs(between - told) <= _SPREAD * told else told
+    return between if abs(between - told) <= _SAME_DISTANCE_SHARE * told else told
 
 
 def _ago(at: Floats) -> _Shares:
@@ -119,7 +124,9 @@ def _said(ago: _Shares, long: Floats, poll: Floats) -> _Shares:
     """
     on_time = np.clip(_column(long * _PHASES + 0.5) - ago, 0.0, 1.0)
     late = np.clip(_column((long + poll) * _PHASES + 0.5) - ago, 0.0, 1.0)
-    said: _Shares = (1 - 2 * _LATE - _MISSED) * on_time + _LATE * late + _MISSED
+    said: _Shares = (
+        (1 - 2 * _LATE_CHANCE - _STRAY_CHANCE) * on_time + _LATE_CHANCE * late + _STRAY_CHANCE
+    )
     return said
 
 

@@ -16,15 +16,15 @@ import numpy as np
 
 from powertui.data.model import Floats, Int64s
 
-_MOST_STEPS = 128  # of more, none is read for long
-# of the variance: nothing is off by more than half a step, so that 95 % of it lie nearer than of
-# what is normal
-_BOUNDED = 0.7
+_MAX_STEPS = 128  # of a sensor: of more, none is read for long
+# Share of the variance that counts. Rounding is never off by more than half a step, so 95 % of it
+# are nearer than 95 % of a normal distribution.
+_UNIFORM_VARIANCE_SHARE = 0.7
 _Knots = TypeVar("_Knots", int, Int64s)
-_WINDOWS = 128  # and windows
-_PIECE = 1 << 13  # readings that are looked at together
-# at which the times are kept: between two of them lies what no window of such a log is long against
-_MOST_ROWS = 2048
+# Bounds of memory, not of meaning.
+_BATCH_WINDOWS = 128
+_BATCH_READINGS = 1 << 13
+_MAX_ROWS = 2048  # at which the times are kept: windows of such a log span many of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +41,14 @@ class Steady:
         a, b = self._rows(first, last)
         b = np.minimum(b, len(self.upto) - 1)
         found = np.empty(len(a))
-        for at in range(0, len(a), _WINDOWS):
-            some = slice(at, at + _WINDOWS)
+        for at in range(0, len(a), _BATCH_WINDOWS):
+            some = slice(at, at + _BATCH_WINDOWS)
             held = self.upto[b[some]] - self.upto[a[some]]
             beside = np.zeros_like(held)
             beside[:, 1:] += held[:, :-1]
             beside[:, :-1] += held[:, 1:]
             found[some] = _off(held, beside).sum(axis=1)
-        return np.asarray(_BOUNDED * found)
+        return np.asarray(_UNIFORM_VARIANCE_SHARE * found)
 
     def read_into(self, first: int, last: int, out: Floats) -> None:
         """How long each step was read from a knot to another."""
@@ -83,7 +83,7 @@ def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
         found[some] = np.add.reduceat(
             np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[some]
         )
-    return _BOUNDED * found
+    return _UNIFORM_VARIANCE_SHARE * found
 
 
 def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | None:
@@ -91,10 +91,10 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     if step <= 0 or len(level) < 2:
         return None
     low, high = float(np.fmin.reduce(level)), float(np.fmax.reduce(level))
-    if not (high - low) / step < _MOST_STEPS:
+    if not (high - low) / step < _MAX_STEPS:
         return None
     many = round((high - low) / step) + 1
-    every = -(-len(level) // _MOST_ROWS)
+    every = -(-len(level) // _MAX_ROWS)
     rows = -(-len(level) // every)
     two = many + many % 2
     upto = np.empty((rows + 1, two))
@@ -104,7 +104,7 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     )  # two steps side by side: summed up together, they take half the time
     # Piece by piece: what fits into memory that was lately used costs a fraction of what takes
     # fresh pages.
-    piece = max(1, _PIECE // every)
+    piece = max(1, _BATCH_READINGS // every)
     for row in range(0, rows, piece):
         first, last = row * every, min((row + piece) * every, len(level))
         held = _held(

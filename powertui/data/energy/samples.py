@@ -20,16 +20,20 @@ from powertui.data.model import (
     Sensor,
 )
 
-_NEAR_S = 3.0  # and no farther than this: among slower readings differences are what happened
-_KNOWN = 0.25  # of a window: an error that changes nothing
-_FORGETS_S = (0.25, 0.5, 1.0, 2.0)  # how fast sensors forget that take an exponential mean …
-_FORGETS = (0.35, 0.7, 1.4)  # … or so many of the windows that their readings seem to have
-_AT_ONCE_S = 0.2  # readings that follow a step so soon forget nothing slowly
-_SELDOM = 1.5  # what it costs beforehand that a sensor does
-_LONG_S = 1.0  # the window of fast meters that average: those of graphics cards
-# times its forgetting: half of what such a reading tells of is newer than the middle of so long
-MEMORY = 1.4
-_NEIGHBOURS = 15  # readings that tell of the noise of the one in their middle
+# Where nothing else is said a value was chosen, not measured.
+_NOISE_READINGS = 15  # that show the noise of the one in their middle …
+_MAX_NOISE_SPAN_S = 3.0  # … within this time: among slower readings differences are what happened
+_HARMLESS_ERROR_SHARE = 0.25  # of a window: a smaller error changes nothing
+# Times within which sensors that take an exponential mean forget, in s or in windows that their
+# readings seem to have.
+_MEMORY_TIMES_S = (0.25, 0.5, 1.0, 2.0)
+_MEMORY_TIMES_OF_WINDOW = (0.35, 0.7, 1.4)
+_PROMPT_S = 0.2  # readings that follow a step within this time forget nothing slowly
+_MEMORY_PRICE = 1.5  # what it costs beforehand that a sensor takes such a mean, because few do
+_GPU_WINDOW_S = 1.0  # window of fast meters that average: those of graphics cards
+# Window of a plain mean per time in which an exponential mean forgets: half of what such a reading
+# contains is newer than the middle of it.
+MEMORY_WINDOW_FACTOR = 1.4
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class Samples:
         published = (self.lo + self.hi) / 2 + self.centre_s
         return replace(
             self,
-            lo=published - MEMORY * forget_s,
+            lo=published - MEMORY_WINDOW_FACTOR * forget_s,
             hi=published,
             forget_s=forget_s,
             windows=(),
@@ -125,10 +129,10 @@ class Samples:
         """The same with the noise of each: how much neighbours differ around it, edges left
         aside.
         """
-        reach = _NEIGHBOURS // 2
+        reach = _NOISE_READINGS // 2
         if (
-            len(self) < 2 * _NEIGHBOURS
-            or float(np.median(np.diff(self.hi))) * _NEIGHBOURS > _NEAR_S
+            len(self) < 2 * _NOISE_READINGS
+            or float(np.median(np.diff(self.hi))) * _NOISE_READINGS > _MAX_NOISE_SPAN_S
         ):
             return replace(self, noise=np.zeros(len(self)))
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
@@ -184,7 +188,9 @@ def _centre_err(described: Sensor) -> float:
     only.
     """
     window, error = described.window_s, described.window_err_s or 0.0
-    return 0.98 * error if window is not None and error > _KNOWN * window.value else 0.0
+    return (
+        0.98 * error if window is not None and error > _HARMLESS_ERROR_SHARE * window.value else 0.0
+    )
 
 
 def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
@@ -194,11 +200,11 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
     window, error = described.window_s, described.window_err_s
     if window is not None and (window.value == 0 or window.badge is Badge.MEASURED):
         return ()
-    if window is None and refresh < _LONG_S / 2:
-        return ((0.5, 1.0), (2.0, 1.0), (_LONG_S / refresh, 1.5))
+    if window is None and refresh < _GPU_WINDOW_S / 2:
+        return ((0.5, 1.0), (2.0, 1.0), (_GPU_WINDOW_S / refresh, 1.5))
     if window is None or error is None:
         return ((0.5, 1.0), (2.0, 1.0))
-    if error <= _KNOWN * window.value:
+    if error <= _HARMLESS_ERROR_SHARE * window.value:
         return ()
     # Whatever the readings seem to say: a meter tells of the time since it last published, as a
     # rule.
@@ -222,14 +228,14 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
     window, error = described.window_s, described.window_err_s
     if error is None or (
         window is not None
-        and (window.badge is Badge.MEASURED or error <= _KNOWN * window.value / 2)
+        and (window.badge is Badge.MEASURED or error <= _HARMLESS_ERROR_SHARE * window.value / 2)
     ):
         return ()
-    if window is not None and window.value + 2 * error < _AT_ONCE_S:
+    if window is not None and window.value + 2 * error < _PROMPT_S:
         return ()
     if window is not None and window.value > 1.5 * refresh:
-        return tuple((part * window.value, _SELDOM) for part in _FORGETS)
-    return tuple((one, _SELDOM) for one in _FORGETS_S if one > 0.4 * refresh)
+        return tuple((part * window.value, _MEMORY_PRICE) for part in _MEMORY_TIMES_OF_WINDOW)
+    return tuple((one, _MEMORY_PRICE) for one in _MEMORY_TIMES_S if one > 0.4 * refresh)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

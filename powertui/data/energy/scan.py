@@ -16,13 +16,15 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats
 
-_ALPHA = 0.01
-_MOST = 8  # stretches of one series
-_DRAWS = 400
-_AT_ONCE = 50  # of them
-_SECOND = 0.4  # a stretch with so much of the first one's strength is not taken for noise
-_BINS = 256
-_ANEW = 4  # lengths until series that cannot hold one as long any more are left out
+_FALSE_ALARM_CHANCE = 0.01  # that noise of one series is taken for a stretch
+_MAX_STRETCHES = 8  # of one series
+_DRAWS = 400  # of resampled noise: enough to tell 1 in 100 …
+_BATCH_DRAWS = 50  # … in batches of this many
+# A stretch with this share of the first one's strength is not taken for noise. Chosen, not
+# measured.
+_RIVAL_STRENGTH = 0.4
+_MAX_BINS = 256  # of a series: a bound of time
+_PRUNE_EVERY = 4  # lengths, after which series that can hold no longer stretch are left out
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ def stretches(
     if len(columns) < max(8, 3 * block, 2 * least):
         return []
     values = difference[columns]
-    size = max(1, int(np.ceil(len(values) / _BINS)))
+    size = max(1, int(np.ceil(len(values) / _MAX_BINS)))
     bins = max(1, int(np.ceil(least / size)))
     taken = np.zeros(len(values), np.bool_)
     found: list[ScannedStretch] = []
-    for _ in range(_MOST):
+    for _ in range(_MAX_STRETCHES):
         flat = np.where(taken, 0.0, values - np.median(values[~taken]))
         first, last = _largest(_binned(flat, size), bins, size, len(values))
         if last <= first or taken[first:last].any():
@@ -68,12 +70,12 @@ def stretches(
         if min(height, abs(mean)) < 2 * floor or mean * (mean - usual) < 0:
             break
         alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-        if alone.p > _ALPHA:
+        if alone.p > _FALSE_ALARM_CHANCE:
             # Two stretches in one epoch hide each other as noise. Taking both out of it has its
             # price in certainty.
             rest = _without_others(rest, height * float(np.sqrt(length)), block, bins, size)
             alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-            if alone.p > _ALPHA or alone.tail > _ALPHA / 20:
+            if alone.p > _FALSE_ALARM_CHANCE or alone.tail > _FALSE_ALARM_CHANCE / 20:
                 break
         taken |= inside
         found.append(
@@ -116,10 +118,16 @@ def _trial(
     far = tail(height / error, blocks, looks)
     if height < 3 * error:
         return _Trial(error, 1.0, far, blocks)
-    if far > _ALPHA:  # whatever resampled noise says
+    if far > _FALSE_ALARM_CHANCE:  # whatever resampled noise says
         return _Trial(error, far, far, blocks)
     drawn = looks * _chance(
-        rest, height * float(np.sqrt(length / size)), memory, size, bins, rng, _ALPHA / looks
+        rest,
+        height * float(np.sqrt(length / size)),
+        memory,
+        size,
+        bins,
+        rng,
+        _FALSE_ALARM_CHANCE / looks,
     )
     return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
 
@@ -134,7 +142,7 @@ def _without_others(rest: Floats, score: float, block: int, bins: int, size: int
             break
         first, last = _sharpen(rest, first, last, block, size)
         mean = float(rest[first:last].mean())
-        if abs(mean) * np.sqrt(last - first) < _SECOND * score:
+        if abs(mean) * np.sqrt(last - first) < _RIVAL_STRENGTH * score:
             break
         rest = rest.copy()
         rest[first:last] -= mean
@@ -248,7 +256,7 @@ def _chance(
     larger = drawn = 0
     while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
         larger += _as_large(_resampled(rest, block, size, rng), least, score)
-        drawn += _AT_ONCE
+        drawn += _BATCH_DRAWS
     return (1 + larger) / (drawn + 1)
 
 
@@ -256,18 +264,20 @@ def _resampled(rest: Floats, block: int, size: int, rng: np.random.Generator) ->
     """Some series of resampled noise [series, bins], as sums up to each bin."""
     count = len(rest)
     length = max(1, min(2 * block, count // 4))
-    starts = rng.integers(0, count, (_AT_ONCE, -(-count // length)))
-    signs = rng.choice([-1.0, 1.0], (_AT_ONCE, starts.shape[1]))
+    starts = rng.integers(0, count, (_BATCH_DRAWS, -(-count // length)))
+    signs = rng.choice([-1.0, 1.0], (_BATCH_DRAWS, starts.shape[1]))
     blocks = np.lib.stride_tricks.sliding_window_view(
         np.concatenate([rest, rest[: length - 1]]), length
     )
-    drawn = (blocks[starts] * signs[..., None]).reshape(_AT_ONCE, -1)[:, :count]
+    drawn = (blocks[starts] * signs[..., None]).reshape(_BATCH_DRAWS, -1)[:, :count]
     if size > 1:
         pad = -count % size
         known = np.full(-(-count // size), float(size))
         known[-1] -= pad
-        drawn = np.pad(drawn, ((0, 0), (0, pad))).reshape(_AT_ONCE, -1, size).sum(axis=2) / known
-    return np.concatenate([np.zeros((_AT_ONCE, 1)), np.cumsum(drawn, axis=1)], axis=1)
+        drawn = (
+            np.pad(drawn, ((0, 0), (0, pad))).reshape(_BATCH_DRAWS, -1, size).sum(axis=2) / known
+        )
+    return np.concatenate([np.zeros((_BATCH_DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
 
 
 def _as_large(sums: Floats, least: int, score: float) -> int:
@@ -275,7 +285,7 @@ def _as_large(sums: Floats, least: int, score: float) -> int:
     most, larger, span = max(least, (sums.shape[1] - 1) // 2), 0, least
     wide = np.ptp(sums, axis=1)  # no stretch adds up to more than its series' sums range over
     while span <= most and len(sums):
-        if span % _ANEW == 0:
+        if span % _PRUNE_EVERY == 0:
             open_ = wide >= score * math.sqrt(span) * (1 - 1e-9)
             sums, wide = sums[open_], wide[open_]
         reached = np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span) >= score

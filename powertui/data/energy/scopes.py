@@ -14,13 +14,13 @@ from powertui.data.model import Device, PowerSeries, Scope, Sensor
 NUMBER = re.compile(
     r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE
 )  # of a GPU, as logs and profiles write it
-_WHOLE = (Scope.NODE, Scope.PLUG)
+_MACHINE_SCOPES = (Scope.NODE, Scope.PLUG)
 _SUPPLY = re.compile(
     r"(?<![a-z])(?:psu|ps|power supply|phase|line|leg|l)[ _#-]?(\d)(?!\d)", re.IGNORECASE
 )  # what feeds a machine together
 _NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
 _OUTLET = re.compile(r"(?<![a-z])outlet", re.IGNORECASE)
-_PARTS = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
+_PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def _host(
 ) -> tuple[list[int], str]:
     if not mine:
         return [], ""
-    for scope in _WHOLE:
+    for scope in _MACHINE_SCOPES:
         whole = [i for i in mine if series[i].sensor.scope is scope]
         if whole:
             together = [i for i in whole if series[i].path == series[whole[0]].path]
@@ -112,7 +112,7 @@ def _host(
             return [best], f"{named(series[best])} alone{rest}"
     parts: list[int] = []
     for i in mine:
-        if series[i].sensor.scope in _PARTS and not any(
+        if series[i].sensor.scope in _PART_SCOPES and not any(
             _overlap(series[i], series[k]) for k in parts
         ):
             parts.append(i)

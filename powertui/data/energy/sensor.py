@@ -30,34 +30,34 @@ from powertui.data.model import (
     Sensor,
 )
 
-_HEARTBEAT = 3.0  # a reading that still holds counts as a sample again after so many refreshes
-_HOLE = 3.0  # nothing is known across a pause longer than so many polls or refreshes
-_DELAY = 0.05  # of the refresh: so long a sensor may take to publish
-_UNASKED = 1.2  # refreshes: in a longer pause something was published that nobody saw
-_LONG = 1.5  # refreshes: a window longer than that makes readings overlap
-_AGE = 0.35  # of the refresh: so old a reading may be when it is asked for
-_OLDER = (
-    0.45  # … and so much more where it is taken to be new: any age from 0 to a refresh is as likely
-)
-# of the refresh: what it lags by, taken to be nothing, where any window up to a refresh is as
-# likely as well
-_LAG = 0.8
-_UNSURE = (
-    0.3  # of the refresh: how far a window may be from what is taken for it when nothing tells
-)
-# standard deviations: so far from a refresh a window may seem that is one; equal steps meet a
-# sensor alike again and again
-_NEARLY = 3.5
-_RUNS = 2  # complete runs that a measured refresh needs
-_SLOWER = (
-    0.1  # share of the runs that are longer than a poll: it does not change at every one of them
-)
-_STEPS = 3  # changes that a measured step needs
-_FEW_LEVELS = 1 << 16  # W
-_DIGITS = (
-    10  # in steps of 8 W boards read that have a byte for 2 kW, some plugs and racks in steps of 10
-)
-STEP_SHARE = 0.98  # share of the differences that must be multiples of the step
+# Where nothing else is said a value was chosen, not measured.
+_HEARTBEAT_REFRESHES = 3.0  # after which a reading that still holds counts as a sample again
+_HOLE_REFRESHES = 3.0  # polls or refreshes: nothing is known across a longer pause
+_DELAY_OF_REFRESH = 0.05  # that a sensor may take to publish
+_UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobody saw
+_OVERLAPPING_REFRESHES = 1.5  # a longer window makes readings overlap
+# One sigma of a reading's age when it is asked for. `_UNKNOWN_AGE_OF_REFRESH` is for readings that
+# are taken to be new, where any age from 0 to a refresh is equally likely.
+_AGE_OF_REFRESH = 0.35
+_UNKNOWN_AGE_OF_REFRESH = 0.45
+# One sigma of a lag that is taken to be none, where any window up to a refresh is equally likely,
+# too.
+_LAG_OF_REFRESH = 0.8
+# One sigma of a window that nothing shows. Half and twice: no change in findings
+# (docs/energy-evidence.md).
+_WINDOW_SIGMA_OF_REFRESH = 0.3
+# Standard deviations that a window may seem to be from a refresh and still be one: equal steps meet
+# a sensor alike again and again.
+_REFRESH_WINDOW_SIGMAS = 3.5
+_MIN_RUNS = 2  # complete runs of one value that a measured refresh needs
+# Share of the runs longer than a poll, from which on a sensor does not change at every poll.
+_MIN_LONGER_RUN_SHARE = 0.1
+_MIN_STEP_CHANGES = 3  # that a measured step needs
+_MAX_COUNTED_W = 1 << 16  # differences up to here are counted without sorting them
+# The largest step that unchanging readings may show: boards with a byte for 2 kW read in steps of
+# 8 W, some plugs and racks in steps of 10 W.
+_MAX_WRITTEN_STEP = 10
+STEP_SHARE = 0.98  # of the differences, that must be multiples of the step
 
 
 def describe(series: PowerSeries) -> PowerSeries:
@@ -114,23 +114,23 @@ def _window(
     elif seen is None or seen.by == "nothing":
         unseen = averaging_window.UNSEEN_S if seen is None else seen.sd_s
         error = (
-            max(unseen, _UNSURE * refresh)
+            max(unseen, _WINDOW_SIGMA_OF_REFRESH * refresh)
             if unseen >= averaging_window.UNSEEN_S > refresh
-            else _UNSURE * refresh
+            else _WINDOW_SIGMA_OF_REFRESH * refresh
         )
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return Figure(refresh, Badge.ASSUMED) if held else None, error
     elif seen.by == "slow":
         return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(
-            seen.sd_s, _UNSURE * refresh
+            seen.sd_s, _WINDOW_SIGMA_OF_REFRESH * refresh
         )
     elif (
         held
         and seen.by == "steps"
-        and seen.window_s < refresh < seen.window_s + _NEARLY * seen.sd_s
+        and seen.window_s < refresh < seen.window_s + _REFRESH_WINDOW_SIGMAS * seen.sd_s
     ):
         return Figure(refresh, Badge.ASSUMED), max(
-            seen.sd_s, (refresh - seen.window_s) / _NEARLY
+            seen.sd_s, (refresh - seen.window_s) / _REFRESH_WINDOW_SIGMAS
         )  # they do not say otherwise
     return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s
 
@@ -148,21 +148,23 @@ def _steady(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats
         return watts[:0]
     refresh_ns = max(1, round(refresh * NS_PER_S))
     if (
-        len(times) > 4 * averaging_window.MOST * refresh / poll
+        len(times) > 4 * averaging_window.MAX_READINGS * refresh / poll
     ):  # a day of it: what is liveliest tells most
-        step = max(1, round(averaging_window.MOST * refresh / poll))
+        step = max(1, round(averaging_window.MAX_READINGS * refresh / poll))
         ends = np.arange(0, len(times), step)
         moved = np.add.reduceat(np.abs(np.diff(watts, prepend=watts[0])), ends)
         first = int(ends[moved.argmax()])
         times, watts = times[first : first + step], watts[first : first + step]
     count = int((times[-1] - times[0]) // refresh_ns) + 1
-    if count > 8 * averaging_window.MOST:
+    if count > 8 * averaging_window.MAX_READINGS:
         return watts[:0]
     if refresh > 1.5 * poll:
         return _published(times, watts, refresh_ns)
     at = times[0] + np.arange(count, dtype=np.int64) * refresh_ns + refresh_ns // 2
     row = times.searchsorted(at, side="right") - 1
-    return np.where(at - times[row] <= _HOLE * max(poll, refresh) * NS_PER_S, watts[row], np.nan)
+    return np.where(
+        at - times[row] <= _HOLE_REFRESHES * max(poll, refresh) * NS_PER_S, watts[row], np.nan
+    )
 
 
 def _published(times: Int64s, watts: Floats, refresh_ns: int) -> Floats:
@@ -172,7 +174,10 @@ def _published(times: Int64s, watts: Floats, refresh_ns: int) -> Floats:
     first = np.concatenate(([0], np.flatnonzero(watts[1:] != watts[:-1]) + 1))
     lasted = np.diff(np.append(times[first], times[-1]))
     many = np.maximum(np.round(lasted / refresh_ns).astype(np.int64), 1)
-    asked = np.add.reduceat(np.append(np.diff(times) > _UNASKED * refresh_ns, False), first) == 0
+    asked = (
+        np.add.reduceat(np.append(np.diff(times) > _UNASKED_REFRESHES * refresh_ns, False), first)
+        == 0
+    )
     out = np.repeat(watts[first], many)
     out[np.repeat(~asked, many)] = np.nan
     began = np.cumsum(many) - many
@@ -205,23 +210,23 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
         return None
     rows = np.flatnonzero(watts[1:] != watts[:-1])
     changes = times[rows + 1]
-    if len(changes) < _RUNS + 1:
+    if len(changes) < _MIN_RUNS + 1:
         return None
     runs = np.diff(changes) / NS_PER_S
     # a run that holds a pause of the log says nothing about the sensor
     usual = float(np.median(runs))
-    longest = usual * 20 + _HOLE * poll.value
+    longest = usual * 20 + _HOLE_REFRESHES * poll.value
     whole = runs[runs <= longest]
     # Nor does one that began, went on or ended while it was not asked, as long as there are others.
-    paused = np.diff(times) > _HOLE * poll.value * NS_PER_S
+    paused = np.diff(times) > _HOLE_REFRESHES * poll.value * NS_PER_S
     if paused.any():
         pauses = np.concatenate(([0], np.cumsum(paused)))
         asked = runs[(pauses[rows[1:] + 1] == pauses[rows[:-1]]) & (runs <= longest)]
-        if len(asked) >= max(_RUNS, len(whole) / 4):
+        if len(asked) >= max(_MIN_RUNS, len(whole) / 4):
             whole = asked
-    if len(whole) < _RUNS:
+    if len(whole) < _MIN_RUNS:
         return None
-    if np.mean(runs > 1.5 * poll.value) > _SLOWER:
+    if np.mean(runs > 1.5 * poll.value) > _MIN_LONGER_RUN_SHARE:
         since = (times - times[0]) / NS_PER_S
         if (told := refresh.distance(since[rows], since[rows + 1], poll.value)) is not None:
             return Figure(told, Badge.MEASURED)
@@ -240,7 +245,7 @@ def quantum(watts: Floats) -> float | None:
         return None
     moved = np.diff(watts)
     moved = np.abs(moved[moved != 0])
-    if len(moved) < _STEPS:
+    if len(moved) < _MIN_STEP_CHANGES:
         return None
     if moved.max() > 1e9:
         return None
@@ -258,7 +263,7 @@ def quantum(watts: Floats) -> float | None:
 
 def _counted(moved: Floats) -> tuple[Floats, Int64s]:
     """How often each difference occurs: whole watts, as most are, without sorting them."""
-    if moved.max() < _FEW_LEVELS and (moved.astype(np.int64) == moved).all():
+    if moved.max() < _MAX_COUNTED_W and (moved.astype(np.int64) == moved).all():
         many = np.bincount(moved.astype(np.int64))
         levels = np.flatnonzero(many)
         return levels.astype(np.float64), many[levels]
@@ -270,16 +275,20 @@ def _written_step(watts: Floats) -> float | None:
     """The step that readings may have which hardly ever change: the largest of a few digits that
     all of them are multiples of.
     """
-    if not len(watts) or np.count_nonzero(np.diff(watts)) >= _STEPS or np.abs(watts).max() > 1e9:
+    if (
+        not len(watts)
+        or np.count_nonzero(np.diff(watts)) >= _MIN_STEP_CHANGES
+        or np.abs(watts).max() > 1e9
+    ):
         return None
     for digits in range(4):
         scaled = watts * 10**digits
         whole = np.round(scaled)
         if (np.abs(scaled - whole) < 1e-3).all():
             shared = functools.reduce(math.gcd, np.unique(whole).astype(np.int64).tolist(), 0)
-            return float(max(n for n in range(1, _DIGITS + 1) if shared % n == 0)) / float(
-                10**digits
-            )
+            return float(
+                max(n for n in range(1, _MAX_WRITTEN_STEP + 1) if shared % n == 0)
+            ) / float(10**digits)
     return None
 
 
@@ -325,7 +334,9 @@ def samples(series: PowerSeries) -> Bools:
     watts, times = series.watts, series.times
     new = np.r_[True, (watts[1:] != watts[:-1]) & ~(np.isnan(watts[1:]) & np.isnan(watts[:-1]))]
     began = times[np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))]
-    beat = (times - began) // max(1, round(_HEARTBEAT * sensor.refresh_s.value * NS_PER_S))
+    beat = (times - began) // max(
+        1, round(_HEARTBEAT_REFRESHES * sensor.refresh_s.value * NS_PER_S)
+    )
     fresh: Bools = valid & (new | np.r_[True, beat[1:] > beat[:-1]])
     return fresh
 
@@ -354,7 +365,7 @@ def holes(
     )
     missing = np.isnan(watts)
     out = missing[1:] | missing[:-1]
-    pause = _HOLE * usual * NS_PER_S
+    pause = _HOLE_REFRESHES * usual * NS_PER_S
     if usual <= 0 or (longest_ns is not None and longest_ns <= pause):
         return out
     return out | (np.diff(times) > pause)
@@ -378,7 +389,8 @@ def window_is_told_by_readings(sensor: Sensor) -> bool:
     if sensor.window_s is None or sensor.window_err_s is None or refresh is None:
         return False
     return (
-        sensor.window_s.badge is Badge.ESTIMATED and sensor.window_s.value > _LONG * refresh.value
+        sensor.window_s.badge is Badge.ESTIMATED
+        and sensor.window_s.value > _OVERLAPPING_REFRESHES * refresh.value
     )
 
 
@@ -397,9 +409,13 @@ def centre_err_s(sensor: Sensor, kind: PowerKind) -> float:
     if kind is PowerKind.INTERVAL:
         return 0.0
     refresh = (sensor.refresh_s or sensor.poll_s or Figure(0.0, Badge.ASSUMED)).value
-    delay = 0.0 if sensor.delay_s else _DELAY * refresh
+    delay = 0.0 if sensor.delay_s else _DELAY_OF_REFRESH * refresh
     return float(
-        (((sensor.window_err_s or 0.0) / 2) ** 2 + delay**2 + (_AGE * oldest_s(sensor, kind)) ** 2)
+        (
+            ((sensor.window_err_s or 0.0) / 2) ** 2
+            + delay**2
+            + (_AGE_OF_REFRESH * oldest_s(sensor, kind)) ** 2
+        )
         ** 0.5
     )
 
@@ -410,8 +426,8 @@ def lag_err_s(sensor: Sensor, kind: PowerKind) -> float:
     into its interval, on the one side.)
     """
     oldest = oldest_s(sensor, kind)
-    least = _LAG * oldest if sensor.window_s is None else 0.0
-    return max(math.hypot(centre_err_s(sensor, kind), _OLDER * oldest), least)
+    least = _LAG_OF_REFRESH * oldest if sensor.window_s is None else 0.0
+    return max(math.hypot(centre_err_s(sensor, kind), _UNKNOWN_AGE_OF_REFRESH * oldest), least)
 
 
 def oldest_s(sensor: Sensor, kind: PowerKind) -> float:

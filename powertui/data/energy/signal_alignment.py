@@ -24,63 +24,87 @@ from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
-MIN_SAMPLES = 6
-_MIN_INSIDE = 3
-_MIN_OVERLAP = (
-    0.2  # of the shorter of log and profile: a log may end, or begin, early in the profile
-)
-# how much better than a flat line a fit must be: noise alone gains some when every offset is tried
-_MIN_GAIN = 8.0
-_MIN_TOLD = 4.0  # the same of the readings in the profile alone, of so many as are independent
-# … but no larger share of their variation than this: few readings have wide intervals as it is
-_TOLD = 0.5
-_SURE = 0.95  # of the weight must lie in one place
-SURE_S = 0.3  # and so near to it, or a tenth of a slow sensor's refresh
-# what is not sure is told more widely: then the errors of the model count, too, and costs are worth
-# so much less
-_UNSURE = 1.6
-_FEWEST_INSIDE = 12.0  # independent readings in the profile: fewer fit many a place by accident
-# and no more than this be open of how old a reading is: meters of half a second, asked as often,
-# leave 0.35
-_OLD_S = 0.36
-_MAX_PPM = 200.0
-_DRIFT_FROM_S = 600.0
-_SURE_OF_DRIFT = 6.0  # difference of the Bayesian information criterion
-MOST_PLACES = 32  # places in question that are told; more weigh next to nothing each
-_CREDIBLE = 0.03  # of the swing of the power a handful of categories leaves open anyway
-_FLAT = 0.01  # of the power: what moves so little tells nothing
-_DRIFT = 0.004  # of the power: so far it drifts whatever runs
-_LEFT = 12.0  # a place that costs so much more than the best weighs nothing
-_FINEST_S = 0.1  # faster sensors are looked at in pieces of so long
-_TOGETHER_S = 0.5  # what no trace shows lasts: readings nearer to each other are wrong together
-# of the swing: so near to the lowest reading another one lies, if that is the idle machine's
-_IDLE_AGAIN = 0.15
-_PLAINLY = 2.0  # so much more another way of averaging must explain to be looked at first
-_FEW_SCALES = 3  # … and so many for each way of averaging that comes into question
-_SECOND = (
-    4.0  # times what weighs nothing: so much another place may cost that explains more of the log …
-)
-_CLEARLY = (
-    1.64  # … if it is more by so many standard errors: chance alone does that one time in twenty …
-)
-_OPEN = 3.0  # … and then it comes into question: it is told as if it cost no more than this
-_BESIDE = 6  # offsets on either side of a coarse one that each way of averaging is tried at
-_SCALES = 8  # places that are asked how wide ordinary residuals are
-_BASINS = 24  # that are looked at closely
-_CLOSE = 48  # of these and of their aliases, after a look at each
-_KEPT = 160  # offsets whose neighbourhood is looked at most closely
-_ALIASES = 120  # offsets whole steps away that are looked at
-_TRIED = 1_000_000  # readings times offsets that are all tried
-_GRID = 400_000  # of them, where nothing stands out …
-_FEWEST = 200  # … and as many readings at least
-# offsets of the coarse grid that cost so little more than the best are looked at closely, too
-_LIKELY = 5.0
-_AGAIN = 2  # and again, where one of them is better
-_LEVELS = 2  # offsets whose watts are tried at all offsets …
-_FINELY = 4  # … so many in what one reading tells of …
-_MOST_SWEPT = 8000  # … but no more of them …
-_SWEPT = 1_500_000  # … times readings
-_LIMIT = 2400  # samples that the finer passes look at: more are thinned evenly
+# Costs are in units of the ordinary residual's (see placement_score), divided by how many
+# neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
+# docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
+
+# ── when a fit is an answer ──
+MIN_SAMPLES = 6  # different readings; chosen, not measured
+_MIN_READINGS_IN_PROFILE = 3  # chosen, not measured
+# Share of the shorter of log and profile that must overlap: a log may begin or end within the
+# profile. Chosen, not measured.
+_MIN_OVERLAP_SHARE = 0.2
+# Cost that a fit must save against a flat line. Noise alone saves some where every offset is tried.
+# Half: no change. Twice: 1 without a place.
+_MIN_FIT_GAIN = 8.0
+# The same of the readings in the profile alone, from which the share of their variation follows
+# that a fit must explain. Chosen, not measured.
+_MIN_PROFILE_FIT_GAIN = 4.0
+_MAX_REQUIRED_R2 = 0.5  # never ask for more: few readings have wide intervals anyway
+_FLAT_POWER_SHARE = 0.01  # of the power: a log that moves less shows no edge to align by
+
+# ── when an answer is sure ──
+_MIN_SURE_WEIGHT = 0.95  # in one place, as the 95 % interval promises; half and twice: no change
+SURE_S = 0.3  # half-width of a sure place, or a tenth of a slow sensor's refresh
+# Costs of a place that is not sure are divided by this, so that errors of the model count, too.
+# Half and twice: no change.
+_UNSURE_COST_DIVISOR = 1.6
+# Independent readings in the profile: fewer fit many a place by accident. From one cut log.
+# Half: no change. Twice: 4 lost.
+_MIN_INDEPENDENT_READINGS = 12.0
+# How well the age of a reading must be known: meters that publish and are asked every 0.5 s leave
+# 0.35 s open, and still count.
+_MAX_READING_AGE_S = 0.36
+MAX_PLACES = 32  # places that are listed; further ones have next to no weight
+
+# ── clock drift ──
+_MAX_DRIFT_PPM = 200.0  # chosen, not measured
+_MIN_DRIFT_SPAN_S = 600.0  # of readings in the profile: shorter logs show no drift
+_MIN_DRIFT_BIC = 6.0  # difference of the Bayesian information criterion: strong evidence
+
+# ── noise ──
+# Smallest believable residual, as a share of the power's swing: what a handful of kinds of work
+# leaves open anyway. Half: 3 won, 1 lost. Twice: 4 lost, 1 won.
+_MIN_NOISE_OF_SWING = 0.03
+_POWER_DRIFT_SHARE = 0.004  # of the power: it drifts by that much whatever runs
+# Residuals nearer to each other are wrong together, because work that no trace shows lasts.
+# Half: 1 interval misses. Twice: 2 lost.
+_CORRELATION_S = 0.5
+# The lowest reading is the idle machine's where another is within this share of the swing of it.
+_IDLE_BAND_OF_SWING = 0.15
+
+# ── rivals of the best place ──
+_NEGLIGIBLE_COST = 12.0  # above the best: such a place has no weight (e to the -12)
+# A place is looked at as a rival up to this times the negligible cost.
+_RIVAL_COST_FACTOR = 4.0
+# Standard errors by which a rival must explain more of the log: chance alone does so one time in
+# twenty. Half: 1 lost. Twice: a cut log is sure and wrong. 1.64 was best with one recording left
+# out at a time, each of 16 times.
+_RIVAL_STANDARD_ERRORS = 1.64
+# A rival then counts as if it cost no more than this. From one cut log.
+# Half: no change. Twice: 1 interval misses.
+_RIVAL_COST = 3.0
+_PROMISING_COST = 5.0  # above the best: such a coarse offset is looked at closely, too
+
+# ── how much is tried: bounds of time; what they cost in answers was not measured ──
+_MIN_WINDOW_S = 0.1  # readings of faster sensors are gathered into windows of this length
+_MIN_AVERAGING_GAIN = 2.0  # cost that another way of averaging must save to be looked at first
+_SCALE_PLACES = 8  # places that are asked for the width of ordinary residuals
+_PLACES_PER_AVERAGING = 3  # the same for each further way of averaging
+_OFFSETS_PER_SIDE = 6  # of a coarse offset, that each way of averaging is tried at
+_MAX_BASINS = 24  # separate minima that are looked at closely
+_MAX_CENTERS = 48  # of minima and their aliases, after a look at each
+_MAX_REFINED_OFFSETS = 160  # whose neighbourhood is looked at most closely
+_MAX_ALIASES = 120  # offsets a number of steps away
+_MAX_ROBUST_CELLS = 1_000_000  # readings times offsets, up to which all are tried robustly
+_GRID_CELLS = 400_000  # the same of the grid that is only weighed
+_MIN_GRID_READINGS = 200  # readings that this grid keeps at least
+_EXTRA_PASSES = 2  # further close looks while they find a better place
+_SWEPT_FITS = 2  # fits whose watts are swept over all offsets
+_SWEEP_STEPS_PER_READING = 4
+_MAX_SWEPT_OFFSETS = 8000
+_MAX_SWEPT_CELLS = 1_500_000  # readings times offsets
+_MAX_FINE_SAMPLES = 2400  # in the finer passes: more are thinned evenly
 
 
 class Where(NamedTuple):
@@ -124,7 +148,7 @@ def search(
 
     `step_s`: the usual step, for aliases.
     """
-    data = data.gathered(_FINEST_S).listened()
+    data = data.gathered(_MIN_WINDOW_S).listened()
     lo, hi = _offsets(data, shares, within)
     if len(data) < MIN_SAMPLES:
         return f"only {len(data)} different samples"
@@ -144,7 +168,7 @@ def search(
 
 def _is_flat(spread: float, data: Samples) -> bool:
     """Whether watts that differ by so much tell nothing of what ran."""
-    return spread <= max(1.5 * data.quantum, _FLAT * abs(float(np.median(data.watts))))
+    return spread <= max(1.5 * data.quantum, _FLAT_POWER_SHARE * abs(float(np.median(data.watts))))
 
 
 def _lowest(watts: Floats) -> float:
@@ -173,7 +197,7 @@ def _offsets(
     if not len(data):
         return 0.0, 0.0
     first, last = shares.span
-    least = _MIN_OVERLAP * min(last - first, float(data.hi[-1] - data.lo[0]))
+    least = _MIN_OVERLAP_SHARE * min(last - first, float(data.hi[-1] - data.lo[0]))
     lo, hi = first + least - float(data.hi[-1]), last - least - float(data.lo[0])
     if within is not None:
         lo, hi = max(lo, within[0]), min(hi, within[1])
@@ -234,29 +258,29 @@ class _Search:
     ) -> None:
         self.data = (
             data
-            if len(data) <= _LIMIT
-            else data[np.linspace(0, len(data) - 1, _LIMIT).astype(np.int64)]
+            if len(data) <= _MAX_FINE_SAMPLES
+            else data[np.linspace(0, len(data) - 1, _MAX_FINE_SAMPLES).astype(np.int64)]
         )
         self.shares = shares
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
         gaps = np.abs(np.diff(self.data.watts))
-        pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else _TOGETHER_S
-        self.together = max(_TOGETHER_S / max(pace, 1e-9), 1.0)
+        pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else _CORRELATION_S
+        self.together = max(_CORRELATION_S / max(pace, 1e-9), 1.0)
         # The smallest noise that is credible: rounding, and what a handful of categories cannot say
         # of a machine.
         swing = float(np.percentile(data.watts, 98)) - base_w
         spread = max(float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5)), swing)
         self.floor = max(
             data.quantum / np.sqrt(12),
-            _CREDIBLE * spread,
-            _DRIFT * abs(self.middle),
+            _MIN_NOISE_OF_SWING * spread,
+            _POWER_DRIFT_SHARE * abs(self.middle),
             0.1 * float(np.median(gaps)),
             1e-9,
         )
         swing = max(swing, self.floor)
         idle, usual_w = IDLE_SHARE, 0.0
-        if np.count_nonzero(data.watts < base_w + _IDLE_AGAIN * swing) < 2:
+        if np.count_nonzero(data.watts < base_w + _IDLE_BAND_OF_SWING * swing) < 2:
             # Seen once only, it is the mean of idling and something else: the idle machine may
             # stand far below.
             base_w, idle, usual_w = base_w - swing / 2, 0.35, swing / 2
@@ -308,17 +332,17 @@ class _Search:
         )
         few = (
             data
-            if len(data) <= _LIMIT // 4
-            else data[np.linspace(0, len(data) - 1, _LIMIT // 4).astype(np.int64)]
+            if len(data) <= _MAX_FINE_SAMPLES // 4
+            else data[np.linspace(0, len(data) - 1, _MAX_FINE_SAMPLES // 4).astype(np.int64)]
         )
         self._choose_way(rough, few, reach)
         rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
         if self.step_s is not None and self.step_s > 2 * near:
-            rough = np.concatenate([rough, self._swept(rough[:_LEVELS], few, near, lo, hi)])
+            rough = np.concatenate([rough, self._swept(rough[:_SWEPT_FITS], few, near, lo, hi)])
         offsets = self._around(rough, reach, step, lo, hi)
-        self._choose_scale(rough[:_SCALES], few)
+        self._choose_scale(rough[:_SCALE_PLACES], few)
         total, _ = self._costs(offsets, few, exact=False)
-        centres = coarse_search.separated(offsets, total, near, _BASINS)
+        centres = coarse_search.separated(offsets, total, near, _MAX_BASINS)
         if self.step_s is not None and self.step_s >= near / 4:
             aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
             centres = np.concatenate(
@@ -327,9 +351,11 @@ class _Search:
         self._set_scale(centres[:1], data)
         centres = np.concatenate([centres, self._aliases(float(centres[0]), lo, hi, near)])
         total, _ = self._costs(centres, data)
-        ranked = np.argsort(total, kind="stable")[:_CLOSE]
+        ranked = np.argsort(total, kind="stable")[:_MAX_CENTERS]
         centres = np.clip(
-            centres[ranked[total[ranked] - total.min() < 2 * _LEFT * self.like.alike]], lo, hi
+            centres[ranked[total[ranked] - total.min() < 2 * _NEGLIGIBLE_COST * self.like.alike]],
+            lo,
+            hi,
         )  # grids reach beyond
         choices, step = self._fine(centres, near, data, lo, hi)
         if not len(choices.cost):
@@ -341,13 +367,13 @@ class _Search:
             centres = np.clip(centres - (stretch - 1) * float(np.median(data.hi)), lo, hi)
             choices, step = self._fine(centres, near, data, lo - near, hi + near)
         beside = self._beside_these(choices, step, coarse_step, lo, hi)
-        for _ in range(_AGAIN):
+        for _ in range(_EXTRA_PASSES):
             best = float(choices.cost.min())
-            likely = beside.cost - best < _LIKELY * self.like.alike
+            likely = beside.cost - best < _PROMISING_COST * self.like.alike
             if not likely.any():
                 break
             centres = coarse_search.separated(
-                beside.offsets[likely], beside.cost[likely], near, _BASINS
+                beside.offsets[likely], beside.cost[likely], near, _MAX_BASINS
             )
             more = self._windows(self._around(centres, near / 2, step, lo, hi), data, several=False)
             choices, beside = (
@@ -366,23 +392,27 @@ class _Search:
         plain least squares.
         """
         every = np.arange(lo, hi + step, step)
-        if len(every) * len(few) > _TRIED:
+        if len(every) * len(few) > _MAX_ROBUST_CELLS:
             return rough
         offsets = np.concatenate([rough, every])
         total, _ = self._costs(offsets, few, exact=False)
-        return coarse_search.separated(offsets, total, max(near, 4 * step), coarse_search.MOST)
+        return coarse_search.separated(
+            offsets, total, max(near, 4 * step), coarse_search.MAX_CANDIDATES
+        )
 
     def _swept(self, levels: Floats, few: Samples, near: float, lo: float, hi: float) -> Floats:
         """The best of all offsets in fine steps, each kind of work with the watts of the fit at one
         of these: where steps are much longer than what a reading tells of, the right place lies
         between the offsets of a coarse grid.
         """
-        step = max(near / _FINELY, (hi - lo) / _MOST_SWEPT)
+        step = max(near / _SWEEP_STEPS_PER_READING, (hi - lo) / _MAX_SWEPT_OFFSETS)
         offsets = np.arange(lo, hi + step, step)
         data = (
             few
-            if len(offsets) * len(few) <= _SWEPT
-            else few[np.linspace(0, len(few) - 1, _SWEPT // len(offsets)).astype(np.int64)]
+            if len(offsets) * len(few) <= _MAX_SWEPT_CELLS
+            else few[
+                np.linspace(0, len(few) - 1, _MAX_SWEPT_CELLS // len(offsets)).astype(np.int64)
+            ]
         )
         _, watts = self._costs(levels, few, exact=False)
         found = [
@@ -390,7 +420,7 @@ class _Search:
             for one in watts
         ]
         return (
-            coarse_search.separated(offsets, np.min(found, axis=0), near, _BASINS)
+            coarse_search.separated(offsets, np.min(found, axis=0), near, _MAX_BASINS)
             if found
             else np.empty(0)
         )
@@ -414,8 +444,8 @@ class _Search:
             if fraction == 6:
                 # The last pass keeps the scale that it was looked at with.
                 self._set_scale(choices.offsets[best : best + 1], data)
-                ranked = np.argsort(total, kind="stable")[:_KEPT]
-                kept = ranked[total[ranked] - total[best] < 2 * _LEFT * self.like.alike]
+                ranked = np.argsort(total, kind="stable")[:_MAX_REFINED_OFFSETS]
+                kept = ranked[total[ranked] - total[best] < 2 * _NEGLIGIBLE_COST * self.like.alike]
                 centres, reach = np.unique(choices.offsets[kept]), step / 2
         return choices, step
 
@@ -427,10 +457,10 @@ class _Search:
         way = float(choices.way[best])
         offset, data = float(choices.offsets[best]) - self._shift(way), self._as(way, data)
         inside = (data.lo + offset > self.shares.span[0]) & (data.hi + offset < self.shares.span[1])
-        if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < _DRIFT_FROM_S:
+        if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < _MIN_DRIFT_SPAN_S:
             return 0.0
         middle = float(np.median(data.hi[inside]))
-        rate, reach, spread = 0.0, _MAX_PPM, near / 2
+        rate, reach, spread = 0.0, _MAX_DRIFT_PPM, near / 2
         lowest, at = np.inf, offset
         for _ in range(4):
             for ppm in rate + np.linspace(-reach, reach, 9):
@@ -453,7 +483,7 @@ class _Search:
             for r in (before, after)
         )
         sure = count * np.log(max(was, 1e-12) / max(now, 1e-12)) - np.log(max(count, 2.0))
-        return rate if sure > _SURE_OF_DRIFT and abs(rate) <= _MAX_PPM else 0.0
+        return rate if sure > _MIN_DRIFT_BIC and abs(rate) <= _MAX_DRIFT_PPM else 0.0
 
     def _aliases(self, at: float, lo: float, hi: float, near: float) -> Floats:
         """Every offset that lies whole steps away: equal steps look alike, and the set of places
@@ -462,8 +492,8 @@ class _Search:
         if self.step_s is None or self.step_s < near / 4:
             return np.empty(0)
         turns = np.arange(np.ceil((lo - at) / self.step_s), np.floor((hi - at) / self.step_s) + 1)
-        if len(turns) > _ALIASES:
-            turns = turns[np.linspace(0, len(turns) - 1, _ALIASES).astype(np.int64)]
+        if len(turns) > _MAX_ALIASES:
+            turns = turns[np.linspace(0, len(turns) - 1, _MAX_ALIASES).astype(np.int64)]
         return np.asarray(at + self.step_s * turns[turns != 0], np.float64)
 
     def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> _Choices:
@@ -487,7 +517,7 @@ class _Search:
         every = every[_away(every, choices.offsets, coarse_step / 2)]
         best = int(np.argmin(choices.cost))
         data, way = self.data, float(choices.way[best])
-        count = min(len(data), max(_FEWEST, _GRID // max(len(every), 1)))
+        count = min(len(data), max(_MIN_GRID_READINGS, _GRID_CELLS // max(len(every), 1)))
         few = (
             data
             if count == len(data)
@@ -516,22 +546,26 @@ class _Search:
         these (beside its place a long window, or one that forgets slowly, explains more than the
         true one), and the width of ordinary residuals with it.
         """
-        usual = self._choose_scale(self._best_beside(offsets[:_SCALES], data, reach), data)
+        usual = self._choose_scale(self._best_beside(offsets[:_SCALE_PLACES], data, reach), data)
         best, kept = usual, (self.main, self.like.scale, self.like.alike)
-        drifts = float(data.hi[-1] - data.lo[0]) > _DRIFT_FROM_S  # which looks like a longer memory
+        drifts = (
+            float(data.hi[-1] - data.lo[0]) > _MIN_DRIFT_SPAN_S
+        )  # which looks like a longer memory
         for way, price in () if drifts else self.ways[1:]:
             self.main = way
             found = (
-                self._choose_scale(self._best_beside(offsets[:_FEW_SCALES], data, reach), data)
+                self._choose_scale(
+                    self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach), data
+                )
                 + price * self.like.alike
             )
-            if found < best - _PLAINLY * self.like.alike:
+            if found < best - _MIN_AVERAGING_GAIN * self.like.alike:
                 best, kept = found, (way, self.like.scale, self.like.alike)
         self.main, self.like.scale, self.like.alike = kept
 
     def _best_beside(self, offsets: Floats, data: Samples, reach: float) -> Floats:
         """For each of these the offset within `reach` that costs least."""
-        beside = np.linspace(-reach, reach, 2 * _BESIDE + 1)
+        beside = np.linspace(-reach, reach, 2 * _OFFSETS_PER_SIDE + 1)
         around = offsets[:, None] + beside
         cost, _ = self._costs(around.ravel(), data, exact=False)
         return np.asarray(
@@ -561,11 +595,11 @@ class _Search:
             cost, watts = self._costs(offsets, data)
             best = int(np.argmin(cost))
             residual, inside = self._residuals(float(offsets[best]), watts[best], data)
-            if inside.sum() >= _MIN_INSIDE:
+            if inside.sum() >= _MIN_READINGS_IN_PROFILE:
                 residual = residual[inside]
             wide = (
                 self.like.widths(data)[inside]
-                if inside.sum() >= _MIN_INSIDE
+                if inside.sum() >= _MIN_READINGS_IN_PROFILE
                 else self.like.widths(data)
             )
             self.like.scale = max(self.floor, 1.4826 * float(np.median(np.abs(residual) / wide)))
@@ -581,10 +615,10 @@ class _Search:
         data = self._as(way, self.data)
         residual, inside = self._residuals(float(offsets[best]), fitted, self.data, way)
         count = int(inside.sum())
-        if count < _MIN_INSIDE:
+        if count < _MIN_READINGS_IN_PROFILE:
             return f"only {count} samples fall into the profile at the best offset"
         alike = self.like.alike
-        if (self.like.flat(data, self.middle) - float(total[best])) / alike < _MIN_GAIN:
+        if (self.like.flat(data, self.middle) - float(total[best])) / alike < _MIN_FIT_GAIN:
             return "the power does not follow anything in the profile"
         near_by = self._beside(data, float(offsets[best]) - self._shift(way), max(3 * near, 1.0))
         inner = data.watts[near_by]
@@ -596,7 +630,9 @@ class _Search:
         r2 = self._explained(near_by, data, residual)
         # Readings around what is known to have run may be anything, and so may all of a log of
         # something else: those in it, and at its ends, have to be explained.
-        least = min(1 - np.exp(-2 * _MIN_TOLD / max(count / alike, 1.0)), _TOLD)
+        least = min(
+            1 - np.exp(-2 * _MIN_PROFILE_FIT_GAIN / max(count / alike, 1.0)), _MAX_REQUIRED_R2
+        )
         if r2 < least:
             known = self._beside(
                 data,
@@ -624,9 +660,11 @@ class _Search:
         reasons: list[str] = []
         better = self._better(choices, best, near)
         wider = (
-            _UNSURE
+            _UNSURE_COST_DIVISOR
             if better is None
-            else max(_UNSURE, (better.cost - float(total[best])) / (alike * _OPEN))
+            else max(
+                _UNSURE_COST_DIVISOR, (better.cost - float(total[best])) / (alike * _RIVAL_COST)
+            )
         )
         # What is left over of few readings comes out small: of so many as are independent, each
         # fitted figure takes one.
@@ -663,14 +701,14 @@ class _Search:
         low, high = low - least, high + older
         apart = np.abs(offsets - offset) > near
         runner_up = float(offsets[apart][np.argmin(total[apart])]) if apart.any() else None
-        if count / alike < _FEWEST_INSIDE:
+        if count / alike < _MIN_INDEPENDENT_READINGS:
             reasons.append(
                 f"only {count / alike:.0f} readings that are independent of each other lie in "
                 "the profile"
             )
         # What the fit leaves open and what its window does add up (the one moves with the other),
         # though either is narrow enough.
-        if age > _OLD_S or (
+        if age > _MAX_READING_AGE_S or (
             not reasons and own + self.data.centre_err_s > max(SURE_S, self.data.refresh / 10)
         ):
             reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
@@ -697,7 +735,7 @@ class _Search:
         end nobody knows (programs evaluate, predict, train again): that it is rare and that it is
         common weigh in alike.
         """
-        rows = np.flatnonzero(cost < 2 * _LEFT)
+        rows = np.flatnonzero(cost < 2 * _NEGLIGIBLE_COST)
         ended = np.zeros(len(cost))
         for way in np.unique(choices.way[rows]).tolist():
             mine = rows[choices.way[rows] == way]
@@ -716,10 +754,13 @@ class _Search:
         """Another place at which clearly less power, of the whole log, is left to what no trace
         shows, though it costs more: how likely that is to come, and to go on, is a guess.
         """
-        kept = choices.cost - choices.cost[best] < _SECOND * _LEFT * self.like.alike
+        kept = (
+            choices.cost - choices.cost[best]
+            < _RIVAL_COST_FACTOR * _NEGLIGIBLE_COST * self.like.alike
+        )
         kept[best] = True
         total, rows = choices.cost[kept], np.flatnonzero(kept)
-        centres = coarse_search.separated(choices.offsets[kept], total, near, _BASINS)
+        centres = coarse_search.separated(choices.offsets[kept], total, near, _MAX_BASINS)
         left = []
         for centre in centres.tolist():
             row = int(
@@ -738,8 +779,8 @@ class _Search:
         chance = np.sqrt(
             self.like.alike * (more**2).sum(axis=1)
         )  # neighbours are alike, and so is what they leave
-        least = int(np.argmax(gained - _CLEARLY * chance))
-        if gained[least] <= _CLEARLY * chance[least] + self.like.scale:
+        least = int(np.argmax(gained - _RIVAL_STANDARD_ERRORS * chance))
+        if gained[least] <= _RIVAL_STANDARD_ERRORS * chance[least] + self.like.scale:
             return None
         return _Rival(
             float(centres[least]), float(total[choices.offsets[kept] == centres[least]].min())
@@ -783,14 +824,14 @@ class _Search:
 
     def _doubts(self, elsewhere: float, width: float, near: float, fitted: Floats) -> list[str]:
         reasons = []
-        if elsewhere >= 1 - _SURE:
+        if elsewhere >= 1 - _MIN_SURE_WEIGHT:
             reasons.append(f"{elsewhere:.0%} of the weight lies at other places")
         limit = 2 * max(SURE_S, self.data.refresh / 10)
         if self.step_s is not None and self.step_s >= 2 * near:
             limit = min(
                 limit, self.step_s / 2
             )  # this sensor could tell one step from the next, so it has to
-        if width > limit and elsewhere < 1 - _SURE:
+        if width > limit and elsewhere < 1 - _MIN_SURE_WEIGHT:
             reasons.append(f"the interval is {width:.3g} s wide")
         strength = float(fitted[1:].max(initial=0.0))
         if strength < max(0.5 * self.data.quantum, 0.005 * float(fitted[0])):
@@ -825,15 +866,15 @@ def _thinned(places: list[Where]) -> list[Where]:
     """No more than are told, standing for all of them: those at which even shares of the whole
     weight are reached, and the best.
     """
-    if len(places) <= MOST_PLACES:
+    if len(places) <= MAX_PLACES:
         return places
     ordered = sorted(places)
     best = max(ordered, key=lambda one: one.weight)
     running = np.cumsum([one.weight for one in ordered])
     drawn = np.searchsorted(
-        running, (np.arange(MOST_PLACES - 1) + 0.5) / (MOST_PLACES - 1) * running[-1]
+        running, (np.arange(MAX_PLACES - 1) + 0.5) / (MAX_PLACES - 1) * running[-1]
     )
-    share = running[-1] / (MOST_PLACES - 1)
+    share = running[-1] / (MAX_PLACES - 1)
     rows, counts = np.unique(drawn, return_counts=True)
     kept = [
         ordered[row]._replace(weight=float(count * share))

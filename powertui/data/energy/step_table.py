@@ -21,7 +21,7 @@ from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
 
-_LEAST_ALIKE = 3  # steps of one name that have a usual length of their own
+_MIN_NAMED_STEPS = 3  # of one name, so that they have a usual length of their own
 _WEIGHTS = {  # of the columns that are those of the plain table
     "epoch": 8,
     "number": 9,
@@ -34,8 +34,10 @@ _WEIGHTS = {  # of the columns that are those of the plain table
     "end_s": 2,
     "start_to_start_s": 2,
 }
-_CLEAR = 0.05  # a difference from usual below this share of it has no cause that is worth a word
-_TELLS = 0.3  # a category that explains less of a difference than this does not explain it
+# A difference from the usual length below this share of it gets no cause. Chosen, not measured.
+_MIN_NOTABLE_SHARE = 0.05
+# Share of a difference that a category must explain to be its cause. Chosen, not measured.
+_MIN_EXPLAINED_SHARE = 0.3
 
 
 def answer(question: Question) -> Result:
@@ -92,12 +94,12 @@ def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
     length = lengths(steps)
     out = np.full(
-        len(steps), int(np.median(length)) if len(steps) >= _LEAST_ALIKE else -1, np.int64
+        len(steps), int(np.median(length)) if len(steps) >= _MIN_NAMED_STEPS else -1, np.int64
     )
     names = [
         steps.names[row].rstrip("0123456789") for row in range(len(steps))
     ]  # "train 12" is a "train"
-    many = {name for name, count in Counter(names).items() if count >= _LEAST_ALIKE}
+    many = {name for name, count in Counter(names).items() if count >= _MIN_NAMED_STEPS}
     if len(many) > 1:
         label = np.array(names, dtype=object)
         for name in many:
@@ -166,12 +168,12 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
     for at in np.flatnonzero(inside).tolist():
         one = int(row[at])
         more = int(length[one] - usual[one]) if usual[one] > 0 else 0
-        if more > _CLEAR * max(1, int(usual[one])):
+        if more > _MIN_NOTABLE_SHARE * max(1, int(usual[one])):
             largest = int(np.argmax(parts[at] - median))
             excess = int(parts[at][largest] - median[largest])
             out[one] = (
                 f"{labels[largest]} +{units.duration(excess, 3)}"
-                if excess >= _TELLS * more
+                if excess >= _MIN_EXPLAINED_SHARE * more
                 else "no single category"
             )
         elif found.length[at] > 0:

@@ -25,17 +25,19 @@ from powertui.data.model import (
     PowerSeries,
 )
 
-MOST = 200_000  # rows of a sum of channels that were read at different moments
-MANY = 16  # channels that are worked with one by one …
-_READINGS = 1 << 20  # … or so many readings of several: of more than that a sum is made first
+# Bounds of time and memory.
+MAX_SUMMED_ROWS = 200_000  # of a sum of channels that were read at different moments
+# With more channels, or more readings of several, a sum is made first.
+MAX_SEPARATE_CHANNELS = 16
+_MAX_SEPARATE_READINGS = 1 << 20
 
 
 def where_many(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """The sum of channels that are too many, or too long, to be worked with one by one; None where
     they are not, or have no sum.
     """
-    many = len(channels) > MANY or (
-        len(channels) > 1 and sum(len(one.series) for one in channels) > _READINGS
+    many = len(channels) > MAX_SEPARATE_CHANNELS or (
+        len(channels) > 1 and sum(len(one.series) for one in channels) > _MAX_SEPARATE_READINGS
     )
     return together(channels) if many else None
 
@@ -86,12 +88,12 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """
     if len(channels) < 2:
         return channels[0] if channels else None
-    if len(channels[0].times) > MOST and (one := together(channels)) is not None:
+    if len(channels[0].times) > MAX_SUMMED_ROWS and (one := together(channels)) is not None:
         return one
     at = np.unique(np.concatenate([c.times for c in channels]))
     known = [c.series.sensor for c in channels]
     refresh = _worst(channels, "refresh_s")
-    if len(at) > MOST:
+    if len(at) > MAX_SUMMED_ROWS:
         at, watts = _thinned(channels, at)
         every = Figure(
             float(np.median(np.diff(at))) / PS_PER_S,
@@ -121,7 +123,7 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     )
     lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
     hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
-    status = max((c.status for c in channels), key=lambda s: main_log.RANK[s])
+    status = max((c.status for c in channels), key=lambda s: main_log.STATUS_RANK[s])
     # What places the sum is what places the channel with the most places; those of one log share
     # them.
     lead = max(channels, key=lambda c: len(c.places))
@@ -137,7 +139,7 @@ def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floa
     """Fewer moments, and what all channels drew on average around each: the joules of a stretch are
     those of the channels.
     """
-    kept = at[np.linspace(0, len(at) - 1, MOST).astype(np.int64)]
+    kept = at[np.linspace(0, len(at) - 1, MAX_SUMMED_ROWS).astype(np.int64)]
     edges = np.concatenate([kept[:1], kept[:-1] + np.diff(kept) // 2, kept[-1:]])
     total = np.zeros(len(kept))
     for one in channels:

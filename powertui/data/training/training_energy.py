@@ -252,9 +252,11 @@ def _account_of(seen: TrainingOnAxis, idle_w: float | None = None) -> Account:
         power = [one for one in power if owned.is_owned(one.series)]
     order = main_log.order(power, reach)
     usable = [row for row in order if meeting.meets(power[row], reach)] or order
-    best = min((main_log.RANK[power[row].status] for row in usable), default=2)
-    usable = [row for row in usable if main_log.RANK[power[row].status] == best]
-    enough = [row for row in usable if main_log.coverage(power[row], reach) >= main_log.ENOUGH]
+    best = min((main_log.STATUS_RANK[power[row].status] for row in usable), default=2)
+    usable = [row for row in usable if main_log.STATUS_RANK[power[row].status] == best]
+    enough = [
+        row for row in usable if main_log.coverage(power[row], reach) >= main_log.FULL_COVERAGE
+    ]
     usable = enough or usable
     # As in a profile: what its own power alone places tells of a host of which no other log does.
     sure = {power[row].series.sensor.host for row in usable if power[row].source != SIGNAL}

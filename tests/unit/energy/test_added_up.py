@@ -21,7 +21,7 @@ from powertui.data.model import (
     Sensor,
 )
 
-ROWS = 3 * summed_channels.MOST + 5  # every third reading, if one took every third
+ROWS = 3 * summed_channels.MAX_SUMMED_ROWS + 5  # every third reading, if one took every third
 
 
 def channel(number: int, *, path: str, late_ns: int = 0) -> PowerOnTrace:
@@ -42,7 +42,7 @@ def test_joules_do_not_come_from_readings_that_were_left_out(apart: bool) -> Non
     ]
     one = summed_channels.summed(channels)
     assert one is not None
-    assert len(one.times) <= max(summed_channels.MOST, ROWS)
+    assert len(one.times) <= max(summed_channels.MAX_SUMMED_ROWS, ROWS)
     for lo, hi in ((1000, ROWS - 1000), (7_000, 9_000), (200_000, 203_601)):
         alone = integrate.across(channels, lo * PS_PER_S, hi * PS_PER_S)
         found = integrate.energy(one, lo * PS_PER_S, hi * PS_PER_S)
@@ -102,7 +102,7 @@ def test_a_sum_lies_where_its_channels_do_however_long_their_means_are() -> None
 def test_a_few_short_channels_are_worked_with_one_by_one() -> None:
     times = np.arange(200, dtype=np.int64) * NS_PER_S
     several = []
-    for number in range(summed_channels.MANY + 1):
+    for number in range(summed_channels.MAX_SEPARATE_CHANNELS + 1):
         series = PowerSeries(
             Sensor(f"gpu {number}", "csv", Scope.GPU),
             times,
@@ -113,7 +113,7 @@ def test_a_few_short_channels_are_worked_with_one_by_one() -> None:
             placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "wall clocks of both")
         )
     assert summed_channels.where_many(several[:2]) is None
-    assert summed_channels.where_many(several[: summed_channels.MANY]) is None
+    assert summed_channels.where_many(several[: summed_channels.MAX_SEPARATE_CHANNELS]) is None
     one = summed_channels.where_many(several)
     assert one is not None
     assert one.watts[0] == sum(channel.watts[0] for channel in several)

@@ -120,7 +120,7 @@ def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, log
         clocked(series, made, offset + 4.0, 6.0, times.BMC), context(made), Aligning("clock")
     )
     assert late.alignment.status == "ambiguous"
-    assert len(late.power.places) == align.MOST_SPREAD
+    assert len(late.power.places) == align.MAX_SPREAD_PLACES
     assert sum(place.weight for place in late.power.places) == pytest.approx(1)
     assert late.power.places[0].offset_ps == pytest.approx(late.power.offset_ps, abs=1000), (
         "the middle is drawn"

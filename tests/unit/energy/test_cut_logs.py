@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.energy_answers import CUTS, cut, injected
 from powertui.data.energy.expected_work import WindowShares
-from powertui.data.energy.samples import MEMORY, Samples
+from powertui.data.energy.samples import MEMORY_WINDOW_FACTOR, Samples
 
 # What was sure and wrong once, by up to 23 s, or missed.
 CUT = [
@@ -107,5 +107,5 @@ def test_readings_that_remember_stand_where_they_were_published() -> None:
     )
     one = data.forgetting(0.7)
     assert one.hi[0] == pytest.approx(2.0)
-    assert one.lo[0] == pytest.approx(2.0 - MEMORY * 0.7)
+    assert one.lo[0] == pytest.approx(2.0 - MEMORY_WINDOW_FACTOR * 0.7)
     assert one.forget_s == 0.7

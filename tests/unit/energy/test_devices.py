@@ -205,7 +205,7 @@ def test_slow_loads_that_have_nothing_to_do_with_one_another_do_not_follow() -> 
         at = np.arange(1, 120, 0.1) * 1e12
         other = np.cumsum(rng.uniform(4, 12, 40)) * 1e12
         watts = 70 + 260.0 * (np.searchsorted(other, at) % 2) + rng.normal(0, 1, len(at))
-        follows += devices._follows(busy, [(at, at + 1e11, watts)]) >= devices._FOLLOWS
+        follows += devices._follows(busy, [(at, at + 1e11, watts)]) >= devices._MIN_FOLLOW_ERRORS
     assert follows == 0
 
 

@@ -267,16 +267,16 @@ def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(
         ):
             ranges, large, span, before, expected = (
                 averaging_window._Ranges(level),
-                averaging_window._LARGER * seen.swing,
+                averaging_window._RISING_STEP_SHARE * seen.swing,
                 1,
                 None,
                 np.nan,
             )
             while 8 * span < len(level):
                 share = whole(seen, ranges, span, large, 3)
-                if share >= averaging_window._SHARP:
+                if share >= averaging_window._SHARP_SHARE:
                     at, was = before or (span, 0.0)
-                    expected = at + (span - at) * (averaging_window._SHARP - was) / max(
+                    expected = at + (span - at) * (averaging_window._SHARP_SHARE - was) / max(
                         share - was, 1e-9
                     )
                     break

@@ -80,7 +80,7 @@ def test_periodic_steps_have_a_set_of_places_one_step_apart() -> None:
     assert weight.sum() == pytest.approx(1)
     assert weight.max() < 0.95
     assert fit.offset_s == at[0]
-    assert len(at) <= signal_alignment.MOST_PLACES
+    assert len(at) <= signal_alignment.MAX_PLACES
     assert np.abs(at - taken.offset_s).min() <= 2 * PERIODIC.step_s, (
         "they stand for the true place, too"
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import scan
-from powertui.data.energy.fold import TRACING
+from powertui.data.energy.fold import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 
 _LEAST = 20  # steps that tell what is usual
@@ -48,7 +48,7 @@ def regular(length: Floats) -> Bools:
     if not len(length):
         return np.zeros(0, np.bool_)
     usual = float(np.median(length))
-    slow = length > TRACING * usual
+    slow = length > TRACING_STEP_FACTOR * usual
     slow[min(_FIRST, len(slow)) :] = False
     good = ~np.logical_and.accumulate(slow)
     good[-1:] = False

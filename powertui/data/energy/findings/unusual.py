@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from powertui.data.energy.expected_work import Intervals, union
-from powertui.data.energy.fold import TRACING
+from powertui.data.energy.fold import TRACING_STEP_FACTOR
 from powertui.data.model import Int64s, Steps, Trace, TrackKind
 
 _SHARE = 0.25  # of the steps: a name that so many hold is usual
@@ -69,7 +69,7 @@ def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
         return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
     ends = steps.ends()
     length = ends - steps.start
-    slow = length[:_FIRST] > TRACING * float(np.median(length))
+    slow = length[:_FIRST] > TRACING_STEP_FACTOR * float(np.median(length))
     first = int(np.argmin(slow)) if not slow.all() else len(slow)
     begin = int(steps.start[first]) if first < len(steps) else int(ends[-1])
     edges = [(trace.span[0], begin), (int(ends.max()), trace.span[1])]
