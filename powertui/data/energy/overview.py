@@ -151,7 +151,7 @@ def _against_peaks(use: Use) -> str:
         f" Memory runs at {percent(use.memory)} of its peak, arithmetic at "
         f"{percent(use.arithmetic)}"
     )
-    if use.memory > suggestions.HIGH and use.arithmetic < suggestions.LOW:
+    if use.memory > suggestions.HIGH_UTILIZATION and use.arithmetic < suggestions.LOW_UTILIZATION:
         return f"{words}: memory is the limit."
     return f"{words}."
 

@@ -1,9 +1,9 @@
-"""Trainings that a person put together otherwise: what was moved out of one and into another, laid
-over what was found.
+"""Trainings that a person put together otherwise: moves from one training to another, applied to
+what a scan grouped.
 
 A `Move` names files and folders by their real paths, so that it holds from wherever the logs are
-looked at. What is no longer there is passed over. Moves are laid on in the order in which they were
-made; the last one is taken back by leaving it out.
+looked at. What is no longer there is passed over. Moves are applied in the order in which they were
+made; leaving out the last one undoes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from powertui.data.logdir.moves import Move
 from powertui.data.logdir.trainings import TrainingEntry
 
 _File = TypeVar("_File", EventFile, PowerFile)
-_MOST_NAMED = 500  # members by which a training is known again
+# Real paths by which a training is recognized later: enough for any that a person moves, and the
+# file of moves stays small. Chosen, not measured.
+_MAX_MEMBERS = 500
 
 
 @dataclass(frozen=True)
@@ -35,65 +37,65 @@ class Part:
 
 
 def parts(entry: TrainingEntry) -> tuple[Part, ...]:
-    """What a training was put together from."""
-    out = [Part("session", run.name, (key_of(run),)) for run in entry.sessions]
+    """The parts that a training was put together from."""
+    sessions = [Part("session", run.name, (key_of(run),)) for run in entry.sessions]
     programs: dict[tuple[str, str], list[EventFile]] = {}
     for file in _scalars(entry):
         host, pid = run_of(file.path)
         place = Path(file.path).parent
         base = place.parent if place.name in filenames.PARTS else place
-        programs.setdefault(
-            (str(base), f"process {pid} of {host}" if pid is not None else host), []
-        ).append(file)
+        program = host if pid is None else f"process {pid} of {host}"
+        programs.setdefault((str(base), program), []).append(file)
+    scalars = []
     for (folder, program), files in programs.items():
         folders = dict.fromkeys(Path(file.path).parent.name for file in files)
-        told = ", ".join(
-            part
-            for part in (*(name for name in folders if name in filenames.PARTS), program)
-            if part
-        )
-        out.append(
-            Part(
-                "scalars",
-                f"{Path(folder).name}{f' ({told})' if told else ''}",
-                tuple(_real(file.path) for file in files),
-            )
-        )
-    out += [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
-    return tuple(out)
+        details = [name for name in folders if name in filenames.PARTS]
+        if program:
+            details.append(program)
+        name = Path(folder).name
+        if details:
+            name += f" ({', '.join(details)})"
+        scalars.append(Part("scalars", name, tuple(_real(file.path) for file in files)))
+    power = [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
+    return (*sessions, *scalars, *power)
 
 
 def move(chosen: Iterable[Part], out_of: Iterable[TrainingEntry], to: TrainingEntry | None) -> Move:
     """These parts of some trainings belong to another one; None: to none."""
-    members = tuple(path for one in out_of for path in _members(one))
+    members = [path for training in out_of for path in _members(training)]
     return Move(
         tuple(path for part in chosen for path in part.paths),
-        members[:_MOST_NAMED],
-        _members(to)[:_MOST_NAMED] if to is not None else (),
+        tuple(members[:_MAX_MEMBERS]),
+        _members(to)[:_MAX_MEMBERS] if to is not None else (),
     )
 
 
-def corrected(found: Logdir, moves: Sequence[Move]) -> Logdir:
+def corrected(logdir: Logdir, moves: Sequence[Move]) -> Logdir:
     """The same folder with its trainings as a person put them together.
 
     What was corrected before is worked out anew.
     """
-    found = _as_found(found)
-    if not found.complete or not (own := [one for one in moves if _concerns(found, one)]):
-        return found
-    changing = _Changing(found)
-    done = tuple(one for one in own if changing.take(one))
-    if not done:
-        return found
-    entries = changing.entries()
-    runs = tuple(changing.read_as.get(id(run), run) for run in found.runs)
-    parts = tuple(corrected(part, moves) for part in found.parts)
-    return replace(found, runs=runs, by_hand=entries, moves=done, as_found=found, parts=parts)
+    logdir = _as_scanned(logdir)
+    if not logdir.complete:
+        return logdir
+    changes = _Changes(logdir)
+    applied = [move for move in moves if _concerns(logdir, move) and changes.apply(move)]
+    if not applied:
+        return logdir
+    entries = changes.entries()
+    return replace(
+        logdir,
+        runs=tuple(changes.changed_runs.get(id(run), run) for run in logdir.runs),
+        by_hand=entries,
+        moves=tuple(applied),
+        as_found=logdir,
+        parts=tuple(corrected(part, moves) for part in logdir.parts),
+    )
 
 
-def _as_found(found: Logdir) -> Logdir:
+def _as_scanned(logdir: Logdir) -> Logdir:
     """The folder as it was before anybody corrected it."""
-    return found.as_found if found.as_found is not None else found
+    return logdir.as_found if logdir.as_found is not None else logdir
 
 
 def key_of(run: RunEntry) -> str:
@@ -104,12 +106,12 @@ def key_of(run: RunEntry) -> str:
     return _real(str(place))
 
 
-# ── laying them on ───────────────────────────────────────────────────────────────────────────────
+# ── applying moves ───────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass
-class _Whole:
-    """A training while parts go and come, by their real paths."""
+class _Content:
+    """The parts of a training by their real paths, while moves change them."""
 
     entry: TrainingEntry
     sessions: dict[str, RunEntry] = field(default_factory=dict)
@@ -117,7 +119,7 @@ class _Whole:
     power: dict[str, PowerFile] = field(default_factory=dict)
 
     @classmethod
-    def from_entry(cls, entry: TrainingEntry) -> _Whole:
+    def from_entry(cls, entry: TrainingEntry) -> _Content:
         return cls(
             entry,
             {key_of(run): run for run in entry.sessions},
@@ -129,145 +131,162 @@ class _Whole:
     def empty(self) -> bool:
         return not (self.sessions or self.scalars or self.power)
 
-    def known_by(self, paths: Iterable[str]) -> int:
-        """By how many of these it is known."""
-        own = {*self.sessions, *self.scalars} or {*self.power}
-        return sum(path in own for path in paths)
+    def matches(self, paths: Iterable[str]) -> int:
+        """How many of these paths identify it."""
+        members = {*self.sessions, *self.scalars} or {*self.power}
+        return sum(path in members for path in paths)
 
-    def without(self, other: _Whole) -> list[str]:
+    def receive(self, path: str, giver: _Content, with_power: bool) -> bool:
+        """Take one part from another training; False where it has no such part."""
+        if path in giver.sessions:
+            self.sessions[path] = giver.sessions.pop(path)
+        elif path in giver.scalars:
+            self.scalars[path] = giver.scalars.pop(path)
+        elif with_power and path in giver.power:
+            self.power[path] = giver.power.pop(path)
+        else:
+            return False
+        return True
+
+    def without(self, content: _Content) -> list[str]:
         """What it holds and the other does not, as a person calls it."""
-        names = [run.name for path, run in self.sessions.items() if path not in other.sessions]
-        names += [
-            f"the scalars in {Path(path).parent.name}"
-            for path in self.scalars
-            if path not in other.scalars
-        ]
-        names += [Path(path).name for path in self.power if path not in other.power]
+        names = [run.name for path, run in self.sessions.items() if path not in content.sessions]
+        for path in self.scalars:
+            if path not in content.scalars:
+                names.append(f"the scalars in {Path(path).parent.name}")
+        names += [Path(path).name for path in self.power if path not in content.power]
         return list(dict.fromkeys(names))
 
 
-class _Changing:
-    """The trainings of a folder while moves are laid on."""
+class _Changes:
+    """The trainings of a folder while moves are applied."""
 
-    def __init__(self, found: Logdir) -> None:
-        self.roots = tuple(_roots(found))
-        self.read_as: dict[
-            int, RunEntry
-        ] = {}  # by the id of a session as found: what is read in its place
-        self.whole = [_Whole.from_entry(one) for one in found.trainings]
+    def __init__(self, logdir: Logdir) -> None:
+        self.roots = tuple(_roots(logdir))
+        # By the id of a session of the scan: the one that is read in its place.
+        self.changed_runs: dict[int, RunEntry] = {}
+        self.contents = [_Content.from_entry(entry) for entry in logdir.trainings]
 
-    def take(self, one: Move) -> bool:
-        """Lay a move on; False where nothing of it is there any more."""
-        sources = [two for two in self.whole if two.known_by(one.out_of)]
-        best = max(self.whole, key=lambda two: two.known_by(one.to), default=None)
-        target = (
-            best if best is not None and best.known_by(one.to) else _Whole(TrainingEntry("", ""))
-        )
-        took = False
-        for path in one.parts:
-            for two in self.whole:
-                if two is target:
-                    continue
-                if path in two.sessions:
-                    target.sessions[path] = two.sessions.pop(path)
-                elif path in two.scalars:
-                    target.scalars[path] = two.scalars.pop(path)
-                elif path in two.power and two in sources:
-                    target.power[path] = two.power.pop(path)
-                else:
-                    continue
-                took = True
-        self.whole = [two for two in self.whole if not two.empty]
-        if target not in self.whole:  # what others still have is no training of its own
-            target.power = {
-                path: log
-                for path, log in target.power.items()
-                if not any(path in two.power for two in self.whole)
-            }
-            self.whole += [] if target.empty else [target]
-        return took
+    def apply(self, move: Move) -> bool:
+        """Apply a move; return False where nothing of it is there any more."""
+        sources = [content for content in self.contents if content.matches(move.out_of)]
+        target = max(self.contents, key=lambda content: content.matches(move.to), default=None)
+        if target is None or not target.matches(move.to):
+            target = _Content(TrainingEntry("", ""))
+        moved = False
+        for path in move.parts:
+            for content in self.contents:
+                # A power log may belong to several trainings: only those named give it away.
+                if content is not target and target.receive(path, content, content in sources):
+                    moved = True
+        self.contents = [content for content in self.contents if not content.empty]
+        if target not in self.contents:
+            # A power log that another training still has is no training of its own.
+            in_use = {path for content in self.contents for path in content.power}
+            target.power = {path: log for path, log in target.power.items() if path not in in_use}
+            if not target.empty:
+                self.contents.append(target)
+        return moved
 
     def entries(self) -> tuple[TrainingEntry, ...]:
-        """What became of them, by name."""
-        out: list[TrainingEntry] = []
+        """The changed trainings, by name."""
+        entries: list[TrainingEntry] = []
         names: set[tuple[str, str]] = set()
-        for one in self.whole:
-            entry = self._entry(one)
+        for content in self.contents:
+            entry = self._entry(content)
             while (entry.path, entry.name) in names:
                 entry = replace(entry, name=f"{entry.name} (by hand)")
             names.add((entry.path, entry.name))
-            out.append(entry)
-        return tuple(sorted(out, key=lambda one: one.name))
+            entries.append(entry)
+        return tuple(sorted(entries, key=lambda entry: entry.name))
 
-    def _entry(self, one: _Whole) -> TrainingEntry:
-        was, before = one.entry, _Whole.from_entry(one.entry)
-        gone, come = before.without(one), one.without(before)
-        if not gone and not come:
+    def _entry(self, content: _Content) -> TrainingEntry:
+        was, before = content.entry, _Content.from_entry(content.entry)
+        removed, added = before.without(content), content.without(before)
+        if not removed and not added:
             return was
-        path, name = (was.path, was.name) if was.path else self._place(one)
-        sessions = []
-        for key, run in sorted(one.sessions.items(), key=lambda pair: pair[1].name):
-            others = [file for file in run.tfevents if not _is_scalars(file)]
-            if key in before.sessions:
-                own = {_real(file.path): file for file in run.tfevents if _is_scalars(file)}
-                scalars = _changed(own, before.scalars, one.scalars)
-                power = _changed(
-                    {_real(log.path): log for log in run.power}, before.power, one.power
-                )
-            else:
-                scalars, power = one.scalars, one.power
-            now = self.read_as[id(run)] = replace(
-                run, tfevents=(*scalars.values(), *others), power=tuple(power.values())
-            )
-            sessions.append(now)
-        beside = {file.path: file for file in was.tfevents if not _is_scalars(file)}
+        sessions = self._sessions(content, before)
+        others = {file.path: file for file in was.tfevents if not _is_scalars(file)}
         for run in sessions:
-            beside |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
-        same = {*one.scalars} == {*before.scalars} and (
-            one.scalars or {*one.power} == {*before.power}
-        )
-        span = (was.first_ns, was.last_ns) if same else _span(one.scalars.values())
-        said = [
-            f"{what} by hand: {', '.join(some)}"
-            for what, some in (("taken out", gone), ("put in", come))
-            if some
-        ]
+            others |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
+        if was.path:
+            path, name = was.path, was.name
+            reasons = list(was.reasons)
+            if removed:
+                reasons.append(f"taken out by hand: {', '.join(removed)}")
+            if added:
+                reasons.append(f"put in by hand: {', '.join(added)}")
+        else:
+            path, name = self._place(content)
+            reasons = ["set apart by hand"]
+        first_ns, last_ns = was.first_ns, was.last_ns
+        if not _has_same_times(content, before):
+            first_ns, last_ns = _span(content.scalars.values())
         return replace(
             was,
             name=name,
             path=path,
             sessions=tuple(sessions),
-            tfevents=(*one.scalars.values(), *beside.values()),
-            power=tuple(one.power.values()),
+            tfevents=(*content.scalars.values(), *others.values()),
+            power=tuple(content.power.values()),
             above=was.above or (sessions[0].above if sessions else ()),
-            first_ns=span[0],
-            last_ns=span[1],
+            first_ns=first_ns,
+            last_ns=last_ns,
             by_hand=True,
-            reasons=(*was.reasons, *said) if was.path else ("set apart by hand",),
+            reasons=tuple(reasons),
         )
 
-    def _place(self, one: _Whole) -> tuple[str, str]:
+    def _sessions(self, content: _Content, before: _Content) -> list[RunEntry]:
+        """The sessions of a changed training, each with the scalars and logs that it reads now."""
+        sessions = []
+        for key, run in sorted(content.sessions.items(), key=lambda pair: pair[1].name):
+            others = [file for file in run.tfevents if not _is_scalars(file)]
+            scalars, power = content.scalars, content.power
+            if key in before.sessions:
+                own_scalars = {_real(file.path): file for file in run.tfevents if _is_scalars(file)}
+                own_power = {_real(log.path): log for log in run.power}
+                scalars = _changed(own_scalars, before.scalars, scalars)
+                power = _changed(own_power, before.power, power)
+            tfevents = (*scalars.values(), *others)
+            changed = replace(run, tfevents=tfevents, power=tuple(power.values()))
+            self.changed_runs[id(run)] = changed
+            sessions.append(changed)
+        return sessions
+
+    def _place(self, content: _Content) -> tuple[str, str]:
         """Path and name of a training that was none before."""
-        if one.sessions:
-            first = min(one.sessions.values(), key=lambda run: run.name)
+        if content.sessions:
+            first = min(content.sessions.values(), key=lambda run: run.name)
             return first.path, first.name
-        files = [file.path for file in one.scalars.values()] or [
-            log.path for log in one.power.values()
-        ]
+        files = [file.path for file in content.scalars.values()]
+        if not files:
+            files = [log.path for log in content.power.values()]
         folder = os.path.commonpath([str(Path(path).parent) for path in files])
-        named = Path(folder if one.scalars else files[0])
-        below = next(
-            (named.relative_to(root) for root in self.roots if named.is_relative_to(root)), None
-        )
-        return folder, below.as_posix() if below is not None and below.parts else named.name
+        named = Path(folder if content.scalars else files[0])
+        for root in self.roots:
+            if named.is_relative_to(root):
+                below = named.relative_to(root)
+                return folder, below.as_posix() if below.parts else named.name
+        return folder, named.name
+
+
+def _has_same_times(content: _Content, before: _Content) -> bool:
+    """Whether a training's first and last record are as before: they are those of its scalars, or
+    of its power where it has none.
+    """
+    if {*content.scalars} != {*before.scalars}:
+        return False
+    return bool(content.scalars) or {*content.power} == {*before.power}
 
 
 def _changed(
-    own: dict[str, _File], before: dict[str, _File], now: dict[str, _File]
+    read: dict[str, _File], before: dict[str, _File], now: dict[str, _File]
 ) -> dict[str, _File]:
-    """What a session reads of its own, less what left its training, and what came into that."""
-    kept = {path: file for path, file in own.items() if path in now or path not in before}
-    return kept | {path: file for path, file in now.items() if path not in before}
+    """The files that a session reads: its own without those that left its training, and those that
+    came into it.
+    """
+    stayed = {path: file for path, file in read.items() if path in now or path not in before}
+    return stayed | {path: file for path, file in now.items() if path not in before}
 
 
 def _is_scalars(file: EventFile) -> bool:
@@ -279,36 +298,34 @@ def _scalars(entry: TrainingEntry) -> Iterator[EventFile]:
 
 
 def _members(entry: TrainingEntry) -> tuple[str, ...]:
-    """By what a training is known again: what it shares with no other."""
-    own = (
-        *(key_of(run) for run in entry.sessions),
-        *(_real(file.path) for file in _scalars(entry)),
-    )
-    return own or tuple(_real(log.path) for log in entry.power)
+    """The paths that identify a training: it shares them with no other."""
+    sessions = [key_of(run) for run in entry.sessions]
+    scalars = [_real(file.path) for file in _scalars(entry)]
+    return (*sessions, *scalars) or tuple(_real(log.path) for log in entry.power)
 
 
 def _span(files: Iterable[EventFile]) -> tuple[int | None, int | None]:
+    """The first and the last record of some files with scalars."""
     ends = [tfevents_ends.ends(file.path) for file in files]
-    first = min((one.first_ns for one in ends if one.first_ns is not None), default=None)
-    return first, max((one.last_ns for one in ends if one.last_ns is not None), default=first)
+    first = min((end.first_ns for end in ends if end.first_ns is not None), default=None)
+    return first, max((end.last_ns for end in ends if end.last_ns is not None), default=first)
 
 
-def _roots(found: Logdir) -> Iterator[Path]:
-    """The folders that were looked through, here: of another machine's those that stand for
-    them.
+def _roots(logdir: Logdir) -> Iterator[Path]:
+    """The folders that were scanned, as paths here.
+
+    For another machine's folders these are the copies that stand for them.
     """
-    for one in found.parts or (found,):
-        yield Path(one.folders[0] if one.folders else one.path).absolute()
+    for part in logdir.parts or (logdir,):
+        yield Path(part.folders[0] if part.folders else part.path).absolute()
 
 
-def _concerns(found: Logdir, one: Move) -> bool:
-    """Whether a move is of something below what was looked through: of the others nothing
-    is asked.
-    """
-    if not all(part.folders for part in found.parts or (found,)):
-        return True  # one file, with what lies around it
-    roots = tuple(_real(str(root)).rstrip(os.sep) + os.sep for root in _roots(found))
-    return any((path + os.sep).startswith(roots) for path in one.parts)
+def _concerns(logdir: Logdir, move: Move) -> bool:
+    """Whether a move changes something below the folders that were scanned."""
+    if not all(part.folders for part in logdir.parts or (logdir,)):
+        return True  # one file was named, and what is around it belongs to it
+    roots = tuple(_real(str(root)).rstrip(os.sep) + os.sep for root in _roots(logdir))
+    return any((path + os.sep).startswith(roots) for path in move.parts)
 
 
 def _real(path: str) -> str:

@@ -17,7 +17,7 @@ import itertools
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from powertui.data.logdir.entries import PowerFile
@@ -25,29 +25,21 @@ from powertui.data.model import PowerSeries
 from powertui.errors import PowertuiError
 from powertui.opening import open_regular
 
-_WHOLE_BYTES = (
-    4 << 20
-)  # reading so much of CSV takes 0.1 s; of what is larger, lines at both ends are read
+# Reading so much CSV takes 0.1 s; of larger logs only lines at both ends are read.
+_MAX_READ_BYTES = 4 << 20
 _HEAD_BYTES = 256 << 10
 _TAIL_BYTES = 64 << 10
-# of one folder: the others stay alone, because looking into thousands of logs takes minutes
-_MOST_LOGS = 500
-_LEAST_OVERLAP = 0.5  # of the shorter log; less may be chance where many machines are logged
-_ROOM = (
-    0.1  # of the longer log between the beginnings, or the ends, of logs that were begun together …
-)
-_LEAST_ROOM_NS = 5_000_000_000  # … or the seconds that a person takes to start one after the other
-_SHOWN = 3  # hosts in a sentence
-_LINES = (
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".log",
-    ".prom",
-    ".jsonl",
-    ".ndjson",
-    ".lp",
-)  # files whose ends can be read alone
+# Of one folder; the others stay alone, because looking into thousands of logs takes minutes.
+_MAX_COMPARED_LOGS = 500
+# Of the shorter log. Less may be chance where many machines are logged. Chosen, not measured.
+_MIN_OVERLAP_SHARE = 0.5
+# Logs that one person starts together begin (and end) within a tenth of the longer one, or within
+# the 5 s that it takes to start one after the other. Both are chosen, not measured.
+_MAX_START_SHARE = 0.1
+_START_TOLERANCE_NS = 5_000_000_000
+_MAX_HOSTS_NAMED = 3  # in a sentence
+# Files whose ends can be read alone.
+_LINE_SUFFIXES = (".csv", ".tsv", ".txt", ".log", ".prom", ".jsonl", ".ndjson", ".lp")
 _ROTATED = re.compile(r"(?:\.\d{1,3}|-\d{8})(?=(?:\.gz)?$)")
 
 
@@ -64,13 +56,12 @@ class LogGroup:
 
 @dataclass(frozen=True)
 class _Summary:
-    """What a log says of itself."""
+    """The hosts, sensors and times that a log contains."""
 
     log: PowerFile
     hosts: frozenset[str] = frozenset()
     sensors: frozenset[str] = frozenset()
-    first_ns: int | None = None
-    last_ns: int | None = None
+    span: tuple[int, int] | None = None  # Unix ns of its first and last reading
     is_local: bool = False  # its times are of a zone that it does not name
 
     @property
@@ -78,58 +69,41 @@ class _Summary:
         """The name that all parts of a rotated log share."""
         return _ROTATED.sub("", self.log.path.removesuffix(".gz"))
 
-    def overlaps(self, other: _Summary) -> bool:
+    def overlaps(self, log: _Summary) -> bool:
         """Whether both were written at one time."""
-        if (
-            self.first_ns is None
-            or self.last_ns is None
-            or other.first_ns is None
-            or other.last_ns is None
-        ):
+        if self.span is None or log.span is None or self.is_local is not log.is_local:
             return False
-        if self.is_local is not other.is_local:
-            return False
-        shared = min(self.last_ns, other.last_ns) - max(self.first_ns, other.first_ns)
-        shorter = min(self.last_ns - self.first_ns, other.last_ns - other.first_ns)
-        return shared > 0 and shared >= _LEAST_OVERLAP * shorter
+        shared = min(self.span[1], log.span[1]) - max(self.span[0], log.span[0])
+        shorter = min(_length(self.span), _length(log.span))
+        return shared > 0 and shared >= _MIN_OVERLAP_SHARE * shorter
 
-    def began_with(self, other: _Summary) -> bool:
+    def began_with(self, log: _Summary) -> bool:
         """Whether both were begun and ended together, as one person begins and ends them."""
-        if (
-            self.first_ns is None
-            or self.last_ns is None
-            or other.first_ns is None
-            or other.last_ns is None
-        ):
+        if self.span is None or log.span is None:
             return False
-        length = max(self.last_ns - self.first_ns, other.last_ns - other.first_ns)
-        room = max(_LEAST_ROOM_NS, round(_ROOM * length))
-        together = (
-            abs(self.first_ns - other.first_ns) <= room
-            and abs(self.last_ns - other.last_ns) <= room
-        )
-        return together and self.overlaps(other)
+        longer = max(_length(self.span), _length(log.span))
+        tolerance = max(_START_TOLERANCE_NS, round(_MAX_START_SHARE * longer))
+        if abs(self.span[0] - log.span[0]) > tolerance:
+            return False
+        return abs(self.span[1] - log.span[1]) <= tolerance and self.overlaps(log)
 
-    def continues(self, other: _Summary) -> bool:
+    def continues(self, log: _Summary) -> bool:
         """Whether both are parts of one rotated log."""
-        timed = (
-            self.first_ns is not None
-            and other.first_ns is not None
-            and self.is_local is other.is_local
-        )
-        same = (
-            self.log.dialect == other.log.dialect
-            and self.hosts == other.hosts
-            and bool(self.sensors & other.sensors)
-        )
-        return timed and same and self.rotated == other.rotated
+        if self.span is None or log.span is None or self.is_local is not log.is_local:
+            return False
+        if self.log.dialect != log.log.dialect or self.rotated != log.rotated:
+            return False
+        return self.hosts == log.hosts and bool(self.sensors & log.sensors)
+
+
+def _length(span: tuple[int, int]) -> int:
+    return span[1] - span[0]
 
 
 def groups(logs: Sequence[PowerFile]) -> list[LogGroup]:
-    """The measurements that these logs of one folder are."""
-    summaries = [_summary(log) for log in logs[:_MOST_LOGS]] + [
-        _Summary(log) for log in logs[_MOST_LOGS:]
-    ]
+    """Return the measurements that these logs of one folder are."""
+    summaries = [_summary(log) for log in logs[:_MAX_COMPARED_LOGS]]
+    summaries += [_Summary(log) for log in logs[_MAX_COMPARED_LOGS:]]
     if _is_one_measurement(summaries):
         return [_group(summaries)]
     parent = list(range(len(summaries)))
@@ -139,85 +113,84 @@ def groups(logs: Sequence[PowerFile]) -> list[LogGroup]:
             row = parent[row]
         return row
 
-    for row, one in enumerate(summaries):
-        for number in range(row):
-            other = summaries[number]
-            if one.continues(other) or (one.hosts & other.hosts and one.overlaps(other)):
+    for row, later in enumerate(summaries):
+        for number, earlier in enumerate(summaries[:row]):
+            same_host = bool(later.hosts & earlier.hosts)
+            if later.continues(earlier) or (same_host and later.overlaps(earlier)):
                 first, second = sorted((root(row), root(number)))
                 parent[second] = first
     members: dict[int, list[_Summary]] = {}
     for row, summary in enumerate(summaries):
         members.setdefault(root(row), []).append(summary)
-    return [_group(mine) for mine in members.values()]
+    return [_group(measurement) for measurement in members.values()]
 
 
 def _is_one_measurement(summaries: Sequence[_Summary]) -> bool:
-    """Whether a folder holds the logs of different sensors alone, which were written together and
+    """Whether a folder holds nothing but logs of different sensors that were written together and
     name no two hosts.
     """
-    hosts = {host for one in summaries for host in one.hosts}
-    return len(hosts) < 2 and all(
-        one.began_with(other) and not one.sensors & other.sensors
-        for one, other in itertools.combinations(summaries, 2)
+    hosts = {host for summary in summaries for host in summary.hosts}
+    if len(hosts) > 1:
+        return False
+    return all(
+        a.began_with(b) and not a.sensors & b.sensors
+        for a, b in itertools.combinations(summaries, 2)
     )
 
 
-def _group(mine: Sequence[_Summary]) -> LogGroup:
-    first = min((one.first_ns for one in mine if one.first_ns is not None), default=None)
-    last = max((one.last_ns for one in mine if one.last_ns is not None), default=None)
-    is_local = any(one.is_local for one in mine)
-    logs = tuple(one.log for one in mine)
-    if len(mine) == 1:
-        return LogGroup(logs, first, last, is_local)
-    if len({one.rotated for one in mine}) == 1:
-        return LogGroup(logs, first, last, is_local, "parts of one rotated power log")
-    named = sorted({host for one in mine for host in one.hosts})
-    hosts = f" of {', '.join(named[:_SHOWN])}" if named else ""
-    return LogGroup(
-        logs, first, last, is_local, f"{len(mine)} power logs{hosts}, written at the same time"
+def _group(summaries: Sequence[_Summary]) -> LogGroup:
+    spans = [summary.span for summary in summaries if summary.span is not None]
+    group = LogGroup(
+        logs=tuple(summary.log for summary in summaries),
+        first_ns=min((first for first, _ in spans), default=None),
+        last_ns=max((last for _, last in spans), default=None),
+        is_local=any(summary.is_local for summary in summaries),
     )
+    if len(summaries) == 1:
+        return group
+    if len({summary.rotated for summary in summaries}) == 1:
+        return replace(group, reason="parts of one rotated power log")
+    hosts = sorted({host for summary in summaries for host in summary.hosts})
+    of_hosts = f" of {', '.join(hosts[:_MAX_HOSTS_NAMED])}" if hosts else ""
+    reason = f"{len(summaries)} power logs{of_hosts}, written at the same time"
+    return replace(group, reason=reason)
 
 
 # ── one log ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def _summary(log: PowerFile) -> _Summary:
-    """What a log says of its hosts, sensors and times; nothing where it cannot be read."""
+    """Return the hosts, sensors and times of a log; nothing where it cannot be read."""
     from powertui.data.power import times  # here, as in `power_logs`: only where there is a log
 
     try:
-        series = _series(log)
+        channels = _series(log)
     except (PowertuiError, OSError):
         return _Summary(log)
-    named = {one.sensor.host or one.sensor.logged_on for one in series}
-    hosts = frozenset(_short(name) for name in named if name)
-    sensors = frozenset(one.sensor.name for one in series)
-    timed = [one for one in series if one.clock.known and len(one)]
-    if not timed or len(timed) < len(series):
+    names = {channel.sensor.host or channel.sensor.logged_on for channel in channels}
+    hosts = frozenset(_short(name) for name in names if name)
+    sensors = frozenset(channel.sensor.name for channel in channels)
+    timed = [channel for channel in channels if channel.clock.known and len(channel)]
+    if not timed or len(timed) < len(channels):
         return _Summary(log, hosts, sensors)
-    first = min(one.clock.mid_ns + int(one.times[0]) for one in timed)
-    last = max(one.clock.mid_ns + int(one.times[-1]) for one in timed)
-    return _Summary(
-        log=log,
-        hosts=hosts,
-        sensors=sensors,
-        first_ns=first,
-        last_ns=last,
-        is_local=any(times.is_local(one.clock) for one in timed),
-    )
+    first = min(channel.clock.mid_ns + int(channel.times[0]) for channel in timed)
+    last = max(channel.clock.mid_ns + int(channel.times[-1]) for channel in timed)
+    is_local = any(times.is_local(channel.clock) for channel in timed)
+    return _Summary(log, hosts, sensors, (first, last), is_local)
 
 
 def _short(host: str) -> str:
     """A host's name without its domain: node17 of NODE17.cluster. An address stays whole."""
     text = host.casefold().rstrip(".")
-    return text.split(".")[0] if re.search(r"[g-z]", text) and ":" not in text else text
+    is_address = ":" in text or not re.search(r"[g-z]", text)
+    return text if is_address else text.split(".")[0]
 
 
 def _series(log: PowerFile) -> tuple[PowerSeries, ...]:
     from powertui.data.power import registry
 
     path = Path(log.path)
-    if log.size <= _WHOLE_BYTES or path.suffix.lower() not in _LINES:
+    if log.size <= _MAX_READ_BYTES or path.suffix.lower() not in _LINE_SUFFIXES:
         return registry.load(log.path).series
     with tempfile.TemporaryDirectory(prefix="powertui-") as folder:
         ends = Path(folder) / path.name

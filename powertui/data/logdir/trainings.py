@@ -1,21 +1,21 @@
-"""Trainings: which sessions, scalars and power logs are what one program did, by folder, process
-and time; and why.
+"""Groups sessions, scalars and power logs into trainings, each the work of one program, with the
+reasons.
 
     a folder        `logs/run1`, with `train/`, `validation/` and `plugins/profile/` below it, is one training
-    a process       tfevents of one host and process id are one program's, wherever below the logdir they lie; so are PyTorch's
+    a process       tfevents of one host and process id are one program's, wherever below the logdir they are; so are PyTorch's
                     traces with one host and process id in their names, side by side
     hosts           folders named like workers or like their own host, side by side and at the same time, are one training
     time            a folder that two programs used in turn holds two trainings, unless the later went on where the earlier stopped
 
-Two programs that merely lie side by side stay apart. Only names, sizes and the first and last
-records are looked at.
+Two programs that are merely side by side stay apart. Only names, sizes and the first and last
+records are read.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -26,33 +26,36 @@ from powertui.data.formats.tfevents import run_of
 from powertui.data.logdir import captured, log_groups, pytorch
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 
-_PAUSE_NS = (
-    15 * 60 * 1_000_000_000
-)  # a program that went on later than this after another is another training, unless its steps go on
-_DAY_NS = 86_400 * 1_000_000_000
-_CONTAINED = 100  # in containers every program has one of the first few process ids
+# A program that started later than this after another one is a training of its own, unless its
+# steps go on. Chosen, not measured.
+_MAX_PAUSE_NS = 15 * 60 * 1_000_000_000
+# Process ids are used again: the same one after more than a day is another program.
+_PROCESS_REUSE_NS = 86_400 * 1_000_000_000
+# A program that goes on begins at more than half of the steps that were done (a checkpoint may be
+# old); after a long pause, close to their end. Chosen, not measured.
+_MIN_RESUMED_SHARE = 0.5
+_MIN_RESUMED_SHARE_AFTER_PAUSE = 0.9
+_MIN_UNIQUE_PID = 100  # in containers every program has one of the first few process ids
 _WORKER = re.compile(
     r"^(?:worker|rank|host|node|chief|ps|proc|process|replica|task)s?[-_.]?\d*$", re.IGNORECASE
 )
-_SHOWN = 3
+_MAX_NAMES = 3  # folders named in a reason
 
 
 @dataclass(frozen=True)
 class TrainingEntry:
-    """What one program did, as found: nothing of it has been read yet."""
+    """The files of what one program did; none of them has been read yet."""
 
     name: str  # the folder below the logdir
     path: str
     sessions: tuple[RunEntry, ...] = ()  # by name
     tfevents: tuple[EventFile, ...] = ()  # its scalars, and PowerBoard's marker
     power: tuple[PowerFile, ...] = ()
-    above: tuple[
-        PowerFile, ...
-    ] = ()  # logs above what was asked for: told of, read when they are named
+    # Logs above the folder that was named: listed, but read only when a person names them.
+    above: tuple[PowerFile, ...] = ()
     results: tuple[OtherFile, ...] = ()
-    first_ns: int | None = (
-        None  # of its scalars, else of its power where that is all: first and last record (Unix)
-    )
+    # First and last record (Unix) of its scalars, or of its power where there is nothing else.
+    first_ns: int | None = None
     last_ns: int | None = None
     is_local: bool = False  # the two are local times of a zone that is not known
     reasons: tuple[str, ...] = ()  # why these belong together, a clause each
@@ -61,17 +64,11 @@ class TrainingEntry:
     @property
     def hosts(self) -> tuple[str, ...]:
         """All hosts of its sessions, else those that wrote scalars."""
-        found = {host for run in self.sessions for host in run.hosts}
-        return tuple(
-            sorted(
-                found
-                or {
-                    host
-                    for file in self.tfevents
-                    if (host := run_of(file.path)[0]) and file.group != "demo_logs"
-                }
-            )
-        )
+        hosts = {host for run in self.sessions for host in run.hosts}
+        if not hosts:
+            scalars = [file for file in self.tfevents if file.group != "demo_logs"]
+            hosts = {run_of(file.path)[0] for file in scalars} - {""}
+        return tuple(sorted(hosts))
 
 
 class _Program(NamedTuple):
@@ -86,11 +83,40 @@ class _Program(NamedTuple):
     last_step: int | None
 
 
+class _Folders:
+    """Folders that are joined into trainings, each with the reasons."""
+
+    def __init__(self, bases: Sequence[str]) -> None:
+        self._bases = bases
+        self._parent = {base: base for base in bases}
+        self._reasons: dict[str, list[str]] = {base: [] for base in bases}
+
+    def _root(self, base: str) -> str:
+        while self._parent[base] != base:
+            base = self._parent[base]
+        return base
+
+    def join(self, base: str, twin: str, reason: str) -> None:
+        """Make two folders one training, for this reason."""
+        first, second = sorted((self._root(base), self._root(twin)))
+        if first != second:
+            self._parent[second] = first
+            self._reasons[first] += [reason, *self._reasons.pop(second)]
+
+    def groups(self) -> list[tuple[list[str], list[str]]]:
+        """(the folders of one training, the reasons) for each."""
+        members: dict[str, list[str]] = {}
+        for base in self._bases:
+            members.setdefault(self._root(base), []).append(base)
+        return [(folders, self._reasons[root]) for root, folders in members.items()]
+
+
 def group(
     path: str, runs: Sequence[RunEntry], tfevents: Sequence[EventFile], power: Sequence[PowerFile]
 ) -> tuple[TrainingEntry, ...]:
-    """The trainings among what was found under a path, by name."""
-    return tuple(sorted(_Grouping(path, runs, tfevents, power).all(), key=lambda one: one.name))
+    """Return the trainings among the files that a scan of `path` listed, by name."""
+    trainings = _Grouping(path, runs, tfevents, power).trainings()
+    return tuple(sorted(trainings, key=lambda training: training.name))
 
 
 class _Grouping:
@@ -110,149 +136,126 @@ class _Grouping:
             self.root = place.resolve() if ".." in place.parts else place.absolute()
         self.markers = [file for file in tfevents if file.group == "demo_logs"]  # PowerBoard's
 
-    def all(self) -> list[TrainingEntry]:
-        runs, events = list(self.runs), _own_events(self.runs, self.tfevents)
-        bases: dict[str, list[RunEntry]] = {}
-        for run in runs:
+    def trainings(self) -> list[TrainingEntry]:
+        """All trainings, in the order of their folders; power logs alone come last."""
+        programs = _programs(_scalar_files(self.runs, self.tfevents))
+        by_base: dict[str, list[_Program]] = {}
+        for program in programs:
+            by_base.setdefault(program.base, []).append(program)
+        sessions = self._sessions_by_base(by_base)
+        trainings: list[TrainingEntry] = []
+        order = {id(program): number for number, program in enumerate(programs)}
+        for bases, reasons in self._joined(sorted({*sessions, *by_base}), programs, by_base):
+            members: list[_Program] = []
+            runs: list[RunEntry] = []
+            for base in bases:
+                runs += sessions.get(base, [])
+                members += by_base.get(base, [])
+            members.sort(key=lambda program: order[id(program)])
+            trainings += self._in_turn(bases, runs, members, reasons)
+        return self._with_power(trainings)
+
+    def _sessions_by_base(
+        self, programs: Mapping[str, Sequence[_Program]]
+    ) -> dict[str, list[RunEntry]]:
+        """The sessions by the folder of their training.
+
+        Traces side by side are apart where several programs wrote them and no scalars join them.
+        """
+        sessions: dict[str, list[RunEntry]] = {}
+        for run in self.runs:
             if run.profiles or run.results or run.unread or run.problems or run.ignored:
-                bases.setdefault(_base_of_run(run), []).append(run)
-        found = _programs(events)
-        place = {id(one): number for number, one in enumerate(found)}
-        programs: dict[str, list[_Program]] = {}
-        for one in found:
-            programs.setdefault(one.base, []).append(one)
-        for base in [base for base in bases if base not in programs]:
-            apart = [run for run in bases[base] if not _in_plugins(run)]
-            if len(bases[base]) > 1 and apart and len({_writer(run) for run in bases[base]}) > 1:
-                # traces that lie side by side, and nothing says that one program wrote them all
-                bases[base] = [run for run in bases[base] if _in_plugins(run)]
-                for run in apart:
-                    bases.setdefault(_writer(run), []).append(run)
-                if not bases[base]:
-                    del bases[base]
-        groups = self._joined(sorted({*bases, *programs}), found, programs)
-        out: list[TrainingEntry] = []
-        for members, reasons in groups:
-            mine = [run for base in members for run in bases.get(base, ())]
-            theirs = sorted(
-                (one for base in members for one in programs.get(base, ())),
-                key=lambda one: place[id(one)],
-            )
-            out += self._in_turn(members, mine, theirs, reasons)
-        return self._with_power(out)
+                sessions.setdefault(_base_of_run(run), []).append(run)
+        for base in [base for base in sessions if base not in programs]:
+            runs = sessions[base]
+            loose = [run for run in runs if not _in_plugins(run)]
+            if not loose or len({_writer(run) for run in runs}) < 2:
+                continue
+            sessions[base] = [run for run in runs if _in_plugins(run)]
+            for run in loose:
+                sessions.setdefault(_writer(run), []).append(run)
+            if not sessions[base]:
+                del sessions[base]
+        return sessions
 
     # ── folders ──────────────────────────────────────────────────────────────────────────────────
 
     def _joined(
         self,
         bases: Sequence[str],
-        found: Sequence[_Program],
-        programs: Mapping[str, Sequence[_Program]],
-    ) -> list[tuple[tuple[str, ...], list[str]]]:
+        programs: Sequence[_Program],
+        by_base: Mapping[str, Sequence[_Program]],
+    ) -> list[tuple[list[str], list[str]]]:
         """Folders that are one training, each with the reasons."""
-        parent = {base: base for base in bases}
-        why: dict[str, list[str]] = {base: [] for base in bases}
-
-        def root(base: str) -> str:
-            while parent[base] != base:
-                base = parent[base]
-            return base
-
-        def join(one: str, other: str, reason: str) -> None:
-            a, b = sorted((root(one), root(other)))
-            if a != b:
-                parent[b] = a
-                why[a] += [reason, *why.pop(b)]
-
-        by_process: dict[tuple[str, int | None], list[_Program]] = {}
-        for one in found:
-            if one.process[1] is not None:
-                by_process.setdefault(one.process, []).append(one)
-        for (host, pid), same in by_process.items():
-            words = f"process {pid} of {host} wrote scalars into both"
-            if (pid or 0) >= _CONTAINED:
-                for before, after in _at_once(same):
-                    join(before.base, after.base, f"{words}: {_names(before.base, after.base)}")
-            for before, after in _related(same):
-                if (
-                    abs(after.first_ns - before.last_ns) < _DAY_NS
-                    or after.first_ns <= before.last_ns
-                ):  # process ids are used again
-                    join(before.base, after.base, f"{words}: {_names(before.base, after.base)}")
-        beside: dict[str, list[str]] = {}
+        folders = _Folders(bases)
+        _join_processes(folders, programs)
+        siblings: dict[str, list[str]] = {}
         for base in bases:
-            beside.setdefault(str(Path(base).parent), []).append(base)
-        spans = {base: _span(programs.get(base, ())) for base in bases}
-        for siblings in beside.values():
-            workers = [
-                base
-                for base in siblings
-                if _WORKER.match(Path(base).name) or _is_host(base, programs.get(base, ()))
-            ]
-            for base, other in itertools.pairwise(workers):
-                a, b = spans[base], spans[other]
-                if a is None or b is None or (a[0] <= b[1] and b[0] <= a[1]):
-                    reason = "are workers side by side" + (
-                        " whose scalars overlap in time" if a is not None and b is not None else ""
-                    )
-                    join(base, other, f"{_names(base, other)} {reason}")
-        out: dict[str, list[str]] = {}
-        for base in bases:
-            out.setdefault(root(base), []).append(base)
-        return [(tuple(members), why[first]) for first, members in out.items()]
+            workers = siblings.setdefault(str(Path(base).parent), [])
+            if _WORKER.match(Path(base).name) or _is_host(base, by_base.get(base, ())):
+                workers.append(base)
+        for workers in siblings.values():
+            for base, neighbor in itertools.pairwise(workers):
+                a, b = _span(by_base.get(base, ())), _span(by_base.get(neighbor, ()))
+                names = _names(base, neighbor)
+                if a is None or b is None:
+                    folders.join(base, neighbor, f"{names} are workers side by side")
+                elif a[0] <= b[1] and b[0] <= a[1]:
+                    reason = f"{names} are workers side by side whose scalars overlap in time"
+                    folders.join(base, neighbor, reason)
+        return folders.groups()
 
     # ── time ─────────────────────────────────────────────────────────────────────────────────────
 
     def _in_turn(
         self,
-        members: Sequence[str],
+        bases: Sequence[str],
         runs: Sequence[RunEntry],
         programs: Sequence[_Program],
         reasons: list[str],
     ) -> list[TrainingEntry]:
         """The trainings that used these folders, one after the other."""
         turns: list[list[_Program]] = []
-        for one in sorted(programs, key=lambda p: p.first_ns):
-            if turns and _goes_on(turns[-1], one):
-                turns[-1].append(one)
+        for program in sorted(programs, key=lambda program: program.first_ns):
+            if turns and _goes_on(turns[-1], program):
+                turns[-1].append(program)
             else:
-                turns.append([one])
-        path = members[0] if len(members) == 1 else str(Path(members[0]).parent)
+                turns.append([program])
+        path = bases[0] if len(bases) == 1 else str(Path(bases[0]).parent)
         name = self._name(path)
         if len(turns) < 2:
             return [self._entry(name, path, runs, programs, self._why(runs, programs, reasons))]
-        given: list[list[RunEntry]] = [[] for _ in turns]
+        runs_of_turns: list[list[RunEntry]] = [[] for _ in turns]
         for run in runs:
-            given[_nearest(run, turns)].append(run)
-        out = []
-        for number, (turn, mine) in enumerate(zip(turns, given, strict=True), 1):
+            runs_of_turns[_nearest(run, turns)].append(run)
+        entries = []
+        for number, (turn, turn_runs) in enumerate(zip(turns, runs_of_turns, strict=True), 1):
             also = f"{len(turns)} programs wrote into this folder in turn; this is number {number}"
-            out.append(
-                self._entry(
-                    f"{name} ({number})", path, mine, turn, [*self._why(mine, turn, reasons), also]
-                )
-            )
-        return out
+            why = [*self._why(turn_runs, turn, reasons), also]
+            entries.append(self._entry(f"{name} ({number})", path, turn_runs, turn, why))
+        return entries
 
     def _why(
         self, runs: Sequence[RunEntry], programs: Sequence[_Program], reasons: Iterable[str]
     ) -> list[str]:
-        said = []
+        """Why these are one training, a clause each."""
+        clauses = []
         if len(runs) > 1:
-            said.append(f"{len(runs)} sessions lie in one logdir")
-            if (process := _writer(runs[0])) != runs[0].path and all(
-                _writer(run) == process for run in runs
-            ):
-                said[-1] = f"process {Path(process).name} wrote all of its sessions"
-        processes = {one.process for one in programs}
+            writers = {_writer(run) for run in runs}
+            writer = _writer(runs[0])
+            if len(writers) == 1 and writer != runs[0].path:
+                clauses.append(f"process {Path(writer).name} wrote all of its sessions")
+            else:
+                clauses.append(f"{len(runs)} sessions lie in one logdir")
+        processes = {program.process for program in programs}
         if len(processes) > 1:
-            said.append(
+            clauses.append(
                 f"the scalars of {len(processes)} processes overlap or go on where the one "
                 "before stopped"
             )
         elif programs and runs:
-            said.append("sessions and scalars lie in one folder")
-        return [*said, *reasons]
+            clauses.append("sessions and scalars lie in one folder")
+        return [*clauses, *reasons]
 
     def _entry(
         self,
@@ -262,13 +265,13 @@ class _Grouping:
         programs: Sequence[_Program],
         reasons: Sequence[str],
     ) -> TrainingEntry:
-        files = {file.path: file for one in programs for file in one.files}
-        # Beside the scalars of its own programs: the ends of its captures, and PowerBoard's marker.
-        pids = {one.process[1] for one in programs}
+        files = {file.path: file for program in programs for file in program.files}
+        # The ends of its captures and PowerBoard's marker belong to it beside its scalars.
+        pids = {program.process[1] for program in programs}
         for run in runs:
             for file in run.tfevents:
-                own = file.kind != "scalars" or file.group == "demo_logs"
-                if own or not programs or run_of(file.path)[1] in pids:
+                is_its_own = file.kind != "scalars" or file.group == "demo_logs"
+                if is_its_own or not programs or run_of(file.path)[1] in pids:
                     files.setdefault(file.path, file)
         for file in self.markers:
             if run_of(file.path)[1] in pids - {None}:
@@ -297,71 +300,81 @@ class _Grouping:
     # ── power ────────────────────────────────────────────────────────────────────────────────────
 
     def _with_power(self, trainings: list[TrainingEntry]) -> list[TrainingEntry]:
-        """Logs go to the trainings below their folder; those that no training has are measurements
-        of their own.
+        """Give power logs to the trainings below their folder.
+
+        Those that no training has are measurements of their own.
         """
-        left = {log.path: log for log in self.power}
+        unused = {log.path: log for log in self.power}
         out = []
-        for one in trainings:
-            mine = {log.path: log for run in one.sessions for log in run.power}
-            if not one.sessions:
-                mine = {log.path: log for log in self.power if _below(one.path, log.path)}
-            for path in mine:
-                left.pop(path, None)
-            said = (
-                (
-                    f"{len(mine)} power log{'s lie' if len(mine) > 1 else ' lies'} in or above its "
-                    "folder"
-                )
-                if mine
-                else ""
-            )
-            out.append(
-                replace(
-                    one,
-                    power=tuple(mine.values()),
-                    reasons=(*one.reasons, *([said] if said else ())),
-                )
-            )
+        for training in trainings:
+            logs = {log.path: log for run in training.sessions for log in run.power}
+            if not training.sessions:
+                logs = {log.path: log for log in self.power if _below(training.path, log.path)}
+            for path in logs:
+                unused.pop(path, None)
+            reasons = training.reasons
+            if logs:
+                words = "power logs lie" if len(logs) > 1 else "power log lies"
+                reasons = (*reasons, f"{len(logs)} {words} in or above its folder")
+            out.append(replace(training, power=tuple(logs.values()), reasons=reasons))
         folders: dict[str, list[PowerFile]] = {}
-        for log in left.values():
+        for log in unused.values():
             folders.setdefault(str(Path(log.path).parent), []).append(log)
-        for folder, logs in folders.items():
-            measured = log_groups.groups(logs)
-            for group in measured:
-                first = group.logs[0].path
-                named = (
-                    self._name(first) if len(measured) > 1 or len(logs) == 1 else self._name(folder)
-                )
-                named += (
-                    f" and {len(group.logs) - 1} more"
-                    if len(group.logs) > 1 and len(measured) > 1
-                    else ""
-                )
-                path = first if len(measured) > 1 else folder
-                out.append(
-                    TrainingEntry(
-                        name=named,
-                        path=path,
-                        power=group.logs,
-                        first_ns=group.first_ns,
-                        last_ns=group.last_ns,
-                        is_local=group.is_local,
-                        reasons=(group.reason,),
-                    )
-                )
+        for folder, folder_logs in folders.items():
+            out += self._measurements(folder, folder_logs)
         return out
 
+    def _measurements(self, folder: str, logs: Sequence[PowerFile]) -> list[TrainingEntry]:
+        """The power logs of one folder that no training has, each group an entry of its own."""
+        entries = []
+        groups = log_groups.groups(logs)
+        for group in groups:
+            first = group.logs[0].path
+            name = self._name(first if len(groups) > 1 or len(logs) == 1 else folder)
+            if len(group.logs) > 1 and len(groups) > 1:
+                name += f" and {len(group.logs) - 1} more"
+            entries.append(
+                TrainingEntry(
+                    name=name,
+                    path=first if len(groups) > 1 else folder,
+                    power=group.logs,
+                    first_ns=group.first_ns,
+                    last_ns=group.last_ns,
+                    is_local=group.is_local,
+                    reasons=(group.reason,),
+                )
+            )
+        return entries
 
-# ── what lies where ──────────────────────────────────────────────────────────────────────────────
+
+# ── what belongs where ───────────────────────────────────────────────────────────────────────────
 
 
-def _own_events(runs: Sequence[RunEntry], tfevents: Sequence[EventFile]) -> list[EventFile]:
+def _scalar_files(runs: Sequence[RunEntry], tfevents: Sequence[EventFile]) -> list[EventFile]:
     """All files with scalars; PowerBoard's markers are none."""
-    every = {
-        file.path: file for file in (*tfevents, *(file for run in runs for file in run.tfevents))
-    }
-    return [file for file in every.values() if file.kind == "scalars" and file.group != "demo_logs"]
+    files = [*tfevents, *(file for run in runs for file in run.tfevents)]
+    unique = {file.path: file for file in files}
+    return [
+        file for file in unique.values() if file.kind == "scalars" and file.group != "demo_logs"
+    ]
+
+
+def _join_processes(folders: _Folders, programs: Sequence[_Program]) -> None:
+    """Join the folders into which one process wrote."""
+    by_process: dict[tuple[str, int | None], list[_Program]] = {}
+    for program in programs:
+        if program.process[1] is not None:
+            by_process.setdefault(program.process, []).append(program)
+    for (host, pid), same in by_process.items():
+        words = f"process {pid} of {host} wrote scalars into both"
+        pairs: list[tuple[_Program, _Program]] = []
+        if (pid or 0) >= _MIN_UNIQUE_PID:
+            pairs += _at_once(same)
+        for above, below in _related(same):
+            if below.first_ns - above.last_ns < _PROCESS_REUSE_NS:
+                pairs.append((above, below))
+        for program, twin in pairs:
+            folders.join(program.base, twin.base, f"{words}: {_names(program.base, twin.base)}")
 
 
 def _base_of_run(run: RunEntry) -> str:
@@ -375,46 +388,45 @@ def _base_of_run(run: RunEntry) -> str:
     return _base(str(place if place.is_dir() else place.parent))
 
 
-def _at_once(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
+def _at_once(programs: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
     """Each but the first with one that was still writing when it began."""
     latest: _Program | None = None
-    for one in sorted(same, key=lambda one: one.first_ns):
-        if latest is not None and one.first_ns <= latest.last_ns:
-            yield latest, one
-        if latest is None or one.last_ns > latest.last_ns:
-            latest = one
+    for program in sorted(programs, key=lambda program: program.first_ns):
+        if latest is not None and program.first_ns <= latest.last_ns:
+            yield latest, program
+        if latest is None or program.last_ns > latest.last_ns:
+            latest = program
 
 
-def _related(same: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
-    """Each with the folder that it lies in, or is named after: `run` and `run_loss_aux`, as
-    PyTorch's writer makes them.
+def _related(programs: Sequence[_Program]) -> Iterator[tuple[_Program, _Program]]:
+    """Each with the folder that it is in, or is named after.
+
+    PyTorch's writer makes `run_loss_aux` beside `run`.
     """
     above: list[_Program] = []
-    for one in sorted(same, key=lambda one: one.base):
-        while above and not one.base.startswith(above[-1].base):
+    for program in sorted(programs, key=lambda program: program.base):
+        while above and not program.base.startswith(above[-1].base):
             above.pop()
         if above:
-            yield above[-1], one
-        above.append(one)
+            yield above[-1], program
+        above.append(program)
 
 
 def _is_host(base: str, programs: Sequence[_Program]) -> bool:
     """Whether a folder is named after a host whose programs wrote into it."""
     name = Path(base).name.casefold()
-    return any(one.process[0].casefold().split(".")[0] == name for one in programs)
+    return any(program.process[0].casefold().split(".")[0] == name for program in programs)
 
 
 def _writer(run: RunEntry) -> str:
-    """What all sessions of its program share: the processes that PyTorch's handler names, else
-    nothing but its own path.
+    """What all sessions of a program share: the processes that PyTorch's handler names, else its
+    own path.
     """
-    wrote = [pytorch.process(Path(profile.path).name) for profile in run.profiles]
-    told = sorted(one for one in wrote if one is not None)
-    return (
-        str(Path(run.profiles[0].path).parent / " ".join(told))
-        if told and len(told) == len(wrote)
-        else run.path
-    )
+    processes = [pytorch.process(Path(profile.path).name) for profile in run.profiles]
+    names = sorted(name for name in processes if name is not None)
+    if not names or len(names) < len(processes):
+        return run.path
+    return str(Path(run.profiles[0].path).parent / " ".join(names))
 
 
 def _in_plugins(run: RunEntry) -> bool:
@@ -427,75 +439,78 @@ def _base(folder: str) -> str:
 
 
 def _programs(events: Sequence[EventFile]) -> list[_Program]:
-    by: dict[tuple[str, tuple[str, int | None]], list[EventFile]] = {}
+    files_of: dict[tuple[str, tuple[str, int | None]], list[EventFile]] = {}
     for file in events:
-        by.setdefault((_base(str(Path(file.path).parent)), run_of(file.path)), []).append(file)
-    out = []
-    for (base, process), files in by.items():
+        base = _base(str(Path(file.path).parent))
+        files_of.setdefault((base, run_of(file.path)), []).append(file)
+    programs = []
+    for (base, process), files in files_of.items():
         ends = [tfevents_ends.ends(file.path) for file in files]
-        known = [one for one in ends if one.first_ns is not None]
-        if not known:
+        firsts = [end.first_ns for end in ends if end.first_ns is not None]
+        if not firsts:
             continue
-        first = min(one.first_ns for one in known if one.first_ns is not None)
-        last = max((one.last_ns for one in known if one.last_ns is not None), default=first)
-        steps = [one.first_step for one in known if one.first_step is not None]
-        ends_at = [one.last_step for one in known if one.last_step is not None]
-        out.append(
+        ends = [end for end in ends if end.first_ns is not None]
+        lasts = [end.last_ns for end in ends if end.last_ns is not None]
+        first_steps = [end.first_step for end in ends if end.first_step is not None]
+        last_steps = [end.last_step for end in ends if end.last_step is not None]
+        programs.append(
             _Program(
                 base=base,
                 process=process,
                 files=tuple(files),
-                first_ns=first,
-                last_ns=max(first, last),
-                first_step=min(steps, default=None),
-                last_step=max(ends_at, default=None),
+                first_ns=min(firsts),
+                last_ns=max([min(firsts), *lasts]),
+                first_step=min(first_steps, default=None),
+                last_step=max(last_steps, default=None),
             )
         )
-    return out
+    return programs
 
 
 def _span(programs: Sequence[_Program]) -> tuple[int, int] | None:
-    return (
-        (min(one.first_ns for one in programs), max(one.last_ns for one in programs))
-        if programs
-        else None
-    )
+    """The first and the last record of some programs; None of none."""
+    if not programs:
+        return None
+    first = min(program.first_ns for program in programs)
+    return first, max(program.last_ns for program in programs)
 
 
 def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
-    """Whether a program belongs to the training that these are: at their time, of their process, or
-    on from where they stopped.
+    """Whether a program belongs to the training of these: it ran at their time, in their process,
+    or went on from where they stopped.
     """
-    last = max(one.last_ns for one in turn)
-    if later.first_ns <= last or any(
-        one.process == later.process and one.process[1] is not None for one in turn
-    ):
+    last_ns = max(program.last_ns for program in turn)
+    if later.first_ns <= last_ns:
         return True
-    steps = [one.last_step for one in turn if one.last_step is not None]
-    if later.first_step is None or max(steps, default=0) <= 0 or later.first_step <= 1:
+    if later.process[1] is not None and any(program.process == later.process for program in turn):
+        return True
+    steps = [program.last_step for program in turn if program.last_step is not None]
+    last_step = max(steps, default=0)
+    if later.first_step is None or last_step <= 0 or later.first_step <= 1:
         return False
-    near = later.first_ns - last <= _PAUSE_NS
-    return later.first_step > 0.5 * max(steps) and (near or later.first_step >= 0.9 * max(steps))
+    if later.first_step <= _MIN_RESUMED_SHARE * last_step:
+        return False
+    soon = later.first_ns - last_ns <= _MAX_PAUSE_NS
+    return soon or later.first_step >= _MIN_RESUMED_SHARE_AFTER_PAUSE * last_step
 
 
 def _nearest(run: RunEntry, turns: Sequence[Sequence[_Program]]) -> int:
-    """The training that a session was taken in: by when it was exported, else by when its files
+    """The training in which a session was recorded: by when it was exported, else by when its files
     were written.
     """
     at = captured.when(run)
     if at is None:
         return len(turns) - 1
-
-    def off(turn: Sequence[_Program]) -> int:
-        first, last = min(one.first_ns for one in turn), max(one.last_ns for one in turn)
-        return max(0, first - at.hi_ns, at.lo_ns - last)
-
-    distances: list[int] = [off(turn) for turn in turns]
+    distances = []
+    for turn in turns:
+        first = min(program.first_ns for program in turn)
+        last = max(program.last_ns for program in turn)
+        distances.append(max(0, first - at.hi_ns, at.lo_ns - last))
     return distances.index(min(distances))
 
 
 def _below(base: str, log: str) -> bool:
-    """Whether a training lies below the folder of a log (its `data/` folder left aside), or the log
+    """Whether a training is below the folder of a log (its `data/` folder left aside), or the log
     in the training.
     """
     folder = Path(log).parent
@@ -505,5 +520,5 @@ def _below(base: str, log: str) -> bool:
 
 
 def _names(*paths: str) -> str:
-    names: Callable[[str], str] = lambda path: Path(path).name or path  # noqa: E731
-    return " and ".join(dict.fromkeys(names(path) for path in paths[:_SHOWN]))
+    names = [Path(path).name or path for path in paths[:_MAX_NAMES]]
+    return " and ".join(dict.fromkeys(names))

@@ -36,31 +36,36 @@ class TiedEvents:
 
 
 def tied_events(profile: Profile) -> TiedEvents:
-    """The events of a profile, found at the first question."""
-    return profile.cached("arrows", lambda: find(profile.trace))
+    """The events of a profile that arrows tie together, found at the first question."""
+    return profile.cached("arrows", lambda: find_tied_events(profile.trace))
 
 
-def find(trace: Trace) -> TiedEvents:
-    """The same of a trace, found now."""
+def find_tied_events(trace: Trace) -> TiedEvents:
+    """Match both ends of each arrow of a trace with the events that they mean."""
     arrows = trace.arrows
     if arrows is None or not len(arrows):
-        none = np.empty(0, np.int64)
-        return TiedEvents(none.astype(np.int32), none, none.astype(np.int32), none)
+        no_lines, no_rows = np.empty(0, np.int32), np.empty(0, np.int64)
+        return TiedEvents(no_lines, no_rows, no_lines, no_rows)
     tracks = [track for _, track in trace.tracks()]
     row = _rows(tracks, arrows.line, arrows.at, np.zeros(len(arrows), np.bool_))
     to_row = _rows(tracks, arrows.to_line, arrows.to_at, arrows.next)
-    good = (row >= 0) & (to_row >= 0) & ((row != to_row) | (arrows.line != arrows.to_line))
-    return TiedEvents(arrows.line[good], row[good], arrows.to_line[good], to_row[good])
+    to_itself = (row == to_row) & (arrows.line == arrows.to_line)
+    valid = (row >= 0) & (to_row >= 0) & ~to_itself
+    return TiedEvents(arrows.line[valid], row[valid], arrows.to_line[valid], to_row[valid])
 
 
 def _rows(tracks: list[Track], line: Int32s, at: Int64s, later: Bools) -> Int64s:
-    """The row on its line that each of these moments means; -1 for none."""
-    out = np.full(len(line), -1, np.int64)
+    """The row on its line that each moment means; -1 for none.
+
+    It is the event around the moment; where `later`, the next one if there is any.
+    """
+    rows = np.full(len(line), -1, np.int64)
     for number in np.unique(line).tolist():
-        mine = np.flatnonzero(line == number)
-        around, after = _around_rows(tracks[number], at[mine]), _next_rows(tracks[number], at[mine])
-        out[mine] = np.where(later[mine] & (after >= 0), after, around)
-    return out
+        on_line = np.flatnonzero(line == number)
+        around = _around_rows(tracks[number], at[on_line])
+        after = _next_rows(tracks[number], at[on_line])
+        rows[on_line] = np.where(later[on_line] & (after >= 0), after, around)
+    return rows
 
 
 def _around_rows(track: Track, at: Int64s) -> Int64s:
@@ -68,31 +73,33 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
     none.
     """
     events = track.events
-    best, began = np.full(len(at), -1, np.int64), np.full(len(at), np.iinfo(np.int64).min)
+    best = np.full(len(at), -1, np.int64)
+    best_start = np.full(len(at), np.iinfo(np.int64).min)
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
-        start = events.start[lo:hi]
-        row = np.maximum(start.searchsorted(at, side="right") - 1, 0)
-        here = (
-            (start[row] <= at)
-            & (start[row] + events.duration[lo:hi][row] >= at)
-            & (start[row] >= began)
-        )
-        best[here], began[here] = row[here] + lo, start[row][here]
+        lane_start = events.start[lo:hi]
+        row = np.maximum(lane_start.searchsorted(at, side="right") - 1, 0)
+        start = lane_start[row]
+        end = start + events.duration[lo:hi][row]
+        better = (start <= at) & (end >= at) & (start >= best_start)
+        best[better] = row[better] + lo
+        best_start[better] = start[better]
     return best
 
 
 def _next_rows(track: Track, at: Int64s) -> Int64s:
     """The event that begins first at or after each moment, of those the outermost; -1 for none."""
-    best, begins = np.full(len(at), -1, np.int64), np.full(len(at), np.iinfo(np.int64).max)
+    best = np.full(len(at), -1, np.int64)
+    best_start = np.full(len(at), np.iinfo(np.int64).max)
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
-        start = track.events.start[lo:hi]
-        row = start.searchsorted(at, side="left")
-        there = row < len(start)
-        row = np.minimum(row, len(start) - 1)
-        here = there & (start[row] < begins)
-        best[here], begins[here] = row[here] + lo, start[row][here]
+        lane_start = track.events.start[lo:hi]
+        row = lane_start.searchsorted(at, side="left")
+        exists = row < len(lane_start)
+        row = np.minimum(row, len(lane_start) - 1)
+        better = exists & (lane_start[row] < best_start)
+        best[better] = row[better] + lo
+        best_start[better] = lane_start[row][better]
     return best

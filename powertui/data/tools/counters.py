@@ -1,11 +1,12 @@
-"""The counters of one host's trace, one row each: memory in use, clock rates, energy meters, as the
-trace recorded them.
+"""The counters of one host's trace, one row each: memory in use, clock rates, energy meters.
 
 A reading holds until the next one: means are over time, and a window begins with the reading before
 it.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,25 +18,59 @@ from powertui.plain import plain
 _EMPTY = "This trace recorded no counters."
 
 
+class _CounterRow(NamedTuple):
+    """What one counter shows in a window."""
+
+    readings: int
+    least: float
+    mean: float
+    most: float
+    last: float
+    most_ps: int  # when it was highest
+
+
 def answer(question: Question) -> Result:
     """Every counter that has a reading in the window or before it."""
     lo, hi = question.window
-    found = [one for one in question.profile.trace.counters if one.times[0] < hi]
-    told = np.array([_told(one, lo, hi) for one in found], np.float64).reshape(-1, 6)
+    counters = [counter for counter in question.profile.trace.counters if counter.times[0] < hi]
+    rows = [_counter_row(counter, lo, hi) for counter in counters]
+
+    def names(texts: list[str], width: int) -> list[str]:
+        return [plain(text, width) for text in texts]
+
+    def floats(values: list[float]) -> Floats:
+        return np.array(values, np.float64)
+
     columns = (
-        text_column("name", "counter", [plain(one.name, 120) for one in found], weight=10),
-        text_column("unit", "unit", [plain(one.unit, 20) for one in found], weight=9),
-        text_column("process", "process", [plain(one.process, 80) for one in found], weight=4),
-        Column("readings", "readings", "integer", told[:, 0].astype(np.int64), weight=5),
-        Column("least", "least", "number", told[:, 1], weight=7),
-        Column("mean", "mean", "number", told[:, 2], weight=8),
-        Column("most", "most", "number", told[:, 3], weight=9),
-        Column("last", "last", "number", told[:, 4], weight=6),
-        Column("most_s", "most at", "instant", told[:, 5].astype(np.int64), weight=5),
+        text_column(
+            "name", "counter", names([counter.name for counter in counters], 120), weight=10
+        ),
+        text_column("unit", "unit", names([counter.unit for counter in counters], 20), weight=9),
+        text_column(
+            "process", "process", names([counter.process for counter in counters], 80), weight=4
+        ),
+        Column(
+            "readings",
+            "readings",
+            "integer",
+            np.array([row.readings for row in rows], np.int64),
+            weight=5,
+        ),
+        Column("least", "least", "number", floats([row.least for row in rows]), weight=7),
+        Column("mean", "mean", "number", floats([row.mean for row in rows]), weight=8),
+        Column("most", "most", "number", floats([row.most for row in rows]), weight=9),
+        Column("last", "last", "number", floats([row.last for row in rows]), weight=6),
+        Column(
+            "most_s",
+            "most at",
+            "instant",
+            np.array([row.most_ps for row in rows], np.int64),
+            weight=5,
+        ),
     )
 
     def place(row: int) -> Place | None:
-        at = int(told[row, 5])
+        at = rows[row].most_ps
         return Place(question.opened.name, question.host, at, at + 1)
 
     table = Table(
@@ -51,22 +86,26 @@ def answer(question: Question) -> Result:
     return Result("counters", "Counters", (table,))
 
 
-def _told(counter: Counter, lo: int, hi: int) -> tuple[float, ...]:
-    """Readings within, least, mean, most and last of what held from lo to hi, and when it
-    was most.
-    """
+def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
+    """Return what a counter shows from `lo` to `hi`."""
     first, last = (int(row) for row in np.searchsorted(counter.times, (lo, hi)))
-    begin = max(0, first - 1) if first == last or counter.times[first] > lo else first
+    begin = first
+    # The reading before the window holds at its begin, unless one comes at that very moment.
+    if first == last or counter.times[first] > lo:
+        begin = max(0, first - 1)
     values: Floats = counter.values[begin:last]
     at = np.maximum(counter.times[begin:last], lo)
-    lasted = np.diff(np.append(at, max(hi, int(at[-1])))).astype(np.float64)
-    mean = float(np.average(values, weights=lasted)) if lasted.sum() else float(values.mean())
-    top = int(np.argmax(values))
-    return (
-        float(last - first),
-        float(values.min()),
-        mean,
-        float(values[top]),
-        float(values[-1]),
-        float(at[top]),
+    held_ps = np.diff(np.append(at, max(hi, int(at[-1])))).astype(np.float64)
+    if held_ps.sum():
+        mean = float(np.average(values, weights=held_ps))
+    else:
+        mean = float(values.mean())
+    highest = int(np.argmax(values))
+    return _CounterRow(
+        readings=last - first,
+        least=float(values.min()),
+        mean=mean,
+        most=float(values[highest]),
+        last=float(values[-1]),
+        most_ps=int(at[highest]),
     )

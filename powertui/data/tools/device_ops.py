@@ -83,7 +83,7 @@ def device_ops(
     """
     work = kernels.device_kernels(profile)
     programs = hlo.modules(profile)
-    keys = [_key(one, programs, compat) for one in work.said]
+    keys = [_key(one, programs, compat) for one in work.facts]
     found: dict[tuple[str, str], DeviceOp] = {}
     idle = unnamed = span = 0
     devices: dict[int, tuple[Process, list[DeviceLine]]] = {}
@@ -98,11 +98,11 @@ def device_ops(
             if not len(rows):
                 continue
             own = selfs(line.track, rows, length)
-            codes = line.said[rows]
+            codes = line.facts[rows]
             order = np.argsort(codes, kind="stable")
             for mine in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
                 code = int(codes[mine[0]])
-                key, said = keys[code], work.said[code]
+                key, said = keys[code], work.facts[code]
                 if key is None:
                     unnamed += int(own[mine].sum())
                     continue

@@ -12,8 +12,9 @@ from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.window import lane_rows
 
-# ps: between kernels that were queued one behind the other, a device takes no longer
-_SHORT = 30_000_000
+# Between kernels that were queued one behind the other a device takes less than 30 µs (docs/tools.md
+# calls it the device's own pace; chosen, not measured).
+_MAX_QUEUED_GAP_PS = 30_000_000
 
 # Why a device ran nothing before an event.
 _HOST = "launched late"  # its call had not returned when everything before it had ended
@@ -28,13 +29,13 @@ class Gap(NamedTuple):
     device: str
     lo: int
     hi: int
-    before: tuple[int, int]  # (line of Kernels, event) that ended it began after
-    after: tuple[int, int]
+    before: tuple[int, int]  # (line of Kernels, event) that ended when the gap began
+    after: tuple[int, int]  # (line of Kernels, event) that began when the gap ended
     why: str
 
 
 class Idle(NamedTuple):
-    """What one stream did not run, by why; ps."""
+    """The time in which one stream ran nothing, by reason; ps."""
 
     launched_late: int
     queued: int
@@ -42,95 +43,121 @@ class Idle(NamedTuple):
     not_known: int
 
 
-def of_stream(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idle:
-    """The gaps of one stream.
+def idle_time(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idle:
+    """Return the gaps of one stream by reason.
 
     `launched` is when each event's call returned, where `call` is not -1.
     """
     if len(start) < 2:
         return Idle(0, 0, 0, 0)
     order = np.argsort(start, kind="stable")
+    following = order[1:]
     until = np.maximum.accumulate(end[order])[:-1]
-    gap = np.maximum(0, start[order][1:] - until)
-    known = call[order][1:] >= 0
-    late = known & (launched[order][1:] > until)
-    short = known & ~late & (gap < _SHORT)
+    gap = np.maximum(0, start[following] - until)
+    has_call = call[following] >= 0
+    late = has_call & (launched[following] > until)
+    short = has_call & ~late & (gap < _MAX_QUEUED_GAP_PS)
     return Idle(
-        int(gap[late].sum()),
-        int(gap[short].sum()),
-        int(gap[known & ~late & ~short].sum()),
-        int(gap[~known].sum()),
+        launched_late=int(gap[late].sum()),
+        queued=int(gap[short].sum()),
+        waiting=int(gap[has_call & ~late & ~short].sum()),
+        not_known=int(gap[~has_call].sum()),
     )
 
 
-def of_devices(work: Kernels, launches: Launches, lo: int, hi: int, most: int) -> list[Gap]:
-    """The longest gaps of the devices (all streams of each together) in [lo, hi)."""
+def longest_gaps(work: Kernels, launches: Launches, lo: int, hi: int, limit: int) -> list[Gap]:
+    """Return the longest gaps in [lo, hi) of the devices, all streams of each together."""
     devices: dict[str, list[int]] = {}
     for number, line in enumerate(work.lines):
         devices.setdefault(line.process.name, []).append(number)
-    out: list[Gap] = []
+    gaps: list[Gap] = []
     for device, numbers in devices.items():
-        start = np.concatenate([work.lines[n].track.events.start for n in numbers])
-        end = np.concatenate([work.lines[n].track.events.end for n in numbers])
-        lines = np.concatenate([np.full(len(work.lines[n].said), n, np.int64) for n in numbers])
-        row = np.concatenate([np.arange(len(work.lines[n].said)) for n in numbers])
-        call = np.concatenate([launches.of_line[n] for n in numbers])
-        inside = (start < hi) & (end > lo)
-        start, end, lines, row, call = (column[inside] for column in (start, end, lines, row, call))
-        order = np.argsort(start, kind="stable")
-        until = np.maximum.accumulate(end[order])
-        by_end = np.maximum.accumulate(
-            np.where(end[order] == until, np.arange(len(order)), 0)
-        )  # which of them ended last so far
-        at = np.flatnonzero(start[order][1:] > until[:-1])
-        length = start[order][1:][at] - until[at]
-        for i in at[np.argsort(-length, kind="stable")[:most]].tolist():
-            last, following = int(order[by_end[i]]), int(order[i + 1])
-            why = _why(int(call[following]), int(until[i]), int(start[following]), launches)
-            ended, begun = (
-                (int(lines[last]), int(row[last])),
-                (int(lines[following]), int(row[following])),
-            )
-            out.append(
-                Gap(
-                    device=device,
-                    lo=int(until[i]),
-                    hi=int(start[following]),
-                    before=ended,
-                    after=begun,
-                    why=why,
-                )
-            )
-    return sorted(out, key=lambda gap: gap.lo - gap.hi)[:most]
+        gaps += _device_gaps(
+            device, _device_events(work, launches, numbers, lo, hi), launches, limit
+        )
+    return sorted(gaps, key=lambda gap: gap.lo - gap.hi)[:limit]
 
 
-def _why(call: int, until: int, begun: int, launches: Launches) -> str:
+class _DeviceEvents(NamedTuple):
+    """The events of all streams of one device, by start."""
+
+    start: Int64s
+    end: Int64s
+    line: Int64s  # of Kernels
+    row: Int64s  # of that line's events
+    call: Int64s
+
+
+def _device_events(
+    work: Kernels, launches: Launches, numbers: list[int], lo: int, hi: int
+) -> _DeviceEvents:
+    columns: list[tuple[Int64s, ...]] = []
+    for number in numbers:
+        events = work.lines[number].track.events
+        rows = np.arange(len(events))
+        line = np.full(len(events), number, np.int64)
+        columns.append((events.start, events.end, line, rows, launches.of_line[number]))
+    joined = _DeviceEvents(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+    rows = np.flatnonzero((joined.start < hi) & (joined.end > lo))
+    rows = rows[np.argsort(joined.start[rows], kind="stable")]
+    return _DeviceEvents(*(column[rows] for column in joined))
+
+
+def _device_gaps(device: str, events: _DeviceEvents, launches: Launches, limit: int) -> list[Gap]:
+    until = np.maximum.accumulate(events.end)
+    # The event that ended last so far, at each event.
+    is_last = events.end == until
+    last_to_end = np.maximum.accumulate(np.where(is_last, np.arange(len(until)), 0))
+    at = np.flatnonzero(events.start[1:] > until[:-1])
+    length = events.start[1:][at] - until[at]
+    gaps = []
+    for before in at[np.argsort(-length, kind="stable")[:limit]].tolist():
+        after, ended = before + 1, int(last_to_end[before])
+        lo, hi = int(until[before]), int(events.start[after])
+        gaps.append(
+            Gap(
+                device=device,
+                lo=lo,
+                hi=hi,
+                before=(int(events.line[ended]), int(events.row[ended])),
+                after=(int(events.line[after]), int(events.row[after])),
+                why=_why(int(events.call[after]), lo, hi, launches),
+            )
+        )
+    return gaps
+
+
+def _why(call: int, lo: int, hi: int, launches: Launches) -> str:
     if call < 0:
         return _UNKNOWN
-    if int(launches.calls.end[call]) > until:
+    if int(launches.calls.end[call]) > lo:
         return _HOST
-    return _QUEUED if begun - until < _SHORT else _HELD
+    return _QUEUED if hi - lo < _MAX_QUEUED_GAP_PS else _HELD
 
 
-def meanwhile(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:
-    """(the event of a host's line that took most of [lo, hi) by itself, how long); ("", 0) where
-    nothing ran.
+def busiest_event(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:
+    """Return the name whose events took most of [lo, hi) by themselves on a host's line, and how
+    long (ps).
+
+    It is ("", 0) where nothing ran.
     """
     track: Track = list(trace.tracks())[line][1]
-    took: dict[int, int] = {}
+    self_times: dict[int, int] = {}
     for depth in range(track.lane_count):
         lane = track.lane(depth)
         first, last = lane_rows(lane, lo, hi)
         if first >= last:
-            break  # what is deeper lies inside
-        some = lane[slice(first, last)]
-        start, end = op_stats.inside(some, lo, hi)
-        own = end - start
+            break  # deeper events are inside these
+        events = lane[slice(first, last)]
+        start, end = op_stats.inside(events, lo, hi)
+        self_time = end - start
         if depth + 1 < track.lane_count:
-            own = own - op_stats.covered(track.lane(depth + 1), start, end)
-        for name, ps in zip(some.name.tolist(), own.tolist(), strict=True):
-            took[name] = took.get(name, 0) + ps
-    if not took:
+            self_time = self_time - op_stats.covered(track.lane(depth + 1), start, end)
+        for name, ps in zip(events.name.tolist(), self_time.tolist(), strict=True):
+            self_times[name] = self_times.get(name, 0) + ps
+    if not self_times:
         return "", 0
-    name = max(took, key=lambda one: (took[one], -one))
-    return (trace.names.display(name), took[name]) if took[name] > 0 else ("", 0)
+    name = max(self_times, key=lambda name: (self_times[name], -name))
+    if self_times[name] <= 0:
+        return "", 0
+    return trace.names.display(name), self_times[name]

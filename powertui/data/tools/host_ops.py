@@ -76,7 +76,7 @@ def host_ops(
             duration = end - start
         if not len(start):
             continue
-        found = op_stack.self_times(start, duration, lose=compat != "corrected")
+        found = op_stack.self_times(start, duration, like_tensorflow=compat != "corrected")
         busy += sums.add(rows.op, duration, found)
         first, last = bounds.get(id(track), (hi, lo))
         bounds[id(track)] = min(first, int(start.min())), max(last, int((start + duration).max()))
@@ -129,10 +129,14 @@ class _Sums:
         self.columns = [_NONE, _NONE, _NONE]  # occurrences, total, self time
         self.eager: list[Int32s] = []
 
-    def add(self, op: Int32s, duration: Int64s, found: op_stack.Selfs) -> int:
+    def add(self, op: Int32s, duration: Int64s, found: op_stack.SelfTimes) -> int:
         """One line; its self times together."""
-        if not found.kept.all():
-            op, duration, own = op[found.kept], duration[found.kept], found.self_time[found.kept]
+        if not found.counted.all():
+            op, duration, own = (
+                op[found.counted],
+                duration[found.counted],
+                found.self_time[found.counted],
+            )
         else:
             own = found.self_time
         size = max(len(self.columns[0]), int(op.max(initial=-1)) + 1)

@@ -149,7 +149,7 @@ def answer(question: Question) -> Result:
     )
     makers = {one.vendor for one in device_facts.device_facts(profile.trace) if one.recorded}
     told = question.compat != "corrected" or tensor_cores.told(
-        makers, (said.name for said in work.said)
+        makers, (said.name for said in work.facts)
     )
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
@@ -220,7 +220,7 @@ def _gather(
             keys.setdefault(row_of(said, compat, programs), len(keys))
             if said.details.strip()
             else -1
-            for said in work.said
+            for said in work.facts
         ],
         np.int64,
     ).reshape(-1)
@@ -231,7 +231,7 @@ def _gather(
     for line, call in zip(work.lines, calls.of_line, strict=True):
         rows, ps = kernels.inside(line.track, lo, hi)
         ns = ps // PS_PER_NS
-        number = of_said[line.said[rows]]
+        number = of_said[line.facts[rows]]
         kept = (number >= 0) & (ns > 0)
         rows, ns, number = rows[kept], ns[kept], number[kept]
         np.add.at(count, number, 1)

@@ -31,7 +31,7 @@ def streams(question: Question, work: Kernels, calls: Launches) -> Table:
             begun >= 0, calls.calls.end[np.maximum(begun, 0)] if len(calls.calls) else 0, 0
         )
         waited, known = launches.delays(start, begun, calls.calls)
-        idle = gaps.of_stream(start, start + ps, begun, launched)
+        idle = gaps.idle_time(start, start + ps, begun, launched)
         waiting = launches.queue(start, begun, calls.calls)
         rows.append((line, len(at), _union(start, ps), waited[known], waiting, idle))
     linked = np.array([len(waited) > 0 for _, _, _, waited, _, _ in rows], np.bool_)
@@ -134,7 +134,7 @@ def _union(start: Int64s, length: Int64s) -> int:
 def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
     """The longest stretches in which a device ran nothing."""
     trace = question.profile.trace
-    found = gaps.of_devices(work, calls, *question.window, _GAPS)
+    found = gaps.longest_gaps(work, calls, *question.window, _GAPS)
 
     def name(where: tuple[int, int]) -> str:
         line = work.lines[where[0]]
@@ -191,7 +191,9 @@ def _host_of(question: Question, calls: Launches, gap: gaps.Gap) -> tuple[str, f
     call = int(calls.of_line[gap.after[0]][gap.after[1]])
     if call < 0:
         return "", float("nan")
-    what, ps = gaps.meanwhile(question.profile.trace, int(calls.calls.line[call]), gap.lo, gap.hi)
+    what, ps = gaps.busiest_event(
+        question.profile.trace, int(calls.calls.line[call]), gap.lo, gap.hi
+    )
     return (
         (what, ps / (gap.hi - gap.lo))
         if what
@@ -206,7 +208,7 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     named = np.zeros(len(calls.calls), np.int64)
     total = np.zeros(len(calls.calls), np.int64)
     has_op = np.array(
-        [bool(said.hlo_op or said.tf_op or said.level or said.operator) for said in work.said],
+        [bool(said.hlo_op or said.tf_op or said.level or said.operator) for said in work.facts],
         np.bool_,
     )
     for line, call in zip(work.lines, calls.of_line, strict=True):
@@ -215,7 +217,7 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         mine = mine[mine >= 0]
         np.add.at(count, mine, 1)
         np.add.at(total, mine, ps)
-        np.add.at(named, mine, has_op[line.said[at]].astype(np.int64))
+        np.add.at(named, mine, has_op[line.facts[at]].astype(np.int64))
     several = np.flatnonzero(count > 1)
     several = several[np.argsort(-total[several], kind="stable")]
     tracks = [track for _, track in question.profile.trace.tracks()]
@@ -282,9 +284,9 @@ def notes(work: Kernels, calls: Launches) -> list[str]:
             f"{len(work) - calls.linked:,} of {len(work):,} events of devices have no call in "
             "this profile."
         )
-    graphs = sum(bool(said.graph) for said in work.said)
+    graphs = sum(bool(said.graph) for said in work.facts)
     bare = sum(
-        bool(said.graph) and not (said.hlo_op or said.tf_op or said.level) for said in work.said
+        bool(said.graph) and not (said.hlo_op or said.tf_op or said.level) for said in work.facts
     )
     if bare:
         out.append(

@@ -1,8 +1,7 @@
-"""The work of a trace's devices, event by event, each with what its collector says of it: read once
-for all tools that ask.
+"""The work of a trace's devices, event by event, with the facts that its collector recorded.
 
-What kernels say repeats: a training runs the same few hundred in every step. So each different
-saying is kept once, and an event holds its number.
+It is read once for all tools that ask. Facts repeat: a training runs the same few hundred kernels
+in every step. So each different set of facts is stored once, and an event holds its number.
 """
 
 from __future__ import annotations
@@ -13,16 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Int32s, Int64s, Process, ProcessKind, StatColumn, Trace, Track
+from powertui.data.model import (
+    Events,
+    Int32s,
+    Int64s,
+    Process,
+    ProcessKind,
+    StatColumn,
+    Trace,
+    Track,
+)
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import working
 from powertui.data.tools import torch_links
 from powertui.data.window import touches
 
-_CHUNK = 1 << 16
-# Field of `KernelFacts` → the stat that holds it. The event's own value goes before that of its
+_CHUNK = 1 << 16  # events whose stats are read in one go; chosen, not measured
+# Field of `KernelFacts` → the stat that holds it. A stat of the event itself goes before one of its
 # name.
-_TEXTS = {
+_TEXT_STATS = {
     "details": "kernel_details",
     "copy": "memcpy_details",
     "tf_op": "tf_op",
@@ -39,7 +47,7 @@ _TEXTS = {
     "shape": "shape",
     "graph": "cuda_graph_exec_id",
 }
-_NUMBERS = {
+_NUMBER_STATS = {
     "flops": "flops",
     "bytes": "bytes_accessed",
     "model_flops": "model_flops",
@@ -47,7 +55,7 @@ _NUMBERS = {
     "energy": "vdd_energy_j",
     "stalled": "dma_stall_duration_ps",
 }
-_SAID = (*_TEXTS.values(), *_NUMBERS.values(), "is_eager")
+_STATS = (*_TEXT_STATS.values(), *_NUMBER_STATS.values(), "is_eager")
 
 
 class KernelFacts(NamedTuple):
@@ -85,23 +93,23 @@ class KernelFacts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DeviceLine:
-    """One line of real work: `said[i]` is the number of what is known of its event i."""
+    """One line of real work: `facts[i]` is the index in `Kernels.facts` of its event i."""
 
     number: int  # over Trace.tracks()
     process: Process
     track: Track
-    said: Int32s
+    facts: Int32s
 
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """The work of all devices."""
+    """The work of all devices, and each different set of facts about it."""
 
     lines: tuple[DeviceLine, ...]
-    said: tuple[KernelFacts, ...]
+    facts: tuple[KernelFacts, ...]
 
     def __len__(self) -> int:
-        return sum(len(line.said) for line in self.lines)
+        return sum(len(line.facts) for line in self.lines)
 
 
 def device_kernels(profile: Profile) -> Kernels:
@@ -110,49 +118,95 @@ def device_kernels(profile: Profile) -> Kernels:
 
 
 def _operators(profile: Profile) -> dict[int, Int64s]:
-    """For each line of PyTorch's devices the name of the operator that launched each event; -1 for
-    none.
+    """Return, for each line of PyTorch's devices, the operator (a name) that launched each event.
+
+    It is -1 for an event that no operator launched.
     """
     links = torch_links.torch_links(profile)
     if links is None:
         return {}
-    name = np.where(
-        links.operator >= 0,
-        links.host.name[np.maximum(links.operator, 0)] if len(links.host) else -1,
-        -1,
-    )
+    name = np.full(len(links.operator), -1, np.int64)
+    launched = links.operator >= 0
+    name[launched] = links.host.name[links.operator[launched]]
     return {line: name[links.device.line == line] for line in np.unique(links.device.line).tolist()}
 
 
-def _read(trace: Trace, operators: dict[int, Int64s] | None = None) -> Kernels:
-    """The same of a trace, read now. `operators`: who launched the events of a line, by name."""
-    known: dict[tuple[object, ...], int] = {}
-    said: list[KernelFacts] = []
-    of_name: dict[int, dict[str, object]] = {}
+class _FactsReader:
+    """Reads the facts of events, and numbers each different set once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.facts: list[KernelFacts] = []
+        self._trace = trace
+        self._indexes: dict[tuple[object, ...], int] = {}  # what events recorded → index in facts
+        self._stats_of_names: dict[int, dict[str, object]] = {}
+
+    def indexes(
+        self, process: Process, events: Events, rows: slice, operators: list[int]
+    ) -> list[int]:
+        """Return the index in `facts` of each event of `rows`.
+
+        `operators` holds the name of the operator that launched each, -1 for none.
+        """
+        names = events.name[rows].tolist()
+        columns = process.source.columns(events.positions(rows), _STATS)
+        values = (_values(columns[stat]) for stat in _STATS)
+        indexes = []
+        for key in zip(names, operators, *values, strict=True):
+            index = self._indexes.get(key)
+            if index is None:
+                index = self._indexes[key] = len(self.facts)
+                name, operator, *recorded = key
+                self.facts.append(self._kernel_facts(name, operator, recorded))
+            indexes.append(index)
+        return indexes
+
+    def _kernel_facts(self, name: int, operator: int, recorded: list[object]) -> KernelFacts:
+        names = self._trace.names
+        common = self._stats_of_name(name)
+        stats = {
+            stat: common.get(stat) if value is None else value
+            for stat, value in zip(_STATS, recorded, strict=True)
+        }
+        fields: dict[str, Any] = {}
+        for field, stat in _TEXT_STATS.items():
+            fields[field] = "" if stats[stat] is None else str(stats[stat])
+        for field, stat in _NUMBER_STATS.items():
+            fields[field] = _number(stats[stat])
+        return KernelFacts(
+            name=names.full(name),
+            short=names.display(name),
+            eager=str(stats["is_eager"]).lower() in ("1", "true"),
+            operator=names.full(operator) if operator >= 0 else "",
+            **fields,
+        )
+
+    def _stats_of_name(self, name: int) -> dict[str, object]:
+        stats = self._stats_of_names.get(name)
+        if stats is None:
+            stats = self._stats_of_names[name] = {
+                stat.name: stat.value
+                for stat in self._trace.names.stats(name)
+                if not isinstance(stat.value, bytes)
+            }
+        return stats
+
+
+def _read(trace: Trace, operators: dict[int, Int64s]) -> Kernels:
+    """Read the work of a trace's devices.
+
+    `operators` holds, by line, the name of the operator that launched each event.
+    """
+    reader = _FactsReader(trace)
     lines = []
     for number, process, track in _lines(trace):
-        codes = np.empty(len(track.events), np.int32)
-        launchers = operators.get(number) if operators else None
-        for at in range(0, len(track.events), _CHUNK):
-            rows = slice(at, min(at + _CHUNK, len(track.events)))
-            names = track.events.name[rows].tolist()
-            columns = process.source.columns(track.events.positions(rows), _SAID)
-            some = []
-            launcher = [-1] * len(names) if launchers is None else launchers[rows].tolist()
-            for key in zip(
-                names, launcher, *(_values(columns[stat]) for stat in _SAID), strict=True
-            ):
-                code = known.get(key)
-                if code is None:
-                    code = known[key] = len(said)
-                    one = _said(trace, key[0], dict(zip(_SAID, key[2:], strict=True)), of_name)
-                    said.append(
-                        one if key[1] < 0 else one._replace(operator=trace.names.full(key[1]))
-                    )
-                some.append(code)
-            codes[rows] = some
-        lines.append(DeviceLine(number, process, track, codes))
-    return Kernels(tuple(lines), tuple(said))
+        count = len(track.events)
+        indexes = np.empty(count, np.int32)
+        launchers = operators.get(number, np.full(count, -1, np.int64))
+        for at in range(0, count, _CHUNK):
+            rows = slice(at, min(at + _CHUNK, count))
+            indexes[rows] = reader.indexes(process, track.events, rows, launchers[rows].tolist())
+        lines.append(DeviceLine(number, process, track, indexes))
+    return Kernels(tuple(lines), tuple(reader.facts))
 
 
 def _lines(trace: Trace) -> Iterator[tuple[int, Process, Track]]:
@@ -174,26 +228,8 @@ def _values(column: StatColumn) -> list[object]:
     if not column.present.any():
         return [None] * len(column)
     return [
-        column.text(row) if there else None for row, there in enumerate(column.present.tolist())
+        column.text(row) if present else None for row, present in enumerate(column.present.tolist())
     ]
-
-
-def _said(
-    trace: Trace, name: int, own: dict[str, object], of_name: dict[int, dict[str, object]]
-) -> KernelFacts:
-    common = of_name.get(name)
-    if common is None:
-        common = of_name[name] = {
-            stat.name: stat.value
-            for stat in trace.names.stats(name)
-            if not isinstance(stat.value, bytes)
-        }
-    told = {stat: common.get(stat) if value is None else value for stat, value in own.items()}
-    texts = {field: "" if told[stat] is None else str(told[stat]) for field, stat in _TEXTS.items()}
-    numbers = {field: _number(told[stat]) for field, stat in _NUMBERS.items()}
-    eager = str(told["is_eager"]).lower() in ("1", "true")
-    fields: dict[str, Any] = {**texts, **numbers}
-    return KernelFacts(trace.names.full(name), trace.names.display(name), eager, **fields)
 
 
 def _number(value: object) -> float | None:
@@ -204,7 +240,7 @@ def _number(value: object) -> float | None:
 
 
 def inside(track: Track, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    """(rows of a line that touch [lo, hi), how many ps of each lie in it)."""
+    """(rows of a line that touch [lo, hi), how many ps of each are in it)."""
     events = track.events
     end = events.end
     rows = np.flatnonzero(touches(events.start, end, lo, hi))

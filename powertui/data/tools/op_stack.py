@@ -1,10 +1,10 @@
-"""Self times of the ops of one line, exactly as TensorFlow's profiler takes them.
+"""Self times of the ops of one line, counted exactly as TensorFlow's profiler counts them.
 
-It sorts begins and ends by time alone and walks them with a stack: an end takes off everything
+TensorFlow sorts begins and ends by time alone and walks them with a stack: an end pops everything
 above its begin, and an end whose begin is gone empties the stack. So an op that ends at the very
-moment at which the op around it ends is lost, and with it everything that is open around that one.
-Here the same comes out of a few numpy calls: only ops that overlap without nesting are walked one
-by one.
+moment at which its parent ends is lost, and so is everything open around that parent.
+Here a few numpy calls give the same result. Only ops that overlap without nesting go through the
+stack itself.
 """
 
 from __future__ import annotations
@@ -14,43 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Int64s
+from powertui.data.model import Bools, Int64s, UInt8s
 
 
 @dataclass(frozen=True, eq=False)
-class Selfs:
-    """The ops of one line: which of them count, and how much of each no op inside it covers
-    (ps).
-    """
+class SelfTimes:
+    """Which ops of one line count, and the time of each that no op inside it covers (ps)."""
 
-    kept: Bools
+    counted: Bools
     self_time: Int64s
 
 
-def self_times(start: Int64s, duration: Int64s, *, lose: bool = True) -> Selfs:
-    """Of ops by start (of equal starts the longest first).
+def self_times(start: Int64s, duration: Int64s, *, like_tensorflow: bool = True) -> SelfTimes:
+    """Return the self times of ops that are sorted by start, of equal starts the longest first.
 
-    `lose`: lose what the original loses; else every op counts.
+    With `like_tensorflow` the ops that TensorFlow loses are not counted; else every op counts.
     """
     count = len(start)
-    kept, own = np.ones(count, np.bool_), duration.copy()
+    counted = np.ones(count, np.bool_)
+    self_time = duration.copy()
     if not count:
-        return Selfs(kept, own)
+        return SelfTimes(counted, self_time)
     depth = wire.nest(start, duration)
     end = start + duration
-    parent = np.full(count, -1, np.int64)
-    levels: list[Int64s] = []
-    above = np.flatnonzero(depth == 0)
-    for level in range(1, int(depth.max()) + 1):
-        here = np.flatnonzero(depth == level)
-        levels.append(here)
-        holder = (
-            above[np.maximum(above.searchsorted(here) - 1, 0)]
-            if len(above)
-            else np.zeros(len(here), np.int64)
-        )
-        parent[here] = holder
-        above = here
+    parent, levels = _parents(depth)
     inner = parent >= 0
     crossing = np.zeros(count, np.bool_)
     crossing[inner] = (
@@ -58,76 +45,97 @@ def self_times(start: Int64s, duration: Int64s, *, lose: bool = True) -> Selfs:
         | (end[inner] > end[parent[inner]])
         | (depth[inner] >= wire.MAX_LANES - 1)
     )
-    if lose:
-        _lose(kept, parent, levels, end)
-    nested = np.flatnonzero(inner & kept)
-    own -= np.bincount(parent[nested], duration[nested], count).astype(np.int64)
-    if crossing.any():
-        _walk(np.flatnonzero(crossing), start, end, kept, own, lose)
-    return Selfs(kept, np.maximum(own, 0))
+    if like_tensorflow:
+        counted &= ~_lost(parent, levels, end)
+    nested = np.flatnonzero(inner & counted)
+    self_time -= np.bincount(parent[nested], duration[nested], count).astype(np.int64)
+    for lo, hi in _stretches_with(np.flatnonzero(crossing), start, end):
+        by_stack = self_times_by_stack(start[lo:hi], end[lo:hi])
+        if not like_tensorflow:
+            by_stack.self_time[~by_stack.counted] = duration[lo:hi][~by_stack.counted]
+            by_stack.counted[:] = True
+        counted[lo:hi] = by_stack.counted
+        self_time[lo:hi] = by_stack.self_time
+    return SelfTimes(counted, np.maximum(self_time, 0))
 
 
-def _lose(kept: Bools, parent: Int64s, levels: list[Int64s], end: Int64s) -> None:
-    """An op that ends with its parent is gone, and so is everything around the outermost of
-    those.
+def _parents(depth: UInt8s) -> tuple[Int64s, list[Int64s]]:
+    """Return the parent row of each op (-1 at the top), and the rows of each level below the top.
+
+    The parent is the op one level up that began last.
+    """
+    parent = np.full(len(depth), -1, np.int64)
+    levels: list[Int64s] = []
+    above = np.flatnonzero(depth == 0)
+    for level in range(1, int(depth.max()) + 1):
+        rows = np.flatnonzero(depth == level)
+        levels.append(rows)
+        if len(above):
+            parent[rows] = above[np.maximum(above.searchsorted(rows) - 1, 0)]
+        else:
+            parent[rows] = 0
+        above = rows
+    return parent, levels
+
+
+def _lost(parent: Int64s, levels: list[Int64s], end: Int64s) -> Bools:
+    """Return which ops TensorFlow loses.
+
+    An op that ends with its parent is lost, and so is everything around the outermost of those.
     """
     inner = np.flatnonzero(parent >= 0)
-    together = np.zeros(len(kept), np.bool_)
-    together[inner] = end[inner] == end[parent[inner]]
-    if not together.any():
-        return
-    cleared = np.zeros(
-        len(kept), np.bool_
-    )  # its end took another op off the stack: what is open around it is lost
-    cleared[parent[together]] = True
-    cleared &= ~together
-    lost = np.zeros(len(kept), np.bool_)
-    for here in reversed(levels):
-        lost[parent[here[cleared[here] | lost[here]]]] = True
-    kept &= ~(together | lost)
+    ends_with_parent = np.zeros(len(parent), np.bool_)
+    ends_with_parent[inner] = end[inner] == end[parent[inner]]
+    lost = np.zeros(len(parent), np.bool_)
+    if not ends_with_parent.any():
+        return lost
+    # The end of such a parent empties the stack: everything open around it is lost as well.
+    cleared = np.zeros(len(parent), np.bool_)
+    cleared[parent[ends_with_parent]] = True
+    cleared &= ~ends_with_parent
+    for rows in reversed(levels):
+        spoiled = rows[cleared[rows] | lost[rows]]
+        lost[parent[spoiled]] = True
+    return ends_with_parent | lost
 
 
-def _walk(
-    crossing: Int64s, start: Int64s, end: Int64s, kept: Bools, own: Int64s, lose: bool
-) -> None:
-    """The stretches in which some ops overlap without nesting, op by op: from one moment of rest to
-    the next.
+def _stretches_with(crossing: Int64s, start: Int64s, end: Int64s) -> list[tuple[int, int]]:
+    """Return the row ranges that hold one of the `crossing` ops.
+
+    Each range goes from one moment at which nothing runs to the next.
     """
-    rest = np.ones(len(start), np.bool_)
-    rest[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
-    edges = np.append(np.flatnonzero(rest), len(start))
-    for root in np.unique(np.searchsorted(edges, crossing, side="right") - 1).tolist():
-        lo, hi = int(edges[root]), int(edges[root + 1])
-        for row, (is_kept, mine) in zip(
-            range(lo, hi), walked(start[lo:hi].tolist(), end[lo:hi].tolist()), strict=True
-        ):
-            kept[row], own[row] = (
-                (is_kept, mine) if is_kept or lose else (True, int(end[row] - start[row]))
-            )
+    if not len(crossing):
+        return []
+    begins_idle = np.ones(len(start), np.bool_)
+    begins_idle[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
+    edges = np.append(np.flatnonzero(begins_idle), len(start))
+    numbers = np.unique(np.searchsorted(edges, crossing, side="right") - 1)
+    return [(int(edges[number]), int(edges[number + 1])) for number in numbers.tolist()]
 
 
-def walked(start: list[int], end: list[int]) -> list[tuple[bool, int]]:
-    """The rule itself, for a few ops: (whether an op counts, its self time)."""
-    moments = [
-        (time, row, is_end)
-        for row in range(len(start))
-        for is_end, time in ((False, start[row]), (True, end[row]))
-    ]
-    moments.sort(
-        key=lambda moment: moment[0]
-    )  # stable: by time alone, in the order in which they were written down
-    out = [(False, 0)] * len(start)
+def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
+    """Return the self times of a few ops by TensorFlow's own rule, op by op."""
+    starts, ends = start.tolist(), end.tolist()
+    moments: list[tuple[int, int, bool]] = []
+    for row in range(len(starts)):
+        moments.append((starts[row], row, False))
+        moments.append((ends[row], row, True))
+    # TensorFlow sorts by time alone; among equal times its order of writing stays.
+    moments.sort(key=lambda moment: moment[0])
+    counted = [False] * len(starts)
+    self_time = [0] * len(starts)
     stack: list[list[int]] = []  # [row, time of the ops inside]
     for time, row, is_end in moments:
         if not is_end:
             stack.append([row, 0])
             continue
         while stack:
-            top, inside = stack.pop()
+            top, time_inside = stack.pop()
             if top == row:
-                length = time - start[row]
-                out[row] = (True, length - inside)
+                length = time - starts[row]
+                counted[row] = True
+                self_time[row] = length - time_inside
                 if stack:
                     stack[-1][1] += length
                 break
-    return out
+    return SelfTimes(np.array(counted, np.bool_), np.array(self_time, np.int64))

@@ -1,8 +1,7 @@
-"""What else stands out: the smart suggestions of today's converter, rule by rule, in our own words.
+"""The smart suggestions of today's converter (xprof), rule by rule, in our own words.
 
-Each rule looks at a few signals and fires beyond a threshold; it says nothing where a signal is not
-known. Two thresholds are not the converter's: that for one op that stands out, which is a rule of
-our own, and that for EnqueueDevice, which it does not publish.
+Each rule looks at a few signals and fires beyond a threshold. It is silent where a signal is not
+known.
 """
 
 from __future__ import annotations
@@ -13,17 +12,40 @@ from typing import NamedTuple
 
 from powertui.data.tools.advice import Advice, percent
 
-_INPUT_BOUND = 0.10  # of the steps' time
-_TRANSFER_BOUND, _PROCESSING_BOUND = 0.30, 0.50  # of the time that input takes
-_COLLECTIVE_BOUND = _SHUFFLE_BOUND = 0.30  # of a step, of the devices' time
-HIGH, LOW = 0.70, 0.50  # of the peak of memory and of arithmetic
-_CORE_IDLE = _SPARSE_BOUND = _BARRIER_BOUND = _ENQUEUE_BOUND = _SPECIAL_OP = 0.10
-_INFEED_BOUND = _PRINT_BOUND = 0.05
-_ASYNC_BOUND, _MEMORY_FREE = 0.10, 0.50
+
+@dataclass(frozen=True)
+class _Thresholds:
+    """Shares from which a rule fires.
+
+    All are the converter's, except the two that say so: they were chosen, not measured.
+    docs/tools.md lists them beside their suggestions.
+    """
+
+    input: float = 0.10  # of the steps' time
+    transfer: float = 0.30  # of the time that input takes
+    processing: float = 0.50  # of the time that input takes
+    collectives: float = 0.30  # of a step
+    shuffles: float = 0.30  # of the devices' time
+    core_idle: float = 0.10  # of a TPU's step
+    sparse: float = 0.10  # of a TPU's step
+    barrier: float = 0.10  # of a TPU's step
+    infeed: float = 0.05  # of a TPU's step
+    enqueue: float = 0.10  # of the steps' time; ours: the converter does not publish its own
+    printing: float = 0.05  # of the steps' time
+    async_done: float = 0.10  # of the devices' busy time
+    max_memory_used: float = 0.50  # of the devices' memory
+    special_op: float = 0.10  # of the devices' time; ours, as the rule is
+
+
+_FROM = _Thresholds()
+# Shares of the peak of memory and of arithmetic: above the first one of them limits the devices,
+# if the other one is below the second.
+HIGH_UTILIZATION = 0.70
+LOW_UTILIZATION = 0.50
 
 
 class Signals(NamedTuple):
-    """Parts from 0 to 1; None where it is not known."""
+    """Shares from 0 to 1; None where one is not known."""
 
     input: float | None = None  # of the steps' time
     transfer: float | None = None  # of the time for input: copies to the device
@@ -32,29 +54,32 @@ class Signals(NamedTuple):
     memory: float | None = None  # of the bandwidth of the devices' memory
     arithmetic: float | None = None  # of the matrix units, or of the FLOP/s
     special: tuple[str, float] | None = None  # the op that takes most of the devices' time
-    core_idle: float | None = (
-        None  # of a TPU's step, neither computing nor waiting for anything that is known
-    )
+    # Of a TPU's step: neither computing nor waiting for anything that is known.
+    core_idle: float | None = None
     sparse: float | None = None  # of a TPU's step, waiting for the sparse cores
     barrier: float | None = None  # of a TPU's step, in barrier-cores
     infeed: float | None = None  # of a TPU's step
     enqueue: float | None = None  # of the steps' time, in EnqueueDevice on the host
     printing: float | None = None  # of the steps' time, in debug_print
-    async_done: float | None = (
-        None  # of the devices' busy time, in all-reduce and all-gather that end asynchronously
-    )
+    # Of the devices' busy time: all-reduce and all-gather that end asynchronously.
+    async_done: float | None = None
     memory_used: float | None = None  # at the most, of the devices' memory
 
 
 def matching_advice(signals: Signals) -> list[Advice]:
-    """Those that fire."""
-    return [advice for rule in RULES if (advice := rule(signals)) is not None]
+    """Return the advice of every rule that fires, in the order of the rules."""
+    matches = []
+    for rule in RULES:
+        advice = rule(signals)
+        if advice is not None:
+            matches.append(advice)
+    return matches
 
 
 def _input_bound(s: Signals) -> Advice | None:
-    if (
-        s.input is None or s.input <= _INPUT_BOUND or s.transfer is not None
-    ):  # the two below say more
+    if s.input is None or s.input <= _FROM.input:
+        return None
+    if s.transfer is not None:  # the two rules below say more
         return None
     return Advice(
         "input_bound",
@@ -66,12 +91,9 @@ def _input_bound(s: Signals) -> Advice | None:
 
 
 def _data_transfer(s: Signals) -> Advice | None:
-    if (
-        s.input is None
-        or s.transfer is None
-        or s.input <= _INPUT_BOUND
-        or s.transfer < _TRANSFER_BOUND
-    ):
+    if s.input is None or s.input <= _FROM.input:
+        return None
+    if s.transfer is None or s.transfer < _FROM.transfer:
         return None
     what = (
         f"{percent(s.input)} of a step waits for input, {percent(s.transfer)} of that for "
@@ -87,25 +109,30 @@ def _data_transfer(s: Signals) -> Advice | None:
 
 
 def _host_processing(s: Signals) -> Advice | None:
-    if (
-        s.input is None
-        or s.transfer is None
-        or s.input <= _INPUT_BOUND
-        or 1 - s.transfer < _PROCESSING_BOUND
-    ):
+    if s.input is None or s.input <= _FROM.input:
         return None
-    told = f"{percent(1 - s.transfer)} of that for reading and preparing it on the host."
+    if s.transfer is None or 1 - s.transfer < _FROM.processing:
+        return None
+    what = (
+        f"{percent(s.input)} of a step waits for input, {percent(1 - s.transfer)} of that for "
+        "reading and preparing it on the host."
+    )
     return Advice(
         "host_processing",
         "high",
-        f"{percent(s.input)} of a step waits for input, {told}",
+        what,
         "Prepare in parallel, or once before training.",
         "tf_data_bottleneck_analysis",
     )
 
 
 def _memory_bound(s: Signals) -> Advice | None:
-    if s.memory is None or s.arithmetic is None or s.memory <= HIGH or s.arithmetic >= LOW:
+    if (
+        s.memory is None
+        or s.arithmetic is None
+        or s.memory <= HIGH_UTILIZATION
+        or s.arithmetic >= LOW_UTILIZATION
+    ):
         return None
     what = f"Memory runs at {percent(s.memory)} of its peak, arithmetic at {percent(s.arithmetic)}."
     return Advice(
@@ -118,7 +145,12 @@ def _memory_bound(s: Signals) -> Advice | None:
 
 
 def _compute_bound(s: Signals) -> Advice | None:
-    if s.memory is None or s.arithmetic is None or s.arithmetic <= HIGH or s.memory >= LOW:
+    if (
+        s.memory is None
+        or s.arithmetic is None
+        or s.arithmetic <= HIGH_UTILIZATION
+        or s.memory >= LOW_UTILIZATION
+    ):
         return None
     what = f"Arithmetic runs at {percent(s.arithmetic)} of its peak, memory at {percent(s.memory)}."
     return Advice(
@@ -134,30 +166,27 @@ def _compute_bound(s: Signals) -> Advice | None:
 
 
 def _sparse_core_offload(s: Signals) -> Advice | None:
-    if (
-        s.async_done is None
-        or s.memory_used is None
-        or s.async_done <= _ASYNC_BOUND
-        or s.memory_used >= _MEMORY_FREE
-    ):
+    if s.async_done is None or s.async_done <= _FROM.async_done:
         return None
-    what = f"{percent(s.async_done)} of the devices' time ends asynchronous collectives"
+    if s.memory_used is None or s.memory_used >= _FROM.max_memory_used:
+        return None
+    what = (
+        f"{percent(s.async_done)} of the devices' time ends asynchronous collectives, "
+        f"and at most {percent(s.memory_used)} of the memory is used."
+    )
     return Advice(
         "sparse_core_offload",
         "hint",
-        f"{what}, and at most {percent(s.memory_used)} of the memory is used.",
+        what,
         "Let collectives begin earlier, or run on the sparse cores.",
         "op_profile",
     )
 
 
 def _host_cpu_bound(s: Signals) -> Advice | None:
-    if (
-        s.infeed is None
-        or s.enqueue is None
-        or s.infeed < _INFEED_BOUND
-        or s.enqueue < _ENQUEUE_BOUND
-    ):
+    if s.infeed is None or s.infeed < _FROM.infeed:
+        return None
+    if s.enqueue is None or s.enqueue < _FROM.enqueue:
         return None
     return Advice(
         "host_cpu_bound",
@@ -170,7 +199,7 @@ def _host_cpu_bound(s: Signals) -> Advice | None:
 
 
 def _special_op(s: Signals) -> Advice | None:
-    if s.special is None or s.special[1] < _SPECIAL_OP:
+    if s.special is None or s.special[1] < _FROM.special_op:
         return None
     return Advice(
         "special_op",
@@ -182,8 +211,8 @@ def _special_op(s: Signals) -> Advice | None:
 
 
 @dataclass(frozen=True)
-class _Beyond:
-    """The rule for one signal alone: it fires from a threshold on."""
+class _ShareRule:
+    """A rule for one signal alone: it fires from a threshold on."""
 
     signal: str
     least: float
@@ -200,63 +229,63 @@ class _Beyond:
         return Advice(self.id, self.weight, self.what.format(percent(share)), self.do, self.page)
 
 
-_collective_bound = _Beyond(
+_collective_bound = _ShareRule(
     signal="collectives",
-    least=_COLLECTIVE_BOUND,
+    least=_FROM.collectives,
     id="collective_bound",
     weight="high",
     what="Collectives take {} of a step.",
     do="Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
     page="op_stats",
 )
-_data_shuffle = _Beyond(
+_data_shuffle = _ShareRule(
     signal="shuffles",
-    least=_SHUFFLE_BOUND,
+    least=_FROM.shuffles,
     id="data_shuffle",
     weight="high",
     what="Gathering, scattering, sorting and transposing take {} of the devices' time.",
     do="Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
     page="op_stats",
 )
-_core_idle = _Beyond(
+_core_idle = _ShareRule(
     signal="core_idle",
-    least=_CORE_IDLE,
+    least=_FROM.core_idle,
     id="tensor_core_idle",
     weight="high",
     what="The TPU's cores do nothing in {} of a step.",
     do="See what the host does before each launch, and whether programs are dispatched ahead.",
     page="timeline",
 )
-_sparse_core_bound = _Beyond(
+_sparse_core_bound = _ShareRule(
     signal="sparse",
-    least=_SPARSE_BOUND,
+    least=_FROM.sparse,
     id="sparse_core_bound",
     weight="high",
     what="The TPU's cores wait for the sparse cores in {} of a step.",
     do="Overlap embedding look-ups with the dense layers, or shard the tables more evenly.",
     page="op_profile",
 )
-_barrier_cores = _Beyond(
+_barrier_cores = _ShareRule(
     signal="barrier",
-    least=_BARRIER_BOUND,
+    least=_FROM.barrier,
     id="barrier_cores",
     weight="high",
     what="The TPU's cores wait for each other in {} of a step (barrier-cores).",
     do="Look for a host or a core that is slower than the others.",
     page="overview_page",
 )
-_infeed = _Beyond(
+_infeed = _ShareRule(
     signal="infeed",
-    least=_INFEED_BOUND,
+    least=_FROM.infeed,
     id="infeed",
     weight="moderate",
     what="The TPU's cores wait for infeed in {} of a step.",
     do="Prepare and enqueue batches ahead.",
     page="input_pipeline_analyzer",
 )
-_debug_print = _Beyond(
+_debug_print = _ShareRule(
     signal="printing",
-    least=_PRINT_BOUND,
+    least=_FROM.printing,
     id="debug_print",
     weight="moderate",
     what="debug_print takes {} of the steps' time.",

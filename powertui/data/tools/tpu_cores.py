@@ -147,7 +147,7 @@ def _steps(profile: Profile) -> TpuSteps | None:
         start[core], length[core] = one.start[at], one.duration[at]
         mine = {name: times[core] for name, times in sums.items()}
         for line in _lines(work.lines, one.name):
-            _add(line, work.said, start[core], length[core], mine, reduces, core, len(each))
+            _add(line, work.facts, start[core], length[core], mine, reduces, core, len(each))
     busy = sum(sums[name] for name in _KINDS)
     idle = np.maximum(0, length - busy)
     infeed, told = sums["infeed"], bool(sums["infeed"].any())
@@ -210,9 +210,9 @@ def _add(
     at = start[order].searchsorted(events.start, side="right") - 1
     step = order[np.maximum(at, 0)]
     inside = (at >= 0) & (events.start < start[step] + length[step])
-    for code in np.unique(line.said[inside]).tolist():
+    for code in np.unique(line.facts[inside]).tolist():
         one = said[code]
-        mine = rows[inside & (line.said == code)]
+        mine = rows[inside & (line.facts == code)]
         what = _kind(one)
         np.add.at(sums[what], step[mine], own[mine])
         name = one.short or one.name
@@ -295,7 +295,9 @@ def duty_cycle(profile: Profile, lo: int, hi: int) -> float | None:
         whole_ = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for line in work.lines:
             if line.process is process:
-                off = np.array([_kind(one) in _OFF_DUTY for one in work.said], np.bool_)[line.said]
+                off = np.array([_kind(one) in _OFF_DUTY for one in work.facts], np.bool_)[
+                    line.facts
+                ]
                 whole_.append(
                     _within(
                         line.track.events.start,

@@ -52,7 +52,7 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
         columns = process.source.columns(track.events.positions(rows), _STATS)
         start = np.maximum(track.events.start[rows], lo)
         end = np.minimum(track.events.end[rows], hi)
-        own = op_stack.self_times(start, end - start, lose=False).self_time
+        own = op_stack.self_times(start, end - start, like_tensorflow=False).self_time
         idle += max(0, int(end.max() - start.min()) - int(own.sum()))
         for i, row in enumerate(rows.tolist()):
             told = {stat: columns[stat].text(i) or "" for stat in _STATS}

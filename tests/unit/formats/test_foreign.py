@@ -249,7 +249,7 @@ def test_it_opens_with_what_it_holds(name: str, way: str, monkeypatch: pytest.Mo
     assert (trace.clock.lo_ns is None) == (form.zero_ns is None)
     if form.zero_ns is not None and trace.clock.lo_ns is not None and trace.clock.hi_ns is not None:
         assert trace.clock.lo_ns <= form.zero_ns <= trace.clock.hi_ns
-    assert len(arrows.find(trace).line) == form.arrows
+    assert len(arrows.find_tied_events(trace).line) == form.arrows
     assert len(trace.counters) == form.counters
     assert len(trace.warnings) == form.warnings
 

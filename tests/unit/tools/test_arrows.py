@@ -58,7 +58,7 @@ def flow(
 def tied(trace: Trace) -> list[tuple[str, str]]:
     """The arrows by the names of their events."""
     tracks = [track for _, track in trace.tracks()]
-    found = arrows.find(trace)
+    found = arrows.find_tied_events(trace)
 
     def name(line: int, row: int) -> str:
         return trace.names.full(int(tracks[line].events.name[row]))
@@ -237,7 +237,7 @@ def test_both_ends_of_an_arrow_lead_to_each_other(tmp_path: Path) -> None:
         tmp_path / "a.json",
         [span("a", 0, 5), span("b", 10, 5), flow("s", 1), flow("f", 11, bp="e")],
     )
-    found = arrows.find(trace)
+    found = arrows.find_tied_events(trace)
     assert found.across(0, 0) == [(0, 1)]
     assert found.across(0, 1) == [(0, 0)]
     assert found.across(0, 2) == []
