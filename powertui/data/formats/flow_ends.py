@@ -1,5 +1,6 @@
-"""Ends of flows as a reader meets them, joined to arrows: a start, steps and finishes that share a
-group and an id.
+"""Ends of flows as a reader meets them, joined to arrows.
+
+A flow is a start, steps and finishes that share a group and an id.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import numpy as np
 from powertui.data.model import Arrows, Bools, Int32s, Int64s, UInt8s
 
 START, STEP, FINISH = range(3)
-NEXT = 4  # with one of them: it means the event that begins next, not the one around it
-BYTES = 25  # of memory for each end
+NEXT = 4  # added to a kind: the end means the event that begins next, not the one around it
+BYTES = 25  # memory of each end: the width of its five columns
 
 
 class FlowEnds:
-    """All of a trace. Groups and lines are numbered as they come."""
+    """All ends of a trace. Groups and lines are numbered as they come."""
 
     def __init__(self) -> None:
         self._group, self._line = array("i"), array("i")
@@ -46,7 +47,7 @@ class FlowEnds:
         self._kind.append(kind)
 
     def extend(self, group: Int32s, id: Int64s, line: Int32s, at: Int64s, kind: UInt8s) -> None:
-        """Many."""
+        """Several ends at once."""
         self._group.frombytes(group.astype(np.int32).tobytes())
         self._id.frombytes(id.astype(np.int64).tobytes())
         self._line.frombytes(line.astype(np.int32).tobytes())
@@ -59,25 +60,26 @@ class FlowEnds:
         `shift_ps`: the trace's zero.
         """
         group, line = np.array(self._group, np.int32), np.array(self._line, np.int32)
-        id, at, kind = (
-            np.array(self._id, np.int64),
-            np.array(self._at, np.int64),
-            np.array(self._kind, np.uint8),
-        )
-        later, kind = kind & NEXT > 0, kind & ~np.uint8(NEXT)
+        id, at = np.array(self._id, np.int64), np.array(self._at, np.int64)
+        kind = np.array(self._kind, np.uint8)
+        means_next = kind & NEXT > 0
+        kind = kind & ~np.uint8(NEXT)
         flow = _numbered(group, id)
-        # Clocks of a host and a device differ a little: the one start of a flow comes first,
+        # Clocks of a host and a device differ a little: the only start of a flow comes first,
         # whatever its time.
         starts = np.bincount(flow[kind == START], minlength=int(flow.max(initial=-1)) + 1)
-        alone = (kind == START) & (starts[flow] == 1)
-        order = np.lexsort((kind, at, ~alone, flow))
-        flow, begins, goes_on = flow[order], kind[order] != START, kind[order] != FINISH
-        last = np.maximum.accumulate(np.where(goes_on, np.arange(len(order)), -1))
-        before = np.concatenate((np.full(min(1, len(order)), -1), last[:-1]))
-        good = begins & (before >= 0)
-        good[good] = flow[before[good]] == flow[good]
-        to, of = order[good], order[before[good]]
-        return Arrows(line[of], at[of] - shift_ps, line[to], at[to] - shift_ps, later[to])
+        only_start = (kind == START) & (starts[flow] == 1)
+        order = np.lexsort((kind, at, ~only_start, flow))
+        flow, kind = flow[order], kind[order]
+        # For each end the last start or step before it: an arrow where both are of one flow.
+        last_source = np.maximum.accumulate(np.where(kind != FINISH, np.arange(len(order)), -1))
+        source = np.concatenate((np.full(min(1, len(order)), -1), last_source[:-1]))
+        is_arrow = (kind != START) & (source >= 0)
+        is_arrow[is_arrow] = flow[source[is_arrow]] == flow[is_arrow]
+        head, tail = order[is_arrow], order[source[is_arrow]]
+        return Arrows(
+            line[tail], at[tail] - shift_ps, line[head], at[head] - shift_ps, means_next[head]
+        )
 
 
 def _numbered(group: Int32s, id: Int64s) -> Int64s:

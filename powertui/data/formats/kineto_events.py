@@ -219,7 +219,7 @@ class _Collector:
         rows = np.flatnonzero(spans & (kind != _DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
-        ends = json_flows.plain(batch)
+        ends = json_flows.plain_ends(batch)
         self.flows.take(
             batch,
             *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings),

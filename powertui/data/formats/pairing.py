@@ -1,6 +1,4 @@
-"""Begins and ends of one track, told apart, made into stretches: columns, no step of Python for
-each.
-"""
+"""Begins and ends of one track paired to stretches, with columns and no loop over events."""
 
 from __future__ import annotations
 
@@ -27,12 +25,13 @@ def pair(opens: Bools) -> Slices:
     stray = np.diff(lowest, prepend=0) < 0
     depth = depth - lowest
     level = np.where(opens, depth, depth + 1)
+    # Sorted by level, begins and ends of one level take turns: a begin's end is the next row.
     rows = np.flatnonzero(~stray)
-    rows = rows[np.argsort(level[rows], kind="stable")]  # at each level begins and ends take turns
+    rows = rows[np.argsort(level[rows], kind="stable")]
     begins = np.flatnonzero(opens[rows])
     begin = rows[begins]
-    after = np.minimum(begins + 1, len(rows) - 1)
-    closed = (begins + 1 < len(rows)) & ~opens[rows[after]] & (level[rows[after]] == level[begin])
-    end = np.where(closed, rows[after], -1)
+    next_row = rows[np.minimum(begins + 1, len(rows) - 1)]
+    closed = (begins + 1 < len(rows)) & ~opens[next_row] & (level[next_row] == level[begin])
+    end = np.where(closed, next_row, -1)
     order = np.argsort(begin, kind="stable")
     return Slices(begin[order], end[order], int(stray.sum()))

@@ -1,8 +1,7 @@
-"""Records that hold one scalar each, which is nearly all of a long training's: whole windows of
-them at once, as columns.
+"""Records that hold one scalar each, as columns, a window of the file at a time.
 
-What is anything else (graphs, several values, tensors of another form, what is malformed) is told
-by its row, for protobuf to read.
+Nearly all records of a long training are of this form. Anything else (graphs, several values,
+tensors of another form, malformed records) is reported by its row, for protobuf to read.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.wire import FIXED32, FIXED64, LEN, VARINT
 
 _SCALARS = b"scalars"
-_LONGEST = 256  # bytes of a tag
-_FEW = 64  # rows that are looked at one by one
-_WALL = (3e8, 7.3e9)  # Unix seconds: anything else is no time of a run
-_S = 1_000_000_000
+_MAX_TAG_BYTES = 256  # chosen, not measured: a record with a longer tag goes through protobuf
+# Up to here a loop over the rows is faster than preparing columns. Chosen, not measured.
+_MAX_SINGLE_ROWS = 64
+_WALL_TIMES_S = (3e8, 7.3e9)  # 1979 to 2201: a wall time outside is damage, not a time of a run
 
 
 class ScalarColumns(NamedTuple):
@@ -31,7 +30,7 @@ class ScalarColumns(NamedTuple):
     step: Int64s
     wall_ns: Int64s
     value: Floats
-    bare: Bools  # it names no plugin: then what an earlier record of its tag says holds
+    bare: Bools  # rows that name no plugin: the one that an earlier record of the tag named holds
 
 
 class WindowRecords(NamedTuple):
@@ -42,65 +41,87 @@ class WindowRecords(NamedTuple):
 
 
 def scan(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> WindowRecords:
-    """The records that lie from `lo` to `hi`."""
-    rows = np.arange(len(lo))
+    """The records from `lo` to `hi`."""
     event = wire.pick(data, lo, hi, [wire.tag(1, FIXED64), wire.tag(2, VARINT), wire.tag(5, LEN)])
     wall = event.value[0].view(np.float64)
-    good = (
-        event.present[0]
-        & event.present[2]
-        & np.isfinite(wall)
-        & (wall > _WALL[0])
-        & (wall < _WALL[1])
-    )
-    good &= (
-        event.end[2] == hi
-    )  # the summary stands last, and it stands in for all else that an event may hold
-    good &= data[lo] == 0x09
     step = np.where(event.present[1], event.value[1], 0)
-    behind = lo + 9 + np.where(event.present[1], 1 + _varint_length(event.value[1]), 0)
-    start, stop = event.value[2], event.end[2]
-    good &= start - 1 - _varint_length(stop - start) == behind  # nothing lies between
-    good &= step >= 0
-    rows, start, stop = rows[good], start[good], stop[good]
+    rows = np.flatnonzero(_is_plain_event(data, lo, hi, event))
     if not len(rows):
-        return WindowRecords([], np.flatnonzero(~good))
-    inner = wire.pick(data, start, stop, [wire.tag(1, LEN)])
-    one = (
-        inner.present[0]
-        & (inner.end[0] == stop)
-        & (start + 1 + _varint_length(inner.end[0] - inner.value[0]) == inner.value[0])
-    )
-    rows, start, stop = rows[one], inner.value[0][one], inner.end[0][one]
-    value, known, tag_lo, tag_hi, bare = _values(data, start, stop)
-    rows, value, tag_lo, tag_hi, bare = (
-        rows[known],
-        value[known],
-        tag_lo[known],
-        tag_hi[known],
-        bare[known],
-    )
-    found: list[ScalarColumns] = []
-    taken = np.zeros(len(lo), np.bool_)
-    seconds = np.floor(wall)
-    for tag, mine in _by_tag(data, tag_lo, tag_hi):
-        at = rows[mine]
-        taken[at] = True
-        whole = seconds[at].astype(np.int64) * _S + np.rint((wall[at] - seconds[at]) * _S).astype(
-            np.int64
+        return WindowRecords([], np.arange(len(lo)))
+    rows, lo, hi = _single_values(data, rows, event.value[2][rows], event.end[2][rows])
+    values = _values(data, lo, hi)
+    rows, values = rows[values.plain], values.of_rows(values.plain)
+    scalars: list[ScalarColumns] = []
+    is_rest = np.ones(len(wall), np.bool_)
+    for tag, tag_rows in _by_tag(data, values.tag_lo, values.tag_hi):
+        records = rows[tag_rows]
+        is_rest[records] = False
+        scalars.append(
+            ScalarColumns(
+                tag=tag,
+                row=records,
+                step=step[records].astype(np.int64),
+                wall_ns=_nanoseconds(wall[records]),
+                value=values.number[tag_rows],
+                bare=values.bare[tag_rows],
+            )
         )
-        found.append(
-            ScalarColumns(tag, at, step[at].astype(np.int64), whole, value[mine], bare[mine])
-        )
-    return WindowRecords(found, np.flatnonzero(~taken))
+    return WindowRecords(scalars, np.flatnonzero(is_rest))
 
 
-def _values(
-    data: wire.types.Bytes, lo: Int64s, hi: Int64s
-) -> tuple[Floats, Bools, Int64s, Int64s, Bools]:
-    """(the number of each summary value, whether it is a plain one, where its tag lies, whether it
-    names no plugin).
-    """
+def _is_plain_event(
+    data: wire.types.Bytes, lo: Int64s, hi: Int64s, event: wire.types.PickedFields
+) -> Bools:
+    """Which events hold a wall time, perhaps a step, and then a summary, and nothing else."""
+    has_wall, has_step, has_summary = event.present
+    wall = event.value[0].view(np.float64)
+    first_s, last_s = _WALL_TIMES_S
+    plain = has_wall & has_summary & np.isfinite(wall) & (wall > first_s) & (wall < last_s)
+    # A summary that ends where the event ends, and begins where the step ends, leaves no room for
+    # any other field.
+    summary_lo, summary_hi = event.value[2], event.end[2]
+    plain &= summary_hi == hi
+    plain &= data[lo] == wire.tag(1, FIXED64)
+    step_bytes = np.where(has_step, 1 + _varint_length(event.value[1]), 0)
+    head_bytes = 1 + _varint_length(summary_hi - summary_lo)
+    plain &= summary_lo - head_bytes == lo + 9 + step_bytes
+    plain &= ~has_step | (event.value[1] >= 0)
+    return np.asarray(plain)
+
+
+def _single_values(
+    data: wire.types.Bytes, rows: Int64s, lo: Int64s, hi: Int64s
+) -> tuple[Int64s, Int64s, Int64s]:
+    """(rows, begins, ends) of the values of those summaries that hold one value."""
+    value = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
+    begin, end = value.value[0], value.end[0]
+    single = value.present[0] & (end == hi) & (lo + 1 + _varint_length(end - begin) == begin)
+    return rows[single], begin[single], end[single]
+
+
+def _nanoseconds(wall_s: Floats) -> Int64s:
+    """Unix ns; the fraction apart, because the product of the two would be rounded to 256 ns."""
+    seconds = np.floor(wall_s)
+    fraction = np.rint((wall_s - seconds) * NS_PER_S).astype(np.int64)
+    wall_ns: Int64s = seconds.astype(np.int64) * NS_PER_S + fraction
+    return wall_ns
+
+
+class _SummaryValues(NamedTuple):
+    """What the values of some summaries hold."""
+
+    number: Floats
+    plain: Bools  # it is a scalar that was read here
+    tag_lo: Int64s
+    tag_hi: Int64s
+    bare: Bools  # it names no plugin
+
+    def of_rows(self, rows: Bools) -> _SummaryValues:
+        return _SummaryValues(*(column[rows] for column in self))
+
+
+def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> _SummaryValues:
+    """The summary values from `lo` to `hi`."""
     tags = [
         wire.tag(1, LEN),
         wire.tag(2, FIXED32),
@@ -110,39 +131,40 @@ def _values(
         wire.tag(5, LEN),
         wire.tag(6, LEN),
     ]
-    found = wire.pick(data, lo, hi, tags)
-    name, simple, tensor, metadata = found.present[:4]
-    known = (
+    fields = wire.pick(data, lo, hi, tags)
+    name, simple, tensor, metadata = fields.present[:4]
+    plain = (
         name
-        & ~found.present[4:].any(axis=0)
+        & ~fields.present[4:].any(axis=0)
         & (simple ^ tensor)
-        & (found.end[0] - found.value[0] <= _LONGEST)
+        & (fields.end[0] - fields.value[0] <= _MAX_TAG_BYTES)
     )
     value = np.full(len(lo), np.nan)
-    value[simple] = (
-        found.value[1][simple].astype(np.uint32).view(np.float32) if simple.any() else value[simple]
-    )
+    if simple.any():
+        value[simple] = fields.value[1][simple].astype(np.uint32).view(np.float32)
     bare = ~metadata
     if metadata.any():
         rows = np.flatnonzero(metadata)
-        known[rows] &= _is_scalars(data, found.value[3][rows], found.end[3][rows])
+        plain[rows] &= _is_scalars(data, fields.value[3][rows], fields.end[3][rows])
     if tensor.any():
-        rows = np.flatnonzero(tensor & known)
-        numbers, good = _tensors(data, found.value[2][rows], found.end[2][rows])
+        rows = np.flatnonzero(tensor & plain)
+        numbers, readable = _tensors(data, fields.value[2][rows], fields.end[2][rows])
         value[rows] = numbers
-        known[rows] &= good
-    return value, known, found.value[0], found.end[0], bare
+        plain[rows] &= readable
+    return _SummaryValues(value, plain, fields.value[0], fields.end[0], bare)
 
 
 def _is_scalars(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> Bools:
     """Whether each metadata names the plugin of scalars."""
     plugin = wire.pick(data, lo, hi, [wire.tag(1, LEN)])
     name = wire.pick(data, plugin.value[0], plugin.end[0], [wire.tag(1, LEN)])
-    good = plugin.present[0] & name.present[0] & (name.end[0] - name.value[0] == len(_SCALARS))
-    at = np.where(good, name.value[0], 0)
+    begin, end = name.value[0], name.end[0]
+    is_scalars = plugin.present[0] & name.present[0] & (end - begin == len(_SCALARS))
+    begin = np.where(is_scalars, begin, 0)
+    last = len(data) - 1
     for offset, byte in enumerate(_SCALARS):
-        good &= data[np.minimum(at + offset, len(data) - 1)] == byte
-    return np.asarray(good)
+        is_scalars &= data[np.minimum(begin + offset, last)] == byte
+    return np.asarray(is_scalars)
 
 
 def _tensors(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bools]:
@@ -155,86 +177,83 @@ def _tensors(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> tuple[Floats, Bo
         wire.tag(6, LEN),
         wire.tag(5, FIXED32),
     ]
-    found = wire.pick(data, lo, hi, tags)
-    plain = ~found.present[1] | (found.end[1] == found.value[1])  # a shape without dimensions
-    out = np.full(len(lo), np.nan)
-    good = np.zeros(len(lo), np.bool_)
-    for row, kind, width in (
-        (2, 1, 4),
-        (2, 2, 8),
-        (3, 1, 4),
-        (4, 2, 8),
-    ):  # content or values; float or double
-        mine = (
-            found.present[row]
-            & plain
-            & (found.value[0] == kind)
-            & (found.end[row] - found.value[row] == width)
-            & ~good
-        )
-        if mine.any():
-            at = found.value[row][mine][:, None] + np.arange(width)
-            out[mine] = data[at].copy().view("<f4" if width == 4 else "<f8").ravel()
-            good |= mine
-    single = found.present[5] & plain & (found.value[0] == 1) & ~good
+    fields = wire.pick(data, lo, hi, tags)
+    # A shape without dimensions, or none at all.
+    scalar_shape = ~fields.present[1] | (fields.end[1] == fields.value[1])
+    dtype = fields.value[0]
+    numbers = np.full(len(lo), np.nan)
+    decoded = np.zeros(len(lo), np.bool_)
+    # (field, dtype, bytes): the content or the values; float or double.
+    for field, kind, width in ((2, 1, 4), (2, 2, 8), (3, 1, 4), (4, 2, 8)):
+        begin, end = fields.value[field], fields.end[field]
+        matches = fields.present[field] & scalar_shape & (dtype == kind) & (end - begin == width)
+        matches &= ~decoded
+        if matches.any():
+            places = begin[matches][:, None] + np.arange(width)
+            numbers[matches] = data[places].copy().view("<f4" if width == 4 else "<f8").ravel()
+            decoded |= matches
+    single = fields.present[5] & scalar_shape & (dtype == 1) & ~decoded
     if single.any():
-        out[single] = found.value[5][single].astype(np.uint32).view(np.float32)
-        good |= single
-    return out, good
+        numbers[single] = fields.value[5][single].astype(np.uint32).view(np.float32)
+        decoded |= single
+    return numbers, decoded
 
 
 def _varint_length(value: Int64s) -> Int64s:
-    """Bytes of each number, written as short as it goes."""
+    """Bytes of each number in its shortest form."""
     out = np.ones(len(value), np.int64)
-    left = value.view(np.uint64) >> np.uint64(7)
-    while left.any():
-        out += left > 0
-        left >>= np.uint64(7)
+    rest = value.view(np.uint64) >> np.uint64(7)
+    while rest.any():
+        out += rest > 0
+        rest >>= np.uint64(7)
     return out
 
 
 def _by_tag(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> list[tuple[str, Int64s]]:
-    """Rows of each tag, in their order; tags by length, and by their letters."""
-    if len(lo) <= _FEW:
-        return _by_tag_of_few(data, lo.tolist(), hi.tolist())
+    """Rows of each tag, in their order; the tags by length and then by their letters."""
+    if len(lo) <= _MAX_SINGLE_ROWS:
+        return _by_tag_row_by_row(data, lo.tolist(), hi.tolist())
     length = hi - lo
-    found: dict[str, list[Int64s]] = {}
+    rows_by_tag: dict[str, list[Int64s]] = {}
     for size in np.unique(length).tolist():
         rows = np.flatnonzero(length == size)
         if not size:
-            found.setdefault("", []).append(rows)
+            rows_by_tag.setdefault("", []).append(rows)
             continue
         letters = np.ascontiguousarray(data[lo[rows][:, None] + np.arange(size)])
-        first, inverse = _same(letters)
+        first, inverse = _distinct(letters)
         order = np.argsort(inverse, kind="stable")
         bounds = np.searchsorted(inverse[order], np.arange(len(first) + 1))
         for number, row in enumerate(first.tolist()):
             text = letters[row].tobytes().decode(errors="replace")
-            found.setdefault(text, []).append(rows[order[bounds[number] : bounds[number + 1]]])
+            tag_rows = rows[order[bounds[number] : bounds[number + 1]]]
+            rows_by_tag.setdefault(text, []).append(tag_rows)
+    # Different bytes may decode to one text: then a tag has several parts.
     return [
-        (tag, np.concatenate(parts) if len(parts) > 1 else parts[0]) for tag, parts in found.items()
+        (tag, np.concatenate(parts) if len(parts) > 1 else parts[0])
+        for tag, parts in rows_by_tag.items()
     ]
 
 
-def _by_tag_of_few(
+def _by_tag_row_by_row(
     data: wire.types.Bytes, lo: Sequence[int], hi: Sequence[int]
 ) -> list[tuple[str, Int64s]]:
-    """The same, row by row: what is made ready for many takes longer than to look at a few."""
-    rows: dict[bytes, list[int]] = {}
+    """The same, row by row: faster for a few rows, where preparing columns takes longer."""
+    rows_by_bytes: dict[bytes, list[int]] = {}
     for row, (first, end) in enumerate(zip(lo, hi, strict=True)):
-        rows.setdefault(data[first:end].tobytes(), []).append(row)
-    found: dict[str, list[int]] = {}
-    for tag in sorted(rows, key=lambda tag: (len(tag), tag)):
-        found.setdefault(tag.decode(errors="replace"), []).extend(rows[tag])
-    return [(tag, np.array(mine, np.int64)) for tag, mine in found.items()]
+        rows_by_bytes.setdefault(data[first:end].tobytes(), []).append(row)
+    rows_by_tag: dict[str, list[int]] = {}
+    for tag in sorted(rows_by_bytes, key=lambda tag: (len(tag), tag)):
+        rows_by_tag.setdefault(tag.decode(errors="replace"), []).extend(rows_by_bytes[tag])
+    return [(tag, np.array(tag_rows, np.int64)) for tag, tag_rows in rows_by_tag.items()]
 
 
-def _same(letters: wire.types.Bytes) -> tuple[Int64s, Int64s]:
-    """(a row of each text, which of them every row is)."""
-    keys = letters.view([("", f"V{letters.shape[1]}")]).ravel()
-    _, first, inverse = np.unique(
-        keys.view(f"S{letters.shape[1]}") if 0 not in letters else keys,
-        return_index=True,
-        return_inverse=True,
-    )
+def _distinct(letters: wire.types.Bytes) -> tuple[Int64s, Int64s]:
+    """(a row of each distinct text, which of those texts each row has)."""
+    width = letters.shape[1]
+    keys = letters.view([("", f"V{width}")]).ravel()
+    if 0 not in letters:
+        # Byte strings sort faster than raw bytes, but numpy ignores zeros at their ends.
+        keys = keys.view(f"S{width}")
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first.astype(np.int64), inverse.ravel().astype(np.int64)

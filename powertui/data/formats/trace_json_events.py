@@ -129,7 +129,7 @@ class _Collector:
             spans &= np.array(
                 [tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_
             )
-        ends = json_flows.plain(batch)
+        ends = json_flows.plain_ends(batch)
         told = np.isin(batch.phase, _COUNTED)
         for letter in batch.phase[told].tolist() if told.any() else ():
             self.builder.findings.add(_NOT_DRAWN[chr(letter)])
@@ -146,7 +146,7 @@ class _Collector:
 
     def _spans(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
-        tied = json_flows.tied(batch)[rows]
+        tied = json_flows.tied_spans(batch)[rows]
         self.flows.take(batch, rows[tied], start[tied], tokens)
         places, which = coded(batch.member[PID][rows], batch.member[TID][rows])
         threads, usable = [], np.ones(len(places), np.bool_)

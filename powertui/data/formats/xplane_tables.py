@@ -1,7 +1,8 @@
-"""Names and stats of an XPlane file. Names are kept, and become text when someone asks; stats stay
-in the file.
+"""Names and stats of an XPlane file.
 
-Names are numbered per plane in the file and stand behind the events that use them. Here every plane
+Names are kept as bytes and become text when someone asks for them; stats stay in the file.
+
+Names are numbered per plane in the file and come after the events that use them. Here every plane
 gets a stretch of one global numbering, `PlaneStats.names`, which also says which names (the HLO
 modules of `/host:metadata`, say) belong to which plane.
 """
@@ -30,7 +31,8 @@ _KINDS: dict[int, StatKind] = {
     wire.REF: "ref",
 }
 
-_LOST = (1 << 32) - 1
+# What a metadata id becomes that no metadata explains: larger than the index of any name.
+_UNNAMED_INDEX = (1 << 32) - 1
 
 
 class TextTable:
@@ -40,42 +42,41 @@ class TextTable:
         order = np.argsort(keys, kind="stable")
         self._data = arena
         self._keys, self._lo, self._hi = keys[order], lo[order], hi[order]
-        self._known: dict[int, str] = {}
-        self._ids: dict[str, list[int]] | None = None
+        self._decoded: dict[int, str] = {}
+        self._keys_by_text: dict[str, list[int]] | None = None
 
     @classmethod
     def of_map(cls, stored: Stored, lo: Int64s, hi: Int64s) -> TextTable:
         """From the entries of a map field: 1 key, 2 message with 2 name."""
-        found = windows.texts(stored, lo, hi, (2,))
-        return cls(found.arena, found.keys, found.text_lo[0], found.text_hi[0])
+        entries = windows.texts(stored, lo, hi, (2,))
+        return cls(entries.arena, entries.keys, entries.text_lo[0], entries.text_hi[0])
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def text(self, key: int) -> str | None:
         """The text of this key; None for a key that the file does not explain."""
-        found = self._known.get(key)
-        if found is None:
-            if not -(1 << 63) <= key < 1 << 63:
+        text = self._decoded.get(key)
+        if text is None:
+            if not -(1 << 63) <= key < 1 << 63:  # the keys are int64
                 return None
-            row = (
-                int(np.searchsorted(self._keys, key, side="right")) - 1
-            )  # of repeated keys the last counts
+            # Of repeated keys the last counts.
+            row = int(np.searchsorted(self._keys, key, side="right")) - 1
             if row < 0 or int(self._keys[row]) != key:
                 return None
-            found = wire.text(self._data, int(self._lo[row]), int(self._hi[row]))
-            self._known[key] = found
-        return found
+            text = wire.text(self._data, int(self._lo[row]), int(self._hi[row]))
+            self._decoded[key] = text
+        return text
 
     def keys(self, text: str) -> Sequence[int]:
         """All keys with this text."""
-        if self._ids is None:
-            self._ids = {}
+        if self._keys_by_text is None:
+            self._keys_by_text = {}
             for key, lo, hi in zip(
                 self._keys.tolist(), self._lo.tolist(), self._hi.tolist(), strict=True
             ):
-                self._ids.setdefault(wire.text(self._data, lo, hi), []).append(key)
-        return self._ids.get(text, ())
+                self._keys_by_text.setdefault(wire.text(self._data, lo, hi), []).append(key)
+        return self._keys_by_text.get(text, ())
 
 
 def decode(raw: Sequence[RawStat], names: TextTable) -> tuple[Stat, ...]:
@@ -85,13 +86,18 @@ def decode(raw: Sequence[RawStat], names: TextTable) -> tuple[Stat, ...]:
 
 def _decoded(key: int, kind: int, value: int | float | bytes, names: TextTable) -> Stat:
     name = names.text(key)
-    name = f"stat {key}" if name is None else name
+    if name is None:
+        name = f"stat {key}"
     if kind == wire.REF and isinstance(value, int):
         text = names.text(value)
-        return Stat(name, f"ref {value}" if text is None else text, "ref")
+        if text is None:
+            text = f"ref {value}"
+        return Stat(name, text, "ref")
     if kind == wire.STR and isinstance(value, bytes):
         return Stat(name, value.decode("utf-8", "replace"), "str")
-    return Stat(name, value, _KINDS[kind]) if kind in _KINDS else Stat(name, "", "str")
+    if kind in _KINDS:
+        return Stat(name, value, _KINDS[kind])
+    return Stat(name, "", "str")
 
 
 class PlaneStats:
@@ -111,52 +117,65 @@ class PlaneStats:
         return decode(windows.event_stats(self._stored, position), self.stat_names)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """The first value of each named stat for each of these events, in one pass over the
-        bytes.
+        """The first value of each named stat for each of these events.
+
+        The bytes are read once, whatever the number of names.
         """
         rows = len(positions)
-        wanted = {name: self.stat_names.keys(name) for name in dict.fromkeys(names)}
-        keys = [key for found in wanted.values() for key in found]
-        told = dict.fromkeys(
-            wanted, stat_columns.absent(rows)
-        )  # one for all that the plane does not name, which are most
+        keys_by_name = {name: self.stat_names.keys(name) for name in dict.fromkeys(names)}
+        keys = [key for name_keys in keys_by_name.values() for key in name_keys]
+        # Most of the names that are asked for are not in this plane: they share one empty column.
+        columns = dict.fromkeys(keys_by_name, stat_columns.absent(rows))
         if not keys or not rows:
-            return told
+            return columns
         self._stored.check()
-        out = {name: stat_columns.Filler(rows) for name, found in wanted.items() if found}
-        at = wire.types.as_positions(positions)
-        order: Int64s | None = None
-        if (at[1:] < at[:-1]).any() or int(at[0]) < 0 or int(at[-1]) >= self._stored.size:
-            order = np.argsort(at, kind="stable")  # the lanes of a track: a few ascending runs
-            order = order[(at[order] >= 0) & (at[order] < self._stored.size)]
-            at = at[order]
-        for rows_of, data, places in windows.records(self._stored, at):
-            scan = wire.scan_stats(data, places.astype(np.uint64), keys)
-            into = rows_of if order is None else order[rows_of]
+        fillers = {
+            name: stat_columns.Filler(rows) for name, name_keys in keys_by_name.items() if name_keys
+        }
+        order, places = self._in_file_order(wire.types.as_positions(positions))
+        for batch_rows, data, offsets in windows.records(self._stored, places):
+            scan = wire.scan_stats(data, offsets.astype(np.uint64), keys)
+            filled_rows = batch_rows if order is None else order[batch_rows]
             first = 0
-            for name, found in wanted.items():
-                if found:
-                    out[name].put(into, self._column(data, *_first_of(scan, first, len(found))))
-                first += len(found)
+            for name, filler in fillers.items():
+                count = len(keys_by_name[name])
+                kind, bits, end = _first_values(scan, first, count)
+                filler.put(filled_rows, self._column(data, kind, bits, end))
+                first += count
         self._stored.check()
-        return told | {name: filler.column() for name, filler in out.items()}
+        for name, filler in fillers.items():
+            columns[name] = filler.column()
+        return columns
+
+    def _in_file_order(self, places: Int64s) -> tuple[Int64s | None, Int64s]:
+        """(the rows in the order of the file, their places); rows outside the file are left out.
+
+        The order is None where it is the given one already.
+        """
+        ascending = not (places[1:] < places[:-1]).any()
+        if ascending and int(places[0]) >= 0 and int(places[-1]) < self._stored.size:
+            return None, places
+        # The lanes of a track are a few ascending runs, which a stable sort merges quickly.
+        order = np.argsort(places, kind="stable")
+        order = order[(places[order] >= 0) & (places[order] < self._stored.size)]
+        return order, places[order]
 
     def _column(
         self, data: Bytes, kind: wire.types.UInt8s, bits: Int64s, end: Int64s
     ) -> StatColumn:
         present = kind != wire.NO_VALUE
         ints, floats = stat_columns.empty(len(kind))
-        whole = (kind == wire.INT64) | (kind == wire.UINT64)
-        ints[whole] = bits[whole]
-        floats[whole] = bits[whole]
+        integral = (kind == wire.INT64) | (kind == wire.UINT64)
+        ints[integral] = bits[integral]
+        floats[integral] = bits[integral]
         huge = (kind == wire.UINT64) & (bits < 0)
         floats[huge] = bits[huge].view(np.uint64)
-        real = np.flatnonzero(kind == wire.DOUBLE)
-        if len(real):
-            values = bits[real].view(np.float64)
-            floats[real] = values
+        doubles = np.flatnonzero(kind == wire.DOUBLE)
+        if len(doubles):
+            values = bits[doubles].view(np.float64)
+            floats[doubles] = values
             exact = np.isfinite(values) & (np.abs(values) < 2.0**62) & (values == np.trunc(values))
-            ints[real[exact]] = values[exact].astype(np.int64)
+            ints[doubles[exact]] = values[exact].astype(np.int64)
         texts = self._texts(data, kind, bits, end, ints, floats)
         return StatColumn(present, ints, floats, texts)
 
@@ -169,9 +188,9 @@ class PlaneStats:
         ints: Int64s,
         floats: Floats,
     ) -> list[str | None] | None:
-        """Texts of the rows that hold some, and the numbers that those texts stand for.
+        """Texts of the rows that hold some; the numbers that the texts stand for are filled in.
 
-        No step per event for refs.
+        References are decoded once for each distinct text, not once for each event.
         """
         textual = np.flatnonzero((kind == wire.REF) | (kind == wire.STR) | (kind == wire.BYTES))
         if not len(textual):
@@ -180,9 +199,9 @@ class PlaneStats:
         refs = np.flatnonzero(kind == wire.REF)
         if len(refs):
             targets, which = np.unique(bits[refs], return_inverse=True)
-            found = [self.stat_names.text(int(t)) or "" for t in targets.tolist()]
-            column = stat_columns.from_texts(found)
-            texts[refs] = np.array(found, object)[which]
+            target_texts = [self.stat_names.text(key) or "" for key in targets.tolist()]
+            column = stat_columns.from_texts(target_texts)
+            texts[refs] = np.array(target_texts, object)[which]
             ints[refs], floats[refs] = column.ints[which], column.floats[which]
         for row in np.flatnonzero(kind == wire.STR).tolist():
             texts[row] = text = wire.text(data, int(bits[row]), int(end[row]))
@@ -195,18 +214,16 @@ class PlaneStats:
         return out
 
 
-def _first_of(
+def _first_values(
     scan: wire.StatScan, first: int, count: int
 ) -> tuple[wire.types.UInt8s, Int64s, Int64s]:
-    """One name under several numbers: what is found under the first of them."""
+    """The values of a name that has several numbers: those under the first number that has any."""
     kind, bits, end = scan.kind[first], scan.bits[first], scan.end[first]
-    for k in range(first + 1, first + count):
-        other = (kind == wire.NO_VALUE) & (scan.kind[k] != wire.NO_VALUE)
-        kind[other], bits[other], end[other] = (
-            scan.kind[k][other],
-            scan.bits[k][other],
-            scan.end[k][other],
-        )
+    for key in range(first + 1, first + count):
+        missing = (kind == wire.NO_VALUE) & (scan.kind[key] != wire.NO_VALUE)
+        kind[missing] = scan.kind[key][missing]
+        bits[missing] = scan.bits[key][missing]
+        end[missing] = scan.end[key][missing]
     return kind, bits, end
 
 
@@ -221,7 +238,8 @@ class EventNames:
         self._by_plane: dict[int, _PlaneNames] = {}
         self._unknown: dict[tuple[int, int], int] = {}  # (first index of the plane, id) → index
         self._unknown_ids: list[int] = []
-        self._full: dict[int, str] = {}  # what was asked for once is asked for every frame
+        # A name that was asked for once is asked for again in every frame.
+        self._full: dict[int, str] = {}
         self._display: dict[int, str] = {}
 
     def extend(self, entries: tuple[Int64s, Int64s], source: PlaneStats) -> None:
@@ -260,9 +278,7 @@ class EventNames:
         return self._by_plane[id(source)].indices(source.names.start)
 
     def _nameless(self, first: int, key: int) -> int:
-        """An index for an id that no metadata explains: a truncated file has events without
-        names.
-        """
+        """An index for an id that no metadata explains, as in a truncated file."""
         index = self._unknown.get((first, key))
         if index is None:
             index = self._count + len(self._unknown_ids)
@@ -278,21 +294,20 @@ class EventNames:
             raise IndexError(f"no event name {index}; there are {len(self)}")
         if index >= self._count:
             return None
-        part = (
-            bisect_right(self._firsts, index) - 1
-        )  # searchsorted would turn the list into an array first, for every name
+        # np.searchsorted would turn the list into an array first, for every name.
+        part = bisect_right(self._firsts, index) - 1
         return self._parts[part], index - self._firsts[part]
 
     def full(self, index: int) -> str:
         """The name as recorded."""
         text = self._full.get(index)
         if text is None:
-            found = self._find(index)
-            text = (
-                f"event {self._unknown_ids[index - self._count]}"
-                if found is None
-                else found[0].full(found[1])
-            )
+            place = self._find(index)
+            if place is None:
+                text = f"event {self._unknown_ids[index - self._count]}"
+            else:
+                names, row = place
+                text = names.full(row)
             self._full[index] = text
         return text
 
@@ -300,8 +315,12 @@ class EventNames:
         """The short name that viewers show; the full one where there is none."""
         text = self._display.get(index)
         if text is None:
-            found = self._find(index)
-            text = (found[0].display(found[1]) if found is not None else "") or self.full(index)
+            place = self._find(index)
+            text = ""
+            if place is not None:
+                names, row = place
+                text = names.display(row)
+            text = text or self.full(index)
             self._display[index] = text
         return text
 
@@ -319,31 +338,33 @@ class EventNames:
                 places.append(rows)
         if len(pieces) == 1:
             return pieces[0]
-        return Texts.joined(pieces).take(
-            np.argsort(np.concatenate([np.empty(0, np.int64), *places]), kind="stable")
-        )
+        asked_rows = np.concatenate([np.empty(0, np.int64), *places])
+        return Texts.joined(pieces).take(np.argsort(asked_rows, kind="stable"))
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Stats that hold for every event of this name."""
-        found = self._find(index)
-        return () if found is None else found[0].stats(found[1])
+        place = self._find(index)
+        if place is None:
+            return ()
+        names, row = place
+        return names.stats(row)
 
 
 class _PlaneNames:
     """The event metadata of one plane."""
 
     def __init__(self, stored: Stored, lo: Int64s, hi: Int64s, source: PlaneStats) -> None:
-        found = windows.texts(stored, lo, hi, (2, 4))
-        order = np.argsort(found.keys, kind="stable")
-        keys = found.keys[order]
+        entries = windows.texts(stored, lo, hi, (2, 4))
+        order = np.argsort(entries.keys, kind="stable")
+        keys = entries.keys[order]
         last = np.ones(len(keys), np.bool_)
         last[:-1] = keys[1:] != keys[:-1]  # of repeated keys the last counts
         keys, order = keys[last], order[last]
         self._stored, self._source = stored, source
         self._keys = keys
-        self._lo, self._hi = found.lo[order], found.hi[order]
-        self._texts = found.arena
-        self._text_lo, self._text_hi = found.text_lo[:, order], found.text_hi[:, order]
+        self._lo, self._hi = entries.lo[order], entries.hi[order]
+        self._texts = entries.arena
+        self._text_lo, self._text_hi = entries.text_lo[:, order], entries.text_hi[:, order]
         # Ids are dense in every known file: then a table is faster than a search.
         dense = len(keys) and int(keys[0]) >= 0 and int(keys[-1]) < 4 * len(keys) + 1024
         self._table: Int64s | None = None
@@ -356,21 +377,24 @@ class _PlaneNames:
         return len(self._keys)
 
     def rows(self, ids: UInt32s | Int64s) -> Int64s:
-        """Where these ids stand; -1 for those that are not explained."""
+        """The row of each id; -1 for ids that are not explained."""
         if not len(self._keys):
             return np.full(len(ids), -1, np.int64)
-        if self._table is not None:
-            if not len(ids) or (int(ids.max()) < len(self._table) and int(ids.min()) >= 0):
-                return self._table[ids]
-            inside = (ids >= 0) & (ids < len(self._table))
-            return np.where(inside, self._table[np.where(inside, ids, 0)], -1)
-        row = np.minimum(np.searchsorted(self._keys, ids.astype(np.int64)), len(self._keys) - 1)
-        return np.where(self._keys[row] == ids, row, -1)
+        if self._table is None:
+            row = np.searchsorted(self._keys, ids.astype(np.int64))
+            row = np.minimum(row, len(self._keys) - 1)
+            return np.where(self._keys[row] == ids, row, -1)
+        size = len(self._table)
+        if not len(ids) or (int(ids.max()) < size and int(ids.min()) >= 0):
+            return self._table[ids]
+        inside = (ids >= 0) & (ids < size)
+        return np.where(inside, self._table[np.where(inside, ids, 0)], -1)
 
     def indices(self, first: int) -> UInt32s | None:
         """The table with `first` added, made once."""
         if self._indices is None and self._table is not None:
-            self._indices = np.where(self._table >= 0, self._table + first, _LOST).astype(np.uint32)
+            indices = np.where(self._table >= 0, self._table + first, _UNNAMED_INDEX)
+            self._indices = indices.astype(np.uint32)
         return self._indices
 
     def quick(self, ids: UInt32s, first: int) -> bool:
@@ -381,10 +405,10 @@ class _PlaneNames:
         indices = self.indices(first)
         if indices is None or not len(ids) or int(ids.max()) >= len(indices):
             return False
-        found = indices[ids]
-        if int(found.max()) == _LOST:
+        translated = indices[ids]
+        if int(translated.max()) == _UNNAMED_INDEX:
             return False
-        ids[:] = found
+        ids[:] = translated
         return True
 
     def full(self, row: int) -> str:
