@@ -18,7 +18,7 @@ from powertui.data.model import Floats, Int64s
 from powertui.data.packed import KeptColumn
 
 BLOCK = 16
-FEW = 1 << 17  # rows that are gone through sooner than their blocks are put together
+MAX_SCANNED_ROWS = 1 << 17  # rows that are gone through sooner than their blocks are put together
 _AT_ONCE = 1 << 16  # rows whose blocks are made together
 
 
@@ -44,7 +44,7 @@ class Extremes:
         self.values = values
         self._levels: list[_Level] = []
         rows = len(values)
-        while rows > BLOCK and len(values) > FEW:
+        while rows > BLOCK and len(values) > MAX_SCANNED_ROWS:
             self._levels.append(self._above())
             rows = len(self._levels[-1].low)
 
@@ -75,7 +75,7 @@ class Extremes:
         if not len(some):
             return out
         begin, stop = int(lo[some].min()), int(hi.max())
-        if not self._levels or (stop - begin <= FEW and int((hi - lo).sum()) <= FEW):
+        if not self._levels or (stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS):
             self._go_through(
                 out, some, begin, stop, np.stack([lo[some], hi[some]], axis=1).ravel() - begin
             )

@@ -25,7 +25,7 @@ from powertui import units
 from powertui.errors import UnreadableFile, UsageError
 
 _SHARE = 2  # one part of so many of what is free
-SMALL = 64 << 20  # what needs no question
+UNCHECKED_BYTES = 64 << 20  # what needs no question
 _RATIO = 250
 RATIO_FROM = 128 << 20  # bytes that may come out of any gzip stream
 UNKNOWN = 8 << 30  # taken as free where it is not known
@@ -69,7 +69,7 @@ class MemoryLimit:
             return (
                 f"more than the {units.size(self.said)} of --max-memory" if need > self.said else ""
             )
-        if need <= SMALL:
+        if need <= UNCHECKED_BYTES:
             return ""
         free = available()
         return f"more than half of the {units.size(free)} free here" if need > free / _SHARE else ""
@@ -99,11 +99,11 @@ MACHINE = MemoryLimit()
 def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 1) -> bytes:
     """A pipe to its end. `times` is how much memory each of its bytes will take."""
     out = bytearray()
-    told = SMALL
+    told = UNCHECKED_BYTES
     while piece := stream.read(PIECE):
         out += piece
         if len(out) > told:  # asked now and then: what is free changes
-            told += SMALL
+            told += UNCHECKED_BYTES
             limit.check(path, len(out) * times, "the piped data takes")
     return bytes(out)
 

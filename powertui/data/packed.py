@@ -27,11 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 _LONG = 1 << 14  # rows from which a column is packed
-PIECE = 1 << 14
+PIECE_ROWS = 1 << 14
 _SHORT = (
     1 << 17
 )  # rows up to which a column is unpacked as a whole for somebody who looks at many of them
-KEPT = 12 << 20  # bytes of unpacked columns that nobody holds any more
+CACHE_BYTES = 12 << 20  # bytes of unpacked columns that nobody holds any more
 _DIGITS = 6  # decimals that are tried
 _FIRST = 256  # rows that tell whether a form is worth trying
 _EXACT = float(1 << 53)
@@ -189,7 +189,7 @@ class Packed:
         asked = np.asarray(rows, np.int64)
         flat = asked.ravel()
         out = np.empty(len(flat), self.dtype)
-        number, within = np.divmod(flat, PIECE)
+        number, within = np.divmod(flat, PIECE_ROWS)
         touched = np.flatnonzero(np.bincount(number, minlength=1)).tolist() if len(flat) else []
         for one in touched:
             mine = number == one if len(touched) > 1 else slice(None)
@@ -207,13 +207,13 @@ class Packed:
         out = np.empty(len(asked), np.int64)
         for one in np.unique(number).tolist():
             mine = number == one
-            out[mine] = one * PIECE + _search(self.pieces[one], asked[mine], side)
+            out[mine] = one * PIECE_ROWS + _search(self.pieces[one], asked[mine], side)
         return out if np.ndim(values) else out[0]
 
     @functools.cached_property
     def _firsts(self) -> Array:
         """The first row of each piece."""
-        return self[np.arange(0, self.rows, PIECE)]
+        return self[np.arange(0, self.rows, PIECE_ROWS)]
 
     def made(self) -> Array:
         """A new array."""
@@ -222,8 +222,8 @@ class Packed:
     def _between(self, lo: int, hi: int) -> Array:
         """The rows [lo, hi): all pieces but the last have as many rows."""
         out = np.empty(hi - lo, self.dtype)
-        for number in range(lo // PIECE, -(-hi // PIECE)) if lo < hi else ():
-            piece, first = self.pieces[number], number * PIECE
+        for number in range(lo // PIECE_ROWS, -(-hi // PIECE_ROWS)) if lo < hi else ():
+            piece, first = self.pieces[number], number * PIECE_ROWS
             begin, end = max(lo, first), min(hi, first + piece.rows)
             piece.part(begin - first, end - first, out[begin - lo : end - lo])
         return out
@@ -242,10 +242,10 @@ class GrowingColumn:
         """More rows. The array is kept until a piece is full."""
         self._rest.append(values)
         self._waiting += len(values)
-        if self._waiting >= PIECE:
+        if self._waiting >= PIECE_ROWS:
             whole = np.concatenate(self._rest) if len(self._rest) > 1 else self._rest[0]
-            full = len(whole) // PIECE * PIECE
-            self._pieces += [_pack(whole[at : at + PIECE]) for at in range(0, full, PIECE)]
+            full = len(whole) // PIECE_ROWS * PIECE_ROWS
+            self._pieces += [_pack(whole[at : at + PIECE_ROWS]) for at in range(0, full, PIECE_ROWS)]
             self._rest, self._waiting = [whole[full:].copy()], len(whole) - full
 
     def column(self) -> Packed | Array:
@@ -259,7 +259,7 @@ class GrowingColumn:
 def pack(values: Array) -> Packed:
     """A column of int64 or float64."""
     return Packed(
-        [_pack(values[at : at + PIECE]) for at in range(0, len(values), PIECE)], values.dtype
+        [_pack(values[at : at + PIECE_ROWS]) for at in range(0, len(values), PIECE_ROWS)], values.dtype
     )
 
 
@@ -398,7 +398,7 @@ class _Lately:
             return
         self._held[id(array)] = array
         self._bytes += array.nbytes
-        while self._bytes > KEPT and self._held:
+        while self._bytes > CACHE_BYTES and self._held:
             _, old = self._held.popitem(last=False)
             self._bytes -= old.nbytes
 
@@ -434,7 +434,7 @@ def at_once(column: KeptColumn, rows: int) -> KeptColumn:
     """
     if not isinstance(column, Packed):
         return column
-    if rows > PIECE and len(column) <= _SHORT:
+    if rows > PIECE_ROWS and len(column) <= _SHORT:
         return column.unpack()
     known = _LATELY.known(column)
     return column if known is None else known
@@ -448,7 +448,7 @@ def pack_column(values: Array) -> KeptColumn:
     return packed if packed.nbytes <= values.nbytes * 3 // 4 else values
 
 
-def kept(instance: object, name: str) -> KeptColumn:
+def packed_column(instance: object, name: str) -> KeptColumn:
     """A field that `packs` names, as it is kept."""
     found: KeptColumn = instance.__dict__[name]
     return found

@@ -531,7 +531,8 @@ def _rising_numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[StepNumber
     if len(rate) < 2:
         return ()
     bounds = [0, *(np.flatnonzero(~rate.goes_on[1:]) + 1).tolist(), len(rate)]
-    at_ns, step = packed.kept(rate, "at_ns"), packed.kept(rate, "step")
+    at_ns = packed.packed_column(rate, "at_ns")
+    step = packed.packed_column(rate, "step")
     if len(bounds) == 2:
         return (StepNumbers(at_ns, step, zero_ns),)
     stretches = []

@@ -110,16 +110,16 @@ def compare(messages: Iterable[bytes], seed: int) -> int:
     from powertui.data.wire import compiled
 
     count = 0
-    few = fields.FEW
+    few = fields.MIN_VECTOR_RECORDS
     for line in messages:
         choices = seed * 1_000_003 + count
-        fields.FEW = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
+        fields.MIN_VECTOR_RECORDS = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
         try:
             same = answers(compiled, line, random.Random(choices)) == answers(
                 pure, line, random.Random(choices)
             )
         finally:
-            fields.FEW = few
+            fields.MIN_VECTOR_RECORDS = few
         if not same:
             raise Finding(f"the decoders disagree (choices {choices}) about {line!r}")
         count += 1

@@ -149,7 +149,7 @@ def told(
 ) -> Any:
     """Everything that reading gives, by one of the ways to read."""
     patch.setattr(json_events, "COMPILED", way == "compiled")
-    patch.setattr(json_events, "SINGLY", way == "singly")
+    patch.setattr(json_events, "ONE_BY_ONE", way == "singly")
     patch.setattr(json_events, "SCANNED", piece)
     patch.setattr(json_events, "CHUNK", piece)
     source = OpenedFile("x", Stored("x", memory=data), MACHINE)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from powertui.data import extremes
-from powertui.data.extremes import BLOCK, FEW, Extremes
+from powertui.data.extremes import BLOCK, MAX_SCANNED_ROWS, Extremes
 
 
 @pytest.fixture(params=["gone through", "by blocks"], autouse=True)
@@ -22,7 +22,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
     """
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "by blocks":
-            patch.setattr(extremes, "FEW", 0)
+            patch.setattr(extremes, "MAX_SCANNED_ROWS", 0)
         yield request.param
 
 
@@ -82,7 +82,7 @@ def test_a_short_column_has_no_blocks_and_what_a_frame_goes_through_of_a_long_on
     """Rows that are unpacked together are counted; overlapping stretches of a short column are
     answered, too.
     """
-    rows = np.arange(3 * FEW, dtype=np.float64)
+    rows = np.arange(3 * MAX_SCANNED_ROWS, dtype=np.float64)
     asked: list[int] = []
 
     class Column(np.ndarray):
@@ -93,12 +93,12 @@ def test_a_short_column_has_no_blocks_and_what_a_frame_goes_through_of_a_long_on
 
     column = Extremes(rows)
     column.values = rows.view(Column)
-    for first, last in ((0, len(rows)), (7, FEW + 7), (7, FEW + 8)):
+    for first, last in ((0, len(rows)), (7, MAX_SCANNED_ROWS + 7), (7, MAX_SCANNED_ROWS + 8)):
         edges = np.linspace(first, last, 33).astype(np.int64)
         found = column.over_stretches(edges[:-1], edges[1:])
         assert np.array_equal(found.low, edges[:-1])
         assert np.array_equal(found.high, edges[1:] - 1)
-    assert asked == ([FEW] if way == "gone through" else [])
+    assert asked == ([MAX_SCANNED_ROWS] if way == "gone through" else [])
     short = Extremes(rows[:1000])
     assert (short.nbytes == 0) == (way == "gone through")
     found = short.over_stretches(np.zeros(500, np.int64), np.arange(501, 1001))

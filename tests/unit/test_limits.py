@@ -299,7 +299,7 @@ def test_a_log_larger_than_the_machine_is_refused_unread(tmp_path: Path) -> None
 def test_a_pipe_without_end_is_left(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "SMALL", MB)
+    monkeypatch.setattr(limits, "UNCHECKED_BYTES", MB)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 

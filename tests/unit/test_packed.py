@@ -12,7 +12,7 @@ from powertui.data import packed
 from powertui.data.model import Floats
 from powertui.data.packed import GrowingColumn, Packed, pack, packs
 
-ROWS = 3 * packed.PIECE + 17
+ROWS = 3 * packed.PIECE_ROWS + 17
 rng = np.random.default_rng(5)
 JITTER = rng.integers(-3_000_000, 3_000_000, ROWS)
 
@@ -60,7 +60,7 @@ def test_whole_numbers_come_back(name: str) -> None:
     )  # the piece with a pause in it is as wide as it needs
 
 
-@pytest.mark.parametrize("size", [1, 5, packed.PIECE - 1, packed.PIECE, 2 * packed.PIECE + 3])
+@pytest.mark.parametrize("size", [1, 5, packed.PIECE_ROWS - 1, packed.PIECE_ROWS, 2 * packed.PIECE_ROWS + 3])
 def test_a_column_that_grows(size: int) -> None:
     values = INTS["wall time"][0]
     growing = GrowingColumn(np.int64)
@@ -124,8 +124,8 @@ def test_arrays_that_nobody_holds_are_let_go() -> None:
     assert sum(log.watts[1] for log in logs) == pytest.approx(40 * FLOATS["tenths"][0][1])
     del logs
     gc.collect()
-    assert packed._LATELY._bytes <= packed.KEPT
-    assert len(packed._LATELY._packed) <= packed.KEPT // (8 * ROWS) + 1
+    assert packed._LATELY._bytes <= packed.CACHE_BYTES
+    assert len(packed._LATELY._packed) <= packed.CACHE_BYTES // (8 * ROWS) + 1
 
 
 def test_a_column_is_packed_where_that_saves_a_quarter_of_it() -> None:
@@ -134,8 +134,8 @@ def test_a_column_is_packed_where_that_saves_a_quarter_of_it() -> None:
     Two thirds as it is: that is not worth it.
     """
     noise, narrow = (
-        rng.random(packed.PIECE),
-        rng.random(packed.PIECE).astype(np.float32).astype(np.float64),
+        rng.random(packed.PIECE_ROWS),
+        rng.random(packed.PIECE_ROWS).astype(np.float32).astype(np.float64),
     )
     assert isinstance(packed.pack_column(np.concatenate([noise, narrow, narrow])), Packed)
     assert not isinstance(packed.pack_column(np.concatenate([noise, noise, narrow])), Packed)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from powertui.data import packed
-from powertui.data.packed import PIECE, Packed, pack
+from powertui.data.packed import PIECE_ROWS, Packed, pack
 from powertui.view.step_curve import StepCurve
 from tests.unit.test_packed import FLOATS, INTS, ROWS
 
@@ -34,8 +34,8 @@ def test_any_rows_are_those_of_the_array(name: str) -> None:
     ):
         assert np.array_equal(found[rows], values[rows], equal_nan=values.dtype.kind == "f")
     for part in (
-        slice(PIECE - 3, PIECE + 3),
-        slice(PIECE + 3, PIECE + 90),
+        slice(PIECE_ROWS - 3, PIECE_ROWS + 3),
+        slice(PIECE_ROWS + 3, PIECE_ROWS + 90),
         slice(None, 7),
         slice(ROWS - 2, None),
         slice(9, 4),
@@ -56,8 +56,8 @@ def test_where_values_lie(name: str) -> None:
     asked = np.concatenate(
         [
             values[rng.integers(0, ROWS, 300)],
-            values[[0, PIECE - 1, PIECE, -1]] + 1,
-            values[[0, PIECE, -1]] - 5,
+            values[[0, PIECE_ROWS - 1, PIECE_ROWS, -1]] + 1,
+            values[[0, PIECE_ROWS, -1]] - 5,
         ]
     )
     for side in ("left", "right"):
@@ -107,7 +107,7 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
         edges = first * second + np.linspace(0, 600 * second, 401).astype(np.int64)
         shape = curve.envelope(edges)
         assert (
-            sum(looked) <= 8 * PIECE
+            sum(looked) <= 8 * PIECE_ROWS
         )  # a search, twice, in one piece or two; and the values of some rows a cell
         here = values[(at >= edges[0]) & (at < edges[-1])]
         assert (np.nanmin(shape.low[1:]), np.nanmax(shape.high[1:])) == (

@@ -22,7 +22,7 @@ from powertui.data.elsewhere.address import RemoteAddress
 from powertui.data.elsewhere.deadlines import SILENCE_VARIABLE, WaitingTime, deadlines
 from powertui.data.elsewhere.progress import TransferProgress, report
 from powertui.data.elsewhere.store import (
-    MOST,
+    MAX_NAMES,
     ConnectionDropped,
     FileMoved,
     HostStalled,
@@ -36,7 +36,7 @@ from powertui.plain import plain
 PIECE = 1 << 20
 _TICK_S = 0.1  # between two looks at whether anybody wants to stop
 _LISTING_BYTES = (
-    MOST * 64
+    MAX_NAMES * 64
 )  # what a listing may be expected to take on the line; a driver reports nothing before it has all names
 _AT_ONCE = 100  # files in one question
 _MAX_SIZE = (1 << 63) - 1
@@ -76,11 +76,11 @@ class Bucket:
         file = path if len(entries) == 1 and entries[0].path == path else None
         root = path.rstrip("/").rpartition("/")[0] or "/" if file is not None else path
         shortfall = (
-            f"there are more than {MOST:,} names. Name a folder further down"
-            if len(entries) > MOST
+            f"there are more than {MAX_NAMES:,} names. Name a folder further down"
+            if len(entries) > MAX_NAMES
             else ""
         )
-        return RemoteListing(root, file, tuple(entries[:MOST]), shortfall, impossible)
+        return RemoteListing(root, file, tuple(entries[:MAX_NAMES]), shortfall, impossible)
 
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
         """The bytes of a file from a place on, as long as it is in this state."""

@@ -30,7 +30,7 @@ from powertui.data.elsewhere.progress import TransferProgress, report
 from powertui.data.elsewhere.records import EndlessListing
 from powertui.data.elsewhere.ssh_process import PIECE, SshProcess, Stalled
 from powertui.data.elsewhere.store import (
-    MOST,
+    MAX_NAMES,
     ConnectionDropped,
     FileMoved,
     HostStalled,
@@ -64,7 +64,7 @@ class SshHost:
 
     def listing(self, path: str) -> RemoteListing:
         """What lies in a folder or around a file. Raises `UnreadableFile` with what is wrong."""
-        answer = self._ask(script.LIST, MOST * _NAME_BYTES, p=path)
+        answer = self._ask(script.LIST, MAX_NAMES * _NAME_BYTES, p=path)
         try:
             packed = answer.word(path) == "ok z"
             pieces = answer.pieces()
@@ -456,20 +456,20 @@ def _entries(
                     break
                 if record is None or record.state is None or record.kind.startswith("@"):
                     listing.impossible += 1
-                    if listing.impossible > MOST:
+                    if listing.impossible > MAX_NAMES:
                         raise EndlessListing
                     continue
                 count += 1
-                if count > MOST:
+                if count > MAX_NAMES:
                     listing.shortfall = (
-                        f"there are more than {MOST:,} names. Name a folder further down"
+                        f"there are more than {MAX_NAMES:,} names. Name a folder further down"
                     )
                     return
                 yield RemoteEntry(record.path, record.kind, record.state)
                 answer.names = count
         except EndlessListing:
             listing.shortfall = (
-                f"{host} sends more than the names of {MOST:,} files. Name a folder further down"
+                f"{host} sends more than the names of {MAX_NAMES:,} files. Name a folder further down"
             )
             return
         except HostStalled as error:

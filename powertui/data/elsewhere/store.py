@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from powertui.errors import UnreadableFile
 
-MOST = 200_000  # names of one listing, as many as a scan of a folder of our own goes through
+MAX_NAMES = 200_000  # names of one listing, as many as a scan of a folder of our own goes through
 
 
 class RemoteState(NamedTuple):

@@ -47,7 +47,7 @@ from powertui.data.model import (
 LIMIT_PS = 1 << 61
 # Events may lie a little outside the session: device clocks drift, threads end late.
 _MARGIN_PS = 60 * PS_PER_S
-MOST_FINDINGS = 1000  # different ones of one file: who reads so many?
+MAX_FINDINGS = 1000  # different ones of one file: who reads so many?
 # Each process and line costs some 0.3 ms and 5 KB, in the reader, the search for steps and the
 # screens together. Perfetto traces of whole machines have some thousands of lines. A file of a
 # million processes must not take minutes.
@@ -195,7 +195,7 @@ class FileWarnings:
     def add(self, cause: str, where: str = "", count: int = 1) -> None:
         """Something could not be read or believed."""
         if count > 0:
-            if len(self._found) >= MOST_FINDINGS and (where, cause) not in self._found:
+            if len(self._found) >= MAX_FINDINGS and (where, cause) not in self._found:
                 where, cause = "", "there is more that could not be read"
             self._found[where, cause] = self._found.get((where, cause), 0) + count
 

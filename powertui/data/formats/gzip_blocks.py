@@ -14,8 +14,8 @@ from powertui.data.gzip_stream import GzipStream
 from powertui.data.wire.stored import Stored
 from powertui.errors import FileChanged
 
-BLOCK = 1 << 22
-KEPT = 32  # blocks
+BLOCK_BYTES = 1 << 22
+CACHED_BLOCKS = 32  # blocks
 
 
 class GzipBlocks:
@@ -29,8 +29,8 @@ class GzipBlocks:
     def read(self, lo: int, hi: int) -> bytes:
         """These bytes; fewer where the stream ends before, or is damaged."""
         parts = []
-        for number in range(lo // BLOCK, max(lo, hi - 1) // BLOCK + 1):
-            begin = number * BLOCK
+        for number in range(lo // BLOCK_BYTES, max(lo, hi - 1) // BLOCK_BYTES + 1):
+            begin = number * BLOCK_BYTES
             parts.append(self._block(number)[max(0, lo - begin) : max(0, hi - begin)])
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -44,16 +44,16 @@ class GzipBlocks:
                 return b""  # behind the end
             made = self._inflated(one)
         self._blocks[number] = made
-        while len(self._blocks) > KEPT:
+        while len(self._blocks) > CACHED_BLOCKS:
             self._blocks.popitem(last=False)
         return made
 
     def _inflated(self, number: int) -> bytes:
         stream = self._points[number].copy()
         out = bytearray()
-        while len(out) < BLOCK and not stream.ended:
+        while len(out) < BLOCK_BYTES and not stream.ended:
             try:
-                out += stream.unpack(BLOCK - len(out))
+                out += stream.unpack(BLOCK_BYTES - len(out))
             except zlib.error:
                 return bytes(out)
         if number + 1 == len(self._points) and not stream.ended:

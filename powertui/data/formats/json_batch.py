@@ -88,7 +88,7 @@ class Scanner(Protocol):
         """
 
 
-def identity(told: Any) -> int:
+def id_number(told: Any) -> int:
     """An id as a number that says which are the same: integers as they are, texts by a hash
     (FNV-1a).
     """

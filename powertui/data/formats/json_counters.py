@@ -43,11 +43,11 @@ class CounterReadings:
             else {}
         )
         for key, value in numbers.items():
-            label, unit = split(name)
+            label, unit = split_unit(name)
             if len(numbers) > 1 or (
                 key not in ("", "value", "name", name, unit) and key.lower() != label.lower()
             ):
-                label, unit = split(f"{label} {key}") if not unit else (f"{label} {key}", unit)
+                label, unit = split_unit(f"{label} {key}") if not unit else (f"{label} {key}", unit)
             self.put(event.get("pid"), label, unit, ts, float(value))
 
     def put(self, pid: Any, name: str, unit: str, ts: float, value: float) -> None:
@@ -86,7 +86,7 @@ class CounterReadings:
             )
 
 
-def split(name: str) -> tuple[str, str]:
+def split_unit(name: str) -> tuple[str, str]:
     """A name and the unit that it ends with: "Total Power (W)"."""
     match = _UNIT.match(name)
     return (match[1], match[2]) if match is not None else (name, "")

@@ -24,11 +24,11 @@ from powertui.data.model import (
 )
 from powertui.errors import UnreadableFile
 
-__all__ = ["EVENT_BYTES", "OBJECT_BYTES", "arg_text", "begin", "read", "spoken"]
+__all__ = ["EVENT_BYTES", "OBJECT_BYTES", "arg_text", "add_until_origin", "read", "decoded_events"]
 
 SCANNED = 1 << 21  # a piece for a scanner
 CHUNK = 1 << 18  # a piece of text, where items are read one by one
-SINGLY = False  # read all items one by one: what both scanners are held against
+ONE_BY_ONE = False  # read all items one by one: what both scanners are held against
 FIRST_PART = (
     20_000  # events after which the first partial trace is shown; each next one at twice as many
 )
@@ -43,10 +43,10 @@ _OVERSIZED_HINT = (
 _DAMAGED_HINT = (
     "Copy the original again. If it is the same, the program that wrote it wrote damaged JSON."
 )
-TELL = 2_000  # events between two calls of progress
+PROGRESS_EVENTS = 2_000  # events between two calls of progress
 
 
-def begin(collector: Collector, batch: EventBatch) -> EventBatch:
+def add_until_origin(collector: Collector, batch: EventBatch) -> EventBatch:
     """One by one what comes first, until it is known from where times count; the rest of
     the batch.
     """
@@ -57,7 +57,7 @@ def begin(collector: Collector, batch: EventBatch) -> EventBatch:
     return batch.after(row) if row else batch
 
 
-def spoken(batch: EventBatch, rows: Int64s) -> Iterator[tuple[Any, str]]:
+def decoded_events(batch: EventBatch, rows: Int64s) -> Iterator[tuple[Any, str]]:
     """Events of a batch as Python reads them, with their texts."""
     for row in rows.tolist():
         yield batch.event(row), batch.text(row)
@@ -126,7 +126,7 @@ def _fill(
             collector.take(value, stream.tokens)
         else:
             collector.add(value, stream.raw())
-        if collector.count >= told + TELL:
+        if collector.count >= told + PROGRESS_EVENTS:
             told = collector.count
             too_much = source.limit.exceeded(collector.memory)
             if too_much:
@@ -143,7 +143,7 @@ def _fill(
 
 def _opened(source: OpenedFile, digits: int) -> JsonStream:
     """The members and events of a trace, whose times have so many decimals of a µs."""
-    if SINGLY:
+    if ONE_BY_ONE:
         return JsonStream(source.chunks(CHUNK), "traceEvents")
     scanner: Scanner = CompiledScanner() if COMPILED else PureScanner(digits)
     return ColumnStream(source.chunks(SCANNED), "traceEvents", scanner)
@@ -151,4 +151,4 @@ def _opened(source: OpenedFile, digits: int) -> JsonStream:
 
 def arg_text(source: OpenedFile) -> ArgText | None:
     """Where `args` are read again; None where they are all kept."""
-    return None if SINGLY else ArgText(source, of_events=not COMPILED)
+    return None if ONE_BY_ONE else ArgText(source, of_events=not COMPILED)

@@ -28,8 +28,8 @@ from powertui.data.formats.json_batch import (
     EventBatch,
     Tokens,
 )
-from powertui.data.formats.json_pure import bound
-from powertui.data.formats.json_threads import coded
+from powertui.data.formats.json_pure import flow_binding
+from powertui.data.formats.json_threads import distinct_rows
 from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 
 PHASES = {"s": START, "t": STEP, "f": FINISH}
@@ -60,7 +60,7 @@ class JsonFlows(FlowEnds):
         """Some ends, or spans, at these times (ps)."""
         if not len(rows):
             return
-        places, place_of = coded(batch.member[PID][rows], batch.member[TID][rows])
+        places, place_of = distinct_rows(batch.member[PID][rows], batch.member[TID][rows])
         lines = np.array([self._place(tokens[pid], tokens[tid]) for pid, tid in places], np.int32)
         self.extend(
             self._groups_of_rows(batch, rows, tokens),
@@ -75,13 +75,13 @@ class JsonFlows(FlowEnds):
         spans = batch.phase[rows] == ord("X")
         category = np.where(spans, -1, batch.member[CAT][rows])
         name = np.where(spans, -1, batch.member[NAME][rows])
-        pairs, pair_of = coded(category, name)
+        pairs, pair_of = distinct_rows(category, name)
         groups = np.array([self._group_of(tokens[c], tokens[n]) for c, n in pairs], np.int32)
         return np.where(spans, self.group(_SPAN_GROUP), groups[pair_of]).astype(np.int32)
 
     def put(self, event: dict[str, Any], at: int) -> None:
         """One end, or one span with a `bind_id`, at this time (ps)."""
-        id, bind = bound(event)
+        id, bind = flow_binding(event)
         if not bind & HAS_ID:
             return
         line = self._place(event.get("pid"), event.get("tid"))

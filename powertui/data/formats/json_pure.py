@@ -26,7 +26,7 @@ from powertui.data.formats.json_batch import (
     MORE,
     ODD,
     EventBatch,
-    identity,
+    id_number,
 )
 from powertui.data.model import Bools, Floats, Int32s, Int64s, UInt8s
 
@@ -331,7 +331,7 @@ def _letters(phases: list[Any]) -> UInt8s:
     return np.array([codes[phase] for phase in phases], np.uint8)
 
 
-def bound(event: dict[str, Any]) -> tuple[int, int]:
+def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
     """(`identity` of the flow that an event belongs to, `bind` of EventBatch)."""
     told = event.get("id") if "id" in event else event.get("bind_id")
     if told is None and event.get("ph") != "X" and isinstance(apart := event.get("id2"), dict):
@@ -342,12 +342,12 @@ def bound(event: dict[str, Any]) -> tuple[int, int]:
     flags |= FLOW_OUT if event.get("flow_out") is True else 0
     if type(told) is not str and type(told) is not int:
         return 0, flags
-    return identity(told), flags | HAS_ID
+    return id_number(told), flags | HAS_ID
 
 
 def _ids(events: list[dict[str, Any]], flows: Bools) -> tuple[Int64s, UInt8s]:
     """What flows are joined by, of those that are some: (`id`, `bind`) of EventBatch."""
     ids, bind = np.zeros(len(events), np.int64), np.zeros(len(events), np.uint8)
     for row in np.flatnonzero(flows).tolist():
-        ids[row], bind[row] = bound(events[row])
+        ids[row], bind[row] = flow_binding(events[row])
     return ids, bind

@@ -28,7 +28,7 @@ __all__ = ["ArgStats", "PairNames", "as_text", "clean", "stat"]
 
 # Halves of surrogate pairs that do not stand for a byte.
 _HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-KEPT = 1 << 62  # positions of args that are kept; those below are places in the file
+FIRST_KEPT_POSITION = 1 << 62  # positions of args that are kept; those below are places in the file
 
 
 class ArgStats:
@@ -57,7 +57,7 @@ class ArgStats:
             text = json.dumps(args, ensure_ascii=True)
         self._arena += text.encode("utf-8", "replace")
         self._arena += b"\0"
-        return KEPT + position
+        return FIRST_KEPT_POSITION + position
 
     @property
     def memory(self) -> int:
@@ -65,14 +65,14 @@ class ArgStats:
         return len(self._arena)
 
     def _line(self, position: int) -> bytes:
-        end = self._arena.find(b"\0", position - KEPT)
-        return bytes(self._arena[position - KEPT : end]) if end >= 0 else b"{}"
+        end = self._arena.find(b"\0", position - FIRST_KEPT_POSITION)
+        return bytes(self._arena[position - FIRST_KEPT_POSITION : end]) if end >= 0 else b"{}"
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
         if not position:
             return ()
-        if position >= KEPT:
+        if position >= FIRST_KEPT_POSITION:
             args = _args(self._line(int(position)))
         else:
             args = self._text.one(int(position)) if self._text is not None else {}
@@ -91,7 +91,7 @@ class ArgStats:
             if isinstance(value, float):
                 floats[name].append((row, value))
 
-        kept = np.flatnonzero(positions >= KEPT)
+        kept = np.flatnonzero(positions >= FIRST_KEPT_POSITION)
         marks = {
             name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names
         }
@@ -102,7 +102,7 @@ class ArgStats:
             for name in wanted:
                 if name in args:
                     put(row, name, args[name])
-        stored = np.flatnonzero((positions > 0) & (positions < KEPT))
+        stored = np.flatnonzero((positions > 0) & (positions < FIRST_KEPT_POSITION))
         if len(stored) and self._text is not None:
             for row, name, value in self._text.values(positions[stored].astype(np.int64), names):
                 put(int(stored[row]), name, value)

@@ -20,13 +20,13 @@ from powertui.data.model import (
     UInt64s,
 )
 
-__all__ = ["BEGINS", "ENDS", "OPEN", "LeftOut", "ThreadEvents", "coded", "number_of", "spread"]
+__all__ = ["BEGINS", "ENDS", "OPEN_DURATION", "LeftOut", "ThreadEvents", "distinct_rows", "thread_number", "give_to_threads"]
 
 BEGINS, ENDS = 1, 2  # of `spread`
-OPEN = -(1 << 62)  # the duration of a begin that waits for its end
+OPEN_DURATION = -(1 << 62)  # the duration of a begin that waits for its end
 
 
-def number_of(tid: Any) -> int:
+def thread_number(tid: Any) -> int:
     """A number for any tid: Chrome traces name threads by text, too."""
     if isinstance(tid, int):
         return tid if -(1 << 63) <= tid < 1 << 63 else stat_columns.wrap(tid)
@@ -111,7 +111,7 @@ class ThreadEvents:
                 array("Q"),
             )
             self.marks, self.ends = array("q"), array("q")
-        waits = np.flatnonzero(duration == OPEN)
+        waits = np.flatnonzero(duration == OPEN_DURATION)
         duration[waits] = np.maximum(last_ps - start[waits], 0)
         # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1
         # ps.
@@ -139,7 +139,7 @@ class LeftOut(ThreadEvents):
         """Nothing ends here."""
 
 
-def spread(
+def give_to_threads(
     threads: Sequence[ThreadEvents],
     which: Int64s,
     start: Int64s,
@@ -168,7 +168,7 @@ def spread(
         thread.extend(start[rows], duration[rows], name[rows], position[rows])
 
 
-def coded(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
+def distinct_rows(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
     """Each combination once, and which of them every row has."""
     together = _one_number(columns)
     if together is not None:

@@ -24,7 +24,7 @@ NAME = "kineto"
 SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
 CERTAIN = True
 
-SURE = 80  # what `sniff` says at least of a trace that only PyTorch writes
+PYTORCH_CONFIDENCE = 80  # what `sniff` says at least of a trace that only PyTorch writes
 
 # What only PyTorch's profiler writes into the beginning of a trace.
 PYTORCH = (
@@ -53,7 +53,7 @@ def sniff(head: bytes, path: str) -> int:
     head = VIZTRACER.sub(b"", head)
     marks = sum(mark in head for mark in PYTORCH)
     if text[:1] == b"[":
-        return SURE if marks and b'"ph"' in head else 0
+        return PYTORCH_CONFIDENCE if marks and b'"ph"' in head else 0
     if b'"schemaVersion"' in head and (b'"traceEvents"' in head or b'"deviceProperties"' in head):
         return 95
     return 85 if marks and b'"traceEvents"' in head else 0

@@ -22,13 +22,13 @@ from powertui.data.formats.json_events import (
     EVENT_BYTES,
     OBJECT_BYTES,
     arg_text,
-    begin,
+    add_until_origin,
     read,
-    spoken,
+    decoded_events,
 )
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, stat
-from powertui.data.formats.json_threads import LeftOut, ThreadEvents, coded, number_of, spread
+from powertui.data.formats.json_threads import LeftOut, ThreadEvents, distinct_rows, thread_number, give_to_threads
 from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
@@ -208,7 +208,7 @@ class _Collector:
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
-        batch = begin(self, batch)
+        batch = add_until_origin(self, batch)
         if not len(batch):
             return
         for number in range(len(self._kinds), len(tokens)):
@@ -225,7 +225,7 @@ class _Collector:
             *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings),
             tokens,
         )
-        for event, text in spoken(batch, np.flatnonzero(~spans & ~ends)):
+        for event, text in decoded_events(batch, np.flatnonzero(~spans & ~ends)):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
@@ -239,7 +239,7 @@ class _Collector:
         # Only work on a device has a device and a stream: not everything that has such an argument
         # does.
         device, stream = np.where(of_host, -1, device), np.where(of_host, -1, stream)
-        places, which = coded(kind, pid, tid, device, stream)
+        places, which = distinct_rows(kind, pid, tid, device, stream)
         threads, usable = [], np.ones(len(places), np.bool_)
         for at, (one, *numbers) in enumerate(places):
             try:
@@ -256,10 +256,10 @@ class _Collector:
         beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[which]
         self.quota.left_out += int(beyond.sum())
         good &= ~beyond
-        called, name_of = coded(batch.member[CAT][rows], batch.member[TITLE][rows])
+        called, name_of = distinct_rows(batch.member[CAT][rows], batch.member[TITLE][rows])
         index = np.array([self._named(pair, tokens) for pair in called], np.uint32)
         length = (batch.length[rows] + 500) // 1000 * 1000  # whole ns, as they are written
-        spread(threads, which, start, length, index[name_of], batch.args[rows].astype(np.uint64))
+        give_to_threads(threads, which, start, length, index[name_of], batch.args[rows].astype(np.uint64))
         self.count += int(good.sum())
 
     def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
@@ -467,7 +467,7 @@ class _Collector:
             process = builder.process(named, (*self.about, zero), self.stats)
             for tid, python, thread in threads:
                 label = self.labels.get((pid, tid)) or f"thread {tid}"
-                put(process, number_of(tid), f"{label} Python" if python else label, thread)
+                put(process, thread_number(tid), f"{label} Python" if python else label, thread)
         if complete:
             self.quota.say(builder.findings)
         builder.draw(

@@ -21,21 +21,21 @@ from powertui.data.formats.json_events import (
     EVENT_BYTES,
     OBJECT_BYTES,
     arg_text,
-    begin,
+    add_until_origin,
     read,
-    spoken,
+    decoded_events,
 )
 from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
 from powertui.data.formats.json_threads import (
     BEGINS,
     ENDS,
-    OPEN,
+    OPEN_DURATION,
     LeftOut,
     ThreadEvents,
-    coded,
-    number_of,
-    spread,
+    distinct_rows,
+    thread_number,
+    give_to_threads,
 )
 from powertui.data.formats.json_times import (
     IMPOSSIBLE,
@@ -121,7 +121,7 @@ class _Collector:
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
-        batch = begin(self, batch)
+        batch = add_until_origin(self, batch)
         if not len(batch):
             return
         spans = np.isin(batch.phase, _DRAWN) & batch.timed
@@ -141,14 +141,14 @@ class _Collector:
             *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings),
             tokens,
         )
-        for event, text in spoken(batch, np.flatnonzero(~spans & ~told & ~ends)):
+        for event, text in decoded_events(batch, np.flatnonzero(~spans & ~told & ~ends)):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
         tied = json_flows.tied_spans(batch)[rows]
         self.flows.take(batch, rows[tied], start[tied], tokens)
-        places, which = coded(batch.member[PID][rows], batch.member[TID][rows])
+        places, which = distinct_rows(batch.member[PID][rows], batch.member[TID][rows])
         threads, usable = [], np.ones(len(places), np.bool_)
         for at, (pid, tid) in enumerate(places):
             try:
@@ -160,7 +160,7 @@ class _Collector:
         self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
         beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[which]
         good &= ~beyond
-        called, name_of = coded(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
+        called, name_of = distinct_rows(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
         index = [self._named(pair, tokens) for pair in called]
         name = np.array(index, np.uint32)[name_of]
         phase = batch.phase[rows]
@@ -169,9 +169,9 @@ class _Collector:
         length = np.where(phase == ord("X"), batch.length[rows], 0)
         if good.any():
             self.last = max(self.last, int((start + length)[good].max()))
-        length[begins] = OPEN
+        length[begins] = OPEN_DURATION
         marks = begins.astype(np.uint8) * BEGINS + ends.astype(np.uint8) * ENDS
-        spread(threads, which, start, length, name, batch.args[rows].astype(np.uint64), marks)
+        give_to_threads(threads, which, start, length, name, batch.args[rows].astype(np.uint64), marks)
         self.count += int((good & ~ends).sum())
 
     def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
@@ -201,7 +201,7 @@ class _Collector:
             elif phase == "M":
                 self._metadata(event)
             elif phase == "B":
-                self._span(event, OPEN, raw).begin()
+                self._span(event, OPEN_DURATION, raw).begin()
             elif phase == "E":
                 at = self._ps(event, raw)
                 self._thread(event.get("pid"), event.get("tid")).end(at)
@@ -262,7 +262,7 @@ class _Collector:
             self.names.index(name, full if isinstance(full, str) and full else name),
             position,
         )
-        self.last = max(self.last, start if length == OPEN else start + length)
+        self.last = max(self.last, start if length == OPEN_DURATION else start + length)
         self.count += 1
         return thread
 
@@ -299,7 +299,7 @@ class _Collector:
         if what == "end":
             self._closed(thread, waiting, at)
             return
-        self._span(event, OPEN if what == "begin" else 0, raw, thread)
+        self._span(event, OPEN_DURATION if what == "begin" else 0, raw, thread)
         if what == "begin":
             waiting.append(len(thread) - 1)
 
@@ -366,7 +366,7 @@ class _Collector:
                     builder.findings.add(_STRAY, count=len(thread.ends))
                     continue
                 lines[pid, tid] = process.add(
-                    number_of(tid),
+                    thread_number(tid),
                     self._labels.get((pid, tid)) or thread.label or _called(tid),
                     thread.line(0, self.last, final=complete),
                 )

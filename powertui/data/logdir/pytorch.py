@@ -60,7 +60,7 @@ def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
         if not _ENDING.search(file.name) or file.size < 32:
             continue
         head = head_of(file.path, _HEAD)
-        if not head or kineto.sniff(head, file.path) < kineto.SURE:
+        if not head or kineto.sniff(head, file.path) < kineto.PYTORCH_CONFIDENCE:
             continue
         stem = _ENDING.sub("", file.name)
         time = _TIME.search(stem)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from powertui.data.formats import rocprof
-from powertui.data.formats.rocprof.tables import AGENTS, TABLES, table_of
+from powertui.data.formats.rocprof.tables import AGENTS, TABLES, split_table_name
 from powertui.data.logdir.tree import FoundFile, head_of
 
 TOOL = "rocprofv3"
@@ -51,7 +51,7 @@ def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
     agents: list[tuple[str, FoundFile]] = []
     taken: set[str] = set()
     for file in files:
-        named = table_of(file.name)
+        named = split_table_name(file.name)
         if named is not None and named[1] == AGENTS:
             agents.append((named[0], file))
         elif named is not None and file.size and rocprof.sniff(head_of(file.path), file.path):

@@ -124,7 +124,7 @@ class LogFile:
             while not packed.ended:
                 piece = packed.unpack(limits.PIECE)
                 size += len(piece)
-                if size - checked > limits.SMALL:  # what is free changes meanwhile
+                if size - checked > limits.UNCHECKED_BYTES:  # what is free changes meanwhile
                     self.limit.check(self.path, _MADE_OF_BYTE * size, "it unpacks to")
                     checked = size
                 if problem := self.limit.unpacks_too_far(packed.done, size):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int64s
-from powertui.data.packed import kept, packs
+from powertui.data.packed import packed_column, packs
 
 if TYPE_CHECKING:
     from powertui.data.logdir import RunEntry
@@ -83,7 +83,7 @@ class Rate:
     ] = ()  # sessions that it comes from: of other times it tells nothing; () for records of all
 
     def __len__(self) -> int:
-        return len(kept(self, "at_ns"))
+        return len(packed_column(self, "at_ns"))
 
     def part(self, first: int, last: int) -> Rate:
         """Rows first … last - 1 alone."""
@@ -116,7 +116,7 @@ class Rate:
         found = self._step_at(ns)
         if found is None or not self.half_ns:
             return found
-        at = kept(self, "at_ns")
+        at = packed_column(self, "at_ns")
         sides = [
             self._step_at(min(max(one, int(at[0])), int(at[-1])))
             for one in (ns - self.half_ns, ns + self.half_ns)
@@ -125,7 +125,7 @@ class Rate:
         return min(low[0], found[0]), found[1], max(high[2], found[2])
 
     def _step_at(self, ns: int) -> tuple[int, float, int] | None:
-        at, step = kept(self, "at_ns"), kept(self, "step")
+        at, step = packed_column(self, "at_ns"), packed_column(self, "step")
         row = int(at.searchsorted(ns, side="right")) - 1
         if row < 0 or row + 1 >= len(self):
             return (int(step[row]),) * 3 if row >= 0 and ns == int(at[row]) else None
@@ -139,7 +139,7 @@ class Rate:
         """When so many steps were done, between two moments (a number may come again when training
         starts over).
         """
-        at, every = kept(self, "at_ns"), kept(self, "step")
+        at, every = packed_column(self, "at_ns"), packed_column(self, "step")
         lo, hi = int(at.searchsorted(lo_ns)), int(at.searchsorted(hi_ns, side="right"))
         steps = every[lo:hi]
         row = lo + int(np.searchsorted(steps, step))

@@ -40,7 +40,7 @@ EVENT_STATS_FIELD = 4  # XEvent.stats
 
 MAX_LANES = 255  # deeper nesting than this shares the last lane
 
-LARGE = 1 << 22  # bytes of a column from which numpy asks for huge pages
+HUGE_COLUMN_BYTES = 1 << 22  # bytes of a column from which numpy asks for huge pages
 
 BLOCK = 16  # rows that are summed up together …
 FAN = 4  # … and so many such blocks are a group
@@ -171,7 +171,7 @@ def empty(rows: int, kind: type[Any]) -> npt.NDArray[Any]:
     in one place is resident as a whole.
     """
     size = rows * np.dtype(kind).itemsize
-    return np.empty(rows, kind) if size < LARGE else np.frombuffer(mmap.mmap(-1, size), kind)
+    return np.empty(rows, kind) if size < HUGE_COLUMN_BYTES else np.frombuffer(mmap.mmap(-1, size), kind)
 
 
 def places(rows: int, size: int) -> UInt32s | UInt64s:

@@ -11,7 +11,7 @@ import pytest
 
 from powertui.data import loading
 from powertui.data.formats import registry
-from powertui.data.formats.json_counters import CounterReadings, split
+from powertui.data.formats.json_counters import CounterReadings, split_unit
 from powertui.data.logdir import scan
 from powertui.data.model import Trace
 from powertui.data.opened import Opened
@@ -86,7 +86,7 @@ def test_what_is_no_number_is_counted_and_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_units_stand_in_brackets(name: str, told_as: tuple[str, str]) -> None:
-    assert split(name) == told_as
+    assert split_unit(name) == told_as
 
 
 def test_series_are_bounded() -> None:

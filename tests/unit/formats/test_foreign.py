@@ -229,7 +229,7 @@ def test_every_file_has_a_row() -> None:
 @pytest.mark.parametrize("name", READ)
 def test_it_opens_with_what_it_holds(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_events, "COMPILED", way == "compiled")
-    monkeypatch.setattr(json_events, "SINGLY", way == "singly")
+    monkeypatch.setattr(json_events, "ONE_BY_ONE", way == "singly")
     form = READ[name]
     trace = registry.read(FOLDER / name)
     assert trace.event_count == form.events

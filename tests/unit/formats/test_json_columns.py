@@ -126,8 +126,8 @@ def test_arguments_are_read_where_they_stand(
     monkeypatch.setattr(json_events, "COMPILED", way == "compiled")
     monkeypatch.setattr("powertui.data.formats.json_args.WINDOW", 5_000)
     monkeypatch.setattr("powertui.data.formats.json_args.SPARE", 300)
-    monkeypatch.setattr(gzip_blocks, "BLOCK", 3_000)
-    monkeypatch.setattr(gzip_blocks, "KEPT", 2)
+    monkeypatch.setattr(gzip_blocks, "BLOCK_BYTES", 3_000)
+    monkeypatch.setattr(gzip_blocks, "CACHED_BLOCKS", 2)
     events = plain(1_000)
     events[300]["args"]["Stack"] = "x" * 9_000
     text = json.dumps({"schemaVersion": 1, "traceEvents": events}).encode()
@@ -139,8 +139,8 @@ def test_arguments_are_read_where_they_stand(
 
 
 def test_blocks_of_gzip_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gzip_blocks, "BLOCK", 1_000)
-    monkeypatch.setattr(gzip_blocks, "KEPT", 3)
+    monkeypatch.setattr(gzip_blocks, "BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(gzip_blocks, "CACHED_BLOCKS", 3)
     monkeypatch.setattr(gzip_stream, "_MOST_FEED", 50)
     lot = random.Random(1)
     text = bytes(lot.randrange(256) for _ in range(20_000)) + b"x" * 30_000
@@ -192,24 +192,24 @@ def test_combinations_are_the_same_whichever_way_they_are_counted() -> None:
     for rows in (1, 7, 4000):
         for wide in (2, 50, 1 << 20, 1 << 31):
             columns = [lot.integers(-1, wide, rows).astype(np.int32) for _ in range(3)]
-            combined, which = json_threads.coded(*columns)
+            combined, which = json_threads.distinct_rows(*columns)
             other, own = json_threads._sorted(columns)
             assert combined == other
             assert which.tolist() == own.tolist()
             assert [combined[i] for i in which.tolist()] == list(
                 zip(*(column.tolist() for column in columns), strict=True)
             )
-    assert json_threads.coded(np.zeros(0, np.int32))[0] == []
+    assert json_threads.distinct_rows(np.zeros(0, np.int32))[0] == []
 
 
 def test_what_binds_a_flow_is_only_what_the_event_says() -> None:
-    assert json_pure.bound({"ph": "s"}) == (0, 0)
-    assert json_pure.bound({"ph": "X", "flow_in": True})[1] == FLOW_IN
+    assert json_pure.flow_binding({"ph": "s"}) == (0, 0)
+    assert json_pure.flow_binding({"ph": "X", "flow_in": True})[1] == FLOW_IN
     assert (
-        json_pure.bound({"ph": "X", "flow_in": 1, "flow_out": True, "bind_id": 7})[1]
+        json_pure.flow_binding({"ph": "X", "flow_in": 1, "flow_out": True, "bind_id": 7})[1]
         == FLOW_OUT | HAS_ID
     )
-    assert json_pure.bound({"ph": "f", "bp": "e", "id": "a"})[1] == ENCLOSING | HAS_ID
+    assert json_pure.flow_binding({"ph": "f", "bp": "e", "id": "a"})[1] == ENCLOSING | HAS_ID
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -13,7 +13,7 @@ import pytest
 from powertui.data.formats import registry
 from powertui.data.formats.pairing import pair
 from powertui.data.formats.perfetto import sniff
-from powertui.data.formats.perfetto.names import latest
+from powertui.data.formats.perfetto.names import last_definitions
 from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
@@ -389,7 +389,7 @@ def test_latest_against_a_walk() -> None:
         ]
         columns = tuple(np.array([row[k] for row in defined], np.int64) for k in (1, 2, 0))
         asks = tuple(np.array([row[k] for row in wanted], np.int64) for k in range(3))
-        assert latest(columns, asks).tolist() == walked
+        assert last_definitions(columns, asks).tolist() == walked
 
 
 def test_cut_anywhere_never_raises(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from powertui.data import loading, logdir
 from powertui.data.formats import registry
-from powertui.data.formats.rocprof.tables import table_of
+from powertui.data.formats.rocprof.tables import split_table_name
 from powertui.data.model import Trace
 from powertui.errors import UnreadableFile
 
@@ -413,10 +413,10 @@ def test_a_hostile_json_is_refused_or_read(tmp_path: Path) -> None:
 
 
 def test_the_names_of_tables() -> None:
-    assert table_of("238_kernel_trace.csv") == ("238", "kernel_trace")
-    assert table_of("my_run_1_hip_api_trace.csv") == ("my_run_1", "hip_api_trace")
-    assert table_of("agent_info.csv") == ("", "agent_info")
-    assert table_of("238_kernel_stats.csv") is None
+    assert split_table_name("238_kernel_trace.csv") == ("238", "kernel_trace")
+    assert split_table_name("my_run_1_hip_api_trace.csv") == ("my_run_1", "hip_api_trace")
+    assert split_table_name("agent_info.csv") == ("", "agent_info")
+    assert split_table_name("238_kernel_stats.csv") is None
 
 
 def test_other_tables_are_left_to_others(tmp_path: Path) -> None:

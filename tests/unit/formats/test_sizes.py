@@ -243,7 +243,7 @@ _EVENT = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "name": "op"}
 def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each way to read JSON."""
     if request.param == "singly":
-        monkeypatch.setattr(json_events, "SINGLY", True)
+        monkeypatch.setattr(json_events, "ONE_BY_ONE", True)
     elif request.param == "pure":
         monkeypatch.setattr(json_events, "COMPILED", False)
 

@@ -445,8 +445,8 @@ def test_parts_come_first_and_do_not_change_afterwards(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_events, "FIRST_PART", 200)
-    monkeypatch.setattr(json_events, "TELL", 50)
-    monkeypatch.setattr(json_events, "SINGLY", True)
+    monkeypatch.setattr(json_events, "PROGRESS_EVENTS", 50)
+    monkeypatch.setattr(json_events, "ONE_BY_ONE", True)
     told: list[tuple[int, int, int]] = []
     traces = []
     first: list[tuple[str, int, int]] = []

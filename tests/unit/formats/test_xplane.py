@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from powertui.data import wire
 from powertui.data.formats import registry, xplane
-from powertui.data.formats.builder import MOST_FINDINGS, FileWarnings
+from powertui.data.formats.builder import MAX_FINDINGS, FileWarnings
 from powertui.data.model import Process, ProcessKind, Stat, Trace
 from powertui.data.tools import op_stats
 from powertui.data.wire import pure, schemas, windows
@@ -719,7 +719,7 @@ def test_findings_of_one_file_are_no_more_than_anyone_reads() -> None:
     findings = FileWarnings("x")
     for number in range(5000):
         findings.add(f"error {number}")
-    assert len(findings.all()) == MOST_FINDINGS + 1
+    assert len(findings.all()) == MAX_FINDINGS + 1
     assert sum(warn.count for warn in findings.all()) == 5000
 
 

@@ -21,7 +21,7 @@ WAYS = [*(["compiled"] if COMPILED else []), "pure", "singly"]
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(json_events, "COMPILED", request.param == "compiled")
-    monkeypatch.setattr(json_events, "SINGLY", request.param == "singly")
+    monkeypatch.setattr(json_events, "ONE_BY_ONE", request.param == "singly")
     return str(request.param)
 
 

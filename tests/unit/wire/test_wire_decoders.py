@@ -59,7 +59,7 @@ def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     go both.
     """
     if request.param == "batches":
-        monkeypatch.setattr(fields, "FEW", 0)
+        monkeypatch.setattr(fields, "MIN_VECTOR_RECORDS", 0)
         monkeypatch.setattr(fields, "BATCH", 3)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from powertui.data.model import Int64s
 
 
-class Defined(NamedTuple):
+class Definitions(NamedTuple):
     """What numbers of one kind came to mean, by sequence, in the order of the file."""
 
     packet: list[int]
@@ -24,7 +24,7 @@ class Defined(NamedTuple):
         self.text.append(text)
 
 
-def latest(defined: tuple[Int64s, ...], wanted: tuple[Int64s, ...]) -> Int64s:
+def last_definitions(defined: tuple[Int64s, ...], wanted: tuple[Int64s, ...]) -> Int64s:
     """For each wanted (key …, packet) the last definition with this key at or before that packet;
     -1 for none.
 

@@ -13,7 +13,7 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.formats.builder import FileWarnings
 from powertui.data.formats.source import OpenedFile, describe
-from powertui.data.limits import PIECE, SMALL
+from powertui.data.limits import PIECE, UNCHECKED_BYTES
 from powertui.data.model import Bools, Int64s
 from powertui.data.wire import LEN, windows
 from powertui.data.wire.stored import Stored
@@ -69,7 +69,7 @@ def slices(count: int) -> Iterator[slice]:
     return (slice(lo, min(lo + SLICE, count)) for lo in range(0, max(count, 1), SLICE))
 
 
-def find(source: OpenedFile, findings: FileWarnings) -> Packets:
+def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
     """All packets of a file. Raises `UnreadableFile` where there is none."""
     stored = source.stored()
     stored.admit = lambda need: source.limit.check(source.path, need)
@@ -122,7 +122,7 @@ def _unpacked(
         try:
             for piece in _inflated(alone.read(first, last, False)):
                 memory += piece
-                if len(memory) - checked > SMALL:  # what is free changes meanwhile
+                if len(memory) - checked > UNCHECKED_BYTES:  # what is free changes meanwhile
                     source.limit.check(source.path, len(memory), "it unpacks to")
                     checked = len(memory)
                 if problem := source.limit.unpacks_too_far(last - first, len(memory) - begin):

@@ -24,7 +24,7 @@ from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.pairing import pair
 from powertui.data.formats.perfetto import args, packets
 from powertui.data.formats.perfetto.clocks import BOOTTIME, Clocks
-from powertui.data.formats.perfetto.names import Defined, latest
+from powertui.data.formats.perfetto.names import Definitions, last_definitions
 from powertui.data.formats.perfetto.packets import slices
 from powertui.data.formats.perfetto.tracks import Tracks, TrackTarget
 from powertui.data.formats.registry import Progress
@@ -118,15 +118,15 @@ class PerfettoReader:
         self.names = PairNames()
         self.clocks, self.tracks = Clocks(), Tracks()
         self.quota = LineQuota()
-        self.events = Defined([], [], [], [])
-        self.notes = Defined([], [], [], [])
-        self.texts = Defined([], [], [], [])
-        self.defaults = Defined([], [], [], [])
+        self.events = Definitions([], [], [], [])
+        self.notes = Definitions([], [], [], [])
+        self.texts = Definitions([], [], [], [])
+        self.defaults = Definitions([], [], [], [])
         self.default_clock: list[int] = []
         self.default_uuid: list[int] = []
         self.rails: list[tuple[int, int, int, int]] = []  # (packet, rail, ms, µJ)
         self.flows: list[tuple[int, int, int]] = []  # (event, flow, STEP or FINISH)
-        self.packets = packets.find(source, self.findings)
+        self.packets = packets.find_packets(source, self.findings)
         self.stamps = np.zeros(0, np.int64)  # ns of each packet; only where `timed`
         self.sequence = np.zeros(0, np.int64)
         self.timed = np.zeros(0, np.bool_)
@@ -255,7 +255,7 @@ class PerfettoReader:
         sequence = self.sequence[packet]
         by_default = clock[packet] < 0
         if self.defaults.packet and by_default.any():
-            found = latest(
+            found = last_definitions(
                 (
                     np.array(self.defaults.sequence, np.int64),
                     np.array(self.defaults.packet, np.int64),
@@ -351,7 +351,7 @@ class PerfettoReader:
         kind, uuid = _joined(kept.kind), _joined(kept.uuid)
         has_uuid = np.concatenate(kept.has_uuid) if kept.has_uuid else np.zeros(0, np.bool_)
         if self.defaults.packet and not has_uuid.all():
-            found = latest(
+            found = last_definitions(
                 (
                     np.array(self.defaults.sequence, np.int64),
                     np.array(self.defaults.packet, np.int64),
@@ -475,7 +475,7 @@ class PerfettoReader:
         rows = np.flatnonzero((name < 0) & (iid != 0))
         defined = self.events
         if len(rows) and defined.packet:
-            found = latest(
+            found = last_definitions(
                 (
                     np.array(defined.sequence, np.int64),
                     np.array(defined.number, np.int64),

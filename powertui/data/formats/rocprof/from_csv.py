@@ -16,9 +16,9 @@ from powertui.data.formats.rocprof.records import (
     MARKS,
     Agent,
     RocprofRecords,
-    details,
+    kernel_details,
 )
-from powertui.data.formats.rocprof.tables import AGENTS, beside
+from powertui.data.formats.rocprof.tables import AGENTS, capture_tables
 from powertui.data.formats.source import OpenedFile, open_file
 from powertui.errors import UnreadableFile
 
@@ -53,7 +53,7 @@ _OWN = {
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All tables with records. The others of the capture are read when they can be."""
     out = RocprofRecords()
-    files = beside(source.path) or {"": Path(source.path)}
+    files = capture_tables(source.path) or {"": Path(source.path)}
     tables: dict[str, pd.DataFrame] = {}
     total = sum(path.stat().st_size for path in files.values() if str(path) != "-")
     done = 0
@@ -83,7 +83,7 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
         if kind == COPIES:
             frame["agent"] = _device_of(frame, out.agents)
         if kind == KERNELS:
-            frame["kernel_details"] = details(frame)
+            frame["kernel_details"] = kernel_details(frame)
         out.tables.append((kind, _timed(frame, out)))
     return out
 

@@ -19,7 +19,7 @@ from powertui.data.formats.rocprof.records import (
     MARKS,
     Agent,
     RocprofRecords,
-    details,
+    kernel_details,
 )
 from powertui.data.formats.source import OpenedFile
 from powertui.errors import UnreadableFile
@@ -116,7 +116,7 @@ class _Process:
                     kernels.append(row)
         frame = self._put(KERNELS, kernels)
         if frame is not None:
-            frame["kernel_details"] = details(frame)
+            frame["kernel_details"] = kernel_details(frame)
         self._put(COPIES, list(self._copies(_list(buffered.get("memory_copy")))))
         self._put(MARKS, list(self._calls(_list(buffered.get("marker_api")), marks=True)))
         for key in _CALLS:

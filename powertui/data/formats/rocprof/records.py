@@ -96,7 +96,7 @@ def _plain(value: object) -> str | int | float:
     return str(value)
 
 
-def details(table: pd.DataFrame) -> list[str | None]:
+def kernel_details(table: pd.DataFrame) -> list[str | None]:
     """How kernels were launched, in the words of NVIDIA's collector.
 
     ROCm counts a grid in work-items: here it is in groups.

@@ -27,16 +27,16 @@ _TABLE = re.compile(
 )
 
 
-def table_of(name: str) -> tuple[str, str] | None:
+def split_table_name(name: str) -> tuple[str, str] | None:
     """(prefix, table) of a CSV's file name; None for other names."""
     found = _TABLE.fullmatch(name)
     return (found["prefix"] or "", found["table"]) if found is not None else None
 
 
-def beside(path: str) -> dict[str, Path]:
+def capture_tables(path: str) -> dict[str, Path]:
     """The tables of the capture that a CSV belongs to, by table."""
     here = Path(path)
-    own = table_of(here.name)
+    own = split_table_name(here.name)
     if own is None:
         return {}
     return {

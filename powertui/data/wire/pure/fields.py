@@ -21,7 +21,7 @@ from powertui.data.wire.types import (
 )
 
 BATCH = 1 << 15  # records decoded at once: their columns stay in the processor's cache
-FEW = 16  # with fewer records than this left, numpy costs more than walking through them
+MIN_VECTOR_RECORDS = 16  # with fewer records than this left, numpy costs more than walking through them
 _MASK64 = (1 << 64) - 1
 
 
@@ -201,7 +201,7 @@ def rounds(data: Bytes, lo: Int64s, hi: Int64s, malformed: Bools) -> Iterator[Ro
     row = np.arange(len(lo))
     keep = lo < hi
     row, at, end = row[keep], lo[keep], hi[keep]
-    while len(row) > FEW:
+    while len(row) > MIN_VECTOR_RECORDS:
         tag, after, ok = varints(data, at, end)
         number = (tag >> np.uint64(3)).astype(np.int64)
         wire = (tag & np.uint64(7)).astype(np.int64)
