@@ -75,7 +75,9 @@ class Extremes:
         if not len(some):
             return out
         begin, stop = int(lo[some].min()), int(hi.max())
-        if not self._levels or (stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS):
+        if not self._levels or (
+            stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS
+        ):
             self._go_through(
                 out, some, begin, stop, np.stack([lo[some], hi[some]], axis=1).ravel() - begin
             )

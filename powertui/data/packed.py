@@ -245,7 +245,9 @@ class GrowingColumn:
         if self._waiting >= PIECE_ROWS:
             whole = np.concatenate(self._rest) if len(self._rest) > 1 else self._rest[0]
             full = len(whole) // PIECE_ROWS * PIECE_ROWS
-            self._pieces += [_pack(whole[at : at + PIECE_ROWS]) for at in range(0, full, PIECE_ROWS)]
+            self._pieces += [
+                _pack(whole[at : at + PIECE_ROWS]) for at in range(0, full, PIECE_ROWS)
+            ]
             self._rest, self._waiting = [whole[full:].copy()], len(whole) - full
 
     def column(self) -> Packed | Array:
@@ -259,7 +261,8 @@ class GrowingColumn:
 def pack(values: Array) -> Packed:
     """A column of int64 or float64."""
     return Packed(
-        [_pack(values[at : at + PIECE_ROWS]) for at in range(0, len(values), PIECE_ROWS)], values.dtype
+        [_pack(values[at : at + PIECE_ROWS]) for at in range(0, len(values), PIECE_ROWS)],
+        values.dtype,
     )
 
 

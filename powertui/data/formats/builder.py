@@ -428,7 +428,7 @@ class TraceBuilder:
         self.stop_ns: int | None = None
         self.hostnames: tuple[str, ...] = ()
         self.machine = ""
-        self.told: tuple[Steps, Epochs] | None = None
+        self.exported_steps: tuple[Steps, Epochs] | None = None
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
         self.counted = 0  # readings of counters
@@ -506,7 +506,7 @@ class TraceBuilder:
             counters=tuple(
                 sorted(self._counters, key=lambda one: (_natural(one.process), _natural(one.name)))
             ),
-            told=self.told,
+            exported_steps=self.exported_steps,
         )
 
     def _drawn(self, processes: Sequence[Process]) -> Arrows | None:

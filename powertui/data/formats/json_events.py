@@ -24,7 +24,7 @@ from powertui.data.model import (
 )
 from powertui.errors import UnreadableFile
 
-__all__ = ["EVENT_BYTES", "OBJECT_BYTES", "arg_text", "add_until_origin", "read", "decoded_events"]
+__all__ = ["EVENT_BYTES", "OBJECT_BYTES", "add_until_origin", "arg_text", "decoded_events", "read"]
 
 SCANNED = 1 << 21  # a piece for a scanner
 CHUNK = 1 << 18  # a piece of text, where items are read one by one

@@ -1,6 +1,8 @@
-"""Events of JSON traces by Python alone: the text is cut between two events, the piece is decoded
-at once, and its events become columns. `json` decodes a list of a thousand events in half the time
-of a thousand events, and little of it is there at any moment.
+"""Events of JSON traces by Python alone, for machines without a compiler.
+
+The text is cut between two events, the piece is decoded at once, and its events become columns.
+`json` decodes a list of a thousand events in half the time of a thousand single events, and a piece
+bounds the memory.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.formats.json_batch import (
     ENCLOSING,
@@ -31,47 +34,50 @@ from powertui.data.formats.json_batch import (
 from powertui.data.model import Bools, Floats, Int32s, Int64s, UInt8s
 
 PIECE = 1 << 18  # bytes that are decoded at once: the interpreter is held for as long as that takes
-FAR_US = 8.7e9  # beyond it a double does not hold every ps of a µs
-_MOST_US = 1e17  # nothing that is farther is a time
-_MOST_INT = 1 << 60
-_LONGEST = 8e12  # µs of one event
-_NEAR = 1 << 14  # bytes that hold nearly every event
+FAR_US = 8.7e9  # beyond 2**53 ps (2.5 hours) a double in µs does not hold every ps
+_MAX_TS_US = 1e17  # year 5138 in Unix time: a larger number is not a time
+_MAX_INT_US = 1 << 60  # an int64 with room to subtract the origin
+_MAX_DURATION_US = 8e12  # 93 days: in ps it fits an int64 (its limit is 9.2e12 µs)
+_EVENT_WINDOW_BYTES = 1 << 14  # holds nearly every event; chosen, not measured
 _SPACE = re.compile(rb"[ \t\r\n,]*")
-_BETWEEN = re.compile(rb"\}\s*,\s*\{")
+_EVENT_BORDER = re.compile(rb"\}\s*,\s*\{")
 _GAP = re.compile(r"[ \t\r\n,]*")
 _TS = re.compile(r'"ts"\s*:\s*(-?)(\d{1,17})(?:\.(\d{1,6}))?\s*[,}]')
 _decoder = json.JSONDecoder(strict=False)
-_NOTHING: dict[str, Any] = {}
+_NO_MEMBERS: dict[str, Any] = {}
 
 
 class _ValueTokens:
     """The numbers and texts that members have, each once."""
 
     def __init__(self) -> None:
-        self.numbers = _Numbers()
+        self.numbers = _TokenNumbers()
 
     def __getitem__(self, number: int) -> Any:
         """The value that a number stands for; None for -1."""
-        return self.numbers.known[number] if number >= 0 else None
+        return self.numbers.tokens[number] if number >= 0 else None
 
     def __len__(self) -> int:
-        return len(self.numbers.known)
+        return len(self.numbers.tokens)
 
 
-class _Numbers(dict[Any, int]):
+class _TokenNumbers(dict[Any, int]):
+    """The number of each value; a new value gets the next one."""
+
     def __init__(self) -> None:
         super().__init__({None: -1})
-        self.known: list[Any] = []
+        self.tokens: list[Any] = []
 
     def __missing__(self, value: Any) -> int:
-        number = self[value] = len(self.known)
-        self.known.append(value)
+        number = self[value] = len(self.tokens)
+        self.tokens.append(value)
         return number
 
 
 class PureScanner:
-    """Every item that `json` decodes; times, durations and names that are not plainly written are
-    marked as not timed.
+    """Scans every item that `json` decodes.
+
+    Items whose times, durations or names are not plain are marked as not timed.
     """
 
     def __init__(self, digits: int = 6) -> None:
@@ -88,39 +94,40 @@ class PureScanner:
         if data[at] != ord("{"):
             return None, at, END if data[at] == ord("]") else ODD
         size = PIECE
-        while not (cuts := [found.span() for found in _BETWEEN.finditer(data, at, at + size)]):
+        borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, at + size)]
+        while not borders:
             if at + size >= len(data):
                 return None, at, MORE
             size *= 4
-        lo, hi = [at, *[after - 1 for _, after in cuts[:-1]]], [before + 1 for before, _ in cuts]
-        with _no_collection():
-            return self._piece(data, lo, hi, cuts[-1][1] - 1, base)
+            borders = [border.span() for border in _EVENT_BORDER.finditer(data, at, at + size)]
+        lo = [at, *[after - 1 for _, after in borders[:-1]]]
+        hi = [before + 1 for before, _ in borders]
+        with _no_garbage_collection():
+            return self._piece(data, lo, hi, borders[-1][1] - 1, base)
 
     def _piece(
         self, data: bytes, lo: list[int], hi: list[int], after: int, base: int
     ) -> tuple[EventBatch | None, int, int]:
-        """The events between the first and the last of these places; those before what is damaged,
-        if something is.
-        """
+        """The events between the first and the last of these places, or those before damage."""
         for _ in range(3):
             piece = data[lo[0] : hi[-1]]
             text = piece.decode("utf-8", "replace")
             try:
                 events = _decoder.decode(f"[{text}]")
             except json.JSONDecodeError as error:
-                # What could be the border of two events may stand inside a text, too: it is not
-                # decoded there, and tried again.
-                whole = lo[0] + len(text[: error.pos - 1].encode())
-                kept = min(bisect.bisect_right(hi, whole), len(hi) - 1)
-                if kept <= 0:
+                # What looks like the border of two events may be inside a string: try again with
+                # the events before the error.
+                intact_end = lo[0] + len(text[: error.pos - 1].encode())
+                intact = min(bisect.bisect_right(hi, intact_end), len(hi) - 1)
+                if intact <= 0:
                     break
-                after = lo[kept]
-                lo, hi = lo[:kept], hi[:kept]
+                after = lo[intact]
+                lo, hi = lo[:intact], hi[:intact]
                 continue
             except (ValueError, RecursionError):
                 break
             if len(events) != len(lo):
-                lo, hi = _borders(text, piece, lo[0])
+                lo, hi = _event_bounds(text, piece, lo[0])
             if len(events) != len(lo):
                 break
             return self._batch(data, text, events, lo, hi, base), after, FULL
@@ -131,102 +138,115 @@ class PureScanner:
     def _batch(
         self, data: bytes, text: str, events: list[Any], lo: list[int], hi: list[int], base: int
     ) -> EventBatch:
-        every = (
-            events
-            if set(map(type, events)) <= {dict}
-            else [one if type(one) is dict else _NOTHING for one in events]
+        dicts = _only(events, {dict}, _NO_MEMBERS)
+        plain = np.ones(len(events), np.bool_)
+        timed, us, ps = self._times([event.get("ts") for event in dicts], text)
+        length = _lengths([event.get("dur") for event in dicts], plain)
+        args = [event.get("args") or event.get("attr") or _NO_MEMBERS for event in dicts]
+        args = _only(args, {dict}, _NO_MEMBERS)
+        member = self._members(dicts, args, text, plain)
+        phase = _letters([event.get("ph") for event in dicts])
+        timed &= plain
+        # Without these letters in the text only `s`, `t` and `f` can belong to a flow.
+        only_flow_phases = "flow_" not in text and "\\" not in text
+        ids, bind = _ids(dicts, np.isin(phase, _FLOWS) if only_flow_phases else phase > 0)
+        begin = np.array(lo, np.int64)
+        has_args = np.fromiter(map(len, args), np.int64, len(args)) > 0
+        # Nobody asks for a single event where all are plain spans.
+        all_spans = timed.all() and (phase == ord("X")).all()
+        return EventBatch(
+            phase=phase,
+            timed=timed,
+            us=us,
+            ps=ps,
+            length=length,
+            lo=begin,
+            hi=np.array(hi, np.int64),
+            args=np.where(has_args, begin + base, 0),
+            member=member,
+            id=ids,
+            bind=bind,
+            data=data,
+            decoded=None if all_spans else events,
         )
-        good = np.ones(len(events), np.bool_)
-        phases = [event.get("ph") for event in every]
-        timed, us, ps = self._times([event.get("ts") for event in every], text)
-        length = _lengths([event.get("dur") for event in every], good)
-        args = [event.get("args") or event.get("attr") or _NOTHING for event in every]
-        if not set(map(type, args)) <= {dict}:
-            args = [one if type(one) is dict else _NOTHING for one in args]
+
+    def _members(
+        self, events: list[Any], args: list[Any], text: str, plain: Bools
+    ) -> npt.NDArray[np.int32]:
+        """The token of each member of each event; `plain` becomes False where one is of a type
+        that it cannot have.
+        """
         member = np.empty((MEMBERS, len(events)), np.int32)
         numbers = self.tokens.numbers
         for row, key in enumerate(("name", "cat", "pid", "tid")):
-            column = [event.get(key) for event in every]
-            kinds = _NAMES if row < 2 else _PLACES
-            if not set(map(type, column)) <= kinds:
-                good &= [type(one) in kinds for one in column]
-                column = [one if type(one) in kinds else None for one in column]
-            member[row] = [numbers[one] for one in column]
+            types = _NAME_TYPES if key in ("name", "cat") else _PLACE_TYPES
+            values = [event.get(key) for event in events]
+            if not set(map(type, values)) <= types:
+                plain &= [type(value) in types for value in values]
+                values = _only(values, types, None)
+            member[row] = [numbers[value] for value in values]
         escaped = "\\" in text
         for row, key in enumerate(("device", "stream", "long_name"), 4):
             if f'"{key}"' not in text and not escaped:
                 member[row] = -1
                 continue
-            column = [some.get(key) for some in args]
-            if not set(map(type, column)) <= _ARGS:
-                column = [one if type(one) in _ARGS else None for one in column]
-            member[row] = [numbers[one] for one in column]
-        begin = np.array(lo, np.int64)
-        told = np.fromiter(map(len, args), np.int64, len(args)) > 0
-        letters, timed = _letters(phases), timed & good
-        ids, bind = _ids(
-            every,
-            np.isin(letters, _FLOWS) if "flow_" not in text and "\\" not in text else letters > 0,
-        )
-        spans = timed.all() and (letters == ord("X")).all()  # nobody asks for one of them
-        return EventBatch(
-            letters,
-            timed,
-            us,
-            ps,
-            length,
-            begin,
-            np.array(hi, np.int64),
-            np.where(told, begin + base, 0),
-            member,
-            ids,
-            bind,
-            data,
-            None if spans else events,
-        )
+            values = _only([event_args.get(key) for event_args in args], _ARG_TYPES, None)
+            member[row] = [numbers[value] for value in values]
+        return member
 
-    def _times(self, told: list[Any], text: str) -> tuple[Bools, Int64s, Int32s]:
-        """(whether there is one, whole µs, what is left in ps): as they are written where a double
-        does not hold them.
+    def _times(self, values: list[Any], text: str) -> tuple[Bools, Int64s, Int32s]:
+        """(whether an event has a time, its whole µs, the rest in ps).
+
+        Where a double does not hold every ps, the digits are taken from the text.
         """
-        value, good = _floats(told)
-        good &= np.abs(value) < _MOST_US
+        value, good = _floats(values)
+        good &= np.abs(value) < _MAX_TS_US
         value[~good] = 0
-        whole = np.floor(value)
-        part = np.rint((value - whole) * 1e6)
-        us, ps = whole.astype(np.int64), part.astype(np.int32)
+        whole_us = np.floor(value)
+        us = whole_us.astype(np.int64)
+        ps = np.rint((value - whole_us) * 1e6).astype(np.int32)
         far = np.abs(value) > self._far
-        if far.any() and set(map(type, told)) == {int}:
-            us = np.where(
-                good, np.array([one if abs(one) < _MOST_INT else 0 for one in told], np.int64), us
-            )
-        elif far.any():
-            found = _TS.findall(text)
-            if len(found) != len(told):
-                return good & ~far, us, ps
-            minus = np.array([bool(sign) for sign, _, _ in found])
-            micro = np.array([int(digits) for _, digits, _ in found], np.int64)
-            pico = np.array([int(rest.ljust(6, "0")) for _, _, rest in found], np.int64)
-            written = [float(f"{sign}{digits}.{rest}") for sign, digits, rest in found]
-            good &= ~far | (np.array(written, np.float64) == value)
-            us = np.where(far, np.where(minus, -micro - (pico > 0), micro), us)
-            ps = np.where(far, np.where(minus & (pico > 0), 1_000_000 - pico, pico), ps).astype(
-                np.int32
-            )
-        return good, us, ps
+        if not far.any():
+            return good, us, ps
+        if set(map(type, values)) == {int}:
+            exact = [value if abs(value) < _MAX_INT_US else 0 for value in values]
+            return good, np.where(good, np.array(exact, np.int64), us), ps
+        written = _TS.findall(text)
+        if len(written) != len(values):
+            return good & ~far, us, ps
+        minus = np.array([bool(sign) for sign, _, _ in written])
+        micro = np.array([int(digits) for _, digits, _ in written], np.int64)
+        pico = np.array([int(rest.ljust(6, "0")) for _, _, rest in written], np.int64)
+        # The text may contain a "ts" that is not an event's: then the numbers differ.
+        floats = [float(f"{sign}{digits}.{rest}") for sign, digits, rest in written]
+        good &= ~far | (np.array(floats, np.float64) == value)
+        us = np.where(far, np.where(minus, -micro - (pico > 0), micro), us)
+        exact_ps = np.where(minus & (pico > 0), 1_000_000 - pico, pico)
+        return good, us, np.where(far, exact_ps, ps).astype(np.int32)
 
 
-_NAMES = {str, type(None)}
-_PLACES = {str, int, float, bool, type(None)}
-_ARGS = {str, int, type(None)}
-_NUMBERS = {int, float}
+_NAME_TYPES: set[type] = {str, type(None)}
+_PLACE_TYPES: set[type] = {str, int, float, bool, type(None)}
+_ARG_TYPES: set[type] = {str, int, type(None)}
+_NUMBER_TYPES: set[type] = {int, float}
 _FLOWS = np.array([ord(phase) for phase in "stf"], np.uint8)
 
 
+def _only(values: list[Any], types: set[type], default: Any) -> list[Any]:
+    """The values, those of other types replaced; mostly there are none, and the list is returned.
+
+    The set of types is found without a loop in Python.
+    """
+    if set(map(type, values)) <= types:
+        return values
+    return [value if type(value) in types else default for value in values]
+
+
 @contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """A piece is let go of as soon as it is columns: looking for garbage in between takes a quarter
-    of the time.
+def _no_garbage_collection() -> Iterator[None]:
+    """Switches the garbage collector off: it takes a quarter of the time and finds nothing.
+
+    The objects of a piece are freed as soon as they are columns.
     """
     active = gc.isenabled()
     gc.disable()
@@ -238,18 +258,19 @@ def _no_collection() -> Iterator[None]:
 
 
 def arg_values(data: bytes, starts: Int64s, names: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
-    """(row, name, value) for each of these arguments of the events that start at these places;
-    (row, "", None) for an event that is not whole.
+    """(row, name, value) for each of these arguments of the events that start at these places.
+
+    (row, "", None) for an event whose end is not in `data`.
     """
+    # In ASCII a place in the bytes is a place in the text.
     text = data.decode() if data.isascii() else ""
     for row, start in enumerate(starts.tolist()):
         try:
             if text:
                 event = _decoder.raw_decode(text, start)[0]
             else:
-                event = _decoder.raw_decode(data[start : start + _NEAR].decode("utf-8", "replace"))[
-                    0
-                ]
+                window = data[start : start + _EVENT_WINDOW_BYTES].decode("utf-8", "replace")
+                event = _decoder.raw_decode(window)[0]
         except (ValueError, RecursionError):
             yield row, "", None
             continue
@@ -264,9 +285,10 @@ def args_in(event: Any) -> Any:
     return event.get("args") or event.get("attr") if isinstance(event, dict) else None
 
 
-def _borders(text: str, piece: bytes, base: int) -> tuple[list[int], list[int]]:
-    """Where each item of this text begins and ends: what stands between two of them stands within
-    one, too.
+def _event_bounds(text: str, piece: bytes, base: int) -> tuple[list[int], list[int]]:
+    """Where each item of this text begins and ends, in bytes.
+
+    For a text in which a string contains what looks like the border of two events.
     """
     lo, hi, at = [], [], 0
     while at < len(text):
@@ -278,53 +300,55 @@ def _borders(text: str, piece: bytes, base: int) -> tuple[list[int], list[int]]:
         at = match.end()
     if len(text) == len(piece):  # a byte for each letter
         return [base + place for place in lo], [base + place for place in hi]
-    if text.encode() != piece:  # bytes that are no text
+    if text.encode() != piece:  # it contains bytes that are no UTF-8
         return [], []
-    sizes = [len(text[begin:end].encode()) for begin, end in zip([0, *hi[:-1]], lo, strict=True)]
-    begins, ends, place = [], [], base
-    for gap, begin, end in zip(sizes, lo, hi, strict=True):
-        begins.append(place + gap)
-        place = begins[-1] + len(text[begin:end].encode())
+    begins, ends = [], []
+    place, previous_end = base, 0
+    for begin, end in zip(lo, hi, strict=True):
+        place += len(text[previous_end:begin].encode())
+        begins.append(place)
+        place += len(text[begin:end].encode())
         ends.append(place)
+        previous_end = end
     return begins, ends
 
 
-def _floats(told: list[Any]) -> tuple[Floats, Bools]:
-    """(the numbers, which of these are numbers): texts and truth values are left to who reads items
-    one by one.
+def _floats(values: list[Any]) -> tuple[Floats, Bools]:
+    """(the numbers, which of the values are finite numbers).
+
+    Texts and truth values are none: events with them are read one by one.
     """
-    good = np.ones(len(told), np.bool_)
-    if not set(map(type, told)) <= _NUMBERS:
-        good = np.array([type(one) in _NUMBERS for one in told], np.bool_)
-        told = [one if type(one) in _NUMBERS else 0 for one in told]
+    good = np.ones(len(values), np.bool_)
+    if not set(map(type, values)) <= _NUMBER_TYPES:
+        good = np.array([type(value) in _NUMBER_TYPES for value in values], np.bool_)
+        values = _only(values, _NUMBER_TYPES, 0)
     try:
-        value = np.array(told, np.float64)
+        numbers = np.array(values, np.float64)
     except OverflowError:  # an integer of hundreds of digits
-        value = np.array([one if abs(one) < _MOST_US else np.nan for one in told], np.float64)
-    good &= np.isfinite(value)
-    value[~good] = 0.0
-    return value, good
+        values = [value if abs(value) < _MAX_TS_US else np.nan for value in values]
+        numbers = np.array(values, np.float64)
+    good &= np.isfinite(numbers)
+    numbers[~good] = 0.0
+    return numbers, good
 
 
-def _lengths(told: list[Any], good: Bools) -> Int64s:
-    """Durations in ps; none is 0. What is none is not `good`."""
-    if not set(map(type, told)) <= _NUMBERS:
-        told = [0 if one is None else one for one in told]
-    value, numbers = _floats(told)
-    numbers &= np.abs(value) <= _LONGEST
-    good &= numbers
-    value[~numbers] = 0.0
-    whole = np.floor(value)
-    length: Int64s = whole.astype(np.int64) * 1_000_000 + np.rint((value - whole) * 1e6).astype(
-        np.int64
-    )
+def _lengths(values: list[Any], good: Bools) -> Int64s:
+    """Durations in ps, 0 for None; `good` becomes False where a value is no duration."""
+    if not set(map(type, values)) <= _NUMBER_TYPES:
+        values = [0 if value is None else value for value in values]
+    duration_us, valid = _floats(values)
+    valid &= np.abs(duration_us) <= _MAX_DURATION_US
+    good &= valid
+    duration_us[~valid] = 0.0
+    whole_us = np.floor(duration_us)
+    rest_ps = np.rint((duration_us - whole_us) * 1e6).astype(np.int64)
+    length: Int64s = whole_us.astype(np.int64) * 1_000_000 + rest_ps
     return length
 
 
 def _letters(phases: list[Any]) -> UInt8s:
-    """Each phase as its letter; 0 for what is none."""
-    if not set(map(type, phases)) <= {str}:
-        phases = [phase if type(phase) is str else "" for phase in phases]
+    """The code of each phase's letter; 0 for a phase that is not one letter."""
+    phases = _only(phases, {str}, "")
     codes = {
         phase: ord(phase) if len(phase) == 1 and phase.isascii() else 0 for phase in set(phases)
     }
@@ -332,21 +356,27 @@ def _letters(phases: list[Any]) -> UInt8s:
 
 
 def flow_binding(event: dict[str, Any]) -> tuple[int, int]:
-    """(`identity` of the flow that an event belongs to, `bind` of EventBatch)."""
-    told = event.get("id") if "id" in event else event.get("bind_id")
-    if told is None and event.get("ph") != "X" and isinstance(apart := event.get("id2"), dict):
-        told = json.dumps([event.get("pid") if "local" in apart else None, apart], sort_keys=True)
-    flags = (ENCLOSING if event.get("bp") == "e" else 0) | (
-        FLOW_IN if event.get("flow_in") is True else 0
-    )
-    flags |= FLOW_OUT if event.get("flow_out") is True else 0
-    if type(told) is not str and type(told) is not int:
+    """(`id_number` of the flow that an event belongs to, `bind` of EventBatch)."""
+    key = event.get("id") if "id" in event else event.get("bind_id")
+    scoped = event.get("id2")
+    if key is None and event.get("ph") != "X" and isinstance(scoped, dict):
+        # A local id counts within its process.
+        pid = event.get("pid") if "local" in scoped else None
+        key = json.dumps([pid, scoped], sort_keys=True)
+    flags = 0
+    if event.get("bp") == "e":
+        flags |= ENCLOSING
+    if event.get("flow_in") is True:
+        flags |= FLOW_IN
+    if event.get("flow_out") is True:
+        flags |= FLOW_OUT
+    if type(key) is not str and type(key) is not int:
         return 0, flags
-    return id_number(told), flags | HAS_ID
+    return id_number(key), flags | HAS_ID
 
 
 def _ids(events: list[dict[str, Any]], flows: Bools) -> tuple[Int64s, UInt8s]:
-    """What flows are joined by, of those that are some: (`id`, `bind`) of EventBatch."""
+    """(`id`, `bind`) of EventBatch, for the events that may belong to a flow."""
     ids, bind = np.zeros(len(events), np.int64), np.zeros(len(events), np.uint8)
     for row in np.flatnonzero(flows).tolist():
         ids[row], bind[row] = flow_binding(events[row])

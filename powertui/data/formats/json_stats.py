@@ -27,16 +27,17 @@ from powertui.data.texts import Texts
 __all__ = ["ArgStats", "PairNames", "as_text", "clean", "stat"]
 
 # Halves of surrogate pairs that do not stand for a byte.
-_HALF_PAIR = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-FIRST_KEPT_POSITION = 1 << 62  # positions of args that are kept; those below are places in the file
+_HALF_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+# Positions from here on are those of args that are kept in memory; positions below are places in
+# the file.
+FIRST_KEPT_POSITION = 1 << 62
 
 
 class ArgStats:
-    """The `args` of all events (model.StatSource): where they stand in the text, which is read
-    again when someone asks.
+    """The `args` of all events (model.StatSource), by their place in the file's text.
 
-    Those of events that Python read itself are kept as text, one after the other: a position beyond
-    any file.
+    They are read again when someone asks for them. Args of events that Python read itself are kept
+    as text, one after the other, at positions beyond any file.
     """
 
     def __init__(self, text: ArgText | None = None) -> None:
@@ -44,15 +45,15 @@ class ArgStats:
         self._text = text
 
     def add(self, args: dict[str, Any], raw: str) -> int:
-        """Keep these, which stand somewhere in the event's text `raw`; where they lie now.
+        """Keep these args of an event; returns their position.
 
-        The text is cut out rather than written anew: that is five times as fast. It may have a
-        tail.
+        They are cut out of the event's text `raw`, with whatever follows them: five times as fast
+        as writing them anew.
         """
         position = len(self._arena)
-        own = '"args"' if '"args"' in raw else '"attr"'
-        if raw.count(own) == 1 and "\0" not in raw:
-            text = raw[raw.index(own) + 6 :].lstrip(" \t\r\n:")
+        key = '"args"' if '"args"' in raw else '"attr"'
+        if raw.count(key) == 1 and "\0" not in raw:
+            text = raw[raw.index(key) + 6 :].lstrip(" \t\r\n:")
         else:
             text = json.dumps(args, ensure_ascii=True)
         self._arena += text.encode("utf-8", "replace")
@@ -64,7 +65,7 @@ class ArgStats:
         """How many bytes are kept."""
         return len(self._arena)
 
-    def _line(self, position: int) -> bytes:
+    def _json_text(self, position: int) -> bytes:
         end = self._arena.find(b"\0", position - FIRST_KEPT_POSITION)
         return bytes(self._arena[position - FIRST_KEPT_POSITION : end]) if end >= 0 else b"{}"
 
@@ -73,16 +74,13 @@ class ArgStats:
         if not position:
             return ()
         if position >= FIRST_KEPT_POSITION:
-            args = _args(self._line(int(position)))
+            args = _args(self._json_text(int(position)))
         else:
             args = self._text.one(int(position)) if self._text is not None else {}
         return tuple(stat(name, value) for name, value in args.items())
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """Each named arg for each of these events.
-
-        Numbers that were written as text count as numbers.
-        """
+        """Each named arg for each of these events; numbers written as text count as numbers."""
         texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
         floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
 
@@ -91,28 +89,31 @@ class ArgStats:
             if isinstance(value, float):
                 floats[name].append((row, value))
 
-        kept = np.flatnonzero(positions >= FIRST_KEPT_POSITION)
+        kept_rows = np.flatnonzero(positions >= FIRST_KEPT_POSITION)
+        # Args whose text does not contain a name need no decoding. An odd name may be escaped in
+        # JSON: its mark is empty, which every text contains.
         marks = {
             name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names
         }
-        for row in kept.tolist():
-            line = self._line(int(positions[row]))
-            wanted = [name for name, mark in marks.items() if mark in line]
-            args = _args(line) if wanted else {}
-            for name in wanted:
+        for row in kept_rows.tolist():
+            text = self._json_text(int(positions[row]))
+            mentioned = [name for name, mark in marks.items() if mark in text]
+            args = _args(text) if mentioned else {}
+            for name in mentioned:
                 if name in args:
                     put(row, name, args[name])
         stored = np.flatnonzero((positions > 0) & (positions < FIRST_KEPT_POSITION))
         if len(stored) and self._text is not None:
             for row, name, value in self._text.values(positions[stored].astype(np.int64), names):
                 put(int(stored[row]), name, value)
-        out = {}
+        columns = {}
         for name in texts:
             column = stat_columns.from_texts(texts[name])
-            for row, value in floats[name]:  # exactly, and infinities too
+            # The exact value: the text of a float is rounded, and infinities have no number.
+            for row, value in floats[name]:
                 column.floats[row] = value
-            out[name] = column
-        return out
+            columns[name] = column
+        return columns
 
 
 _decode = json.JSONDecoder(strict=False).raw_decode
@@ -142,37 +143,47 @@ def as_text(value: Any) -> str:
     return clean(value) if isinstance(value, str) else json.dumps(value)
 
 
-def clean(text: str) -> str:
-    """Text that can be written anywhere: half a surrogate pair (JSON allows it) shows as ?, a byte
-    that is no UTF-8 as U+FFFD.
+def event_name(event: dict[str, Any]) -> str:
+    """The name of an event as text; empty without one."""
+    name = event.get("name")
+    if name is None:
+        return ""
+    return name if isinstance(name, str) else as_text(name)
 
-    Where text has to become the same bytes again, such bytes are kept as surrogates from DC80 on
-    (`surrogateescape`).
+
+def clean(text: str) -> str:
+    """Text that can be written anywhere.
+
+    Half a surrogate pair, which JSON allows, becomes "?", and a byte that is no UTF-8 becomes
+    U+FFFD. Readers keep such bytes as surrogates from DC80 on (`surrogateescape`), so that text can
+    become the same bytes again.
     """
     if text.isascii():
         return text
-    return _HALF_PAIR.sub("?", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return (
+        _HALF_SURROGATES.sub("?", text)
+        .encode("utf-8", "surrogateescape")
+        .decode("utf-8", "replace")
+    )
 
 
 class PairNames:
-    """Event names with the long name that TensorFlow puts into args beside the short one
-    (model.Names).
-    """
+    """Event names (model.Names), each with the long name that TensorFlow puts into the args."""
 
     def __init__(self) -> None:
         self._index: dict[tuple[str, str], int] = {}
         self._pairs: list[tuple[str, str]] = []
 
     def index(self, display: str, full: str) -> int:
-        """The index of this name; a new one when it is new."""
+        """The index of this name; a new index for a new name."""
         pair = (display, full)
-        found = self._index.get(pair)
-        if found is None:
-            found = self._index[pair] = self.add(display, full)
-        return found
+        index = self._index.get(pair)
+        if index is None:
+            index = self._index[pair] = self.add(display, full)
+        return index
 
     def add(self, display: str, full: str) -> int:
-        """A name more, whether there is one like it or not."""
+        """The index of a new name, even where there is an equal one."""
         self._pairs.append((clean(display), clean(full)))
         return len(self._pairs) - 1
 
@@ -188,13 +199,11 @@ class PairNames:
         return self._pairs[index][0]
 
     def texts(self, indices: Int64s, *, display: bool = False) -> Texts:
-        """Many full names at once; or the short ones, each empty where it is the full one."""
-        pairs = [self._pairs[i] for i in indices.tolist()]
-        return Texts.from_strings(
-            [short if short != full else "" for short, full in pairs]
-            if display
-            else [full for _, full in pairs]
-        )
+        """The full names at once; or the short ones, each empty where it is the full one."""
+        pairs = [self._pairs[index] for index in indices.tolist()]
+        if display:
+            return Texts.from_strings([short if short != full else "" for short, full in pairs])
+        return Texts.from_strings([full for _, full in pairs])
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """Chrome traces say nothing of a name."""

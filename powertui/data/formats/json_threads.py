@@ -20,10 +20,20 @@ from powertui.data.model import (
     UInt64s,
 )
 
-__all__ = ["BEGINS", "ENDS", "OPEN_DURATION", "LeftOut", "ThreadEvents", "distinct_rows", "thread_number", "give_to_threads"]
+__all__ = [
+    "BEGINS",
+    "ENDS",
+    "OPEN_DURATION",
+    "LeftOut",
+    "ThreadEvents",
+    "distinct_rows",
+    "give_to_threads",
+    "thread_number",
+]
 
-BEGINS, ENDS = 1, 2  # of `spread`
+BEGINS, ENDS = 1, 2  # marks of `give_to_threads`
 OPEN_DURATION = -(1 << 62)  # the duration of a begin that waits for its end
+_RADIX_THREADS = 1 << 16  # numpy sorts 16-bit numbers with a radix sort
 
 
 def thread_number(tid: Any) -> int:
@@ -31,11 +41,9 @@ def thread_number(tid: Any) -> int:
     if isinstance(tid, int):
         return tid if -(1 << 63) <= tid < 1 << 63 else stat_columns.wrap(tid)
     text = str(tid)
-    return (
-        int(text)
-        if text.isdecimal() and text.isascii() and len(text) < 18
-        else zlib.crc32(text.encode("utf-8", "replace"))
-    )
+    if text.isdecimal() and text.isascii() and len(text) < 18:
+        return int(text)
+    return zlib.crc32(text.encode("utf-8", "replace"))
 
 
 class ThreadEvents:
@@ -44,13 +52,11 @@ class ThreadEvents:
     def __init__(self) -> None:
         self.start, self.duration = array("q"), array("q")
         self.name, self.position = array("I"), array("Q")
-        self.marks, self.ends = (
-            array("q"),
-            array("q"),
-        )  # begins (their rows) and ends (-1) as they came, and when those ended
-        self.stray = self.left = (
-            0  # ends without a begin, begins without an end: known once `line` was asked
-        )
+        self.marks = array("q")  # begins (their rows) and ends (-1) in the order of the file
+        self.ends = array("q")  # the times of those ends
+        # Known once `line` was called.
+        self.stray = 0  # ends without a begin
+        self.unclosed = 0  # begins without an end
         self.label = ""
 
     def __len__(self) -> int:
@@ -64,7 +70,7 @@ class ThreadEvents:
         self.position.append(position)
 
     def extend(self, start: Int64s, duration: Int64s, name: UInt32s, position: UInt64s) -> None:
-        """Many."""
+        """Several events at once."""
         self.start.frombytes(start.tobytes())
         self.duration.frombytes(duration.tobytes())
         self.name.frombytes(name.tobytes())
@@ -75,25 +81,26 @@ class ThreadEvents:
         self.marks.append(len(self) - 1)
 
     def end(self, at: int) -> None:
-        """The last one that waits ends."""
+        """The last event that waits ends."""
         self.marks.append(-1)
         self.ends.append(at)
 
-    def _paired(self, start: Int64s, duration: Int64s) -> None:
-        """Durations of what began and ended."""
+    def _fill_durations(self, start: Int64s, duration: Int64s) -> None:
+        """The durations of begins that have an end."""
         marks, ends = np.array(self.marks, np.int64), np.array(self.ends, np.int64)
-        found = pair(marks >= 0)
-        self.stray, self.left = found.stray, int((found.end < 0).sum())
-        closed = found.end >= 0
-        rows = marks[found.begin[closed]]
-        number = np.cumsum(marks < 0) - 1  # of each end among `ends`
-        duration[rows] = np.maximum(ends[number[found.end[closed]]] - start[rows], 0)
+        paired = pair(marks >= 0)
+        closed = paired.end >= 0
+        self.stray, self.unclosed = paired.stray, int((~closed).sum())
+        rows = marks[paired.begin[closed]]
+        end_number = np.cumsum(marks < 0) - 1  # the index into `ends` of each mark
+        end = ends[end_number[paired.end[closed]]]
+        duration[rows] = np.maximum(end - start[rows], 0)
 
     def line(self, shift_ps: int, last_ps: int, *, final: bool) -> LineEvents:
-        """The events as columns. `shift_ps`: the trace's zero; what still waits for its end lasts
-        until `last_ps`.
+        """The events as columns, counted from `shift_ps`.
 
-        `final`: no more of them will come, and the columns are given away.
+        Begins without an end last until `last_ps`. `final`: no more events will come, and the
+        columns are given away.
         """
         arrays = (self.start, self.duration, self.name, self.position)
         kinds = (np.int64, np.int64, np.uint32, np.uint64)
@@ -102,19 +109,14 @@ class ThreadEvents:
             for column, kind in zip(arrays, kinds, strict=True)
         )
         if self.marks:
-            self._paired(start, duration)
+            self._fill_durations(start, duration)
         if final:
-            self.start, self.duration, self.name, self.position = (
-                array("q"),
-                array("q"),
-                array("I"),
-                array("Q"),
-            )
+            self.start, self.duration = array("q"), array("q")
+            self.name, self.position = array("I"), array("Q")
             self.marks, self.ends = array("q"), array("q")
-        waits = np.flatnonzero(duration == OPEN_DURATION)
-        duration[waits] = np.maximum(last_ps - start[waits], 0)
-        # TensorFlow's writer makes 1 ps of a duration of nothing. No clock of a profiler resolves 1
-        # ps.
+        open_rows = np.flatnonzero(duration == OPEN_DURATION)
+        duration[open_rows] = np.maximum(last_ps - start[open_rows], 0)
+        # TensorFlow's writer makes 1 ps of a duration of 0. No profiler's clock resolves 1 ps.
         duration[duration == 1] = 0
         if shift_ps:
             start -= shift_ps
@@ -140,71 +142,82 @@ class LeftOut(ThreadEvents):
 
 
 def give_to_threads(
-    threads: Sequence[ThreadEvents],
-    which: Int64s,
+    threads: Sequence[ThreadEvents | None],
+    thread_of: Int64s,
+    *,
     start: Int64s,
     duration: Int64s,
     name: UInt32s,
     position: UInt64s,
     marks: UInt8s | None = None,
 ) -> None:
-    """Give each thread its events of a batch, in their order; `which` counts `threads`, `marks`
-    tells begins and ends (B, E).
+    """Give each thread its events of a batch, in their order.
+
+    `thread_of` is the index into `threads` of each event; events of no thread (None) are dropped.
+    `marks` says which events are begins and ends (B, E).
     """
-    order = np.argsort(
-        which.astype(np.uint16) if len(threads) < 1 << 16 else which, kind="stable"
-    )  # of short numbers a radix sort
-    bounds = np.searchsorted(which[order], np.arange(len(threads) + 1))
-    for thread, lo, hi in zip(threads, bounds.tolist()[:-1], bounds.tolist()[1:], strict=True):
-        if isinstance(thread, LeftOut):
+    sort_key = thread_of.astype(np.uint16) if len(threads) < _RADIX_THREADS else thread_of
+    order = np.argsort(sort_key, kind="stable")
+    bounds = np.searchsorted(thread_of[order], np.arange(len(threads) + 1)).tolist()
+    for thread, lo, hi in zip(threads, bounds[:-1], bounds[1:], strict=True):
+        if thread is None or isinstance(thread, LeftOut):
             continue
         rows = order[lo:hi]
-        if marks is not None and (mine := marks[rows]).any():
-            drawn = mine != ENDS
-            row = len(thread) + np.cumsum(drawn) - 1
-            thread.marks.frombytes(np.where(drawn, row, -1)[mine > 0].tobytes())
+        if marks is not None and marks[rows].any():
+            thread_marks = marks[rows]
+            drawn = thread_marks != ENDS
+            thread_row = len(thread) + np.cumsum(drawn) - 1
+            thread.marks.frombytes(np.where(drawn, thread_row, -1)[thread_marks > 0].tobytes())
             thread.ends.frombytes(start[rows[~drawn]].tobytes())
             rows = rows[drawn]
         thread.extend(start[rows], duration[rows], name[rows], position[rows])
 
 
 def distinct_rows(*columns: Int64s | Int32s) -> tuple[list[tuple[int, ...]], Int64s]:
-    """Each combination once, and which of them every row has."""
-    together = _one_number(columns)
-    if together is not None:
-        code, size = together
-        first_row = np.full(size, -1, np.int64)
-        first_row[code[::-1]] = np.arange(len(code) - 1, -1, -1)
-        there = first_row >= 0
-        first = first_row[there]
-        number = np.cumsum(there) - 1
-        return list(zip(*(column[first].tolist() for column in columns), strict=True)), number[code]
-    return _sorted(columns)
+    """(each combination of the columns once, the index of every row's combination)."""
+    row_codes = _row_codes(columns)
+    if row_codes is None:
+        return _distinct_by_sorting(columns)
+    code, size = row_codes
+    # Written from the last row to the first, so that the first row of each code stays.
+    first_row = np.full(size, -1, np.int64)
+    first_row[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    occurs = first_row >= 0
+    number = np.cumsum(occurs) - 1
+    return _combinations(columns, first_row[occurs]), number[code]
 
 
-def _one_number(columns: Sequence[Int64s | Int32s]) -> tuple[Int64s, int] | None:
-    """The combination of each row as one number below a limit; None where that would be large."""
+def _combinations(columns: Sequence[Int64s | Int32s], rows: Int64s) -> list[tuple[int, ...]]:
+    return list(zip(*(column[rows].tolist() for column in columns), strict=True))
+
+
+def _row_codes(columns: Sequence[Int64s | Int32s]) -> tuple[Int64s, int] | None:
+    """(the combination of each row as one number, its limit); None where a table is too large."""
     rows = len(columns[0])
+    if not rows:
+        return None
     code, size = np.zeros(rows, np.int64), 1
-    for column in columns if rows else ():
+    for column in columns:
         least = int(column.min())
         width = int(column.max()) - least + 1
         size *= width
-        if size > 16 * rows + 1024:
+        if size > 16 * rows + 1024:  # then sorting is cheaper; chosen, not measured
             return None
         code = code * width + (column - least)
-    return (code, size) if rows else None
+    return code, size
 
 
-def _sorted(columns: Sequence[Int64s | Int32s]) -> tuple[list[tuple[int, ...]], Int64s]:
-    which = np.zeros(len(columns[0]), np.int64)
-    first = which[:1]
+def _distinct_by_sorting(
+    columns: Sequence[Int64s | Int32s],
+) -> tuple[list[tuple[int, ...]], Int64s]:
+    number = np.zeros(len(columns[0]), np.int64)  # of the combination of the columns so far
+    first_row = number[:1]
     for column in columns:
-        code = which << 32 | (column.astype(np.int64) + 1)
+        code = number << 32 | (column.astype(np.int64) + 1)
         order = np.argsort(code, kind="stable")
-        new = np.ones(len(order), np.bool_)
-        new[1:] = np.diff(code[order]) != 0
-        which = np.empty(len(order), np.int64)
-        which[order] = np.cumsum(new) - 1
-        first = order[new]
-    return list(zip(*(column[first].tolist() for column in columns), strict=True)), which
+        is_new = np.ones(len(order), np.bool_)
+        is_new[1:] = np.diff(code[order]) != 0
+        number = np.empty(len(order), np.int64)
+        number[order] = np.cumsum(is_new) - 1
+        first_row = order[is_new]
+    return _combinations(columns, first_row), number

@@ -1,12 +1,10 @@
-"""The events of `kineto`: what ran on the host, what on which device and stream, and what started
-it.
-"""
+"""The events of `kineto`: what ran on the host, and on which device and stream."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -21,14 +19,20 @@ from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
     OBJECT_BYTES,
-    arg_text,
     add_until_origin,
-    read,
+    arg_text,
     decoded_events,
+    read,
 )
 from powertui.data.formats.json_flows import JsonFlows
-from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, stat
-from powertui.data.formats.json_threads import LeftOut, ThreadEvents, distinct_rows, thread_number, give_to_threads
+from powertui.data.formats.json_stats import ArgStats, PairNames, clean, event_name, stat
+from powertui.data.formats.json_threads import (
+    LeftOut,
+    ThreadEvents,
+    distinct_rows,
+    give_to_threads,
+    thread_number,
+)
 from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
@@ -36,7 +40,7 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
 
 _DIGITS = 3  # decimals of a µs
-_LONGEST_NAME = 255  # characters of a host name, as DNS allows
+_MAX_HOST_NAME = 255  # characters of a host name, as DNS allows
 
 # By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
 DEVICE_WORK = frozenset(
@@ -51,30 +55,31 @@ DEVICE_WORK = frozenset(
         "privateuse1_kernel",
     )
 )
-DEVICE_COPIES = frozenset(
-    ("gpu_user_annotation", "cuda_sync")
-)  # drawn, but no work of the device's
+# Drawn on a device's streams, but no work of the device.
+DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))
 _PYTHON = "python_function"
 _SYNTHETIC = frozenset(("trace",))  # the profiling window itself
-# a stat of the host: what was written as `ts` where the trace begins
+# A stat of the host: the `ts` of the trace's zero.
 ZERO = "ts of the trace's zero (us)"
-_PROPERTIES = {
-    "name": "device_name"
-}  # of a device, under the names that the rest of the program asks for
-_DROPPED, _HOST, _FRAMES, _WORK, _ANNOTATIONS, _SYNCHRONISATION = range(
-    6
-)  # what an event is, by its category
-_DRAWN = {_WORK: "", _ANNOTATIONS: "annotations", _SYNCHRONISATION: "synchronisation"}
-_UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
-_NUMBER = re.compile(r"\d+")
-_SEPARATE = {
+# Properties of a device whose names differ in the rest of the program.
+_PROPERTY_NAMES = {"name": "device_name"}
+# What an event is, by its category.
+_DROPPED, _HOST, _FRAMES, _WORK, _ANNOTATIONS, _SYNCHRONISATION = range(6)
+_LINE_SUFFIXES = {_WORK: "", _ANNOTATIONS: "annotations", _SYNCHRONISATION: "synchronisation"}
+_UNUSABLE_EVENTS = "events without a usable ts, dur, pid or tid were left out"
+_DIGIT_GROUP = re.compile(r"\d+")
+_NOT_DRAWN = {
     "b": "async spans are not drawn (ph b)",
     "B": "begins without an end (ph B) were left out",
 }
 
 
-def _category(told: Any) -> str:
-    return "" if told is None else str(told).lower()
+# Adds a thread's events to a process as a line: (process, key, label, thread).
+_PutThread = Callable[[ProcessBuilder, int, str, ThreadEvents], None]
+
+
+def _category(value: Any) -> str:
+    return "" if value is None else str(value).lower()
 
 
 def _kind(category: str) -> int:
@@ -82,35 +87,36 @@ def _kind(category: str) -> int:
         return _DROPPED
     if category in DEVICE_WORK:
         return _WORK
+    if category == "gpu_user_annotation":
+        return _ANNOTATIONS
     if category in DEVICE_COPIES:
-        return _ANNOTATIONS if category == "gpu_user_annotation" else _SYNCHRONISATION
+        return _SYNCHRONISATION
     return _FRAMES if category == _PYTHON else _HOST
 
 
 class _LaunchStats(ArgStats):
-    """The `args`, under the names that the rest of the program asks for too.
+    """The `args`, also under the names that the rest of the program asks for.
 
-    A launch and its kernel share a `correlation_id`; how a kernel was launched is told in
-    `kernel_details`.
+    A launch and its kernel share a `correlation_id`; `kernel_details` says how a kernel was
+    launched.
     """
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """As in ArgStats."""
-        plain = [_OWN.get(name, name) for name in names if name != "kernel_details"]
+        plain = [_KINETO_NAMES.get(name, name) for name in names if name != "kernel_details"]
         if "kernel_details" not in names:
-            found = super().columns(positions, plain)
+            columns = super().columns(positions, plain)
         else:
-            found = super().columns(positions, list(dict.fromkeys((*plain, *_LAUNCH))))
-            texts = {name: found[name].texts or () for name in _LAUNCH}
-            rows = [
-                _details({name: texts[name][row] for name in _LAUNCH})
-                for row in range(len(positions))
+            columns = super().columns(positions, list(dict.fromkeys((*plain, *_LAUNCH))))
+            texts = [columns[name].texts or () for name in _LAUNCH]
+            details = [
+                _details(dict(zip(_LAUNCH, row, strict=True))) for row in zip(*texts, strict=True)
             ]
-            found["kernel_details"] = stat_columns.from_texts(rows)
-        return {name: found[_OWN.get(name, name)] for name in names}
+            columns["kernel_details"] = stat_columns.from_texts(details)
+        return {name: columns[_KINETO_NAMES.get(name, name)] for name in names}
 
 
-_OWN = {"correlation_id": "correlation"}
+_KINETO_NAMES = {"correlation_id": "correlation"}
 _LAUNCH = {
     "grid": "grid",
     "block": "block",
@@ -121,41 +127,39 @@ _LAUNCH = {
 
 
 def _details(args: dict[str, str | None]) -> str | None:
-    """In the words of NVIDIA's collector: `regs:32 static_shared:0 grid:4,1,1 block:64,1,1`.
+    """A launch as NVIDIA's collector writes it; None for an event that is no kernel.
 
-    None for what is no kernel.
+    `regs:32 static_shared:0 grid:4,1,1 block:64,1,1`
     """
     if not args["grid"] or not args["block"]:
         return None
-    parts = [
-        f"{_LAUNCH[name]}:{value.strip('[]').replace(' ', '')}"
-        for name, value in args.items()
-        if value
-    ]
+    parts = []
+    for name, value in args.items():
+        if value:
+            parts.append(f"{_LAUNCH[name]}:{value.strip('[]').replace(' ', '')}")
     return " ".join(parts)
 
 
 class _CategoryNames(PairNames):
-    """Event names, each with the category of its events: one text in two categories is two
-    names.
-    """
+    """Event names, each with its category: one text in two categories is two names."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._of: dict[tuple[str, str], int] = {}
+        self._index_by_category: dict[tuple[str, str], int] = {}
         self._categories: list[str] = []
 
     def name_number(self, category: str, name: str) -> int:
-        """The index of a name in a category; a new one when it is new."""
-        found = self._of.get((category, name))
-        if found is None:
-            found = self._of[category, name] = self.add(name, name)
+        """The index of a name in a category; a new index for a new name."""
+        index = self._index_by_category.get((category, name))
+        if index is None:
+            index = self._index_by_category[category, name] = self.add(name, name)
             self._categories.append(clean(category))
-        return found
+        return index
 
     def stats(self, index: int) -> tuple[Stat, ...]:
         """What holds for every event of this name: its category, in small letters ("cpu_op")."""
-        return (Stat("cat", self._categories[index], "str"),) if self._categories[index] else ()
+        category = self._categories[index]
+        return (Stat("cat", category, "str"),) if category else ()
 
 
 class _Collector:
@@ -167,19 +171,17 @@ class _Collector:
         self.origin = Origin(_DIGITS)
         self._kinds: list[int] = []  # of each category, by its token
         self._names_of: dict[tuple[int, ...], int] = {}
-        self.host: dict[
-            tuple[Any, Any, bool], ThreadEvents
-        ] = {}  # by pid, tid, and whether they are Python's frames
-        self.device: dict[
-            tuple[int, int, str], ThreadEvents
-        ] = {}  # by device, stream, and what is drawn from its work
+        # By pid, tid, and whether they are Python's frames.
+        self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}
+        # By device, stream, and what is drawn beside its work.
+        self.device: dict[tuple[int, int, str], ThreadEvents] = {}
         self.quota = LineQuota()
         self._beyond = LeftOut(self.quota)  # every thread and stream that is not read
         self.processes: dict[Any, str] = {}
         self.labels: dict[tuple[Any, Any], str] = {}
-        self.devices: dict[int, tuple[Stat, ...]] = {}  # what is said of each
-        self.host_name = ""  # the machine's, which may stand behind all events
-        self.about: tuple[Stat, ...] = ()  # what is said of the run: rank, world size, versions
+        self.devices: dict[int, tuple[Stat, ...]] = {}  # the properties of each
+        self.host_name = ""  # the machine's; it may come after all events
+        self.about: tuple[Stat, ...] = ()  # facts of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.readings = CounterReadings()
         self.flows = JsonFlows()
@@ -190,18 +192,14 @@ class _Collector:
     @property
     def memory(self) -> int:
         """About how many bytes all of it takes."""
+        threads = len(self.host) + len(self.device)
+        objects = len(self.names) + 4 * threads + len(self.processes) + len(self.labels)
         return (
             self.stats.memory
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
             + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES
-            * (
-                len(self.names)
-                + 4 * (len(self.host) + len(self.device))
-                + len(self.processes)
-                + len(self.labels)
-            )
+            + OBJECT_BYTES * objects
         )
 
     # ── what comes ──
@@ -219,60 +217,57 @@ class _Collector:
         rows = np.flatnonzero(spans & (kind != _DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
-        ends = json_flows.plain_ends(batch)
-        self.flows.take(
-            batch,
-            *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings),
-            tokens,
-        )
-        for event, text in decoded_events(batch, np.flatnonzero(~spans & ~ends)):
+        is_flow_end = json_flows.plain_ends(batch)
+        ends, at = in_reach(batch, np.flatnonzero(is_flow_end), self.origin, self.builder.findings)
+        self.flows.take(batch, ends, at, tokens)
+        for event, text in decoded_events(batch, np.flatnonzero(~spans & ~is_flow_end)):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, kind: Int64s, tokens: Tokens) -> None:
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
         kind = kind[rows]
-        before = batch.us[rows][batch.us[rows] >= 0]
-        if len(before):
-            self.first_us = min(self.first_us, float(before.min()))
-        of_host = kind <= _FRAMES
-        pid, tid, device, stream = (batch.member[k][rows] for k in (PID, TID, DEVICE, STREAM))
-        # Only work on a device has a device and a stream: not everything that has such an argument
-        # does.
-        device, stream = np.where(of_host, -1, device), np.where(of_host, -1, stream)
-        places, which = distinct_rows(kind, pid, tid, device, stream)
-        threads, usable = [], np.ones(len(places), np.bool_)
-        for at, (one, *numbers) in enumerate(places):
-            try:
-                threads.append(self._thread(one, *(tokens[number] for number in numbers)))
-            except TypeError:  # a list as a pid
-                threads.append(ThreadEvents())
-                usable[at] = False
-        first_place = {
-            id(thread): number for number, thread in enumerate(threads)
-        }  # several places may be one thread
-        which = np.array([first_place[id(thread)] for thread in threads], np.int64)[which]
-        good = usable[which]
-        self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
-        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[which]
+        us = batch.us[rows]
+        usable_us = us[us >= 0]
+        if len(usable_us):
+            self.first_us = min(self.first_us, float(usable_us.min()))
+        # Host events may have such arguments too, but only work on a device has a device and a
+        # stream.
+        on_host = kind <= _FRAMES
+        pid, tid, device, stream = (batch.member[key][rows] for key in (PID, TID, DEVICE, STREAM))
+        device, stream = np.where(on_host, -1, device), np.where(on_host, -1, stream)
+        places, place_of = distinct_rows(kind, pid, tid, device, stream)
+        threads = [
+            self._thread_or_none(place_kind, [tokens[number] for number in numbers])
+            for place_kind, *numbers in places
+        ]
+        # Several places may be one thread: its events go there together, in their order.
+        index_of = {id(thread): index for index, thread in enumerate(threads)}
+        thread_of = np.array([index_of[id(thread)] for thread in threads], np.int64)[place_of]
+        usable = np.array([thread is not None for thread in threads], np.bool_)[thread_of]
+        self.builder.findings.add(_UNUSABLE_EVENTS, count=int(len(usable) - usable.sum()))
+        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[thread_of]
         self.quota.left_out += int(beyond.sum())
-        good &= ~beyond
-        called, name_of = distinct_rows(batch.member[CAT][rows], batch.member[TITLE][rows])
-        index = np.array([self._named(pair, tokens) for pair in called], np.uint32)
-        length = (batch.length[rows] + 500) // 1000 * 1000  # whole ns, as they are written
-        give_to_threads(threads, which, start, length, index[name_of], batch.args[rows].astype(np.uint64))
-        self.count += int(good.sum())
+        pairs, pair_of = distinct_rows(batch.member[CAT][rows], batch.member[TITLE][rows])
+        names = np.array([self._name_index(pair, tokens) for pair in pairs], np.uint32)
+        give_to_threads(
+            threads,
+            thread_of,
+            start=start,
+            duration=(batch.length[rows] + 500) // 1000 * 1000,  # whole ns, as they are written
+            name=names[pair_of],
+            position=batch.args[rows].astype(np.uint64),
+        )
+        self.count += int((usable & ~beyond).sum())
 
-    def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
-        """The name of a (category, name), both by their tokens, which mean the same in
-        every batch.
-        """
-        found = self._names_of.get(pair)
-        if found is None:
+    def _name_index(self, pair: tuple[int, ...], tokens: Tokens) -> int:
+        """The index of a (category, name), by tokens, which mean the same in every batch."""
+        index = self._names_of.get(pair)
+        if index is None:
             category, name = (tokens[number] for number in pair)
-            found = self._names_of[pair] = self.names.name_number(
-                _category(category), name if isinstance(name, str) else ""
-            )
-        return found
+            if not isinstance(name, str):
+                name = ""
+            index = self._names_of[pair] = self.names.name_number(_category(category), name)
+        return index
 
     def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> ThreadEvents:
         if kind <= _FRAMES:
@@ -283,13 +278,20 @@ class _Collector:
                     return self._beyond
                 thread = self.host[line] = ThreadEvents()
             return thread
-        place = (_number(device, pid), _number(stream, tid), _DRAWN[kind])
+        place = (_device_number(device, pid), _device_number(stream, tid), _LINE_SUFFIXES[kind])
         thread = self.device.get(place)
         if thread is None:
             if not self.quota.admits(("device", place[0])):
                 return self._beyond
             thread = self.device[place] = ThreadEvents()
         return thread
+
+    def _thread_or_none(self, kind: int, place: list[Any]) -> ThreadEvents | None:
+        pid, tid, device, stream = place
+        try:
+            return self._thread(kind, pid, tid, device, stream)
+        except TypeError:  # a list as a pid
+            return None
 
     def add(self, event: Any, raw: str) -> None:
         """One item of the list."""
@@ -309,12 +311,12 @@ class _Collector:
                 self.readings.add(event)
             elif phase in json_flows.PHASES:
                 self.flows.put(event, self.origin.ps(float(event["ts"]), raw))
-            elif phase in _SEPARATE:
-                self.builder.findings.add(_SEPARATE[phase])
+            elif phase in _NOT_DRAWN:
+                self.builder.findings.add(_NOT_DRAWN[phase])
         except Impossible:
             self.builder.findings.add(IMPOSSIBLE)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-            self.builder.findings.add(_UNUSABLE)
+            self.builder.findings.add(_UNUSABLE_EVENTS)
 
     def _span(self, event: dict[str, Any], raw: str) -> None:
         category = _category(event.get("cat"))
@@ -330,37 +332,32 @@ class _Collector:
         thread = self._thread(
             kind, event.get("pid"), event.get("tid"), args.get("device"), args.get("stream")
         )
-        name = event.get("name")
-        name = name if isinstance(name, str) else as_text(name) if name is not None else ""
-        thread.add(
-            start,
-            length,
-            self.names.name_number(category, name),
-            self.stats.add(args, raw) if args else 0,
-        )
+        name = self.names.name_number(category, event_name(event))
+        position = self.stats.add(args, raw) if args else 0
+        thread.add(start, length, name, position)
         self.count += 1
 
     def _memory(self, event: dict[str, Any]) -> None:
-        """A mark of the allocator: what one call took or gave back, and in newer files what is held
-        in all.
+        """A mark of the allocator: the bytes that one call took or freed.
+
+        Newer files contain the bytes held in all, too.
         """
         args = event["args"]
         if not isinstance(args, dict):
             raise TypeError
         kind, number = args.get("Device Type"), args.get("Device Id")
-        device = "CPU" if kind == 0 or (kind is None and number == -1) else f"GPU {number}"
+        on_cpu = kind == 0 or (kind is None and number == -1)
+        device = "CPU" if on_cpu else f"GPU {number}"
         ts = float(event["ts"])
         self.origin.ps(ts)  # raises for a time that cannot be
         if 0 <= ts < self.first_us:
             self.first_us = ts
         if "Total Allocated" in args:
-            self.readings.put(
-                "memory", f"allocated {device}", "bytes", ts, float(args["Total Allocated"])
-            )
+            allocated = float(args["Total Allocated"])
+            self.readings.put("memory", f"allocated {device}", "bytes", ts, allocated)
             if "Total Reserved" in args:
-                self.readings.put(
-                    "memory", f"reserved {device}", "bytes", ts, float(args["Total Reserved"])
-                )
+                reserved = float(args["Total Reserved"])
+                self.readings.put("memory", f"reserved {device}", "bytes", ts, reserved)
             return
         held = self.held[device] = self.held.get(device, 0.0) + float(args["Bytes"])
         self.readings.put("memory", f"allocated {device} since the start", "bytes", ts, held)
@@ -376,25 +373,22 @@ class _Collector:
             self.labels[event.get("pid"), event.get("tid")] = clean(label)
 
     def member(self, key: str, value: Any) -> None:
-        """Something that stands beside the events."""
+        """A member of the file beside its events."""
         self.counts_from = origin_of(key, value) or self.counts_from
         if key == "deviceProperties" and isinstance(value, list):
-            for one in value:
-                if isinstance(one, dict) and isinstance(one.get("id"), int):
-                    self.devices[one["id"]] = tuple(
-                        stat(_PROPERTIES.get(key, clean(key)), said)
-                        for key, said in one.items()
-                        if key != "id" and isinstance(said, (str, int, float))
-                    )
+            for device in value:
+                if isinstance(device, dict) and isinstance(device.get("id"), int):
+                    self.devices[device["id"]] = _device_stats(device)
         elif key == "host_name" and isinstance(value, str):
-            self.host_name = clean(value[:_LONGEST_NAME])
+            self.host_name = clean(value[:_MAX_HOST_NAME])
         elif key == "distributedInfo" and isinstance(value, dict):
-            if isinstance(named := value.get("host_name"), str):
-                self.host_name = self.host_name or clean(named[:_LONGEST_NAME])
+            host_name = value.get("host_name")
+            if isinstance(host_name, str):
+                self.host_name = self.host_name or clean(host_name[:_MAX_HOST_NAME])
             self.about += tuple(
-                stat(clean(name), said)
-                for name, said in value.items()
-                if isinstance(said, (str, int, float))
+                stat(clean(name), fact)
+                for name, fact in value.items()
+                if isinstance(fact, (str, int, float))
             )
         elif key.endswith("_version") and isinstance(value, (str, int)):
             self.about += (stat(clean(key), value),)
@@ -402,8 +396,9 @@ class _Collector:
     # ── what it comes to ──
 
     def machine(self, path: str) -> str:
-        """The host that the process ran on: as the trace says, else HOST of a file named HOST_PID
-        whose process this is.
+        """The host that the process ran on; "" where nothing says so.
+
+        As the trace says, else HOST of a file named HOST_PID whose process this is.
         """
         if self.host_name and not self.host_name.casefold().startswith("localhost"):
             return self.host_name
@@ -412,102 +407,120 @@ class _Collector:
             return ""
         # Python's frames may carry the number of a GPU as their process id.
         pids = {str(pid) for pid, _, frames in self.host if not frames}
-        return writer.host if str(writer.pid) in pids or (writer.timed and not pids) else ""
+        is_writer = str(writer.pid) in pids or (writer.timed and not pids)
+        return writer.host if is_writer else ""
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         builder = TraceBuilder(
             source.path, self.builder.format, size=source.size, host=self.builder.host
         )
-        builder.findings = self.builder.findings if complete else builder.findings
-        base = (
-            float(math.floor(self.first_us))
-            if math.isfinite(self.first_us)
-            else float(self.origin.us or 0)
-        )
-        builder.clock = clock_of(base, self.counts_from)
+        if complete:
+            builder.findings = self.builder.findings
+        base_us = float(self.origin.us or 0)
+        if math.isfinite(self.first_us):
+            base_us = float(math.floor(self.first_us))
+        builder.clock = clock_of(base_us, self.counts_from)
         builder.machine = self.machine(source.path)
+        shift_ps = 0
+        if self.origin.us is not None:
+            shift_ps = (int(base_us) - self.origin.us) * PS_PER_US
 
-        shift = (int(base) - (int(base) if self.origin.us is None else self.origin.us)) * PS_PER_US
-
-        lines: dict[Any, Track | None] = {}
+        tracks: dict[ThreadEvents, Track | None] = {}
 
         def put(process: ProcessBuilder, key: int, label: str, thread: ThreadEvents) -> None:
-            lines[thread] = process.add(key, label, thread.line(shift, 0, final=complete))
+            tracks[thread] = process.add(key, label, thread.line(shift_ps, 0, final=complete))
 
-        devices = sorted({device for device, _, _ in self.device})
-        # A process that sees one device of several calls it 0 where its properties stand, and by
-        # its own number in its work.
-        only = next(iter(self.devices.values())) if len(self.devices) == len(devices) == 1 else ()
-        streams: dict[int, list[tuple[int, str, ThreadEvents]]] = {device: [] for device in devices}
+        self._build_devices(builder, put)
+        self._build_hosts(builder, put, base_us)
+        if complete:
+            self.quota.say(builder.findings)
+        lines = []
+        for place in self.flows.lines:
+            thread = self._flow_thread(place)
+            lines.append(tracks.get(thread) if thread is not None else None)
+        builder.draw(self.flows.arrows(shift_ps), lines)
+        self.readings.build(builder, base_us, {**self.processes, "memory": "memory"}, _DIGITS)
+        return builder.build(self.names, complete=complete, warnings=source.warnings)
+
+    def _build_devices(self, builder: TraceBuilder, put: _PutThread) -> None:
+        """Each device as a process, with its streams as lines."""
+        streams: dict[int, list[tuple[int, str, ThreadEvents]]] = {}
         for (device, stream, what), thread in self.device.items():
-            streams[device].append((stream, what, thread))
-        for device in devices:
-            process = builder.process(
-                f"/device:GPU:{device}", self.devices.get(device, only), self.stats
-            )
+            streams.setdefault(device, []).append((stream, what, thread))
+        # A process that sees one device of several calls it 0 in its properties, and by its real
+        # number in its work.
+        only: tuple[Stat, ...] = ()
+        if len(self.devices) == len(streams) == 1:
+            only = next(iter(self.devices.values()))
+        for device in sorted(streams):
+            stats = self.devices.get(device, only)
+            process = builder.process(f"/device:GPU:{device}", stats, self.stats)
             for stream, what, thread in streams[device]:
-                # A name with " - from #" is a line that was drawn from another one's work.
-                put(
-                    process,
-                    stream,
-                    f"{what} - from #{stream}" if what else f"Stream #{stream}",
-                    thread,
-                )
-        pids: dict[Any, list[tuple[Any, bool, ThreadEvents]]] = {}
+                # A name with " - from #" is that of a line drawn from the work of another one.
+                label = f"{what} - from #{stream}" if what else f"Stream #{stream}"
+                put(process, stream, label, thread)
+
+    def _build_hosts(self, builder: TraceBuilder, put: _PutThread, base_us: float) -> None:
+        """Each process of the host, with its threads as lines."""
+        zero = Stat(ZERO, round(base_us), "int64")
+        threads_by_pid: dict[Any, list[tuple[Any, bool, ThreadEvents]]] = {}
         for (pid, tid, python), thread in self.host.items():
-            pids.setdefault(pid, []).append((tid, python, thread))
-        for pid, threads in pids.items():
-            alone = "" if len(pids) == 1 else f" {self.processes.get(pid) or 'process'} {pid}"
-            zero = Stat(ZERO, round(base), "int64")
-            named = process_name(
-                self.processes.get(pid, "")
-            )  # some write kernels without their category
-            named = named if named.startswith("/device:") else f"/host:CPU{alone}"
-            process = builder.process(named, (*self.about, zero), self.stats)
+            threads_by_pid.setdefault(pid, []).append((tid, python, thread))
+        for pid, threads in threads_by_pid.items():
+            # Some writers give kernels no category: their process is named like a device.
+            name = process_name(self.processes.get(pid, ""))
+            if not name.startswith("/device:"):
+                name = "/host:CPU"
+                if len(threads_by_pid) > 1:
+                    name += f" {self.processes.get(pid) or 'process'} {pid}"
+            process = builder.process(name, (*self.about, zero), self.stats)
             for tid, python, thread in threads:
                 label = self.labels.get((pid, tid)) or f"thread {tid}"
                 put(process, thread_number(tid), f"{label} Python" if python else label, thread)
-        if complete:
-            self.quota.say(builder.findings)
-        builder.draw(
-            self.flows.arrows(shift), [lines.get(self._place(place)) for place in self.flows.lines]
-        )
-        self.readings.build(builder, base, {**self.processes, "memory": "memory"}, _DIGITS)
-        return builder.build(self.names, complete=complete, warnings=source.warnings)
 
-    def _place(self, place: Any) -> Any:
-        """What a flow means by (pid, tid): a thread of the host, a stream of a device, or Python's
-        frames; None for nothing.
+    def _flow_thread(self, place: Any) -> ThreadEvents | None:
+        """What a flow means by (pid, tid); None for nothing.
+
+        A thread of the host, else a stream of a device, else Python's frames.
         """
         if not isinstance(place, tuple):
             return None
         pid, tid = place
-        host, device = (
-            self.host.get((pid, tid, False)),
-            self.device.get((_number(None, pid), _number(None, tid), "")),
-        )
-        return next(
-            (one for one in (host, device) if one is not None), self.host.get((pid, tid, True))
-        )
+        thread = self.host.get((pid, tid, False))
+        if thread is None:
+            stream = (_device_number(None, pid), _device_number(None, tid), "")
+            thread = self.device.get(stream)
+        if thread is None:
+            thread = self.host.get((pid, tid, True))
+        return thread
 
 
-def _number(named: Any, place: Any) -> int:
-    """A device or stream by its arg, else by the pid or tid ("stream 7").
+def _device_stats(device: dict[str, Any]) -> tuple[Stat, ...]:
+    """The properties of a device as stats."""
+    return tuple(
+        stat(_PROPERTY_NAMES.get(key, clean(key)), value)
+        for key, value in device.items()
+        if key != "id" and isinstance(value, (str, int, float))
+    )
 
-    0 is one like any other.
+
+def _device_number(arg: Any, place: Any) -> int:
+    """The number of a device or stream: its arg, else that in the pid or tid ("stream 7").
+
+    0 is a number like any other.
     """
-    for value in (named, place):
+    for value in (arg, place):
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31:
             return value
-        match = _NUMBER.search(value) if isinstance(value, str) else None
+        match = _DIGIT_GROUP.search(value) if isinstance(value, str) else None
         if match is not None and len(match[0]) < 10:
             return int(match[0])
     return 0
 
 
 def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:
-    """Partial traces as they grow, the whole one last. `name`: the format's."""
+    """Partial traces as they grow, the complete one last. `name` is that of the format."""
     return read(
         source,
         progress,

@@ -1,5 +1,6 @@
-"""`local.trace`, `<host>.trace`: the protobuf of TensorFlow up to 2.1, of
-`tf.summary.trace_export`, and of TPU tools of TF 1.
+"""`local.trace`, `<host>.trace`: the protobuf trace of old TensorFlow.
+
+TensorFlow up to 2.1, `tf.summary.trace_export`, and the TPU tools of TF 1 write it.
 
     Trace       1 devices {id: Device}   4 trace_events
     Device      1 name   3 resources {id: Resource(1 name)}
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,100 +40,85 @@ NAME = "tf_trace"
 SUFFIXES = ("trace",)
 
 _DEVICES, _EVENTS = 1, 4
-_EVENT = 120  # bytes of memory for each while it is read
-SLICE = 1 << 18  # events looked at together
-_FAR_PS = (
-    3600 * PS_PER_S
-)  # a first event later than this counts from something else than the session's start
+_EVENT_BYTES = 120  # memory of an event while it is read
+SLICE = 1 << 18  # events decoded together
+# An hour. Times whose first is later count from something else than the session's start. Chosen,
+# not measured.
+_MAX_SESSION_START_PS = 3600 * PS_PER_S
 _FIELDS = tuple(wire.tag(number, VARINT) for number in (1, 2, 9, 10))
 _TITLE = wire.tag(3, LEN)
 _ARGS = wire.tag(11, LEN)
-_JOB = re.compile(r"^/job:[^/]+(?:/replica:\d+)?(?:/task:\d+)?(?=/(?:device|host):)")
-_LENGTH = 40
-_MOST = 1 << _LENGTH
+_JOB_PREFIX = re.compile(r"^/job:[^/]+(?:/replica:\d+)?(?:/task:\d+)?(?=/(?:device|host):)")
+# A position is the place of an event's first byte, with its length above bit 40.
+_LENGTH_SHIFT = 40
+_PLACE_LIMIT = 1 << _LENGTH_SHIFT
+_MAX_EVENT_BYTES = 1 << 23  # the bits above the place, but for the sign
+_EVENT_FIELDS = {(1, VARINT), (2, VARINT), (3, LEN), (9, VARINT), (10, VARINT), (11, LEN)}
+_DEVICE_FIELDS = {(1, VARINT), (2, LEN)}
+_SNIFFED_MESSAGES = 20  # at the beginning of the file
 
 
 def sniff(head: bytes, path: str) -> int:
-    """No magic: devices that are a number and a name with resources, events with the fields that
-    these have and no others.
+    """How sure it is; there is no magic.
+
+    Devices have a number and a name with resources; events have the fields of events and no others.
     """
     if not head or head[0] not in (wire.tag(_DEVICES, LEN), wire.tag(_EVENTS, LEN)):
         return 0
     data = np.frombuffer(head, np.uint8)
     outline = wire.hop(data, 0, len(data))
-    if not set(outline.number.tolist()) <= {_DEVICES, _EVENTS} or (
-        outline.bad >= 0 and len(data) < 1024 and not len(outline.number)
-    ):
+    numbers = outline.number.tolist()
+    if not set(numbers) <= {_DEVICES, _EVENTS}:
         return 0
-    sure = 0
-    for number, lo, hi in list(
-        zip(outline.number.tolist(), outline.lo.tolist(), outline.hi.tolist(), strict=True)
-    )[:20]:
+    named = 0  # events and devices with a name
+    messages = zip(numbers, outline.lo.tolist(), outline.hi.tolist(), strict=True)
+    for number, lo, hi in islice(messages, _SNIFFED_MESSAGES):
         inner = wire.hop(data, lo, min(hi, len(data)))
-        kinds = set(zip(inner.number.tolist(), inner.wire.tolist(), strict=True))
+        fields = set(zip(inner.number.tolist(), inner.wire.tolist(), strict=True))
         if number == _EVENTS:
-            if not kinds or not kinds <= {
-                (1, VARINT),
-                (2, VARINT),
-                (3, LEN),
-                (9, VARINT),
-                (10, VARINT),
-                (11, LEN),
-            }:
+            if not fields or not fields <= _EVENT_FIELDS:
                 return 0
-            sure += (3, LEN) in kinds
+            named += (3, LEN) in fields
         else:
-            if not kinds <= {(1, VARINT), (2, LEN)}:
+            if not fields <= _DEVICE_FIELDS:
                 return 0
-            value = [
-                lo
-                for number, lo in zip(inner.number.tolist(), inner.lo.tolist(), strict=True)
-                if number == 2
-            ]
-            if value and head[value[0] : value[0] + 1] not in (
-                b"\n",
-                b"\x10",
-                b"\x1a",
-            ):  # a device, not a plane's name
-                return 0
-            sure += bool(value)
-    return (
-        min(95, 60 + 10 * sure)
-        if sure
-        else 30
-        if path.endswith(".trace") and len(outline.number)
-        else 0
-    )
+            values = inner.lo[inner.number == 2]
+            # A device begins with one of its fields; anything else is the name of an XPlane.
+            if len(values):
+                begin = int(values[0])
+                if head[begin : begin + 1] not in (b"\n", b"\x10", b"\x1a"):
+                    return 0
+            named += bool(len(values))
+    if named:
+        return min(95, 60 + 10 * named)
+    return 30 if path.endswith(".trace") and len(numbers) else 0
 
 
 class _Args:
-    """The args of all events (model.StatSource).
-
-    A position is where an event lies: its first byte, its length above bit 40.
-    """
+    """The args of all events (model.StatSource)."""
 
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
 
-    def _all(self, position: int) -> list[tuple[str, str]]:
-        lo, length = position % _MOST, position >> _LENGTH
+    def _args_at(self, position: int) -> list[tuple[str, str]]:
+        lo, length = position % _PLACE_LIMIT, position >> _LENGTH_SHIFT
         if not length or lo + length > self._stored.size:
             return []
         try:
             event = schemas.parsed("TraceViewEvent", self._stored.read(lo, lo + length).tobytes())
         except schemas.Undecodable:
             return []
-        return [(clean(one.key), one.value) for one in event.args]
+        return [(clean(arg.key), arg.value) for arg in event.args]
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
-        return tuple(Stat(name, clean(value), "str") for name, value in self._all(position))
+        return tuple(Stat(name, clean(value), "str") for name, value in self._args_at(position))
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named arg for each of these events."""
         texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
         for row in np.flatnonzero(positions).tolist():
-            for name, value in self._all(int(positions[row])):
+            for name, value in self._args_at(int(positions[row])):
                 if name in texts and texts[name][row] is None:
                     texts[name][row] = clean(value)
         return {name: stat_columns.from_texts(column) for name, column in texts.items()}
@@ -155,19 +142,15 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     if not len(lo) and not devices:
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
-    source.limit.check(source.path, _EVENT * len(lo))
+    source.limit.check(source.path, _EVENT_BYTES * len(lo))
     names, args = PairNames(), _Args(stored)
     parts = []
     for first in range(0, len(lo), SLICE):
         rows = slice(first, first + SLICE)
         parts.append(_events(stored, lo[rows], hi[rows], names))
         progress(int(hi[rows][-1]), source.size, first + len(lo[rows]))
-    _lines(
-        builder,
-        devices,
-        args,
-        [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [],
-    )
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    _lines(builder, devices, args, columns)
     yield builder.build(names, complete=True, warnings=source.warnings)
 
 
@@ -175,18 +158,15 @@ def _events(
     stored: Stored, lo: Int64s, hi: Int64s, names: PairNames
 ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, UInt64s]:
     """(device, resource, start, duration, name, position) of some events."""
-    found = windows.pick(stored, lo, hi, (*_FIELDS, _TITLE, _ARGS))
-    device, resource, start, length = (
-        np.where(found.present[i], found.value[i], 0) for i in range(4)
-    )
+    fields = windows.pick(stored, lo, hi, (*_FIELDS, _TITLE, _ARGS))
+    device, resource, start, length = np.where(fields.present[:4], fields.value[:4], 0)
     base = int(lo[0])
     data = stored.read(base, int(hi[-1])).tobytes()
     codes: dict[bytes, int] = {}
     name = np.zeros(len(lo), np.int64)
-    begins, ends = (
-        np.where(found.present[4], found.value[4], 0),
-        np.where(found.present[4], found.end[4], 0),
-    )
+    has_title = fields.present[4]
+    begins = np.where(has_title, fields.value[4], 0)
+    ends = np.where(has_title, fields.end[4], 0)
     for row, (first, last) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
         key = data[first - base : last - base] if last else b""
         code = codes.get(key)
@@ -194,8 +174,8 @@ def _events(
             text = key.decode("utf-8", "replace")
             code = codes[key] = names.index(text, text)
         name[row] = code
-    told: Bools = found.present[5] & (hi - lo < 1 << 23)
-    position = np.where(told, lo | (hi - lo) << _LENGTH, 0).astype(np.uint64)
+    has_args: Bools = fields.present[5] & (hi - lo < _MAX_EVENT_BYTES)
+    position = np.where(has_args, lo | (hi - lo) << _LENGTH_SHIFT, 0).astype(np.uint64)
     return device, resource, start, length, name, position
 
 
@@ -205,12 +185,12 @@ def _lines(
     args: _Args,
     columns: list[Any],
 ) -> None:
-    """Each device's process with its lines, of which the first ones are read."""
-    lines: dict[int, list[Int64s]] = {}  # of a device
+    """Each device's process with its lines, as many as powertui draws."""
+    lines: dict[int, list[Int64s]] = {}  # the rows of each line, by device
     if columns:
         device, resource, start, length, name, position = columns
         first = int(start.min()) if len(start) else 0
-        start = start - (first if first > _FAR_PS else 0)
+        start = start - (first if first > _MAX_SESSION_START_PS else 0)
         quota = LineQuota()
         for rows in _groups(device, resource):
             number = int(device[rows[0]])
@@ -227,7 +207,7 @@ def _lines(
     )
     for number in [*lines, *idle[:room]]:
         label, resources = devices.get(number, ("", {}))
-        process = builder.process(_JOB.sub("", label) or f"device {number}", (), args)
+        process = builder.process(_JOB_PREFIX.sub("", label) or f"device {number}", (), args)
         for rows in lines.get(number, ()):
             line = int(resource[rows[0]])
             events = LineEvents(
@@ -240,9 +220,8 @@ def _groups(device: Int64s, resource: Int64s) -> list[Int64s]:
     """The rows of each line, the lines as they begin in the file."""
     if not len(device):
         return []
-    order = np.lexsort(
-        (resource, device)
-    )  # stable: the first row of a line is its first event in the file
+    # The sort is stable: the first row of a line is its first event in the file.
+    order = np.lexsort((resource, device))
     changes = np.flatnonzero((np.diff(device[order]) != 0) | (np.diff(resource[order]) != 0)) + 1
     groups = np.split(order, changes)
     return [groups[number] for number in np.argsort(order[np.append(0, changes)]).tolist()]
@@ -257,10 +236,10 @@ def _devices(
         if last > stored.size:
             continue
         try:
-            one = schemas.parsed("TraceViewEntry", stored.read(first, last).tobytes())
+            entry = schemas.parsed("TraceViewEntry", stored.read(first, last).tobytes())
         except schemas.Undecodable:
             findings.add("devices that cannot be decoded were left out")
             continue
-        resources = {entry.key: clean(entry.value.name) for entry in one.value.resources}
-        out[one.key] = (clean(one.value.name), resources)
+        resources = {resource.key: clean(resource.value.name) for resource in entry.value.resources}
+        out[entry.key] = (clean(entry.value.name), resources)
     return out

@@ -117,7 +117,13 @@ class _SummaryValues(NamedTuple):
     bare: Bools  # it names no plugin
 
     def of_rows(self, rows: Bools) -> _SummaryValues:
-        return _SummaryValues(*(column[rows] for column in self))
+        return _SummaryValues(
+            number=self.number[rows],
+            plain=self.plain[rows],
+            tag_lo=self.tag_lo[rows],
+            tag_hi=self.tag_hi[rows],
+            bare=self.bare[rows],
+        )
 
 
 def _values(data: wire.types.Bytes, lo: Int64s, hi: Int64s) -> _SummaryValues:

@@ -1,10 +1,12 @@
-"""The events of `trace_json`: complete ones, begins and ends, async spans, counters and flows,
-sorted to their threads.
+"""The events of `trace_json`, sorted to their threads.
+
+Complete events, begins and ends, async spans, counters and flows.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -20,13 +22,13 @@ from powertui.data.formats.json_counters import BYTES, CounterReadings
 from powertui.data.formats.json_events import (
     EVENT_BYTES,
     OBJECT_BYTES,
-    arg_text,
     add_until_origin,
-    read,
+    arg_text,
     decoded_events,
+    read,
 )
 from powertui.data.formats.json_flows import JsonFlows
-from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
+from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, event_name
 from powertui.data.formats.json_threads import (
     BEGINS,
     ENDS,
@@ -34,8 +36,8 @@ from powertui.data.formats.json_threads import (
     LeftOut,
     ThreadEvents,
     distinct_rows,
-    thread_number,
     give_to_threads,
+    thread_number,
 )
 from powertui.data.formats.json_times import (
     IMPOSSIBLE,
@@ -51,10 +53,11 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, PS_PER_US, Int64s, Trace, Track
 
-WRITERS_LIMIT = 1_000_000  # TensorFlow drops events beyond so many when it writes this format
-# a first ts beyond this (an hour) counts from something else than a session's start: from the
-# machine's boot, say
-_FAR_US = 3.6e9
+# TensorFlow drops events beyond this number when it writes this format.
+TENSORFLOW_MAX_EVENTS = 1_000_000
+# An hour. A first ts beyond it counts from something else than a session's start: from the
+# machine's boot, say. Chosen, not measured.
+_MAX_SESSION_TS_US = 3.6e9
 
 # Spans that may overlap on their thread: paired by category and id. `S` and `F` are the old way to
 # write them.
@@ -78,8 +81,8 @@ _NOT_DRAWN = {
 _NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NOT_DRAWN.items()}
 _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
 _DRAWN = np.array([ord(phase) for phase in "XBEiI"], np.uint8)
-_STRAY = "ends (ph E) without a begin were left out"
-_UNUSABLE = "events without a usable ts, dur, pid or tid were left out"
+_STRAY_ENDS = "ends (ph E) without a begin were left out"
+_UNUSABLE_EVENTS = "events without a usable ts, dur, pid or tid were left out"
 
 
 class _Collector:
@@ -91,32 +94,30 @@ class _Collector:
         self.threads: dict[tuple[Any, Any], ThreadEvents] = {}
         self.quota = LineQuota()
         self._beyond = LeftOut(self.quota)  # every thread that is not read
-        self._labels: dict[tuple[Any, Any], str] = {}  # of threads, by what the file says of them
+        self._labels: dict[tuple[Any, Any], str] = {}  # of threads, as the file names them
         self.processes: dict[Any, str] = {}
-        self.origin = (
-            Origin()
-        )  # the ts that is the trace's zero: 0 where times count from the session's start
+        # The ts that is the trace's zero: 0 where times count from the session's start.
+        self.origin = Origin()
         self.counts_from: TimeOrigin | None = None
         self.count = 0
         self.last = 0  # ps
         self.readings = CounterReadings()
         self.flows = JsonFlows()
         self._names_of: dict[tuple[int, ...], int] = {}
-        self._begun: dict[
-            tuple[Any, str, str], list[int]
-        ] = {}  # rows of async begins that wait, by pid, line and id
-        self.own: OwnExport | None = None  # where powertui itself wrote the file
+        # Rows of async begins that wait for their ends, by pid, line and id.
+        self._open_async: dict[tuple[Any, str, str], list[int]] = {}
+        self.own_export: OwnExport | None = None  # where powertui itself wrote the file
 
     @property
     def memory(self) -> int:
         """About how many bytes all of it takes."""
+        objects = len(self.names) + 4 * len(self.threads) + len(self.processes) + len(self._labels)
         return (
             self.stats.memory
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
             + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES
-            * (len(self.names) + 4 * len(self.threads) + len(self.processes) + len(self._labels))
+            + OBJECT_BYTES * objects
         )
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
@@ -124,77 +125,73 @@ class _Collector:
         batch = add_until_origin(self, batch)
         if not len(batch):
             return
-        spans = np.isin(batch.phase, _DRAWN) & batch.timed
-        if self.own is not None:
-            spans &= np.array(
-                [tokens[number] not in PROCESSES for number in batch.member[PID].tolist()], np.bool_
-            )
-        ends = json_flows.plain_ends(batch)
-        told = np.isin(batch.phase, _COUNTED)
-        for letter in batch.phase[told].tolist() if told.any() else ():
-            self.builder.findings.add(_NOT_DRAWN[chr(letter)])
-        rows = np.flatnonzero(spans)
+        is_span = np.isin(batch.phase, _DRAWN) & batch.timed
+        if self.own_export is not None:
+            # Steps, epochs and windows of our own export are read one by one.
+            pids = batch.member[PID].tolist()
+            is_span &= np.array([tokens[pid] not in PROCESSES for pid in pids], np.bool_)
+        is_flow_end = json_flows.plain_ends(batch)
+        is_counted = np.isin(batch.phase, _COUNTED)
+        if is_counted.any():
+            for letter in batch.phase[is_counted].tolist():
+                self.builder.findings.add(_NOT_DRAWN[chr(letter)])
+        rows = np.flatnonzero(is_span)
         if len(rows):
             self._spans(batch, rows, tokens)
-        self.flows.take(
-            batch,
-            *in_reach(batch, np.flatnonzero(ends), self.origin, self.builder.findings),
-            tokens,
-        )
-        for event, text in decoded_events(batch, np.flatnonzero(~spans & ~told & ~ends)):
+        ends, at = in_reach(batch, np.flatnonzero(is_flow_end), self.origin, self.builder.findings)
+        self.flows.take(batch, ends, at, tokens)
+        others = np.flatnonzero(~is_span & ~is_counted & ~is_flow_end)
+        for event, text in decoded_events(batch, others):
             self.add(event, text)
 
     def _spans(self, batch: EventBatch, rows: Int64s, tokens: Tokens) -> None:
         rows, start = in_reach(batch, rows, self.origin, self.builder.findings)
         tied = json_flows.tied_spans(batch)[rows]
         self.flows.take(batch, rows[tied], start[tied], tokens)
-        places, which = distinct_rows(batch.member[PID][rows], batch.member[TID][rows])
-        threads, usable = [], np.ones(len(places), np.bool_)
-        for at, (pid, tid) in enumerate(places):
-            try:
-                threads.append(self._thread(tokens[pid], tokens[tid]))
-            except TypeError:  # a list as a pid
-                threads.append(ThreadEvents())
-                usable[at] = False
-        good = usable[which]
-        self.builder.findings.add(_UNUSABLE, count=int(len(good) - good.sum()))
-        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[which]
-        good &= ~beyond
-        called, name_of = distinct_rows(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
-        index = [self._named(pair, tokens) for pair in called]
-        name = np.array(index, np.uint32)[name_of]
+        places, place_of = distinct_rows(batch.member[PID][rows], batch.member[TID][rows])
+        threads = [self._thread_or_none(tokens[pid], tokens[tid]) for pid, tid in places]
+        usable = np.array([thread is not None for thread in threads], np.bool_)[place_of]
+        self.builder.findings.add(_UNUSABLE_EVENTS, count=int(len(usable) - usable.sum()))
+        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[place_of]
+        pairs, pair_of = distinct_rows(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
+        names = [self._name_index(pair, tokens) for pair in pairs]
         phase = batch.phase[rows]
-        self.quota.left_out += int((beyond & (phase != ord("E"))).sum())
         begins, ends = phase == ord("B"), phase == ord("E")
+        self.quota.left_out += int((beyond & ~ends).sum())
         length = np.where(phase == ord("X"), batch.length[rows], 0)
-        if good.any():
-            self.last = max(self.last, int((start + length)[good].max()))
+        drawn = usable & ~beyond
+        if drawn.any():
+            self.last = max(self.last, int((start + length)[drawn].max()))
         length[begins] = OPEN_DURATION
-        marks = begins.astype(np.uint8) * BEGINS + ends.astype(np.uint8) * ENDS
-        give_to_threads(threads, which, start, length, name, batch.args[rows].astype(np.uint64), marks)
-        self.count += int((good & ~ends).sum())
+        give_to_threads(
+            threads,
+            place_of,
+            start=start,
+            duration=length,
+            name=np.array(names, np.uint32)[pair_of],
+            position=batch.args[rows].astype(np.uint64),
+            marks=begins.astype(np.uint8) * BEGINS + ends.astype(np.uint8) * ENDS,
+        )
+        self.count += int((drawn & ~ends).sum())
 
-    def _named(self, pair: tuple[int, ...], tokens: Tokens) -> int:
-        """The name of a (name, long name), both by their tokens, which mean the same in every
-        batch.
-        """
-        found = self._names_of.get(pair)
-        if found is None:
+    def _name_index(self, pair: tuple[int, ...], tokens: Tokens) -> int:
+        """The index of a (name, long name), both by tokens, which mean the same in every batch."""
+        index = self._names_of.get(pair)
+        if index is None:
             name, full = (tokens[number] for number in pair)
-            name = name if isinstance(name, str) else ""
-            found = self._names_of[pair] = self.names.index(
-                name, full if isinstance(full, str) and full else name
-            )
-        return found
+            if not isinstance(name, str):
+                name = ""
+            index = self._names_of[pair] = self.names.index(name, _full_name(full, name))
+        return index
 
     def add(self, event: Any, raw: str) -> None:
-        """One item of the list. What it may hold is anybody's guess."""
+        """One item of the list, which may hold anything: damaged ones are counted."""
         if not isinstance(event, dict):
             self.builder.findings.add("items that are not events were left out")
             return
         phase = event.get("ph")
         try:
-            if self.own is not None and self.own.add(event):
+            if self.own_export is not None and self.own_export.add(event):
                 return
             if phase == "X":
                 self._span(event, self.origin.length(float(event.get("dur") or 0.0)), raw)
@@ -221,7 +218,7 @@ class _Collector:
         except Impossible:
             self.builder.findings.add(IMPOSSIBLE)
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-            self.builder.findings.add(_UNUSABLE)
+            self.builder.findings.add(_UNUSABLE_EVENTS)
 
     def _thread(self, pid: Any, tid: Any) -> ThreadEvents:
         thread = self.threads.get((pid, tid))
@@ -231,13 +228,19 @@ class _Collector:
             thread = self.threads[pid, tid] = ThreadEvents()
         return thread
 
-    def _begins(self, us: float) -> None:
-        self.origin.us = math.floor(us) if _FAR_US < us < UNIX_US[1] else 0
+    def _thread_or_none(self, pid: Any, tid: Any) -> ThreadEvents | None:
+        try:
+            return self._thread(pid, tid)
+        except TypeError:  # a list as a pid
+            return None
+
+    def _set_origin(self, us: float) -> None:
+        self.origin.us = math.floor(us) if _MAX_SESSION_TS_US < us < UNIX_US[1] else 0
 
     def _ps(self, event: dict[str, Any], raw: str) -> int:
         ts = float(event["ts"])
         if self.origin.us is None and math.isfinite(ts):
-            self._begins(ts)
+            self._set_origin(ts)
         return self.origin.ps(ts, raw)
 
     def _span(
@@ -245,70 +248,63 @@ class _Collector:
     ) -> ThreadEvents:
         start = self._ps(event, raw)
         if isinstance(event["ts"], str):
-            start, length = self._exactly(event, start, length)
+            start, length = self._to_the_ns(event, start, length)
         if event.get("ph") == "X" and ("flow_in" in event or "flow_out" in event):
             self.flows.put(event, start)
-        thread = self._thread(event.get("pid"), event.get("tid")) if thread is None else thread
+        if thread is None:
+            thread = self._thread(event.get("pid"), event.get("tid"))
         args = event.get("args") or event.get("attr")  # IBM's AIU writes `attr`
-        position, full = 0, ""
-        name = event.get("name")
-        name = name if isinstance(name, str) else as_text(name) if name is not None else ""
+        name = event_name(event)
+        position, full = 0, name
         if args and isinstance(args, dict):
             position = self.stats.add(args, raw)
-            full = args.get("long_name") or ""
-        thread.add(
-            start,
-            length,
-            self.names.index(name, full if isinstance(full, str) and full else name),
-            position,
-        )
+            full = _full_name(args.get("long_name"), name)
+        thread.add(start, length, self.names.index(name, full), position)
         self.last = max(self.last, start if length == OPEN_DURATION else start + length)
         self.count += 1
         return thread
 
-    def _exactly(self, event: dict[str, Any], start: int, length: int) -> tuple[int, int]:
-        """The same where rocprof writes whole µs and beside them the ns."""
+    def _to_the_ns(self, event: dict[str, Any], start: int, length: int) -> tuple[int, int]:
+        """Start and length (ps) to the ns: rocprof writes whole µs, and the ns into the args."""
         args = event.get("args")
-        begin, end = (
-            (args.get("BeginNs"), args.get("EndNs"))
-            if isinstance(args, dict) and "BeginNs" in args
-            else (None, None)
-        )
-        if not all(
-            isinstance(one, (str, int)) and str(one).isdecimal() and len(str(one)) < 19
-            for one in (begin, end)
-        ):
+        if not isinstance(args, dict):
+            return start, length
+        begin_ns, end_ns = _nanoseconds(args.get("BeginNs")), _nanoseconds(args.get("EndNs"))
+        if begin_ns is None or end_ns is None:
             return start, length
         assert self.origin.us is not None
-        exact = int(str(begin)) * PS_PER_NS - self.origin.us * PS_PER_US
-        if abs(exact - start) > 2 * PS_PER_US:
+        exact_start = begin_ns * PS_PER_NS - self.origin.us * PS_PER_US
+        if abs(exact_start - start) > 2 * PS_PER_US:  # these ns are not those of this ts
             return start, length
-        return exact, max(0, int(str(end)) - int(str(begin))) * PS_PER_NS
+        return exact_start, max(0, end_ns - begin_ns) * PS_PER_NS
 
     def _asynchronous(self, event: dict[str, Any], what: str, raw: str) -> None:
-        """All of one category on one line, which packs what overlaps into lanes."""
+        """A part of an async span.
+
+        All spans of one category are on one line, which packs those that overlap into lanes.
+        """
         at = self._ps(event, raw)
         category = clean(as_text(event.get("cat", "")))
-        key = (event.get("pid"), f"{category or 'spans'} (asynchronous)")
-        thread = self._thread(*key)
+        pid, label = event.get("pid"), f"{category or 'spans'} (asynchronous)"
+        thread = self._thread(pid, label)
         if thread is self._beyond:
             self.quota.left_out += what != "end"
             return
-        thread.label = key[1]
-        waiting = self._begun.setdefault((*key, _identity(event)), [])
+        thread.label = label
+        open_rows = self._open_async.setdefault((pid, label, _async_id(event)), [])
         if what == "end":
-            self._closed(thread, waiting, at)
+            self._close_last(thread, open_rows, at)
             return
         self._span(event, OPEN_DURATION if what == "begin" else 0, raw, thread)
         if what == "begin":
-            waiting.append(len(thread) - 1)
+            open_rows.append(len(thread) - 1)
 
-    def _closed(self, thread: ThreadEvents, begun: list[int], at: int) -> None:
-        """The last one that began ends."""
-        if not begun:
-            self.builder.findings.add(_STRAY)
+    def _close_last(self, thread: ThreadEvents, open_rows: list[int], at: int) -> None:
+        """The span that began last ends."""
+        if not open_rows:
+            self.builder.findings.add(_STRAY_ENDS)
             return
-        row = begun.pop()
+        row = open_rows.pop()
         thread.duration[row] = max(at - thread.start[row], 0)
         self.last = max(self.last, at)
 
@@ -316,7 +312,7 @@ class _Collector:
         args = event.get("args")
         label = args.get("name") if isinstance(args, dict) else None
         if not isinstance(label, str):
-            return  # sort indices: the builder has an order of its own
+            return  # a sort index, say: the builder has an order of its own
         label = clean(label)
         if event.get("name") == "process_name":
             self.processes[event.get("pid")] = label
@@ -324,10 +320,10 @@ class _Collector:
             self._labels[event.get("pid"), event.get("tid")] = label
 
     def member(self, key: str, value: Any) -> None:
-        """Something that stands beside the events."""
+        """A member of the file beside its events."""
         self.counts_from = origin_of(key, value) or self.counts_from
         if key == "otherData":
-            self.own = OwnExport.from_other_data(value)
+            self.own_export = OwnExport.from_other_data(value)
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
@@ -335,80 +331,107 @@ class _Collector:
         builder = TraceBuilder(
             source.path, self.builder.format, size=source.size, host=self.builder.host
         )
-        builder.findings = self.builder.findings if complete else builder.findings
+        if complete:
+            builder.findings = self.builder.findings
         base = self._base()
         builder.clock = clock_of(base, self.counts_from)
-        if self.own is not None:
-            builder.clock, builder.host = self.own.clock, self.own.host or builder.host
-            try:
-                builder.told = self.own.training()
-            except (ValueError, OverflowError):
-                builder.findings.add(
-                    "the steps that powertui wrote into this file are damaged: they were "
-                    "worked out again"
-                )
-        waiting: dict[tuple[Any, Any], int] = {}
-        for (owner, label, _), rows in self._begun.items():
-            waiting[owner, label] = waiting.get((owner, label), 0) + len(rows)
-        # Processes that are named and have no events are shown as idle.
-        of_process: dict[Any, list[tuple[Any, ThreadEvents]]] = {
-            pid: [] for pid in islice(self.processes, MAX_PROCESSES)
-        }
-        for (pid, tid), thread in self.threads.items():
-            of_process.setdefault(pid, []).append((tid, thread))
-        lines: dict[Any, Track | None] = {}
-        for pid, threads in of_process.items():
-            process = builder.process(
-                process_name(self.processes.get(pid) or _called(pid, "process")), (), self.stats
-            )
-            for tid, thread in threads:
-                if not len(thread):
-                    builder.findings.add(_STRAY, count=len(thread.ends))
-                    continue
-                lines[pid, tid] = process.add(
-                    thread_number(tid),
-                    self._labels.get((pid, tid)) or thread.label or _called(tid),
-                    thread.line(0, self.last, final=complete),
-                )
-                builder.findings.add(_STRAY, count=thread.stray)
-                left = thread.left + waiting.get((pid, tid), 0)
-                builder.findings.add(
-                    "begins (ph B) without an end were extended to the end of the trace", count=left
-                )
-        builder.draw(self.flows.arrows(), [lines.get(place) for place in self.flows.lines])
+        if self.own_export is not None:
+            self._restore_export(self.own_export, builder)
+        tracks = self._build_tracks(builder, complete=complete)
+        builder.draw(self.flows.arrows(), [tracks.get(place) for place in self.flows.lines])
         self.readings.build(builder, base, self.processes)
         if complete:
             self.quota.say(builder.findings)
-        if complete and self.count == WRITERS_LIMIT:
+        if complete and self.count == TENSORFLOW_MAX_EVENTS:
             builder.findings.add(
                 "has exactly the million events that TensorFlow's writer keeps: the rest may "
                 "be missing"
             )
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
+    def _restore_export(self, export: OwnExport, builder: TraceBuilder) -> None:
+        """Clock, host and steps as they were when powertui wrote the file."""
+        builder.clock = export.clock
+        builder.host = export.host or builder.host
+        try:
+            builder.exported_steps = export.training()
+        except (ValueError, OverflowError):
+            builder.findings.add(
+                "the steps that powertui wrote into this file are damaged: they were "
+                "worked out again"
+            )
+
+    def _build_tracks(self, builder: TraceBuilder, *, complete: bool) -> dict[Any, Track | None]:
+        """Give all processes and threads to the builder; their tracks by (pid, tid)."""
+        open_async: Counter[tuple[Any, Any]] = Counter()
+        for (pid, label, _), rows in self._open_async.items():
+            open_async[pid, label] += len(rows)
+        # Processes that are named and have no events are shown as idle.
+        threads_by_pid: dict[Any, list[tuple[Any, ThreadEvents]]] = {
+            pid: [] for pid in islice(self.processes, MAX_PROCESSES)
+        }
+        for (pid, tid), thread in self.threads.items():
+            threads_by_pid.setdefault(pid, []).append((tid, thread))
+        tracks: dict[Any, Track | None] = {}
+        for pid, threads in threads_by_pid.items():
+            name = process_name(self.processes.get(pid) or _default_name(pid, "process"))
+            process = builder.process(name, (), self.stats)
+            for tid, thread in threads:
+                if not len(thread):
+                    builder.findings.add(_STRAY_ENDS, count=len(thread.ends))
+                    continue
+                label = self._labels.get((pid, tid)) or thread.label or _default_name(tid)
+                line = thread.line(0, self.last, final=complete)
+                tracks[pid, tid] = process.add(thread_number(tid), label, line)
+                builder.findings.add(_STRAY_ENDS, count=thread.stray)
+                builder.findings.add(
+                    "begins (ph B) without an end were extended to the end of the trace",
+                    count=thread.unclosed + open_async[pid, tid],
+                )
+        return tracks
+
     def _base(self) -> float:
-        if self.origin.us is None:  # counters alone
-            first = self.readings.first_us
-            return float(math.floor(first)) if _FAR_US < first < UNIX_US[1] else 0.0
-        return float(self.origin.us)
+        """The ts (µs) that is the trace's zero."""
+        if self.origin.us is not None:
+            return float(self.origin.us)
+        first_us = self.readings.first_us  # a file of counters alone
+        if _MAX_SESSION_TS_US < first_us < UNIX_US[1]:
+            return float(math.floor(first_us))
+        return 0.0
 
 
-def _called(number: Any, what: str = "") -> str:
-    """What a process or thread without a name is called: by its text; a number leaves the name to
-    others.
+def _full_name(full: Any, name: str) -> str:
+    """The long name, where there is one."""
+    return full if isinstance(full, str) and full else name
+
+
+def _nanoseconds(value: Any) -> int | None:
+    """A time in ns, written as a number or as text; None for anything else."""
+    if not isinstance(value, (str, int)):
+        return None
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
+def _default_name(number: Any, what: str = "") -> str:
+    """The name of a process or thread that the file does not name.
+
+    Empty for a thread with a number: the builder names it.
     """
     if isinstance(number, str) and not number.isdecimal():
         return clean(number)
-    return (what or "events") if number is None else f"{what} {number}" if what else ""
+    if number is None:
+        return what or "events"
+    return f"{what} {number}" if what else ""
 
 
-def _identity(event: dict[str, Any]) -> str:
+def _async_id(event: dict[str, Any]) -> str:
     """What an async event shares with its begin."""
     return as_text(event.get("id2") or event.get("id", "")) + as_text(event.get("scope", ""))
 
 
 def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:
-    """Partial traces as they grow, the whole one last. `name`: the format's."""
+    """Partial traces as they grow, the complete one last. `name` is that of the format."""
     return read(
         source,
         progress,

@@ -1,5 +1,4 @@
-"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record, straight from its
-bytes.
+"""XPlane (`<host>.xplane.pb`): what TensorFlow, JAX and PyTorch/XLA record.
 
     XSpace   1 planes  2 errors  3 warnings  4 hostnames
     XPlane   1 id  2 name  3 lines  4 event_metadata  5 stat_metadata (maps)  6 stats
@@ -33,23 +32,23 @@ NAME = "xplane"
 SUFFIXES = ("xplane.pb", "xplane.pb.gz")
 CERTAIN = True
 
-SLICE = 1 << (
-    18 if wire.COMPILED else 16
-)  # events decoded between two looks at the clock: some ms, pure a tenth of a second
-_EVENT = 45  # bytes of memory for each: its columns, and the index that the screens draw by
-FIRST_PART = (
-    1 << 16
-)  # events after which the first partial trace is shown; each next one at twice as many
+# Events decoded between two reports of progress: some ms in C, a tenth of a second in Python.
+SLICE = 1 << (18 if wire.COMPILED else 16)
+_EVENT_BYTES = 45  # memory of an event: its columns, and the index that the screens draw by
+FIRST_PART = 1 << 16  # events of the first partial trace; each next one has twice as many
 # More than any profile has. A file of empty planes, lines or texts must not take minutes.
-_PLANES, _LINES, _SAID = 10_000, 100_000, 1000
-LONG_LINE = 1 << 18  # events of a line that is worth showing the others before it
-# Unix times of this century in ns. A session that is older than three years is no session.
+_MAX_PLANES = 10_000
+_MAX_LINES = 100_000
+_MAX_TEXTS = 1000  # errors, warnings, host names, or stats of a plane
+LONG_LINE = 1 << 18  # events of a line before which all shorter lines are shown
+# 2001 to 2096. Times of lines in here are Unix times; all others count from the session's start.
 _UNIX_NS = (10**18, 4 * 10**18)
 
 _ERROR = "profiler error: "
 _WARNING = "profiler warning: "
 
 _EMPTY_PLANE = b"\x0a\x00"
+_PLANE_NAMES = (b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")
 _PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
 
 
@@ -73,8 +72,8 @@ class _Plane(NamedTuple):
 
 
 def sniff(head: bytes, path: str) -> int:
-    """XSpace has no magic: a first plane with a known field order and a printable name is as good
-    as one.
+    """How sure it is. XSpace has no magic, but its first plane has a known order of fields and a
+    printable name.
     """
     named = ".xplane.pb" in path.rpartition("/")[2]
     if not head:
@@ -101,12 +100,11 @@ def _sniff_plane(head: bytes, at: int, end: int, named: bool) -> int:
             continue
         if tag == 0x12:
             name = head[after : after + value]
-            if name.startswith(
-                (b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")
-            ):
+            if name.startswith(_PLANE_NAMES):
                 return 95
-            printable = name.isascii() and name.decode("latin-1").isprintable()
-            return (80 if named else 40) if printable and value < 4096 else 0
+            if value >= 4096 or not (name.isascii() and name.decode("latin-1").isprintable()):
+                return 0
+            return 80 if named else 40
         at = after + value
     return 50 if named else 0
 
@@ -126,29 +124,25 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 # ── the clock ────────────────────────────────────────────────────────────────────────────────────
 
-# The session's start is read before the collectors start; what they call zero is within this of it.
-_START_NS = 1_000_000
+# The session's start is read before the collectors start. Their zero is within this of it.
+_START_SLACK_NS = 1_000_000
 
 
 def _recorded_start(trace: Trace) -> Clock | None:
-    """The session's start in Unix ns, which recent TensorFlow and JAX write into a plane of its
-    own.
-    """
+    """The session's start, which recent TensorFlow and JAX write into a plane of its own."""
     for process in trace.processes:
-        if process.name == "Task Environment":
-            for stat in process.stats:
-                if (
-                    stat.name == "profile_start_time"
-                    and isinstance(stat.value, int)
-                    and stat.value > 10**18
-                ):
-                    lo, hi = stat.value - _START_NS, stat.value + _START_NS
-                    return Clock(
-                        lo,
-                        hi,
-                        "task environment",
-                        "start of the session as recorded in the profile",
-                    )
+        if process.name != "Task Environment":
+            continue
+        for stat in process.stats:
+            if stat.name != "profile_start_time":
+                continue
+            if isinstance(stat.value, int) and stat.value > _UNIX_NS[0]:
+                return Clock(
+                    stat.value - _START_SLACK_NS,
+                    stat.value + _START_SLACK_NS,
+                    "task environment",
+                    "start of the session as recorded in the profile",
+                )
     return None
 
 
@@ -159,7 +153,7 @@ CLOCK = ClockRule(zero=_recorded_start)
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
-    """Partial traces as they grow, the whole one last."""
+    """Partial traces as they grow, the complete one last."""
     if looks_mangled(source.head):
         raise UnreadableFile(source.path, MANGLED, hint=MANGLED_HINT)
     stored = source.stored()
@@ -167,12 +161,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     space = windows.hop(stored, 0, stored.size, empty=False).hop
     builder = TraceBuilder(source.path, NAME, size=source.size)
     names = EventNames(stored)
-    planes: list[_Plane] = []
-    lines_left = _LINES
-    for lo, hi in _first(space.ranges(1), _PLANES, "planes", builder):
-        planes.append(_outline(stored, lo, hi, names, builder, lines_left))
-        lines_left -= len(planes[-1].lines)
-    _say(stored, space, builder)
+    planes = _outlines(stored, space, names, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
         if source.head.startswith(_EMPTY_PLANE):
             hint = "The profiler had nothing to write. Profile again."
@@ -181,28 +170,29 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         raise UnreadableFile(source.path, problem, hint=hint)
     session = _session(planes)
     if session is not None:
-        builder.session((session[1] - session[0]) * PS_PER_NS)
-        builder.stop_ns = session[1]
+        start_ns, stop_ns = session
+        builder.session((stop_ns - start_ns) * PS_PER_NS)
+        builder.stop_ns = stop_ns
     zero_ns = _zero(planes, session, builder)
 
-    # Short lines first: a part with all of them is there at once, and only the long ones are waited
-    # for.
-    processes = [
-        (builder.process(plane.name, plane.stats, plane.source), plane) for plane in planes
-    ]
-    lines = [(process, plane.source, line) for process, plane in processes for line in plane.lines]
+    # Short lines come first: a partial trace with all of them appears at once, and a person waits
+    # for the long ones only.
+    lines: list[tuple[ProcessBuilder, PlaneStats, _LineHead]] = []
+    for plane in planes:
+        process = builder.process(plane.name, plane.stats, plane.source)
+        lines += [(process, plane.source, line) for line in plane.lines]
     lines.sort(key=lambda item: item[2].events)
     events = sum(line.events for _, _, line in lines)
     unpacked = stored.size if source.compressed else 0
     source.limit.check(
-        source.path, events * _EVENT + unpacked, f"holds {events:,} events, which take"
+        source.path, events * _EVENT_BYTES + unpacked, f"holds {events:,} events, which take"
     )
     reader = _LineReader(stored, names, builder, progress, source.size, events)
-    shown = FIRST_PART
+    next_part = FIRST_PART
     for process, stats, line in lines:
         long_wait = line.events >= LONG_LINE and line.events > builder.events > 0
-        if builder.events >= shown or long_wait:
-            shown = builder.events * 2
+        if builder.events >= next_part or long_wait:
+            next_part = builder.events * 2
             yield builder.build(names, complete=False, warnings=source.warnings)
         try:
             reader.read(process, line, stats, zero_ns)
@@ -223,29 +213,43 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     yield builder.build(names, complete=True, warnings=source.warnings)
 
 
-def _first(
+def _bounded(
     ranges: tuple[wire.types.Int64s, wire.types.Int64s], most: int, what: str, builder: TraceBuilder
 ) -> list[tuple[int, int]]:
-    """As many as there can be in a profile; the rest is damage, and counted."""
+    """The first `most` of these ranges; the rest is damage, and counted."""
+    begins, ends = ranges
     builder.findings.add(
         f"there are more {what} than any profile has; the others were left out",
-        count=len(ranges[0]) - most,
+        count=len(begins) - most,
     )
-    return list(zip(ranges[0][:most].tolist(), ranges[1][:most].tolist(), strict=True))
+    return list(zip(begins[:most].tolist(), ends[:most].tolist(), strict=True))
 
 
 def _text(stored: Stored, lo: int, hi: int) -> str:
     return wire.text(stored.read(lo, hi), 0, hi - lo)
 
 
-def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
-    """What the profiler itself wrote down, and where the file stops making sense."""
+def _outlines(
+    stored: Stored, space: wire.Hop, names: EventNames, builder: TraceBuilder
+) -> list[_Plane]:
+    """All planes without their events; what the profiler reports goes to the builder."""
+    planes: list[_Plane] = []
+    lines_left = _MAX_LINES
+    for lo, hi in _bounded(space.ranges(1), _MAX_PLANES, "planes", builder):
+        planes.append(_outline(stored, lo, hi, names, builder, lines_left))
+        lines_left -= len(planes[-1].lines)
+    _report_texts(stored, space, builder)
+    return planes
+
+
+def _report_texts(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
+    """The profiler's own errors, warnings and host names, and where the file is damaged."""
     for number, prefix in ((2, _ERROR), (3, _WARNING)):
-        for lo, hi in _first(space.ranges(number), _SAID, f"{prefix.strip(': ')}s", builder):
+        for lo, hi in _bounded(space.ranges(number), _MAX_TEXTS, f"{prefix.strip(': ')}s", builder):
             builder.findings.add(prefix + _text(stored, lo, min(hi, lo + 2000)).strip())
     builder.hostnames = tuple(
         _text(stored, lo, min(hi, lo + 255))
-        for lo, hi in _first(space.ranges(4), _SAID, "host names", builder)
+        for lo, hi in _bounded(space.ranges(4), _MAX_TEXTS, "host names", builder)
     )
     if space.bad >= 0:
         builder.findings.add(
@@ -257,18 +261,17 @@ def _say(stored: Stored, space: wire.Hop, builder: TraceBuilder) -> None:
 def _outline(
     stored: Stored, lo: int, hi: int, names: EventNames, builder: TraceBuilder, most_lines: int
 ) -> _Plane:
-    """Everything of a plane but its events: they cost most and are read later."""
+    """Everything of a plane but its events, which cost most and are read later."""
     plane = windows.hop(stored, lo, hi, empty=False).hop
     name = _text(stored, *plane.payload(2))
     stat_names = TextTable.of_map(stored, *plane.ranges(5))
     source = PlaneStats(stored, stat_names)
     names.extend(plane.ranges(4), source)
-    lo_hi = np.array(_first(plane.ranges(6), _SAID, "stats of a plane", builder), np.int64).reshape(
-        -1, 2
-    )
-    stats = xplane_tables.decode(windows.each_stat(stored, (lo_hi[:, 0], lo_hi[:, 1])), stat_names)
+    stat_ranges = _bounded(plane.ranges(6), _MAX_TEXTS, "stats of a plane", builder)
+    begins, ends = np.array(stat_ranges, np.int64).reshape(-1, 2).T
+    stats = xplane_tables.decode(windows.each_stat(stored, (begins, ends)), stat_names)
     lines = []
-    for at, end in _first(plane.ranges(3), most_lines, "lines", builder):
+    for at, end in _bounded(plane.ranges(3), most_lines, "lines", builder):
         line, stretches = windows.hop(stored, at, end, skip=wire.EVENTS_FIELD)
         label = _text(stored, *line.payload(11)) or _text(stored, *line.payload(2))
         key = line.integer(10) or line.integer(1)
@@ -282,24 +285,23 @@ def _outline(
 
 
 def _session(planes: list[_Plane]) -> tuple[int, int] | None:
-    """Start and stop of the session in Unix ns, when the file says so."""
+    """(start, stop) of the session in Unix ns; None where the file does not say."""
     for plane in planes:
-        if plane.name == "Task Environment":
-            found = {stat.name: stat.value for stat in plane.stats}
-            start, stop = found.get("profile_start_time"), found.get("profile_stop_time")
-            if (
-                isinstance(start, int)
-                and isinstance(stop, int)
-                and 0 < start <= stop
-                and (stop - start) * PS_PER_NS < LIMIT_PS
-            ):
-                return start, stop
+        if plane.name != "Task Environment":
+            continue
+        stats = {stat.name: stat.value for stat in plane.stats}
+        start, stop = stats.get("profile_start_time"), stats.get("profile_stop_time")
+        if not isinstance(start, int) or not isinstance(stop, int):
+            continue
+        if 0 < start <= stop and (stop - start) * PS_PER_NS < LIMIT_PS:
+            return start, stop
     return None
 
 
 def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceBuilder) -> int:
-    """What to subtract from lines in Unix time: collectors shift lines, but not those of planes
-    they do not know.
+    """The Unix ns to subtract from lines in Unix time.
+
+    Collectors shift lines to the session's start, but not those of planes that they do not know.
     """
     absolute = [
         line.timestamp_ns
@@ -319,7 +321,7 @@ def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceB
 
 
 class _LineReader:
-    """Decodes one line after the other, slice by slice, and tells how far it is."""
+    """Decodes one line after the other, slice by slice, and reports its progress."""
 
     def __init__(
         self,
@@ -339,10 +341,10 @@ class _LineReader:
     def read(
         self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, zero_ns: int
     ) -> None:
-        """One line.
+        """Give one line to its process.
 
-        When the file changes meanwhile, what was read of the line is kept, and `FileChanged` goes
-        on.
+        When the file changes meanwhile, the events read so far are kept, and `FileChanged` is
+        raised.
         """
         findings = self.builder.findings
         where = f"{process.name} {head.name}".strip()
@@ -362,22 +364,23 @@ class _LineReader:
         if not head.stretches:
             return
         before = self.done
-        if not self._straight(process, head, source, base):
+        if not self._read_packed(process, head, source, base):
             self.done = before
-            self._carefully(process, head, source, base, where)
+            self._read_any(process, head, source, base, where)
         self.done = before + head.events
 
-    def _tell(self, events: int) -> None:
+    def _report_progress(self, events: int) -> None:
         done = self.done + events
         self.progress(
             int(self.size * min(done / self.total, 1)), self.size, self.builder.events + events
         )
 
-    def _straight(
+    def _read_packed(
         self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int
     ) -> bool:
-        """A line that is as it should be, as nearly all are: from the bytes to its place in one of
-        the lanes.
+        """Decode a line whose events are valid and in order, as nearly all are, lane by lane.
+
+        False where it is not: then nothing was given to the process.
         """
         table = self.names.table(source)
         if self.aside is None or table is None or head.bad >= 0:
@@ -391,7 +394,7 @@ class _LineReader:
             for lo, hi in head.stretches:
                 if not scan.feed(self.stored.read(lo, hi, self.buffer), lo - origin):
                     return False
-                self._tell(scan.rows)
+                self._report_progress(scan.rows)
         except FileChanged as error:
             changed = error
         made = scan.finish()
@@ -404,20 +407,17 @@ class _LineReader:
             raise changed
         return made is not None
 
-    def _carefully(
+    def _read_any(
         self, process: ProcessBuilder, head: _LineHead, source: PlaneStats, base: int, where: str
     ) -> None:
-        """A line of whatever there may be: columns in the order of the file, which the builder
-        looks through.
-        """
-        start, duration, name = (
-            wire.empty(head.events, kind) for kind in (np.int64, np.int64, np.uint32)
-        )
+        """Decode any line: columns in the order of the file, which the builder validates."""
+        start = wire.empty(head.events, np.int64)
+        duration = wire.empty(head.events, np.int64)
+        name = wire.empty(head.events, np.uint32)
         origin = head.stretches[0].lo
         places = wire.places(head.events, head.stretches[-1].hi - origin)
-        far = np.empty(
-            min(SLICE, head.events), np.uint64
-        )  # where the events of one slice lie, in their window
+        # The places of the events of one slice, in their window.
+        slice_places = np.empty(min(SLICE, head.events), np.uint64)
         at = 0
         counted: list[int] = []
         changed: FileChanged | None = None
@@ -427,12 +427,13 @@ class _LineReader:
                 place = 0
                 while place < len(data) and at < head.events:
                     rows = slice(at, at + SLICE)
+                    room = min(SLICE, head.events - at)
                     columns = wire.EventColumns(
-                        name[rows], start[rows], duration[rows], far[: min(SLICE, head.events - at)]
+                        name[rows], start[rows], duration[rows], slice_places[:room]
                     )
                     scan = wire.scan_events(data, place, len(data), base, columns, 0)
                     self.names.translate(columns.id[: scan.rows], source, scan.wide, scan.wide_ids)
-                    places[at : at + scan.rows] = far[: scan.rows] + np.uint64(lo - origin)
+                    places[at : at + scan.rows] = slice_places[: scan.rows] + np.uint64(lo - origin)
                     if len(scan.counted):
                         counted += (scan.counted + at).tolist()
                     if scan.dropped:
@@ -444,7 +445,7 @@ class _LineReader:
                     if scan.rows == 0 and scan.next <= place:
                         break  # never trust a file to make progress
                     at, place = at + scan.rows, scan.next
-                    self._tell(at)
+                    self._report_progress(at)
         except FileChanged as error:
             changed = error
         line = LineEvents(start[:at], duration[:at], name[:at], places[:at], origin)
@@ -454,7 +455,7 @@ class _LineReader:
 
 
 def _aggregates(line: LineEvents, counted: list[int]) -> Aggregates | None:
-    """Take the events that only say how often something ran out of the timeline."""
+    """Take events that only count how often something ran out of the line."""
     if not counted:
         return None
     rows = np.array(counted, np.int64)

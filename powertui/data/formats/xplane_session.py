@@ -1,5 +1,6 @@
-"""When a session of an XPlane file began and ended, read from its small planes alone: the large
-ones are stepped over.
+"""When a session of an XPlane file began and ended.
+
+It is read from a small plane; the large ones are skipped unread.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from powertui.data import elsewhere
 from powertui.data.wire import schemas
 from powertui.opening import open_regular
 
-_HEAD = 4096  # of a plane: its id and name stand first
-_SMALL = 1 << 20  # bytes: a plane that holds two times is no larger
-_MOST = 10_000  # planes
+_PLANE_HEAD_BYTES = 4096  # the id and the name of a plane come first
+_MAX_PLANE_BYTES = 1 << 20  # a plane that contains two times is much smaller
+_MAX_PLANES = 10_000  # more than any profile has
 _ENVIRONMENT = b"Task Environment"
-_STARTS = (10**18, 4 * 10**18)  # Unix ns of this century
+_UNIX_NS = (10**18, 4 * 10**18)  # 2001 to 2096
 
 
 def session_span(path: str) -> tuple[int, int] | None:
@@ -27,30 +28,27 @@ def session_span(path: str) -> tuple[int, int] | None:
         return None
     if elsewhere.away(path):
         return None
-    return _of(path, status.st_size, status.st_mtime_ns)
+    return _cached_span(path, status.st_size, status.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4096)
-def _of(path: str, size: int, _: int) -> tuple[int, int] | None:
+def _cached_span(path: str, size: int, _mtime_ns: int) -> tuple[int, int] | None:
     try:
         with open_regular(path) as stream:
             at = 0
-            for _turn in range(_MOST):
+            for _ in range(_MAX_PLANES):
                 if at >= size:
                     return None
                 stream.seek(at)
-                head = stream.read(_HEAD)
-                tag, first = _varint(head, 0)
-                length, first_of = _varint(head, first)
-                if not first_of or tag & 7 != 2:
+                head = stream.read(_PLANE_HEAD_BYTES)
+                tag, after_tag = _varint(head, 0)
+                length, payload = _varint(head, after_tag)
+                if not payload or tag & 7 != 2:  # no field with a length
                     return None
-                if (
-                    tag == 0x0A
-                    and length <= _SMALL
-                    and _ENVIRONMENT in head[first_of : first_of + 256]
-                ):
-                    return _times(stream, at + first_of, length)
-                at += first_of + length
+                is_environment = _ENVIRONMENT in head[payload : payload + 256]
+                if tag == 0x0A and length <= _MAX_PLANE_BYTES and is_environment:
+                    return _times(stream, at + payload, length)
+                at += payload + length
     except OSError:
         return None
     return None
@@ -63,13 +61,16 @@ def _times(stream: BinaryIO, at: int, length: int) -> tuple[int, int] | None:
     except schemas.Undecodable:
         return None
     names = {meta.id or key: meta.name for key, meta in plane.stat_metadata.items()}
-    found = {
+    values = {
         names.get(stat.metadata_id): stat.uint64_value or stat.int64_value for stat in plane.stats
     }
-    start, stop = found.get("profile_start_time"), found.get("profile_stop_time")
-    if start is None or not _STARTS[0] < start < _STARTS[1]:
+    start, stop = values.get("profile_start_time"), values.get("profile_stop_time")
+    first_ns, last_ns = _UNIX_NS
+    if start is None or not first_ns < start < last_ns:
         return None
-    return start, stop if stop is not None and start <= stop < _STARTS[1] else start
+    if stop is None or not start <= stop < last_ns:
+        return start, start
+    return start, stop
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -258,17 +258,14 @@ class Trace:
     stop_ns: int | None = None  # Unix ns of the profile's end, when the file says so
     size: int = 0  # bytes of the file
     stamp: FileState | None = None  # the state of the file that was read; None for a pipe
-    hostnames: tuple[
-        str, ...
-    ] = ()  # as the file itself says: copies and containers make them wrong
-    # the host on which the profiled process says it ran; "" where its profiler does not write that
-    # down
+    # As the file itself says; wrong in copies and in containers.
+    hostnames: tuple[str, ...] = ()
+    # The host that the profiled process ran on; "" where its profiler does not write that.
     machine: str = ""
     counters: tuple[Counter, ...] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
-    told: tuple[Steps, Epochs] | None = (
-        None  # as an earlier reading had them: in a trace that powertui itself exported
-    )
+    # Steps and epochs as they were when powertui exported this trace; None for all other traces.
+    exported_steps: tuple[Steps, Epochs] | None = None
 
     def tracks(self) -> Iterator[tuple[Process, Track]]:
         """All lines with their planes, in drawing order."""

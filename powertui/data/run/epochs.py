@@ -40,8 +40,8 @@ def mark(
 
 def place(trace: Trace, found: FoundSteps, logs: Sequence[EventLog] = ()) -> tuple[Steps, Epochs]:
     """Give the steps their epochs, and the epochs their bounds."""
-    if trace.told is not None and found.steps is trace.told[0]:
-        return trace.told
+    if trace.exported_steps is not None and found.steps is trace.exported_steps[0]:
+        return trace.exported_steps
     clock = trace.clock
     logged = from_logs(clocks.own_logs(logs, clock, trace.span), _moment(trace))
     numbers, how = _numbers(found, clock, logged)

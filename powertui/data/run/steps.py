@@ -61,8 +61,8 @@ def search(trace: Trace, *, marker: str | None = None) -> FoundSteps:
 
     Steps.epoch counts restarts of the step number, or is epoch_num.
     """
-    if trace.told is not None and marker is None:
-        return FoundSteps(trace.told[0], marks.join([]))
+    if trace.exported_steps is not None and marker is None:
+        return FoundSteps(trace.exported_steps[0], marks.join([]))
     pattern = _pattern(marker) if marker is not None else None
     ran = device_intervals.device_intervals(trace)
     found = marks.marked(trace)

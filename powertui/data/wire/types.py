@@ -171,7 +171,11 @@ def empty(rows: int, kind: type[Any]) -> npt.NDArray[Any]:
     in one place is resident as a whole.
     """
     size = rows * np.dtype(kind).itemsize
-    return np.empty(rows, kind) if size < HUGE_COLUMN_BYTES else np.frombuffer(mmap.mmap(-1, size), kind)
+    return (
+        np.empty(rows, kind)
+        if size < HUGE_COLUMN_BYTES
+        else np.frombuffer(mmap.mmap(-1, size), kind)
+    )
 
 
 def places(rows: int, size: int) -> UInt32s | UInt64s:

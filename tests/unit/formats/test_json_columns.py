@@ -193,7 +193,7 @@ def test_combinations_are_the_same_whichever_way_they_are_counted() -> None:
         for wide in (2, 50, 1 << 20, 1 << 31):
             columns = [lot.integers(-1, wide, rows).astype(np.int32) for _ in range(3)]
             combined, which = json_threads.distinct_rows(*columns)
-            other, own = json_threads._sorted(columns)
+            other, own = json_threads._distinct_by_sorting(columns)
             assert combined == other
             assert which.tolist() == own.tolist()
             assert [combined[i] for i in which.tolist()] == list(

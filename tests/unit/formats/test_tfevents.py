@@ -456,7 +456,7 @@ def test_few_rows_are_parted_by_tag_as_many_are(tags: list[bytes]) -> None:
     lo = hi - np.array([len(tag) for tag in tags], np.int64)
     few = tfevents_columns._by_tag(data, lo, hi)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tfevents_columns, "_FEW", -1)
+        patch.setattr(tfevents_columns, "_MAX_SINGLE_ROWS", -1)
         many = tfevents_columns._by_tag(data, lo, hi)
     assert [(tag, rows.tolist()) for tag, rows in few] == [
         (tag, rows.tolist()) for tag, rows in many

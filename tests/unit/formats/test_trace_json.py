@@ -420,7 +420,7 @@ def test_nothing_to_read_is_one_sentence(tmp_path: Path, content: str) -> None:
 def test_a_capture_that_the_writer_cut_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_json_events, "WRITERS_LIMIT", 3)
+    monkeypatch.setattr(trace_json_events, "TENSORFLOW_MAX_EVENTS", 3)
     assert not load(tmp_path, [x("a", i, 1) for i in range(2)]).warnings
     assert "may be missing" in load(tmp_path, [x("a", i, 1) for i in range(3)]).warnings[0].cause
 

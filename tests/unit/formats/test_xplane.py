@@ -697,7 +697,7 @@ def test_a_file_of_empty_things_is_read_as_far_as_any_profile_goes(
 ) -> None:
     from tests.synthetic import xplane as made
 
-    for name, most in (("_PLANES", 5), ("_LINES", 7), ("_SAID", 3)):
+    for name, most in (("_MAX_PLANES", 5), ("_MAX_LINES", 7), ("_MAX_TEXTS", 3)):
         monkeypatch.setattr(xplane, name, most)
     plane = made.blob(2, b"/host:CPU") + made.blob(3, made.blob(4, b"\x08\x01\x10\x00\x18\x05"))
     path = tmp_path / "vm.xplane.pb"
@@ -740,6 +740,6 @@ def test_a_decoder_that_gets_no_further_does_not_hold_the_reader_up(
             found._replace(rows=0, next=place) if place else found._replace(rows=5, next=place + 40)
         )
 
-    monkeypatch.setattr(xplane._LineReader, "_straight", lambda *_: False)
+    monkeypatch.setattr(xplane._LineReader, "_read_packed", lambda *_: False)
     monkeypatch.setattr(xplane.wire, "scan_events", stands)
     assert registry.read(path).event_count <= 5

@@ -1,7 +1,7 @@
 """Debug annotations of Perfetto's track events, decoded when someone asks (model.StatSource).
 
-A position is where the event's message lies: its first byte, its length above bit 40, and bit 63
-for those that were unpacked.
+A position is the place of the event's first byte, with its length above bit 40, and bit 63 for
+events that were unpacked.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from powertui.data.model import Int64s, Stat, StatColumn, UInt64s
 from powertui.data.wire import schemas
 from powertui.data.wire.stored import Stored
 
-_LENGTH, _UNPACKED = 40, 63
-_MOST = (1 << _UNPACKED - _LENGTH) - 1  # bytes of an event whose annotations can be read
+_LENGTH_SHIFT, _UNPACKED_BIT = 40, 63
+_MAX_EVENT_BYTES = (1 << _UNPACKED_BIT - _LENGTH_SHIFT) - 1  # a longer event loses its last ones
 _ANNOTATIONS = wire.tag(4, wire.LEN)
-_DEPTH = 20
+_MAX_DEPTH = 20  # of dictionaries and lists in each other; chosen, not measured
 
 Meaning = Callable[[int, str, int], str]
 """(position, "event" | "name" | "text", interned id) → the text that stood for it then."""
 
 
 def positions(lo: Int64s, hi: Int64s, unpacked: bool) -> UInt64s:
-    """Where these messages lie."""
-    length = np.minimum(hi - lo, _MOST).astype(np.uint64)
-    where: UInt64s = lo.astype(np.uint64) | length << np.uint64(_LENGTH)
-    return where | np.uint64(1 << _UNPACKED) if unpacked else where
+    """The positions of these messages."""
+    length = np.minimum(hi - lo, _MAX_EVENT_BYTES).astype(np.uint64)
+    where: UInt64s = lo.astype(np.uint64) | length << np.uint64(_LENGTH_SHIFT)
+    return where | np.uint64(1 << _UNPACKED_BIT) if unpacked else where
 
 
 class Annotations:
@@ -42,35 +42,36 @@ class Annotations:
         self._stored, self._unpacked, self._meaning = stored, unpacked, meaning
 
     def _bytes(self, position: int) -> bytes:
-        at, length = position & (1 << _LENGTH) - 1, position >> _LENGTH & _MOST
-        of = self._unpacked if position >> _UNPACKED else self._stored
-        return of.read(at, at + length).tobytes() if at + length <= of.size else b""
+        at = position & (1 << _LENGTH_SHIFT) - 1
+        length = position >> _LENGTH_SHIFT & _MAX_EVENT_BYTES
+        stored = self._unpacked if position >> _UNPACKED_BIT else self._stored
+        return stored.read(at, at + length).tobytes() if at + length <= stored.size else b""
 
     def _named(self, position: int) -> Iterator[tuple[str, Any]]:
         try:
             event = schemas.parsed("PerfettoEvent", self._bytes(position))
         except schemas.Undecodable:
             return
-        for one in event.debug_annotations:
-            name = one.name or (
-                self._meaning(position, "name", one.name_iid) if one.name_iid else ""
-            )
-            yield clean(name), self._value(position, one, _DEPTH)
+        for annotation in event.debug_annotations:
+            name = annotation.name
+            if not name and annotation.name_iid:
+                name = self._meaning(position, "name", annotation.name_iid)
+            yield clean(name), self._value(position, annotation, _MAX_DEPTH)
 
-    def _value(self, position: int, one: Any, depth: int) -> Any:
-        kind = one.WhichOneof("value")
+    def _value(self, position: int, annotation: Any, depth: int) -> Any:
+        kind = annotation.WhichOneof("value")
         if kind == "string_value_iid":
-            return self._meaning(position, "text", one.string_value_iid)
+            return self._meaning(position, "text", annotation.string_value_iid)
         if kind is not None:
-            return getattr(one, kind)
-        if depth and one.dict_entries:
-            inner = (
-                (each.name or self._meaning(position, "name", each.name_iid), each)
-                for each in one.dict_entries
-            )
-            return {name: self._value(position, each, depth - 1) for name, each in inner}
-        if depth and one.array_values:
-            return [self._value(position, each, depth - 1) for each in one.array_values]
+            return getattr(annotation, kind)
+        if depth and annotation.dict_entries:
+            values = {}
+            for entry in annotation.dict_entries:
+                name = entry.name or self._meaning(position, "name", entry.name_iid)
+                values[name] = self._value(position, entry, depth - 1)
+            return values
+        if depth and annotation.array_values:
+            return [self._value(position, entry, depth - 1) for entry in annotation.array_values]
         return None
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
@@ -91,18 +92,16 @@ class Annotations:
                         floats[name].append((row, value))
         out = {}
         for name, column in texts.items():
-            made = out[name] = stat_columns.from_texts(column)
+            stat_column = out[name] = stat_columns.from_texts(column)
             for row, value in floats[name]:
-                made.floats[row] = value
+                stat_column.floats[row] = value
         return out
 
 
 def _text(value: Any) -> str:
-    return (
-        as_text(value)
-        if isinstance(value, (str, bool, int, float))
-        else json.dumps(value, ensure_ascii=False)
-    )
+    if isinstance(value, (str, bool, int, float)):
+        return as_text(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _stat(name: str, value: Any) -> Stat:

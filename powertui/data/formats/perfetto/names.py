@@ -1,4 +1,7 @@
-"""Numbers that stand for names, per sequence of packets: what each meant when an event used it."""
+"""Numbers that stand for names, per sequence of packets: what each meant when an event used it.
+
+The parts of a key are columns: the sequence, where there is one the number, and the packet last.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from powertui.data.model import Int64s
 
 
 class Definitions(NamedTuple):
-    """What numbers of one kind came to mean, by sequence, in the order of the file."""
+    """What the numbers of one kind stand for, by sequence, in the order of the file."""
 
     packet: list[int]
     sequence: list[int]
@@ -18,31 +21,34 @@ class Definitions(NamedTuple):
     text: list[str]
 
     def add(self, packet: int, sequence: int, number: int, text: str) -> None:
+        """From this packet on, the number stands for the text."""
         self.packet.append(packet)
         self.sequence.append(sequence)
         self.number.append(number)
         self.text.append(text)
 
 
-def last_definitions(defined: tuple[Int64s, ...], wanted: tuple[Int64s, ...]) -> Int64s:
-    """For each wanted (key …, packet) the last definition with this key at or before that packet;
-    -1 for none.
+def last_definitions(defined: tuple[Int64s, ...], uses: tuple[Int64s, ...]) -> Int64s:
+    """The row of the definition that held for each use; -1 where there was none.
 
-    Both are columns, the packet last. Definitions stand in the order of the file.
+    It is the last one with the same key, at or before the packet of the use. Definitions are in the
+    order of the file.
     """
-    rows, of = len(defined[0]), len(wanted[0])
-    columns = [np.concatenate(pair) for pair in zip(defined, wanted, strict=True)]
-    asks = np.concatenate((np.zeros(rows, np.int64), np.ones(of, np.int64)))
-    order = np.lexsort((np.arange(rows + of), asks, *reversed(columns)))
-    same = np.ones(rows + of, np.bool_)
+    rows, count = len(defined[0]), len(uses[0])
+    columns = [np.concatenate(pair) for pair in zip(defined, uses, strict=True)]
+    is_use = np.arange(rows + count) >= rows
+    # By key and packet, a definition before the uses in its packet.
+    order = np.lexsort((np.arange(rows + count), is_use, *reversed(columns)))
+    same_key = np.ones(rows + count, np.bool_)
     for column in columns[:-1]:
-        same[1:] &= column[order][1:] == column[order][:-1]
-    same[:1] = False
-    group = np.cumsum(~same)
-    place = np.where(asks[order] == 0, np.arange(rows + of), -1)
-    last = np.maximum.accumulate(place)  # the last definition so far, of whatever key …
-    good = (last >= 0) & (group[np.maximum(last, 0)] == group)  # … which must be of this one
-    out = np.full(of, -1, np.int64)
-    mine = asks[order] == 1
-    out[order[mine] - rows] = np.where(good[mine], order[np.maximum(last[mine], 0)], -1)
+        same_key[1:] &= column[order][1:] == column[order][:-1]
+    same_key[:1] = False
+    group = np.cumsum(~same_key)
+    # The last definition before each row, of any key: it holds where it is of the same group.
+    is_use = is_use[order]
+    last = np.maximum.accumulate(np.where(is_use, -1, np.arange(rows + count)))
+    holds = (last >= 0) & (group[np.maximum(last, 0)] == group)
+    definition = np.where(holds, order[np.maximum(last, 0)], -1)
+    out = np.full(count, -1, np.int64)
+    out[order[is_use] - rows] = definition[is_use]
     return out

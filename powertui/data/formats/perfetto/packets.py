@@ -1,5 +1,6 @@
-"""Where the packets of a Perfetto trace lie; those that were packed (deflated) stand in the place
-of the packet that held them.
+"""The places of all packets of a Perfetto trace.
+
+Packets that were packed (deflated) take the place of the packet that contains them.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from powertui.data.wire.types import PickedFields
 from powertui.errors import UnreadableFile
 
 PACKET = 1
-SLICE = 1 << 18  # packets looked at together
+SLICE = 1 << 18  # packets decoded together
 _PACKED = wire.tag(50, LEN)
 
 
 @dataclass
 class Packets:
-    """Where all packets lie, those that were packed in the place of the packet that held them."""
+    """The places of all packets, in the file or in the memory of unpacked ones."""
 
     lo: Int64s
     hi: Int64s
@@ -39,7 +40,7 @@ class Packets:
         return len(self.lo)
 
     def pick(self, rows: Int64s | slice, tags: tuple[int, ...]) -> PickedFields:
-        """Fields of some of them; payloads lie where their packet lies."""
+        """Fields of some of the packets; their places are in the same bytes as the packet."""
         return self.fields(self.lo[rows], self.hi[rows], self.unpacked[rows], tags)
 
     def fields(
@@ -48,16 +49,18 @@ class Packets:
         """The same of any messages."""
         if not unpacked.any():
             return windows.pick(self.stored, lo, hi, tags)
-        present = np.zeros((len(tags), len(lo)), np.bool_)
-        value, end = (
-            np.zeros((len(tags), len(lo)), np.int64),
-            np.zeros((len(tags), len(lo)), np.int64),
-        )
+        shape = (len(tags), len(lo))
+        present = np.zeros(shape, np.bool_)
+        value, end = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         bad = -1
-        for of, rows in ((self.stored, ~unpacked), (self.memory, unpacked)):
-            found = windows.pick(of, lo[rows], hi[rows], tags)
-            present[:, rows], value[:, rows], end[:, rows] = found.present, found.value, found.end
-            bad = max(bad, found.bad)
+        for stored, rows in ((self.stored, ~unpacked), (self.memory, unpacked)):
+            fields = windows.pick(stored, lo[rows], hi[rows], tags)
+            present[:, rows], value[:, rows], end[:, rows] = (
+                fields.present,
+                fields.value,
+                fields.end,
+            )
+            bad = max(bad, fields.bad)
         return PickedFields(present, value, end, bad)
 
     def read(self, lo: int, hi: int, unpacked: bool) -> bytes:
@@ -65,7 +68,7 @@ class Packets:
 
 
 def slices(count: int) -> Iterator[slice]:
-    """All packets, some at a time; one empty part where there are none."""
+    """Slices over so many packets; one empty slice for none."""
     return (slice(lo, min(lo + SLICE, count)) for lo in range(0, max(count, 1), SLICE))
 
 
@@ -82,11 +85,8 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
         )
         if len(hi) and outline.bad < int(hi[-1]):
             lo, hi = lo[:-1], hi[:-1]  # the last packet was cut
-    if (
-        not len(lo)
-        and outline.bad < 0
-        and source.head.startswith(bytes((wire.tag(PACKET, LEN), 0)))
-    ):
+    empty_packet = bytes((wire.tag(PACKET, LEN), 0))
+    if not len(lo) and outline.bad < 0 and source.head.startswith(empty_packet):
         hint = (
             "The tracing service had nothing to write. Check which data sources its "
             "configuration names, and trace again."
@@ -96,33 +96,31 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
         problem, hint = describe(source.head, source.path)
         raise UnreadableFile(source.path, problem, hint=hint)
     alone = Packets(lo, hi, np.zeros(len(lo), np.bool_), stored, Stored(source.path, memory=b""))
-    packed = [(rows.start, alone.pick(rows, (_PACKED,))) for rows in slices(len(lo))]
-    at = np.concatenate([np.flatnonzero(found.present[0]) + first for first, found in packed])
-    if not len(at):
-        return alone
-    los = np.concatenate([found.value[0][found.present[0]] for _, found in packed])
-    his = np.concatenate([found.end[0][found.present[0]] for _, found in packed])
-    return _unpacked(
-        source, findings, alone, zip(at.tolist(), los.tolist(), his.tolist(), strict=True)
-    )
+    packed: list[tuple[int, int, int]] = []  # (row, begin, end) of the packed bytes
+    for part in slices(len(lo)):
+        fields = alone.pick(part, (_PACKED,))
+        rows = np.flatnonzero(fields.present[0])
+        columns = (rows + part.start, fields.value[0][rows], fields.end[0][rows])
+        packed += zip(*(column.tolist() for column in columns), strict=True)
+    return _unpacked(source, findings, alone, packed) if packed else alone
 
 
 def _unpacked(
     source: OpenedFile,
     findings: FileWarnings,
     alone: Packets,
-    packed: Iterator[tuple[int, int, int]],
+    packed: list[tuple[int, int, int]],
 ) -> Packets:
-    """Packets that lie deflated in others come into their place."""
+    """All packets, with those that were packed in the place of the packets that contain them."""
     memory = bytearray()
-    los, his, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]
+    begins, ends, places = [alone.lo], [alone.hi], [np.arange(len(alone.lo), dtype=np.float64)]
     checked = 0
     for row, first, last in packed:
         begin = len(memory)
         try:
             for piece in _inflated(alone.read(first, last, False)):
                 memory += piece
-                if len(memory) - checked > UNCHECKED_BYTES:  # what is free changes meanwhile
+                if len(memory) - checked > UNCHECKED_BYTES:  # the free memory changes meanwhile
                     source.limit.check(source.path, len(memory), "it unpacks to")
                     checked = len(memory)
                 if problem := source.limit.unpacks_too_far(last - first, len(memory) - begin):
@@ -135,14 +133,19 @@ def _unpacked(
         unpacked = Stored(source.path, memory=memory[begin:])
         unpacked.admit = lambda need: source.limit.check(source.path, need)
         lo, hi = windows.hop(unpacked, 0, unpacked.size, empty=False).hop.ranges(PACKET)
-        los.append(lo + begin)
-        his.append(hi + begin)
+        begins.append(lo + begin)
+        ends.append(hi + begin)
+        # Between the row of the containing packet and the next one.
         places.append(row + np.arange(1, len(lo) + 1) / (len(lo) + 1))
     order = np.argsort(np.concatenate(places), kind="stable")
-    inside = np.arange(sum(map(len, los))) >= len(alone.lo)
+    inside = np.arange(sum(map(len, begins))) >= len(alone.lo)
     stored = Stored(source.path, memory=memory)
     return Packets(
-        np.concatenate(los)[order], np.concatenate(his)[order], inside[order], alone.stored, stored
+        np.concatenate(begins)[order],
+        np.concatenate(ends)[order],
+        inside[order],
+        alone.stored,
+        stored,
     )
 
 

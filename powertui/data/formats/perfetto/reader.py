@@ -1,11 +1,12 @@
-"""From the packets of a file to its trace: what describes the rest first, then the events as
-columns, then lines and counters.
+"""From the packets of a file to its trace.
+
+Packets that describe the rest come first, then the events as columns, then lines and counters.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,50 +33,50 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Bools, Floats, Int64s, Trace, Track, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, schemas
 
-_EVENT = 400  # bytes of memory for each while it is read
+_EVENT_BYTES = 400  # memory of an event while it is read
 
-_TIME, CLOCK, _SEQUENCE, _EVENTS = (
-    wire.tag(8, VARINT),
-    wire.tag(58, VARINT),
-    wire.tag(10, VARINT),
-    wire.tag(11, LEN),
-)
-_SNAPSHOT, _INTERNED, _DEFAULTS, _TRACK = (
-    wire.tag(6, LEN),
-    wire.tag(12, LEN),
-    wire.tag(59, LEN),
-    wire.tag(60, LEN),
-)
-_TREE, _PROCESS, _THREAD, _RAILS = (
-    wire.tag(2, LEN),
-    wire.tag(43, LEN),
-    wire.tag(44, LEN),
-    wire.tag(40, LEN),
-)
+# Fields of a packet.
+_TIME = wire.tag(8, VARINT)
+_CLOCK = wire.tag(58, VARINT)
+_SEQUENCE = wire.tag(10, VARINT)
+_EVENTS = wire.tag(11, LEN)
+_SNAPSHOT = wire.tag(6, LEN)
+_INTERNED = wire.tag(12, LEN)
+_DEFAULTS = wire.tag(59, LEN)
+_TRACK = wire.tag(60, LEN)
+_TREE = wire.tag(2, LEN)
+_PROCESS = wire.tag(43, LEN)
+_THREAD = wire.tag(44, LEN)
+_RAILS = wire.tag(40, LEN)
 
-_TYPE, _NAME_IID, _OWN_NAME, _UUID = (
-    wire.tag(9, VARINT),
-    wire.tag(10, VARINT),
-    wire.tag(23, LEN),
-    wire.tag(11, VARINT),
-)
-_WHOLE, _DECIMAL, _LEGACY = wire.tag(30, VARINT), wire.tag(44, FIXED64), wire.tag(6, LEN)
+# Fields of an event of a track.
+_TYPE = wire.tag(9, VARINT)
+_NAME_IID = wire.tag(10, VARINT)
+_OWN_NAME = wire.tag(23, LEN)
+_UUID = wire.tag(11, VARINT)
+_INTEGER = wire.tag(30, VARINT)
+_DOUBLE = wire.tag(44, FIXED64)
+_LEGACY = wire.tag(6, LEN)
 _FLOWS = (wire.tag(47, FIXED64), wire.tag(48, FIXED64), wire.tag(36, VARINT), wire.tag(42, VARINT))
-_PHASE, _PHASE_NAME, _PHASE_US = wire.tag(2, VARINT), wire.tag(1, VARINT), wire.tag(3, VARINT)
+
+# Fields of a legacy event.
+_PHASE = wire.tag(2, VARINT)
+_PHASE_NAME = wire.tag(1, VARINT)
+_PHASE_US = wire.tag(3, VARINT)
 
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
-_SPAN = 16  # ours: a legacy event that says its own duration
+_COMPLETE = 16  # not of Perfetto: a legacy event with a duration of its own
 _PHASES = {
     ord("B"): _BEGIN,
     ord("E"): _END,
-    ord("X"): _SPAN,
+    ord("X"): _COMPLETE,
     ord("i"): _INSTANT,
     ord("I"): _INSTANT,
     ord("n"): _INSTANT,
 }
 
-# Packets of other data sources: named, so that nobody thinks they were never recorded.
-_OTHERS = {
+# Packets of other data sources: they are reported, so that nobody thinks they were not recorded.
+_NOT_DRAWN = {
     1: "kernel events (ftrace)",
     5: "events of old Chrome versions",
     7: "system statistics",
@@ -100,9 +101,8 @@ class _Columns:
     packet: list[Int64s] = field(default_factory=list)
     sequence: list[Int64s] = field(default_factory=list)
     kind: list[Int64s] = field(default_factory=list)
-    name: list[Int64s] = field(
-        default_factory=list
-    )  # index into the names; -1 - i for an interned number that is row i of `iids`
+    # [2 × events]: an interned number (0 without one), and an index into the names (-1 without one).
+    name: list[Int64s] = field(default_factory=list)
     uuid: list[Int64s] = field(default_factory=list)
     has_uuid: list[Bools] = field(default_factory=list)
     value: list[Any] = field(default_factory=list)
@@ -110,7 +110,19 @@ class _Columns:
     position: list[UInt64s] = field(default_factory=list)
 
 
+class _LineColumns(NamedTuple):
+    """The events of all tracks, each column of one array."""
+
+    kind: Int64s
+    start: Int64s  # ps
+    name: Int64s
+    position: UInt64s
+    duration_us: Int64s
+
+
 class PerfettoReader:
+    """Reads one file: `build` gives its trace."""
+
     def __init__(self, source: OpenedFile, progress: Progress) -> None:
         self.source, self.progress = source, progress
         self.builder = TraceBuilder(source.path, "perfetto", size=source.size)
@@ -119,7 +131,7 @@ class PerfettoReader:
         self.clocks, self.tracks = Clocks(), Tracks()
         self.quota = LineQuota()
         self.events = Definitions([], [], [], [])
-        self.notes = Definitions([], [], [], [])
+        self.annotations = Definitions([], [], [], [])
         self.texts = Definitions([], [], [], [])
         self.defaults = Definitions([], [], [], [])
         self.default_clock: list[int] = []
@@ -134,53 +146,47 @@ class PerfettoReader:
     # ── what describes the rest ──
 
     def describe(self) -> None:
-        """Clocks, names, tracks, defaults: few packets, decoded whole."""
-        rare = (
-            _SEQUENCE,
-            _SNAPSHOT,
-            _TREE,
-            _INTERNED,
-            _DEFAULTS,
-            _TRACK,
-            _PROCESS,
-            _THREAD,
-            _RAILS,
-        )
+        """Read clocks, names, tracks and defaults: few packets, each decoded as a message."""
         handlers = (
-            self._snapshot,
-            self.tracks.tree,
-            self._interned,
-            self._defaults,
-            self._track,
-            self._process,
-            self._thread,
-            self._rails,
+            (_SNAPSHOT, "PerfettoClocks", self.clocks.snapshot),
+            (_TREE, "PerfettoTree", self.tracks.tree),
+            (_INTERNED, "PerfettoInterned", self._interned),
+            (_DEFAULTS, "PerfettoDefaults", self._defaults),
+            (_TRACK, "PerfettoTrack", self._track),
+            (_PROCESS, "PerfettoProcess", self._process),
+            (_THREAD, "PerfettoThread", self._thread),
+            (_RAILS, "PerfettoRails", self._rails),
         )
-        kinds = ("Clocks", "Tree", "Interned", "Defaults", "Track", "Process", "Thread", "Rails")
-        others = tuple(wire.tag(number, LEN) for number in _OTHERS)
+        tags = tuple(tag for tag, _, _ in handlers)
+        not_drawn = tuple(wire.tag(number, LEN) for number in _NOT_DRAWN)
         sequences = []
-        for rows in slices(len(self.packets)):
-            every = self.packets.pick(rows, (_SEQUENCE, _EVENTS, _INTERNED, _DEFAULTS))
-            sequences.append(every.value[0])
+        for part in slices(len(self.packets)):
+            fields = self.packets.pick(part, (_SEQUENCE, _EVENTS, _INTERNED, _DEFAULTS))
+            sequences.append(fields.value[0])
             self.findings.add(
-                "damaged packets were read up to the damage", count=int(every.bad >= 0)
+                "damaged packets were read up to the damage", count=int(fields.bad >= 0)
             )
-            few = (
-                np.flatnonzero(~every.present[1] | every.present[2] | every.present[3]) + rows.start
-            )
-            found = self.packets.pick(few, (*rare, *others))
-            for k, what in enumerate(_OTHERS.values(), len(rare)):
-                self.findings.add(f"{what} are not drawn", count=int(found.present[k].sum()))
-            for at in np.flatnonzero(found.present[1 : len(rare)].any(axis=0)).tolist():
-                packet = int(few[at])
-                for k in np.flatnonzero(found.present[1 : len(rare), at]).tolist():
-                    lo, hi = int(found.value[k + 1, at]), int(found.end[k + 1, at])
-                    message = self._message(
-                        f"Perfetto{kinds[k]}", lo, hi, bool(self.packets.unpacked[packet])
-                    )
-                    if message is not None:
-                        handlers[k](packet, int(found.value[0, at]), message)
-            self._tell(rows.stop, 0)
+            # Most packets are events and nothing else.
+            _, is_event, is_interned, is_defaults = fields.present
+            rows = np.flatnonzero(~is_event | is_interned | is_defaults) + part.start
+            sequence = fields.value[0][rows - part.start]
+            for what, present in zip(
+                _NOT_DRAWN.values(), self.packets.pick(rows, not_drawn).present, strict=True
+            ):
+                self.findings.add(f"{what} are not drawn", count=int(present.sum()))
+            described = self.packets.pick(rows, tags)
+            # In the order of the file: later descriptions replace earlier ones.
+            for row, field_number in np.argwhere(described.present.T).tolist():
+                _, kind, handle = handlers[field_number]
+                packet = int(rows[row])
+                lo, hi = (
+                    int(described.value[field_number, row]),
+                    int(described.end[field_number, row]),
+                )
+                message = self._message(kind, lo, hi, bool(self.packets.unpacked[packet]))
+                if message is not None:
+                    handle(packet, int(sequence[row]), message)
+            self._report_progress(part.stop, 0)
         self.sequence = np.concatenate(sequences)
 
     def _message(self, kind: str, lo: int, hi: int, unpacked: bool) -> Any:
@@ -190,18 +196,14 @@ class PerfettoReader:
             self.findings.add("packets that describe names, tracks or clocks were damaged")
             return None
 
-    def _snapshot(self, packet: int, sequence: int, message: Any) -> None:
-        self.clocks.snapshot(packet, sequence, message)
-
     def _interned(self, packet: int, sequence: int, message: Any) -> None:
-        for kept, found in (
-            (self.events, message.event_names),
-            (self.notes, message.debug_annotation_names),
-        ):
-            for one in found:
-                kept.add(packet, sequence, _signed(one.iid), one.name)
-        for one in message.debug_annotation_string_values:
-            self.texts.add(packet, sequence, _signed(one.iid), one.str.decode("utf-8", "replace"))
+        for name in message.event_names:
+            self.events.add(packet, sequence, _signed(name.iid), name.name)
+        for name in message.debug_annotation_names:
+            self.annotations.add(packet, sequence, _signed(name.iid), name.name)
+        for text in message.debug_annotation_string_values:
+            string = text.str.decode("utf-8", "replace")
+            self.texts.add(packet, sequence, _signed(text.iid), string)
 
     def _defaults(self, packet: int, sequence: int, message: Any) -> None:
         self.defaults.add(packet, sequence, 0, "")
@@ -218,123 +220,118 @@ class PerfettoReader:
         self.tracks.of_sequence(sequence, message)
 
     def _rails(self, packet: int, sequence: int, message: Any) -> None:
-        for one in message.rail_descriptor:
-            self.tracks.rail(sequence, one.index, one.rail_name, one.subsys_name)
-        for one in message.energy_data:
-            self.rails.append(
-                (packet, self.tracks.rail_number(sequence, one.index), one.timestamp_ms, one.energy)
-            )
+        for rail in message.rail_descriptor:
+            self.tracks.rail(sequence, rail.index, rail.rail_name, rail.subsys_name)
+        for reading in message.energy_data:
+            number = self.tracks.rail_number(sequence, reading.index)
+            self.rails.append((packet, number, reading.timestamp_ms, reading.energy))
 
     # ── events ──
 
     def columns(self) -> _Columns:
         """Every event of a track."""
-        kept = _Columns()
+        columns = _Columns()
         stamps, timed, clock = [], [], []
         count = 0
         for rows in slices(len(self.packets)):
-            found = self.packets.pick(rows, (_TIME, CLOCK, _EVENTS))
-            stamps.append(found.value[0])
-            timed.append(found.present[0])
-            clock.append(np.where(found.present[1], found.value[1], -1))
-            at = np.flatnonzero(found.present[2])
+            fields = self.packets.pick(rows, (_TIME, _CLOCK, _EVENTS))
+            stamps.append(fields.value[0])
+            timed.append(fields.present[0])
+            clock.append(np.where(fields.present[1], fields.value[1], -1))
+            at = np.flatnonzero(fields.present[2])
             if len(at):
-                self._slice(kept, at + rows.start, found.value[2][at], found.end[2][at], count)
+                self._slice(columns, at + rows.start, fields.value[2][at], fields.end[2][at], count)
                 count += len(at)
-            self.source.limit.check(self.source.path, count * _EVENT)
-            self._tell(rows.stop, count)
+            self.source.limit.check(self.source.path, count * _EVENT_BYTES)
+            self._report_progress(rows.stop, count)
         self.timed = np.concatenate(timed)
-        self._in_time(np.concatenate(stamps), np.concatenate(clock))
-        return kept
+        self._set_stamps(np.concatenate(stamps), np.concatenate(clock))
+        return columns
 
-    def _in_time(self, told: Int64s, clock: Int64s) -> None:
-        """All timestamps in ns of the trace's clock: incremental clocks count every packet of
-        theirs.
+    def _set_stamps(self, stamps: Int64s, clock: Int64s) -> None:
+        """Set all timestamps, in ns of the trace's clock.
+
+        Together, because an incremental clock adds up every packet that uses it.
         """
         packet = np.flatnonzero(self.timed)
         sequence = self.sequence[packet]
-        by_default = clock[packet] < 0
-        if self.defaults.packet and by_default.any():
-            found = last_definitions(
-                (
-                    np.array(self.defaults.sequence, np.int64),
-                    np.array(self.defaults.packet, np.int64),
-                ),
-                (sequence, packet),
-            )
-            usual = np.array([*self.default_clock, 0], np.int64)[found]
-            clock[packet] = np.where(by_default & (usual > 0), usual, clock[packet])
-        ids = np.where(clock[packet] > 0, clock[packet], self.clocks.primary or BOOTTIME)
-        self.stamps = told
-        self.stamps[packet] = self.clocks.times(packet, sequence, ids, told[packet])
+        clock = clock[packet]
+        unnamed = clock < 0
+        if self.defaults.packet and unnamed.any():
+            default = self._default(self.default_clock, sequence, packet)
+            clock = np.where(unnamed & (default > 0), default, clock)
+        clock = np.where(clock > 0, clock, self.clocks.primary or BOOTTIME)
+        self.stamps = stamps
+        self.stamps[packet] = self.clocks.times(packet, sequence, clock, stamps[packet])
+
+    def _default(self, values: list[int], sequence: Int64s, packet: Int64s) -> Int64s:
+        """The default that holds for each packet, of one value for each of `defaults`; 0: none."""
+        defined = self.defaults
+        row = last_definitions(
+            (np.array(defined.sequence, np.int64), np.array(defined.packet, np.int64)),
+            (sequence, packet),
+        )
+        return np.array([*values, 0], np.int64)[row]  # row -1 is the 0 at the end
 
     def _flow(self, row: int, lo: int, hi: int, unpacked: bool) -> None:
         """The flows that an event belongs to, and those that end with it."""
         message = self._message("PerfettoFlows", lo, hi, unpacked)
-        if message is not None:
-            self.flows += [
-                (row, _signed(one), STEP) for one in (*message.flow_ids, *message.old_flow_ids)
-            ]
-            self.flows += [
-                (row, _signed(one), FINISH)
-                for one in (*message.terminating_flow_ids, *message.old_terminating)
-            ]
+        if message is None:
+            return
+        for flow in (*message.flow_ids, *message.old_flow_ids):
+            self.flows.append((row, _signed(flow), STEP))
+        for flow in (*message.terminating_flow_ids, *message.old_terminating):
+            self.flows.append((row, _signed(flow), FINISH))
 
-    def _slice(self, kept: _Columns, packet: Int64s, lo: Int64s, hi: Int64s, count: int) -> None:
+    def _slice(self, columns: _Columns, packet: Int64s, lo: Int64s, hi: Int64s, count: int) -> None:
+        """Add the events of these packets to the columns, which have `count` events so far."""
         unpacked = self.packets.unpacked[packet]
-        tags = (_TYPE, _NAME_IID, _OWN_NAME, _UUID, _WHOLE, _DECIMAL, _LEGACY, *_FLOWS)
-        found = self.packets.fields(lo, hi, unpacked, tags)
-        kind, iid = found.value[0].copy(), found.value[1].copy()
+        tags = (_TYPE, _NAME_IID, _OWN_NAME, _UUID, _INTEGER, _DOUBLE, _LEGACY, *_FLOWS)
+        fields = self.packets.fields(lo, hi, unpacked, tags)
+        kind, iid = fields.value[0].copy(), fields.value[1].copy()
         duration_us = np.zeros(len(packet), np.int64)
-        old = np.flatnonzero(found.present[6])
-        if len(old):
-            legacy = self.packets.fields(
-                found.value[6][old],
-                found.end[6][old],
-                unpacked[old],
-                (_PHASE, _PHASE_NAME, _PHASE_US),
-            )
-            untold = kind[old] == 0
-            phases = np.array(
-                [_PHASES.get(int(one), 0) for one in legacy.value[0].tolist()], np.int64
-            )
-            kind[old] = np.where(untold, phases, kind[old])
-            iid[old] = np.where(iid[old] == 0, legacy.value[1], iid[old])
-            duration_us[old] = legacy.value[2]
+        legacy = np.flatnonzero(fields.present[6])
+        if len(legacy):
+            message_lo, message_hi = fields.value[6][legacy], fields.end[6][legacy]
+            phase, phase_name, phase_us = self.packets.fields(
+                message_lo, message_hi, unpacked[legacy], (_PHASE, _PHASE_NAME, _PHASE_US)
+            ).value
+            phase_kind = np.array([_PHASES.get(letter, 0) for letter in phase.tolist()], np.int64)
+            untyped = kind[legacy] == 0
+            kind[legacy] = np.where(untyped, phase_kind, kind[legacy])
+            iid[legacy] = np.where(iid[legacy] == 0, phase_name, iid[legacy])
+            duration_us[legacy] = phase_us
             self.findings.add(
                 "asynchronous events of old writers are not drawn",
-                count=int((untold & (phases == 0)).sum()),
+                count=int((untyped & (phase_kind == 0)).sum()),
             )
-        for row in np.flatnonzero(found.present[7:].any(axis=0)).tolist():
+        for row in np.flatnonzero(fields.present[7:].any(axis=0)).tolist():
             self._flow(count + row, int(lo[row]), int(hi[row]), bool(unpacked[row]))
-        # FIXED64 comes as its bits
-        value = np.where(
-            found.present[5], found.value[5].view(np.float64), found.value[4].astype(np.float64)
-        )
-        value = np.where(found.present[4] | found.present[5], value, np.nan)
+        value = np.where(fields.present[4], fields.value[4].astype(np.float64), np.nan)
+        # A FIXED64 field is given as its bits.
+        value = np.where(fields.present[5], fields.value[5].view(np.float64), value)
         position = np.zeros(len(packet), np.uint64)
-        for inside in (False, True):
-            mine = unpacked == inside
-            position[mine] = args.positions(lo[mine], hi[mine], inside)
-        name = np.where(iid != 0, iid, 0)
-        own = np.flatnonzero(found.present[2])
+        for is_unpacked in (False, True):
+            rows = unpacked == is_unpacked
+            position[rows] = args.positions(lo[rows], hi[rows], is_unpacked)
         index = np.full(len(packet), -1, np.int64)
-        for row in own.tolist():
-            text = self.packets.read(
-                int(found.value[2][row]), int(found.end[2][row]), bool(unpacked[row])
-            ).decode("utf-8", "replace")
+        for row in np.flatnonzero(fields.present[2]).tolist():
+            text_lo, text_hi = int(fields.value[2][row]), int(fields.end[2][row])
+            text = self.packets.read(text_lo, text_hi, bool(unpacked[row])).decode(
+                "utf-8", "replace"
+            )
             index[row] = self.names.index(text, text)
-        kept.packet.append(packet)
-        kept.sequence.append(self.sequence[packet])
-        kept.kind.append(kind)
-        kept.name.append(np.stack((name, index)))
-        kept.uuid.append(found.value[3])
-        kept.has_uuid.append(found.present[3])
-        kept.value.append(value)
-        kept.duration_us.append(duration_us)
-        kept.position.append(position)
+        columns.packet.append(packet)
+        columns.sequence.append(self.sequence[packet])
+        columns.kind.append(kind)
+        columns.name.append(np.stack((iid, index)))
+        columns.uuid.append(fields.value[3])
+        columns.has_uuid.append(fields.present[3])
+        columns.value.append(value)
+        columns.duration_us.append(duration_us)
+        columns.position.append(position)
 
-    def _tell(self, packets: int, events: int) -> None:
+    def _report_progress(self, packets: int, events: int) -> None:
         self.progress(
             self.source.size * min(packets, len(self.packets)) // max(1, len(self.packets)),
             self.source.size,
@@ -344,23 +341,16 @@ class PerfettoReader:
     # ── the trace ──
 
     def build(self) -> Trace:
-        """All of it."""
+        """The whole trace."""
         self.describe()
-        kept = self.columns()
-        packet, sequence = _joined(kept.packet), _joined(kept.sequence)
-        kind, uuid = _joined(kept.kind), _joined(kept.uuid)
-        has_uuid = np.concatenate(kept.has_uuid) if kept.has_uuid else np.zeros(0, np.bool_)
+        columns = self.columns()
+        packet, sequence = _concatenated(columns.packet), _concatenated(columns.sequence)
+        kind, uuid = _concatenated(columns.kind), _concatenated(columns.uuid)
+        has_uuid = np.concatenate(columns.has_uuid) if columns.has_uuid else np.zeros(0, np.bool_)
         if self.defaults.packet and not has_uuid.all():
-            found = last_definitions(
-                (
-                    np.array(self.defaults.sequence, np.int64),
-                    np.array(self.defaults.packet, np.int64),
-                ),
-                (sequence, packet),
-            )
-            usual = np.array([*self.default_uuid, 0], np.int64)[found]
-            uuid = np.where(has_uuid, uuid, usual)
-            has_uuid = has_uuid | (usual != 0)
+            default = self._default(self.default_uuid, sequence, packet)
+            uuid = np.where(has_uuid, uuid, default)
+            has_uuid = has_uuid | (default != 0)
         good = self.timed[packet] if len(packet) else has_uuid
         self.findings.add(
             "events without a timestamp were left out", count=int(len(good) - good.sum())
@@ -378,10 +368,18 @@ class PerfettoReader:
         self.quota.left_out = int((good & ~read[code]).sum()) if len(code) else 0
         self.quota.say(self.findings)
         good = good & read[code] if len(code) else good
-        self._counters(places, code, good & counting, start, kept)
+        self._counters(places, code, good & counting, start, columns)
         self._rail_counters(zero)
-        name = self._names(kept, packet, sequence)
-        self._lines(places, code, good & ~counting, kind, start, name, kept)
+        events = _LineColumns(
+            kind=kind,
+            start=start,
+            name=self._names(columns, packet, sequence),
+            position=np.concatenate(columns.position)
+            if columns.position
+            else np.zeros(0, np.uint64),
+            duration_us=_concatenated(columns.duration_us),
+        )
+        self._lines(places, code, good & ~counting, events, columns)
         if not self.builder.events and not self.builder.counted:
             self.findings.add("the trace holds no track events and no counters")
         return self.builder.build(self.names, complete=True, warnings=self.source.warnings)
@@ -395,9 +393,9 @@ class PerfettoReader:
     def _places(
         self, uuid: Int64s, has_uuid: Bools, sequence: Int64s
     ) -> tuple[Int64s, list[TrackTarget], Bools]:
-        """Which track each event is on, and which tracks are read.
+        """(the track of each event, the tracks, which of them are read).
 
-        Events that name none are on their sequence's.
+        Events that name no track are on the one of their sequence.
         """
         keys = np.stack((np.where(has_uuid, uuid, sequence), has_uuid.astype(np.int64)))
         order = np.lexsort((keys[0], keys[1]))
@@ -412,15 +410,16 @@ class PerfettoReader:
                 zip(firsts[0].tolist(), firsts[1].tolist(), strict=True)
             )
         ]
-        read = np.zeros(len(places), np.bool_)
+        is_read = np.zeros(len(places), np.bool_)
         counters = 0
-        for number in np.argsort(order[new], kind="stable").tolist():  # as they come in the file
-            counters += places[number].counter is not None
-            if places[number].counter is None:
-                read[number] = self.quota.admits(places[number].process)
+        for number in np.argsort(order[new], kind="stable").tolist():  # in the order of the file
+            place = places[number]
+            if place.counter is None:
+                is_read[number] = self.quota.admits(place.process)
             else:
-                read[number] = counters <= MAX_COUNTERS
-        return code, places, read
+                counters += 1
+                is_read[number] = counters <= MAX_COUNTERS
+        return code, places, is_read
 
     def _counters(
         self,
@@ -428,17 +427,17 @@ class PerfettoReader:
         code: Int64s,
         counting: Bools,
         start: Int64s,
-        kept: _Columns,
+        columns: _Columns,
     ) -> None:
         """Each counter track's readings."""
         rows = np.flatnonzero(counting)
         rows = rows[np.argsort(code[rows], kind="stable")]
         bounds = np.searchsorted(code[rows], np.arange(len(places) + 1))
-        values = np.concatenate(kept.value) if kept.value else np.zeros(0)
+        values = np.concatenate(columns.value) if columns.value else np.zeros(0)
         for place in places:
-            mine = rows[bounds[place.code] : bounds[place.code + 1]]
-            if place.counter is not None and len(mine):
-                self._counter(place, mine, start, values)
+            track_rows = rows[bounds[place.code] : bounds[place.code + 1]]
+            if place.counter is not None and len(track_rows):
+                self._counter(place, track_rows, start, values)
 
     def _counter(self, place: TrackTarget, rows: Int64s, start: Int64s, every: Floats) -> None:
         assert place.counter is not None
@@ -460,38 +459,35 @@ class PerfettoReader:
             count=len(self.tracks.rails) - MAX_COUNTERS,
         )
         for number, name in enumerate(self.tracks.rails[:MAX_COUNTERS]):
-            rows = table[bounds[number] : bounds[number + 1]]
-            told = rows[:, 2] > 0
-            ns = np.where(told, rows[:, 2] * 1_000_000, self.stamps[rows[:, 0]])
-            self.builder.counter(name, "J", "", (ns - zero) * PS_PER_NS, rows[:, 3] / 1e6)
+            packet, _, ms, microjoules = table[bounds[number] : bounds[number + 1]].T
+            # A reading without a time of its own has that of its packet.
+            ns = np.where(ms > 0, ms * 1_000_000, self.stamps[packet])
+            self.builder.counter(name, "J", "", (ns - zero) * PS_PER_NS, microjoules / 1e6)
 
-    def _names(self, kept: _Columns, packet: Int64s, sequence: Int64s) -> Int64s:
+    def _names(self, columns: _Columns, packet: Int64s, sequence: Int64s) -> Int64s:
         """The index of each event's name."""
         if not len(packet):
             return packet
-        named = np.concatenate(kept.name, axis=1)
-        iid: Int64s = named[0]
-        name: Int64s = named[1]
+        both = np.concatenate(columns.name, axis=1)
+        iid: Int64s = both[0]
+        name: Int64s = both[1]
         rows = np.flatnonzero((name < 0) & (iid != 0))
         defined = self.events
         if len(rows) and defined.packet:
-            found = last_definitions(
-                (
-                    np.array(defined.sequence, np.int64),
-                    np.array(defined.number, np.int64),
-                    np.array(defined.packet, np.int64),
-                ),
+            keys = (defined.sequence, defined.number, defined.packet)
+            definition = last_definitions(
+                tuple(np.array(key, np.int64) for key in keys),
                 (sequence[rows], iid[rows], packet[rows]),
             )
-            of = np.array([*(self.names.index(text, text) for text in defined.text), -1], np.int64)
-            name[rows] = of[found]
-        lost = np.flatnonzero(name < 0)
-        ends = np.concatenate(kept.kind)[lost] == _END  # an end needs no name
+            indices = [self.names.index(text, text) for text in defined.text]
+            name[rows] = np.array([*indices, -1], np.int64)[definition]
+        # An end needs no name.
+        nameless = np.flatnonzero((name < 0) & (np.concatenate(columns.kind) != _END))
         self.findings.add(
             "events whose names were lost are called by their number",
-            count=int((iid[lost][~ends] != 0).sum()),
+            count=int((iid[nameless] != 0).sum()),
         )
-        for row in lost[~ends].tolist():
+        for row in nameless.tolist():
             text = f"event {int(iid[row]) & (1 << 64) - 1}" if iid[row] else "event"
             name[row] = self.names.index(text, text)
         return name
@@ -501,107 +497,113 @@ class PerfettoReader:
         places: list[TrackTarget],
         code: Int64s,
         good: Bools,
-        kind: Int64s,
-        start: Int64s,
-        name: Int64s,
-        kept: _Columns,
+        events: _LineColumns,
+        columns: _Columns,
     ) -> None:
         """Each track's begins and ends as stretches, its instants beside them."""
-        position = np.concatenate(kept.position) if kept.position else np.zeros(0, np.uint64)
-        duration_us = _joined(kept.duration_us)
-        known = (kind == _BEGIN) | (kind == _END) | (kind == _INSTANT) | (kind == _SPAN)
+        typed = np.isin(events.kind, (_BEGIN, _END, _INSTANT, _COMPLETE))
         self.findings.add(
-            "events of an unknown type were left out", count=int((good & ~known).sum())
+            "events of an unknown type were left out", count=int((good & ~typed).sum())
         )
-        rows = np.flatnonzero(good & known)
-        latest_ps = int(start[rows].max()) if len(rows) else 0
-        source = args.Annotations(
-            self.packets.stored, self.packets.memory, self._meaning(kept, position)
-        )
+        drawn = good & typed
+        rows = np.flatnonzero(drawn)
+        latest_ps = int(events.start[rows].max()) if len(rows) else 0
+        meaning = self._meaning(columns, events.position)
+        source = args.Annotations(self.packets.stored, self.packets.memory, meaning)
         # Tracks of one thread are one line.
         merged: dict[tuple[str, int, str], int] = {}
-        to = np.array(
-            [merged.setdefault((p.process, p.key, p.name), len(merged)) for p in places] or [0],
-            np.int64,
-        )
-        line_of = to[code[rows]] if len(rows) else rows
-        rows = rows[np.lexsort((np.arange(len(rows)), start[rows], line_of))]
-        bounds = np.searchsorted(to[code[rows]] if len(rows) else rows, np.arange(len(merged) + 1))
-        lines: list[Track | None] = [None] * len(merged)
+        for place in places:
+            merged.setdefault((place.process, place.key, place.name), len(merged))
+        line_of_track = np.array([merged[p.process, p.key, p.name] for p in places], np.int64)
+        line_of_event = line_of_track[code] if len(code) else code
+        rows = rows[np.lexsort((np.arange(len(rows)), events.start[rows], line_of_event[rows]))]
+        bounds = np.searchsorted(line_of_event[rows], np.arange(len(merged) + 1))
+        tracks: list[Track | None] = [None] * len(merged)
         processes: dict[str, ProcessBuilder] = {}
         for process in dict.fromkeys(process for process, _, _ in merged):
             if len(processes) < MAX_PROCESSES:
                 processes[process] = self.builder.process(process, (), source)
         for (process, key, label), line in merged.items():
-            mine = rows[bounds[line] : bounds[line + 1]]
-            if not len(mine):
+            line_rows = rows[bounds[line] : bounds[line + 1]]
+            if not len(line_rows):
                 continue
-            if (
-                process not in processes
-            ):  # its place among the first was taken by processes without events
+            if process not in processes:
+                # Processes without events were among the first: this one is one more.
                 processes[process] = self.builder.process(process, (), source)
-            stretch = mine[(kind[mine] == _BEGIN) | (kind[mine] == _END)]
-            found = pair(kind[stretch] == _BEGIN)
-            self.findings.add("ends without a begin were left out", count=found.stray)
-            self.findings.add(
-                "begins without an end were extended to the end of the trace",
-                count=int((found.end < 0).sum()),
-            )
-            begin = stretch[found.begin] if len(stretch) else stretch
-            end = (
-                np.where(found.end >= 0, start[stretch[found.end]], latest_ps)
-                if len(stretch)
-                else stretch
-            )
-            others = mine[(kind[mine] == _INSTANT) | (kind[mine] == _SPAN)]
-            every = np.concatenate((begin, others))
-            length = np.concatenate((end - start[begin], duration_us[others] * (1000 * PS_PER_NS)))
-            events = LineEvents(
-                start[every], length, name[every].astype(np.uint32), position[every]
-            )
-            lines[line] = processes[process].add(key, label, events)
+            line_events = self._line_events(events, line_rows, latest_ps)
+            tracks[line] = processes[process].add(key, label, line_events)
+        self._draw_flows(drawn, line_of_event, events.start, tracks)
 
+    def _line_events(self, events: _LineColumns, rows: Int64s, latest_ps: int) -> LineEvents:
+        """The events of one line; its rows are sorted by time."""
+        kind, start = events.kind[rows], events.start
+        marks = rows[(kind == _BEGIN) | (kind == _END)]
+        paired = pair(events.kind[marks] == _BEGIN)
+        self.findings.add("ends without a begin were left out", count=paired.stray)
+        self.findings.add(
+            "begins without an end were extended to the end of the trace",
+            count=int((paired.end < 0).sum()),
+        )
+        begin, end = marks, marks  # empty where there are no marks
+        if len(marks):
+            begin = marks[paired.begin]
+            end = np.where(paired.end >= 0, start[marks[paired.end]], latest_ps)
+        singles = rows[(kind == _INSTANT) | (kind == _COMPLETE)]
+        all_rows = np.concatenate((begin, singles))
+        single_ps = events.duration_us[singles] * (1000 * PS_PER_NS)
+        return LineEvents(
+            start[all_rows],
+            np.concatenate((end - start[begin], single_ps)),
+            events.name[all_rows].astype(np.uint32),
+            events.position[all_rows],
+        )
+
+    def _draw_flows(
+        self, drawn: Bools, line_of_event: Int64s, start: Int64s, tracks: list[Track | None]
+    ) -> None:
+        """Arrows between the events of each flow."""
         ends = FlowEnds()
         flows = np.array(self.flows, np.int64).reshape(-1, 3)
-        flows = flows[(good & known)[flows[:, 0]]] if len(flows) else flows
-        of = flows[:, 0]
+        if len(flows):
+            flows = flows[drawn[flows[:, 0]]]
+        event, flow, kind = flows.T
         ends.extend(
-            np.zeros(len(of), np.int32),
-            flows[:, 1],
-            to[code[of]].astype(np.int32),
-            start[of],
-            flows[:, 2].astype(np.uint8),
+            group=np.zeros(len(event), np.int32),
+            id=flow,
+            line=line_of_event[event].astype(np.int32),
+            at=start[event],
+            kind=kind.astype(np.uint8),
         )
-        self.builder.draw(ends.arrows(), lines)
+        self.builder.draw(ends.arrows(), tracks)
 
-    def _meaning(self, kept: _Columns, position: UInt64s) -> args.Meaning:
-        """What an interned number of an event's annotations stood for."""
+    def _meaning(self, columns: _Columns, position: UInt64s) -> args.Meaning:
+        """A function that gives the text of an interned number in an event's annotations."""
         order = np.argsort(position, kind="stable")
-        at, packet, sequence = (
-            position[order],
-            _joined(kept.packet)[order],
-            _joined(kept.sequence)[order],
-        )
-        tables = {"name": self.notes, "text": self.texts, "event": self.events}
+        positions = position[order]
+        packet = _concatenated(columns.packet)[order]
+        sequence = _concatenated(columns.sequence)[order]
+        tables = {"name": self.annotations, "text": self.texts, "event": self.events}
+        # By kind, then by sequence and number: (packet, text) in the order of the file.
         keyed: dict[str, dict[tuple[int, int], list[tuple[int, str]]]] = {}
         for kind, table in tables.items():
-            of = keyed[kind] = {}
-            for where, owner, number, text in zip(
-                table.packet, table.sequence, table.number, table.text, strict=True
-            ):
-                of.setdefault((owner, number), []).append((where, text))
+            texts = keyed[kind] = {}
+            for where, owner, number, text in zip(*table, strict=True):
+                texts.setdefault((owner, number), []).append((where, text))
 
         def meaning(place: int, kind: str, number: int) -> str:
-            row = int(np.searchsorted(at, np.uint64(place)))
-            if row >= len(at) or int(at[row]) != place:
+            row = int(np.searchsorted(positions, np.uint64(place)))
+            if row >= len(positions) or int(positions[row]) != place:
                 return ""
-            told = keyed[kind].get((int(sequence[row]), _signed(number)), [])
-            return next((clean(text) for where, text in reversed(told) if where <= packet[row]), "")
+            definitions = keyed[kind].get((int(sequence[row]), _signed(number)), [])
+            for where, text in reversed(definitions):
+                if where <= packet[row]:
+                    return clean(text)
+            return ""
 
         return meaning
 
 
-def _joined(parts: list[Int64s]) -> Int64s:
+def _concatenated(parts: list[Int64s]) -> Int64s:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 

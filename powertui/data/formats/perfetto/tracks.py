@@ -1,5 +1,6 @@
-"""The tracks of a Perfetto trace: a tree of descriptors, of which each event names one by its
-number (uuid).
+"""The tracks of a Perfetto trace: a tree of descriptors.
+
+Each event names its track by the number (uuid) of a descriptor.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, NamedTuple
 
 from powertui.data.formats.json_stats import clean
 
-_FAR = 32  # parents above a track; more is a circle
-_TYPES = {1: "thread time", 2: "instructions"}
-_UNITS = {1: ("s", 1e-9), 2: ("", 1.0), 3: ("bytes", 1.0)}  # nanoseconds, a count, bytes
+_MAX_PARENTS = 32  # above a track; more of them are a circle
+_COUNTER_NAMES = {1: "thread time", 2: "instructions"}
+_COUNTER_UNITS = {1: ("s", 1e-9), 2: ("", 1.0), 3: ("bytes", 1.0)}  # nanoseconds, a count, bytes
 
 
 class Counting(NamedTuple):
@@ -47,7 +48,7 @@ class _Track:
 
 
 class Tracks:
-    """What is known of all tracks."""
+    """All tracks, and the names of processes and threads."""
 
     def __init__(self) -> None:
         self.rails: list[str] = []  # by number
@@ -62,11 +63,10 @@ class Tracks:
     def describe(self, uuid: int, message: Any) -> None:
         """A track descriptor. Later ones add to it."""
         track = self._tracks.setdefault(uuid, _Track())
-        track.parent = (
-            message.parent_uuid - (1 << 64)
-            if message.parent_uuid >> 63
-            else message.parent_uuid or track.parent
-        )
+        parent = message.parent_uuid
+        if parent >> 63:
+            parent -= 1 << 64
+        track.parent = parent or track.parent
         track.name = clean(message.name or message.static_name or message.atrace_name) or track.name
         if message.HasField("process"):
             track.is_process, track.pid = True, message.process.pid
@@ -76,12 +76,13 @@ class Tracks:
             if message.thread.thread_name:
                 self._threads[track.pid, track.tid] = clean(message.thread.thread_name)
         if message.HasField("counter"):
-            told = message.counter
-            unit, scale = (
-                (clean(told.unit_name), 1.0) if told.unit_name else _UNITS.get(told.unit, ("", 1.0))
-            )
-            track.name = track.name or _TYPES.get(told.type, "")
-            track.counter = Counting(unit, scale * (told.unit_multiplier or 1), told.is_incremental)
+            counter = message.counter
+            unit, scale = _COUNTER_UNITS.get(counter.unit, ("", 1.0))
+            if counter.unit_name:
+                unit, scale = clean(counter.unit_name), 1.0
+            scale *= counter.unit_multiplier or 1
+            track.name = track.name or _COUNTER_NAMES.get(counter.type, "")
+            track.counter = Counting(unit, scale, counter.is_incremental)
 
     def process(self, message: Any) -> None:
         """A process descriptor."""
@@ -90,16 +91,16 @@ class Tracks:
             self._processes[message.pid] = clean(name)
 
     def tree(self, _packet: int, _sequence: int, message: Any) -> None:
-        """What ran on the machine."""
-        for one in message.processes:
-            if one.cmdline and one.cmdline[0]:
-                self._processes.setdefault(one.pid, clean(one.cmdline[0]))
-        for one in message.threads:
-            if one.name:
-                self._threads.setdefault((one.tgid, one.tid), clean(one.name))
+        """The names of the processes and threads that ran on the machine."""
+        for process in message.processes:
+            if process.cmdline and process.cmdline[0]:
+                self._processes.setdefault(process.pid, clean(process.cmdline[0]))
+        for thread in message.threads:
+            if thread.name:
+                self._threads.setdefault((thread.tgid, thread.tid), clean(thread.name))
 
     def of_sequence(self, sequence: int, message: Any) -> None:
-        """Old writers: all events of a sequence are on this thread."""
+        """The thread that all events of a sequence are on, as old writers describe it."""
         self._sequences[sequence] = _Track(pid=message.pid, tid=message.tid)
         if message.thread_name:
             self._threads[message.pid, message.tid] = clean(message.thread_name)
@@ -121,41 +122,39 @@ class Tracks:
     def place(self, code: int, key: int, *, by_uuid: bool) -> TrackTarget:
         """The line for this track (or, without a track, for this sequence of packets)."""
         track = (self._tracks if by_uuid else self._sequences).get(key)
+        uuid = key & (1 << 64) - 1
         if track is None:
-            what = (
-                f"track {key & (1 << 64) - 1}"
-                if by_uuid and key
-                else f"sequence {key}"
-                if not by_uuid and key
-                else "events"
-            )
-            return TrackTarget(code, "trace", _short(key), what, None)
+            if not key:
+                name = "events"
+            elif by_uuid:
+                name = f"track {uuid}"
+            else:
+                name = f"sequence {key}"
+            return TrackTarget(code, "trace", _line_number(key), name, None)
         pid, tid = self._owner(track)
         process = self._process(pid)
         if track.tid is not None and track.pid is not None and not track.counter:
-            return TrackTarget(
-                code,
-                process,
-                track.tid,
-                self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}",
-                None,
-            )
-        name = track.name or ("process" if track.is_process else f"track {key & (1 << 64) - 1}")
+            name = self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}"
+            return TrackTarget(code, process, track.tid, name, None)
+        name = track.name or ("process" if track.is_process else f"track {uuid}")
         if track.counter is not None and tid is not None:
-            name = f"{self._threads.get((pid or 0, tid)) or f'thread {tid}'} {name}"
-        return TrackTarget(code, process, _short(key), name, track.counter)
+            thread = self._threads.get((pid or 0, tid)) or f"thread {tid}"
+            name = f"{thread} {name}"
+        return TrackTarget(code, process, _line_number(key), name, track.counter)
 
     @cached_property
     def _name_counts(self) -> Counter[str]:
-        """How many processes have each name. Asked for when all are known."""
+        """How many processes have each name; used once all names are known."""
         return Counter(self._processes.values())
 
     def _owner(self, track: _Track) -> tuple[int | None, int | None]:
         """Process and thread of the nearest track above that has them."""
         tid = track.tid
-        for _ in range(_FAR):
+        for _ in range(_MAX_PARENTS):
             if track.pid is not None:
-                return track.pid, tid if tid is not None else track.tid
+                if tid is None:
+                    tid = track.tid
+                return track.pid, tid
             above = self._tracks.get(track.parent) if track.parent else None
             if above is None:
                 break
@@ -171,6 +170,6 @@ class Tracks:
         return f"{name} {pid}" if self._name_counts[name] > 1 else name
 
 
-def _short(key: int) -> int:
-    """A line's number from a uuid: any 63 bits would do, but people read it."""
+def _line_number(key: int) -> int:
+    """The number of a line from its uuid: a short one, because people read it."""
     return key if 0 <= key < 1 << 31 else zlib.crc32(key.to_bytes(8, "little", signed=True))

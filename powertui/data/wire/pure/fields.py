@@ -21,7 +21,9 @@ from powertui.data.wire.types import (
 )
 
 BATCH = 1 << 15  # records decoded at once: their columns stay in the processor's cache
-MIN_VECTOR_RECORDS = 16  # with fewer records than this left, numpy costs more than walking through them
+MIN_VECTOR_RECORDS = (
+    16  # with fewer records than this left, numpy costs more than walking through them
+)
 _MASK64 = (1 << 64) - 1
 
 
