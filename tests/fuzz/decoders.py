@@ -113,7 +113,8 @@ def compare(messages: Iterable[bytes], seed: int) -> int:
     few = fields.MIN_VECTOR_RECORDS
     for line in messages:
         choices = seed * 1_000_003 + count
-        fields.MIN_VECTOR_RECORDS = (0, 16)[count % 2]  # both of its ways: numpy for many records, a walk for few
+        # Both of its ways: numpy for many records, a walk for few.
+        fields.MIN_VECTOR_RECORDS = (0, 16)[count % 2]
         try:
             same = answers(compiled, line, random.Random(choices)) == answers(
                 pure, line, random.Random(choices)

@@ -60,7 +60,9 @@ def test_whole_numbers_come_back(name: str) -> None:
     )  # the piece with a pause in it is as wide as it needs
 
 
-@pytest.mark.parametrize("size", [1, 5, packed.PIECE_ROWS - 1, packed.PIECE_ROWS, 2 * packed.PIECE_ROWS + 3])
+@pytest.mark.parametrize(
+    "size", [1, 5, packed.PIECE_ROWS - 1, packed.PIECE_ROWS, 2 * packed.PIECE_ROWS + 3]
+)
 def test_a_column_that_grows(size: int) -> None:
     values = INTS["wall time"][0]
     growing = GrowingColumn(np.int64)
