@@ -24,7 +24,9 @@ _WARNINGS_SHOWN = 10
 _WINDOWS_SHOWN = 12
 _CHANNELS_SHOWN = 64  # a rack of GPUs; logs of whole clusters have thousands
 _FOUND_SHOWN = 8
-FEW = 20  # so many runs are also searched for what stands out: that takes longer than reading them
+_MAX_SEARCHED_RUNS = (
+    20  # so many runs are also searched for what stands out: that takes longer than reading them
+)
 # what a zero must differ from the first event to be told apart: wall times are shown to a
 # millisecond
 _SEEN_S = 0.001
@@ -96,7 +98,7 @@ def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[F
     next.
     """
 
-    few = len(entries) <= FEW
+    few = len(entries) <= _MAX_SEARCHED_RUNS
 
     def read(entry: RunEntry) -> tuple[Facts, bool]:
         for opened in trainings.each([entry]):

@@ -22,7 +22,7 @@ from powertui.plain import plain
 from powertui.report import text
 
 _ROWS = 40  # of a table in text
-FEW = 50  # trainings of a logdir that are told with their axis
+_MAX_LISTED_TRAININGS = 50  # trainings of a logdir that are told with their axis
 _ALONE = 0.8  # of a training that one session covers: then the session's own page tells it all
 
 
@@ -430,7 +430,7 @@ def _per_step(one: TrainingWindow | None) -> dict[str, float] | None:
 
 def several_json(found: Sequence[Training]) -> list[dict[str, Any]]:
     """The trainings of a logdir: what each is made of, and (of a few) where all of it lies."""
-    if len(found) > FEW:
+    if len(found) > _MAX_LISTED_TRAININGS:
         return [_entry_json(one.entry) for one in found]
     return [axis_json(one, one.seen_from()) for one in found]
 
@@ -450,7 +450,9 @@ def _epoch_line(training: Training, seen: TrainingOnAxis, index: int) -> str:
 def several(found: Sequence[Training]) -> list[str]:
     """The trainings of a logdir in a few lines each: those that are more than one session."""
     lines: list[str] = []
-    for one in [one for one in found if worth_a_page(one) or not one.entry.sessions][:FEW]:
+    for one in [one for one in found if worth_a_page(one) or not one.entry.sessions][
+        :_MAX_LISTED_TRAININGS
+    ]:
         seen = one.seen_from()
         lines += ["", _heading(one.entry), *("  " + plain(words) for words in _said(one, seen))]
         epochs = [_epoch_line(one, seen, index) for index in range(len(seen.epochs))]

@@ -35,7 +35,7 @@ from powertui.data.model import (
     Sensor,
 )
 
-BLOCK = 256  # knots per block of the maxima
+_BLOCK_ROWS = 256  # knots per block of the maxima
 # Ranges from which their maxima are looked up in one pass. A bound of time only.
 _MIN_GROUPED_RANGES = 32
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
@@ -227,7 +227,7 @@ class Curve:
         """The same of many: where they are short, all of them in one pass."""
         if (
             len(ranges) < _MIN_GROUPED_RANGES
-            or sum(last - first for first, last in ranges) > len(ranges) * 2 * BLOCK
+            or sum(last - first for first, last in ranges) > len(ranges) * 2 * _BLOCK_ROWS
         ):
             return [self.peak(first, last) for first, last in ranges]
         ends = np.array(ranges, np.int64)
@@ -249,14 +249,14 @@ class Curve:
         if last <= first:
             return float("nan")
         most = np.maximum.reduce
-        if last - first <= 2 * BLOCK:
+        if last - first <= 2 * _BLOCK_ROWS:
             return float(most(self.power[first:last]))
-        a, b = -(-first // BLOCK), last // BLOCK
+        a, b = -(-first // _BLOCK_ROWS), last // _BLOCK_ROWS
         best = float(most(self.peaks[a:b]))
-        if first < a * BLOCK:
-            best = max(best, float(most(self.power[first : a * BLOCK])))
-        if b * BLOCK < last:
-            best = max(best, float(most(self.power[b * BLOCK : last])))
+        if first < a * _BLOCK_ROWS:
+            best = max(best, float(most(self.power[first : a * _BLOCK_ROWS])))
+        if b * _BLOCK_ROWS < last:
+            best = max(best, float(most(self.power[b * _BLOCK_ROWS : last])))
         return best
 
 
@@ -484,7 +484,9 @@ def _guess(sensor: Sensor, refresh: float) -> bool:
 
 def _peaks(level: Floats) -> Floats:
     return (
-        np.maximum.reduceat(level, np.arange(0, len(level), BLOCK)) if len(level) else np.zeros(0)
+        np.maximum.reduceat(level, np.arange(0, len(level), _BLOCK_ROWS))
+        if len(level)
+        else np.zeros(0)
     )
 
 

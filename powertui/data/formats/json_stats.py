@@ -30,7 +30,7 @@ __all__ = ["ArgStats", "PairNames", "as_text", "clean", "stat"]
 _HALF_SURROGATES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 # Positions from here on are those of args that are kept in memory; positions below are places in
 # the file.
-FIRST_KEPT_POSITION = 1 << 62
+_FIRST_KEPT_POSITION = 1 << 62
 
 
 class ArgStats:
@@ -58,7 +58,7 @@ class ArgStats:
             text = json.dumps(args, ensure_ascii=True)
         self._arena += text.encode("utf-8", "replace")
         self._arena += b"\0"
-        return FIRST_KEPT_POSITION + position
+        return _FIRST_KEPT_POSITION + position
 
     @property
     def memory(self) -> int:
@@ -66,14 +66,14 @@ class ArgStats:
         return len(self._arena)
 
     def _json_text(self, position: int) -> bytes:
-        end = self._arena.find(b"\0", position - FIRST_KEPT_POSITION)
-        return bytes(self._arena[position - FIRST_KEPT_POSITION : end]) if end >= 0 else b"{}"
+        end = self._arena.find(b"\0", position - _FIRST_KEPT_POSITION)
+        return bytes(self._arena[position - _FIRST_KEPT_POSITION : end]) if end >= 0 else b"{}"
 
     def event_stats(self, position: int) -> tuple[Stat, ...]:
         """All args of the event at this position, in file order."""
         if not position:
             return ()
-        if position >= FIRST_KEPT_POSITION:
+        if position >= _FIRST_KEPT_POSITION:
             args = _args(self._json_text(int(position)))
         else:
             args = self._text.one(int(position)) if self._text is not None else {}
@@ -89,7 +89,7 @@ class ArgStats:
             if isinstance(value, float):
                 floats[name].append((row, value))
 
-        kept_rows = np.flatnonzero(positions >= FIRST_KEPT_POSITION)
+        kept_rows = np.flatnonzero(positions >= _FIRST_KEPT_POSITION)
         # Args whose text does not contain a name need no decoding. An odd name may be escaped in
         # JSON: its mark is empty, which every text contains.
         marks = {
@@ -102,7 +102,7 @@ class ArgStats:
             for name in mentioned:
                 if name in args:
                     put(row, name, args[name])
-        stored = np.flatnonzero((positions > 0) & (positions < FIRST_KEPT_POSITION))
+        stored = np.flatnonzero((positions > 0) & (positions < _FIRST_KEPT_POSITION))
         if len(stored) and self._text is not None:
             for row, name, value in self._text.values(positions[stored].astype(np.int64), names):
                 put(int(stored[row]), name, value)

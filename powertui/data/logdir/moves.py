@@ -17,7 +17,7 @@ from typing import Any
 from powertui import config
 from powertui.data.model import Warn
 
-KEPT = 1000  # the last so many
+_MAX_MOVES = 1000  # the last so many
 _LIMIT = 16 << 20
 _WHAT = "powertui: what belongs to which training"
 _LOST = "what was grouped by hand is not known"
@@ -104,5 +104,5 @@ def _write(moves: Sequence[Move]) -> bool:
     except OSError:
         return False
     return config.write_state(
-        path, {"what": _WHAT, "moves": [asdict(one) for one in moves[-KEPT:]]}
+        path, {"what": _WHAT, "moves": [asdict(one) for one in moves[-_MAX_MOVES:]]}
     )

@@ -21,7 +21,7 @@ import numpy as np
 from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 
-FEW = 4  # records that tell a rate
+_MIN_RATE_RECORDS = 4  # records that tell a rate
 _ALIKE = 0.02  # of the steps between two records: so near the line a tag counts the same
 _EPOCH = "epoch"
 _NUMBERED = re.compile(
@@ -87,7 +87,7 @@ def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
     half = 0
     for one in sessions:
         known = one.steps.number != UNKNOWN
-        if one.steps.inferred or known.sum() < FEW:
+        if one.steps.inferred or known.sum() < _MIN_RATE_RECORDS:
             continue
         half = max(half, one.half_ns)
         number, at = one.steps.number[known], one.zero_ns + one.steps.start[known] // 1000
@@ -106,7 +106,7 @@ def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
 
 
 def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rate:
-    if len(rows) < FEW:
+    if len(rows) < _MIN_RATE_RECORDS:
         return NO_RATE
     at, step = np.array(rows, np.int64).T
     if not _grows(step):
@@ -130,7 +130,9 @@ def _main(found: Sequence[ScalarStrip]) -> ScalarStrip | None:
     usable = [
         one
         for one in found
-        if one.group not in _NO_STEPS and not _counts_epochs(one) and _grows(one.step) >= FEW
+        if one.group not in _NO_STEPS
+        and not _counts_epochs(one)
+        and _grows(one.step) >= _MIN_RATE_RECORDS
     ]
     if not usable:
         return None

@@ -40,7 +40,7 @@ EVENT_STATS_FIELD = 4  # XEvent.stats
 
 MAX_LANES = 255  # deeper nesting than this shares the last lane
 
-HUGE_COLUMN_BYTES = 1 << 22  # bytes of a column from which numpy asks for huge pages
+_HUGE_COLUMN_BYTES = 1 << 22  # bytes of a column from which numpy asks for huge pages
 
 BLOCK = 16  # rows that are summed up together …
 FAN = 4  # … and so many such blocks are a group
@@ -173,7 +173,7 @@ def empty(rows: int, kind: type[Any]) -> npt.NDArray[Any]:
     size = rows * np.dtype(kind).itemsize
     return (
         np.empty(rows, kind)
-        if size < HUGE_COLUMN_BYTES
+        if size < _HUGE_COLUMN_BYTES
         else np.frombuffer(mmap.mmap(-1, size), kind)
     )
 
