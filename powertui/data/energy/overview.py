@@ -610,7 +610,7 @@ def _held_up(question: Question) -> list[Fact]:
             why=f"{found.count:,} steps of {len(found.hosts)} hosts, each as long as the longest",
         )
     ]
-    slow = hosts.stragglers(found.own())
+    slow = hosts.stragglers(found.lengths_without_collectives())
     for one in slow[:3]:
         names = ", ".join(
             found.steps[one.member].names[int(found.rows[one.member][i])] for i in one.worst
@@ -661,7 +661,7 @@ def _hosts(question: Question) -> list[Table]:
     found = hosts.together(question.opened, question.compat)
     if found is None:
         return []
-    lengths, own = found.lengths(), found.own()
+    lengths, own = found.lengths(), found.lengths_without_collectives()
     slow = {one.member for one in hosts.stragglers(own)}
     slowest = np.bincount(own.argmax(axis=1), minlength=len(found.hosts))
     columns = (

@@ -1,9 +1,9 @@
 """The hosts of a run side by side: which step of one is which of another, the run's steps, and who
 holds the others up.
 
-Steps are laid onto those of the chief, the host whose steps took least altogether, as TensorBoard's
-profiler does: by the shift at which most of their time overlaps. Where the programs number their
-steps, the numbers tell. A step of the run is as long as the longest of its hosts.
+Steps are matched with those of the chief, the host whose steps took least altogether, as
+TensorBoard's profiler does: by the shift at which most of their time overlaps. Where the programs
+number their steps, the numbers decide. A step of the run is as long as the longest of its hosts.
 
 Who waits for the others spends the time in collectives: so hosts are compared by the rest of their
 steps.
@@ -19,18 +19,25 @@ import numpy as np
 
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Floats, Int64s, Steps
-from powertui.data.opened import Opened
+from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
 
-_Z = 3.5  # a modified z score beyond this is an outlier, as TensorBoard's suggestions take it
-_MAD = 0.6745
-_TWO = 0.9  # of two hosts, the slower one of this part of the steps …
-_LEAST = 0.02  # … and by this part of a step, holds the other up
-_FEW = 8  # steps: fewer tell nothing
-_ODD = 3.0  # times the usual spread: a step that stands out
-_MOST = 512  # shifts that are tried either way
+# Of three or more members: TensorBoard's suggestions take a modified z score beyond 3.5 as an
+# outlier; 0.6745 makes the median absolute deviation comparable with a standard deviation.
+_MAX_Z_SCORE = 3.5
+_MAD_TO_SIGMA = 0.6745
+# Of two members the slower one holds the other up where it is slower in 90 % of the steps.
+# Chosen, not measured.
+_MIN_SLOWER_SHARE = 0.9
+# However many there are, less than 2 % of a step holds nobody up. Chosen, not measured.
+_MIN_EXCESS_SHARE = 0.02
+_MIN_STEPS = 8  # fewer show no pattern; chosen, not measured
+# A step differs from the others beyond so many median absolute deviations. Chosen, not measured.
+_MAX_DEVIATIONS = 3.0
+_MAX_WORST_STEPS = 5  # listed of each straggler
+_MAX_SHIFT = 512  # steps by which two hosts may be apart, either way
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +57,11 @@ class CommonSteps:
 
     def lengths(self) -> Int64s:
         """[common steps × hosts], ps."""
-        return np.stack(
-            [steps.length[rows] for steps, rows in zip(self.steps, self.rows, strict=True)], axis=1
-        )
+        columns = [steps.length[rows] for steps, rows in zip(self.steps, self.rows, strict=True)]
+        return np.stack(columns, axis=1)
 
-    def own(self) -> Int64s:
-        """The same without collectives, in which whoever is early waits."""
+    def lengths_without_collectives(self) -> Int64s:
+        """The same without the time in which whoever is early waits."""
         waits = [
             steps.category("collectives")[rows]
             for steps, rows in zip(self.steps, self.rows, strict=True)
@@ -64,26 +70,25 @@ class CommonSteps:
 
     def combined(self) -> Breakdown:
         """The run's steps: of each common one, that of the host that took longest."""
-        longest = self.lengths().argmax(axis=1)
-        at = [(int(host), int(self.rows[int(host)][i])) for i, host in enumerate(longest.tolist())]
-        first = self.steps[self.chief]
-        chief = self.rows[self.chief]
+        slowest = self.lengths().argmax(axis=1).tolist()
+        sources = [(self.steps[host], int(self.rows[host][i])) for i, host in enumerate(slowest)]
+        parts = np.array([steps.parts[row] for steps, row in sources], np.int64)
+        chief = self.steps[self.chief]
+        chief_rows = self.rows[self.chief]
         return Breakdown(
-            names=[first.names[i] for i in chief.tolist()],
-            start=first.start[chief],
-            length=np.array([self.steps[host].length[row] for host, row in at], np.int64),
-            parts=np.array([self.steps[host].parts[row] for host, row in at], np.int64).reshape(
-                len(at), -1
-            ),
-            compat=first.compat,
+            names=[chief.names[i] for i in chief_rows.tolist()],
+            start=chief.start[chief_rows],
+            length=np.array([steps.length[row] for steps, row in sources], np.int64),
+            parts=parts.reshape(len(sources), -1),
+            compat=chief.compat,
             has_device=any(steps.has_device for steps in self.steps),
-            by=first.by,
+            by=chief.by,
         )
 
 
 class Straggler(NamedTuple):
-    """One that holds the others up: by how much on the mean, and in which of the common steps it
-    stands out most.
+    """A member that holds the others up: its mean excess, and the common steps in which it is
+    worst.
     """
 
     member: int
@@ -104,9 +109,9 @@ def steps_of(question: Question) -> Breakdown:
     """
     if not question.together:
         return breakdown.step_breakdown(question.profile, question.compat)
-    found = together(question.opened, question.compat)
-    if found is not None:
-        return found.combined()
+    common = together(question.opened, question.compat)
+    if common is not None:
+        return common.combined()
     every = [
         breakdown.step_breakdown(profile, question.compat) for profile in question.opened.profiles
     ]
@@ -114,25 +119,32 @@ def steps_of(question: Question) -> Breakdown:
 
 
 def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
-    found = [(profile, breakdown.step_breakdown(profile, compat)) for profile in opened.profiles]
-    found = [(profile, steps) for profile, steps in found if len(steps)]
-    if len(found) < 2:
+    profiles: list[Profile] = []
+    every: list[Breakdown] = []
+    for profile in opened.profiles:
+        steps = breakdown.step_breakdown(profile, compat)
+        if len(steps):
+            profiles.append(profile)
+            every.append(steps)
+    if len(every) < 2:
         return None
-    every = [steps for _, steps in found]
     chief = int(np.argmin([_span(steps) for steps in every]))
-    numbers = [_numbers(steps, profile.steps) for profile, steps in found]
-    rows = (
-        _by_number(numbers)
-        if compat == "corrected" and all(column is not None for column in numbers)
-        else None
-    )
-    by = "number"
+    by, rows = "number", None
+    if compat == "corrected":
+        numbers = [
+            _numbers(steps, profile.steps) for profile, steps in zip(profiles, every, strict=True)
+        ]
+        rows = _by_number(numbers)
     if rows is None:
-        rows, by = _by_overlap(every, chief), "overlap"
+        by, rows = "overlap", _by_overlap(every, chief)
     if not len(rows[0]):
         return None
     return CommonSteps(
-        tuple(profile.host for profile, _ in found), tuple(every), tuple(rows), chief, by
+        hosts=tuple(profile.host for profile in profiles),
+        steps=tuple(every),
+        rows=tuple(rows),
+        chief=chief,
+        by=by,
     )
 
 
@@ -140,119 +152,141 @@ def _span(steps: Breakdown) -> int:
     return int((steps.start + steps.length).max() - steps.start.min())
 
 
-def _numbers(steps: Breakdown, known: Steps) -> Int64s | None:
+def _numbers(measured: Breakdown, steps: Steps) -> Int64s | None:
     """Number and round of each step as one; None where not every step has a number of its own."""
-    if len(steps) != len(known) or (known.number < 0).any():
+    if len(measured) != len(steps) or (steps.number < 0).any():
         return None
-    keys = known.number + (known.epoch.astype(np.int64) + 1) * (int(known.number.max()) + 1)
+    keys = steps.number + (steps.epoch.astype(np.int64) + 1) * (int(steps.number.max()) + 1)
     return keys if len(np.unique(keys)) == len(keys) else None
 
 
 def _by_number(numbers: Sequence[Int64s | None]) -> list[Int64s] | None:
+    """The rows of the common numbers in each column.
+
+    None where a host has no numbers, or where fewer than half are common: those are not one
+    training's numbers.
+    """
     columns = [column for column in numbers if column is not None]
+    if len(columns) < len(numbers):
+        return None
     common = columns[0]
     for column in columns[1:]:
         common = common[np.isin(common, column)]
     if len(common) * 2 < min(len(column) for column in columns):
         return None
-    return [
-        np.argsort(column, kind="stable")[np.sort(column).searchsorted(common)]
-        for column in columns
-    ]
+    return [_rows_of(common, column) for column in columns]
+
+
+def _rows_of(values: Int64s, column: Int64s) -> Int64s:
+    """Where each of these values is in a column that holds them all."""
+    order = np.argsort(column, kind="stable")
+    return order[column[order].searchsorted(values)]
 
 
 def _by_overlap(every: Sequence[Breakdown], chief: int) -> list[Int64s]:
     lead = every[chief]
     shifts = [0 if host == chief else _shift(lead, steps) for host, steps in enumerate(every)]
-    # Step i of the chief is step i + shift of the host: what all of them have.
+    # Step i of the chief is step i + shift of a host. Common are the steps that every host has.
     first = max(0, *(-shift for shift in shifts))
     last = min(len(steps) - shift for steps, shift in zip(every, shifts, strict=True))
     common = np.arange(first, max(first, last))
     return [common + shift for shift in shifts]
 
 
-def _shift(lead: Breakdown, other: Breakdown) -> int:
+def _shift(chief: Breakdown, host: Breakdown) -> int:
     """The shift at which most of the steps' time overlaps; the first of equals, in the order 0, 1,
     2 …, -1, -2 …
     """
-    best, most = 0, -1
-    for shift in (*range(min(_MOST, len(other))), *range(-1, -min(_MOST, len(lead)), -1)):
-        here, there = max(0, -shift), max(0, shift)
-        count = min(len(lead) - here, len(other) - there)
+    best_shift, best_overlap = 0, -1
+    forward = range(min(_MAX_SHIFT, len(host)))
+    backward = range(-1, -min(_MAX_SHIFT, len(chief)), -1)
+    chief_end, host_end = chief.start + chief.length, host.start + host.length
+    for shift in (*forward, *backward):
+        chief_first, host_first = max(0, -shift), max(0, shift)
+        count = min(len(chief) - chief_first, len(host) - host_first)
         if count <= 0:
             continue
-        a, b = slice(here, here + count), slice(there, there + count)
-        ends = np.minimum(lead.start[a] + lead.length[a], other.start[b] + other.length[b])
-        total = int(np.maximum(0, ends - np.maximum(lead.start[a], other.start[b])).sum())
-        if total > most:
-            best, most = shift, total
-    return best
+        chief_rows = slice(chief_first, chief_first + count)
+        host_rows = slice(host_first, host_first + count)
+        end = np.minimum(chief_end[chief_rows], host_end[host_rows])
+        start = np.maximum(chief.start[chief_rows], host.start[host_rows])
+        overlap = int(np.maximum(0, end - start).sum())
+        if overlap > best_overlap:
+            best_shift, best_overlap = shift, overlap
+    return best_shift
 
 
 def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
     """(names, rows of the steps that all of them ran, work [steps × devices]) of one host; None for
     fewer than two devices.
     """
-    each = [
-        one
-        for one in steps.on
-        if one.kind == "device" and (one.work >= 0).all() and len(np.unique(one.row)) == len(one)
-    ]
-    if len(each) < 2:
+    devices = []
+    for device in steps.on:
+        has_work = device.kind == "device" and (device.work >= 0).all()
+        if has_work and len(np.unique(device.row)) == len(device):
+            devices.append(device)
+    if len(devices) < 2:
         return None
-    common = each[0].row
-    for one in each[1:]:
-        common = common[np.isin(common, one.row)]
+    common = devices[0].row
+    for device in devices[1:]:
+        common = common[np.isin(common, device.row)]
     if not len(common):
         return None
-    columns = [
-        one.work[np.argsort(one.row, kind="stable")[np.sort(one.row).searchsorted(common)]]
-        for one in each
-    ]
-    return tuple(one.name for one in each), common, np.stack(columns, axis=1)
+    columns = [device.work[_rows_of(common, device.row)] for device in devices]
+    return tuple(device.name for device in devices), common, np.stack(columns, axis=1)
 
 
 # ── who holds the others up ──────────────────────────────────────────────────────────────────────
 
 
-def stragglers(own: Int64s) -> list[Straggler]:
+def stragglers(times: Int64s) -> list[Straggler]:
     """Of times [steps × members]: the members that take longer than the others, the worst first."""
-    count, members = own.shape
-    if members < 2 or count < _FEW:
+    count, members = times.shape
+    if members < 2 or count < _MIN_STEPS:
         return []
-    usual = np.median(own, axis=1)
-    excess = own - usual[:, None]
-    means = own.mean(axis=0)
-    whole = float(np.median(means))
-    slowest = np.bincount(own.argmax(axis=1), minlength=members)
-    out = []
-    for member in np.flatnonzero(_slow(own, means)).tolist():
-        mine = excess[:, member]
-        worst = np.argsort(-mine, kind="stable")[:5]
-        odd = mine > np.median(mine) + _ODD * max(
-            1.0, float(np.median(np.abs(mine - np.median(mine))))
+    excess = times - np.median(times, axis=1)[:, None]
+    means = times.mean(axis=0)
+    step = max(1.0, float(np.median(means)))
+    slowest = np.bincount(times.argmax(axis=1), minlength=members)
+    stragglers = []
+    for member in np.flatnonzero(_slow(times, means)).tolist():
+        mean_excess = float(means[member] - np.median(np.delete(means, member)))
+        stragglers.append(
+            Straggler(
+                member=member,
+                excess=mean_excess,
+                share=mean_excess / step,
+                slowest=int(slowest[member]),
+                worst=_worst_steps(excess[:, member]),
+            )
         )
-        steps = tuple(i for i in worst.tolist() if odd[i])
-        more = float(means[member] - _others(means, member))
-        out.append(Straggler(member, more, more / max(1.0, whole), int(slowest[member]), steps))
-    return sorted(out, key=lambda one: -one.excess)
+    return sorted(stragglers, key=lambda straggler: -straggler.excess)
 
 
-def _others(means: Floats, member: int) -> float:
-    return float(np.median(np.delete(means, member)))
+def _worst_steps(excess: Floats) -> tuple[int, ...]:
+    """The steps in which a member's excess differs from its usual one, the worst first."""
+    usual = np.median(excess)
+    deviation = max(1.0, float(np.median(np.abs(excess - usual))))
+    differs = excess > usual + _MAX_DEVIATIONS * deviation
+    worst = np.argsort(-excess, kind="stable")[:_MAX_WORST_STEPS]
+    return tuple(worst[differs[worst]].tolist())
 
 
-def _slow(own: Int64s, means: Floats) -> Bools:
-    members = len(means)
-    least = _LEAST * float(np.median(means))
-    if members == 2:
-        slower = int(means.argmax())
-        out = np.zeros(2, np.bool_)
-        often = float((own[:, slower] > own[:, 1 - slower]).mean())
-        out[slower] = often >= _TWO and abs(float(means[0] - means[1])) > least
-        return out
+def _slow(times: Int64s, means: Floats) -> Bools:
+    """Which members hold the others up."""
     median = float(np.median(means))
-    away = means - median
-    spread = float(np.median(np.abs(away)))
-    score = _MAD * away / spread if spread else np.where(away > 0, np.inf, 0.0)
-    return np.asarray((score > _Z) & (away > least))
+    min_excess = _MIN_EXCESS_SHARE * median
+    if len(means) == 2:
+        slower = int(means.argmax())
+        share_slower = float((times[:, slower] > times[:, 1 - slower]).mean())
+        difference = abs(float(means[0] - means[1]))
+        slow = np.zeros(2, np.bool_)
+        slow[slower] = share_slower >= _MIN_SLOWER_SHARE and difference > min_excess
+        return slow
+    excess = means - median
+    deviation = float(np.median(np.abs(excess)))
+    if deviation:
+        score = _MAD_TO_SIGMA * excess / deviation
+    else:  # all but a few take exactly the same time
+        score = np.where(excess > 0, np.inf, 0.0)
+    return np.asarray((score > _MAX_Z_SCORE) & (excess > min_excess))

@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data import texts
 from powertui.data.asked import Compat
-from powertui.data.model import Int64s, ProcessKind, Trace
+from powertui.data.model import ProcessKind, Trace
 from powertui.data.opened import Profile
 from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Result, Table
@@ -26,12 +26,11 @@ from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
-ENQUEUE, DEMANDED, ADVANCED, PREPROCESSING = (
-    "Enqueue",
-    "Demanded file read",
-    "Advanced file read",
-    "Preprocessing",
-)
+# Categories of ops, as TensorBoard's table names them.
+ENQUEUE = "Enqueue"
+DEMANDED = "Demanded file read"
+ADVANCED = "Advanced file read"
+PREPROCESSING = "Preprocessing"
 _READS = re.compile(
     r"::(?:TFRecord|TextLine|FixedLengthRecord|SSTable|RecordIO|ArrayRecord)(?:Dataset)?(?:V\d)?(?:\[\d+\])?$"
 )
@@ -64,73 +63,58 @@ def answer(question: Question) -> Result:
     steps = hosts.steps_of(question)
     if question.lo is not None or question.hi is not None:
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+    ops = _merged(
+        [input_ops(profile, lo, hi, question.compat) for profile, lo, hi in question.parts]
+    )
+    traces = [profile.trace for profile, _, _ in question.parts]
+    breakup = broken_up(traces, ops, steps, question.compat)
+    return Result(
+        "input_pipeline_analyzer",
+        "Input pipeline",
+        (_steps(question, steps), _ops(ops), _todo(breakup)),
+        tuple(_facts(steps, ops, breakup)),
+        notes=tuple(steps.notes),
+        mode=question.compat,
+    )
+
+
+def _facts(steps: Breakdown, ops: list[InputOp], breakup: Breakup) -> list[Fact]:
     parts = shares.step_shares(steps)
     bound, words = advice.bound_by_input(parts)
-    ops = _merged([input_ops(one, lo, hi, question.compat) for one, lo, hi in question.parts])
-    parted = broken_up([one.trace for one, _, _ in question.parts], ops, steps, question.compat)
+
+    def share(id: str, label: str, value: float | None) -> Fact:
+        return Fact(id, label, value, "share", "%", why="no step was measured")
+
     facts = [
         Fact("input_conclusion", "input", words),
         Fact("bottleneck", "bottleneck", bound),
         Fact("summary_nextstep", "next", _next(bound, ops)),
-        Fact(
-            "input_percent",
-            "waiting for input",
-            parts.input if parts else None,
-            "share",
-            unit="%",
-            why="no step was measured",
-        ),
-        Fact(
-            "output_percent",
-            "output",
-            parts.output if parts else None,
-            "share",
-            unit="%",
-            why="no step was measured",
-        ),
-        Fact(
+        share("input_percent", "waiting for input", parts.input if parts else None),
+        share("output_percent", "output", parts.output if parts else None),
+        share(
             "idle_percent",
             "device idle" if steps.has_device else "neither input, output nor device",
             parts.idle if parts else None,
-            "share",
-            unit="%",
-            why="no step was measured",
         ),
-        Fact(
-            "compute_percent",
-            "device compute",
-            parts.compute if parts else None,
-            "share",
-            unit="%",
-            why="no step was measured",
-        ),
-        *(
-            Fact(f"{id}_us", label, round(ps), "duration", "us")
-            for (id, label), ps in zip(_PARTS, parted, strict=True)
-        ),
+        share("compute_percent", "device compute", parts.compute if parts else None),
     ]
-    notes = list(steps.notes)
+    for (id, label), ps in zip(_PARTS, breakup, strict=True):
+        facts.append(Fact(f"{id}_us", label, round(ps), "duration", "us"))
     if len(steps):
         times = shares.spread(steps.category("input"))
         assert times is not None
+        deviation = None if times.deviation is None else round(times.deviation)
         facts += [
             Fact("input_time_s", "input of a step", round(times.mean), "duration"),
             Fact(
                 "input_time_deviation_s",
                 "its deviation",
-                None if times.deviation is None else round(times.deviation),
+                deviation,
                 "duration",
                 why="one step has none",
             ),
         ]
-    return Result(
-        "input_pipeline_analyzer",
-        "Input pipeline",
-        (_steps(question, steps), _ops(ops), _todo(parted)),
-        facts=tuple(facts),
-        notes=tuple(notes),
-        mode=question.compat,
-    )
+    return facts
 
 
 _PARTS = (
@@ -146,44 +130,45 @@ def input_ops(profile: Profile, lo: int, hi: int, compat: Compat) -> list[InputO
     """The host's ops that are part of the input pipeline, those with most time of their own
     first.
     """
-    found = host_ops.asked(profile, lo, hi, compat)
-    out = []
-    for number, op in enumerate(found.table.ops):
-        kind = category_of(op.name, op.type)
-        if kind and found.occurrences[number]:
-            out.append(
+    host = host_ops.asked(profile, lo, hi, compat)
+    ops = []
+    for number, op in enumerate(host.table.ops):
+        category = category_of(op.name, op.type)
+        if category and host.occurrences[number]:
+            ops.append(
                 InputOp(
-                    op.name,
-                    int(found.occurrences[number]),
-                    int(found.total[number]),
-                    int(found.self_time[number]),
-                    kind,
+                    name=op.name,
+                    occurrences=int(host.occurrences[number]),
+                    total=int(host.total[number]),
+                    self_time=int(host.self_time[number]),
+                    category=category,
                 )
             )
     if compat == "corrected":
-        out += _loaders(profile.trace, lo, hi)
-    return sorted(out, key=lambda one: (-one.self_time, one.name))
+        ops += _loaders(profile.trace, lo, hi)
+    return sorted(ops, key=_most_self_time_first)
+
+
+def _most_self_time_first(op: InputOp) -> tuple[int, str]:
+    return -op.self_time, op.name
 
 
 def _merged(parts: list[list[InputOp]]) -> list[InputOp]:
-    """The same of several hosts: figures of one op are added up."""
+    """The ops of several hosts together: figures of one op are added up."""
     if len(parts) == 1:
         return parts[0]
-    sums: dict[tuple[str, str], InputOp] = {}
+    merged: dict[tuple[str, str], InputOp] = {}
     for op in (op for part in parts for op in part):
-        known = sums.get((op.name, op.category))
-        sums[op.name, op.category] = (
-            op
-            if known is None
-            else InputOp(
-                op.name,
-                known.occurrences + op.occurrences,
-                known.total + op.total,
-                known.self_time + op.self_time,
-                op.category,
+        key = (op.name, op.category)
+        sums = merged.get(key)
+        if sums is not None:
+            op = op._replace(
+                occurrences=sums.occurrences + op.occurrences,
+                total=sums.total + op.total,
+                self_time=sums.self_time + op.self_time,
             )
-        )
-    return sorted(sums.values(), key=lambda one: (-one.self_time, one.name))
+        merged[key] = op
+    return sorted(merged.values(), key=_most_self_time_first)
 
 
 def category_of(name: str, kind: str) -> str:
@@ -203,73 +188,81 @@ def _loaders(trace: Trace, lo: int, hi: int) -> list[InputOp]:
     """
     if trace.format != "kineto":
         return []
-    out: dict[str, list[int]] = {}
+    waits: dict[str, tuple[int, int]] = {}
     for index in range(len(trace.names)):
         name = trace.names.full(index)
         if _LOADER.match(name):
-            for process, track in trace.tracks():
-                if process.kind is ProcessKind.HOST:
-                    rows = np.flatnonzero(track.events.name == index)
-                    start = np.maximum(track.events.start[rows], lo)
-                    end = np.minimum(track.events.start[rows] + track.events.duration[rows], hi)
-                    kept = end >= start
-                    if kept.any():
-                        said = out.setdefault(name, [0, 0])
-                        said[0] += int(kept.sum())
-                        said[1] += int((end - start)[kept].sum())
-    return [InputOp(name, count, time, time, PREPROCESSING) for name, (count, time) in out.items()]
+            count, total = _waits(trace, index, lo, hi)
+            if count:
+                sums = waits.get(name, (0, 0))
+                waits[name] = sums[0] + count, sums[1] + total
+    return [
+        InputOp(name, count, total, total, PREPROCESSING) for name, (count, total) in waits.items()
+    ]
+
+
+def _waits(trace: Trace, name: int, lo: int, hi: int) -> tuple[int, int]:
+    """(how many events of a name the hosts ran in a window, how long in it)."""
+    count = total = 0
+    for process, track in trace.tracks():
+        if process.kind is ProcessKind.HOST:
+            events = track.events[np.flatnonzero(track.events.name == name)]
+            duration = np.minimum(events.end, hi) - np.maximum(events.start, lo)
+            inside = duration >= 0
+            count += int(inside.sum())
+            total += int(duration[inside].sum())
+    return count, total
 
 
 def broken_up(
     traces: Sequence[Trace], ops: list[InputOp], steps: Breakdown, compat: Compat
 ) -> Breakup:
-    """By what is done.
+    """Return the input's time on the host by what is done.
 
-    How much is enqueuing is told by its threads, or by the part of a step that copies to the device
-    take.
+    The time for enqueuing comes from the threads that enqueue, or else from the part of a step that
+    copies to the device take.
     """
     sums = dict.fromkeys((ENQUEUE, DEMANDED, ADVANCED, PREPROCESSING), 0.0)
     for op in ops:
         sums[op.category] += op.self_time
     enqueue = sums[ENQUEUE]
-    three = sums[DEMANDED] + sums[ADVANCED] + sums[PREPROCESSING]
+    # The ops that are no enqueuing: reading on demand, reading ahead, preprocessing.
+    recorded = sums[DEMANDED] + sums[ADVANCED] + sums[PREPROCESSING]
     copies = float(steps.time_by_type((EventType.HOST_TO_DEVICE,)).sum()) if len(steps) else 0.0
     if compat == "corrected" and not enqueue:  # GPUs: nothing enqueues, copies do
         return Breakup(copies, sums[DEMANDED], sums[ADVANCED], sums[PREPROCESSING], 0.0)
     ratio = _enqueuing(traces)
     if ratio is None:
         ratio = min(1.0, copies / max(1.0, float(steps.length.sum()))) if len(steps) else 0.0
-    other = enqueue * (1 - ratio) / ratio if ratio else three
-    scale = min(1.0, other / three) if three else 0.0
+    rest = enqueue * (1 - ratio) / ratio if ratio else recorded
+    scale = min(1.0, rest / recorded) if recorded else 0.0
     return Breakup(
-        enqueue,
-        sums[DEMANDED] * scale,
-        sums[ADVANCED] * scale,
-        sums[PREPROCESSING] * scale,
-        max(0.0, other - three * scale),
+        enqueue=enqueue,
+        demanded=sums[DEMANDED] * scale,
+        advanced=sums[ADVANCED] * scale,
+        preprocessing=sums[PREPROCESSING] * scale,
+        unclassified=max(0.0, rest - recorded * scale),
     )
 
 
 def _enqueuing(traces: Sequence[Trace]) -> float | None:
     """The part of their time that threads spend enqueuing for a TPU; None where nothing does."""
-    took = between = 0
+    enqueuing = between = 0
     for trace in traces:
         names = texts.beginning(trace.names, "InfeedEnqueue")
-        for process, track in trace.tracks() if names.any() else ():
-            rows = (
-                rows_named(track.events.name, names)
-                if process.kind is ProcessKind.HOST
-                else np.empty(0, np.int64)
-            )
+        if not names.any():
+            continue
+        for process, track in trace.tracks():
+            if process.kind is not ProcessKind.HOST:
+                continue
+            rows = rows_named(track.events.name, names)
             if len(rows) > 1:
-                start: Int64s = np.sort(track.events.start[rows])
-                between += int(start[-1] - start[0])
-                took += int(
-                    track.events.duration[rows][
-                        np.argsort(track.events.start[rows], kind="stable")
-                    ][:-1].sum()
-                )
-    return min(1.0, took / between) if between else None
+                start = track.events.start[rows]
+                order = np.argsort(start, kind="stable")
+                between += int(start[order[-1]] - start[order[0]])
+                # From the first begin to the last: the last one itself does not count.
+                enqueuing += int(track.events.duration[rows[order[:-1]]].sum())
+    return min(1.0, enqueuing / between) if between else None
 
 
 def _next(bound: str, ops: list[InputOp]) -> str:
@@ -313,11 +306,9 @@ def _steps(question: Question, steps: Breakdown) -> Table:
 
 
 def _ops(ops: list[InputOp]) -> Table:
-    whole = max(1, sum(op.self_time for op in ops))
-    total, own = (
-        np.array(times, np.int64)
-        for times in ([op.total for op in ops], [op.self_time for op in ops])
-    )
+    all_ps = max(1, sum(op.self_time for op in ops))
+    total = np.array([op.total for op in ops], np.int64)
+    self_time = np.array([op.self_time for op in ops], np.int64)
     columns = (
         Column("opName", "op", "text", [op.name for op in ops], weight=9, head="Input Op"),
         Column(
@@ -335,7 +326,7 @@ def _ops(ops: list[InputOp]) -> Table:
             "timeInPercent",
             "of input",
             "share",
-            total / whole,
+            total / all_ps,
             weight=4,
             head="Total Time (as % of total input-processing time)",
         ),
@@ -343,7 +334,7 @@ def _ops(ops: list[InputOp]) -> Table:
             "selfTimeInMs",
             "self",
             "duration",
-            own,
+            self_time,
             unit="ms",
             weight=9,
             head="Total Self Time (in ms)",
@@ -352,7 +343,7 @@ def _ops(ops: list[InputOp]) -> Table:
             "selfTimeInPercent",
             "self of input",
             "share",
-            own / whole,
+            self_time / all_ps,
             weight=8,
             head="Total Self Time (as % of total input-processing time)",
         ),
@@ -396,29 +387,19 @@ _DO = (
 )
 
 
-def _todo(parted: Breakup) -> Table:
-    rows = sorted(
-        ((label, do, getattr(parted, field)) for label, do, field in _DO), key=lambda row: -row[2]
-    )
-    rows = [row for row in rows if row[2] > 0]
-    whole = max(1.0, sum(row[2] for row in rows))
+def _todo(breakup: Breakup) -> Table:
+    parts = [(label, advice, getattr(breakup, field)) for label, advice, field in _DO]
+    parts = [part for part in parts if part[2] > 0]
+    parts.sort(key=lambda part: -part[2])
+    labels = [label for label, _, _ in parts]
+    what_to_do = [advice for _, advice, _ in parts]
+    times = np.array([ps for _, _, ps in parts], np.float64)
+    total = max(1.0, sum(times.tolist()))
     columns = (
-        Column("what", "what", "text", [row[0] for row in rows], weight=9),
-        Column(
-            "time_s",
-            "time",
-            "duration",
-            np.array([round(row[2]) for row in rows], np.int64),
-            weight=8,
-        ),
-        Column(
-            "share",
-            "share",
-            "share",
-            np.array([row[2] / whole for row in rows], np.float64),
-            weight=8,
-        ),
-        Column("do", "what to do", "text", [row[1] for row in rows], weight=7),
+        Column("what", "what", "text", labels, weight=9),
+        Column("time_s", "time", "duration", np.rint(times).astype(np.int64), weight=8),
+        Column("share", "share", "share", times / total, weight=8),
+        Column("do", "what to do", "text", what_to_do, weight=7),
     )
     return Table(
         "breakdown",

@@ -2,7 +2,7 @@
 is.
 
 An event counts when it touches the window; its times are those of the part inside. Self time is
-what no child covers: the children of an event lie in the next lane of its track, so it is the
+what no child covers: the children of an event are in the next lane of its track, so it is the
 event's length less what that lane covers of it. That is one subtraction of two prefix sums per
 event, for many events of a lane at once.
 
@@ -16,9 +16,10 @@ are left out: their time is in the lines they came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,19 +39,21 @@ from powertui.data.model import (
     UInt32s,
 )
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
-from powertui.data.texts import CancelCheck, Texts, unhindered
+from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_types
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
 
-_WRAPPER = 0.05  # an op whose own part of its time is smaller only holds others
+# An op whose self time is a smaller share of its total only holds other ops. Chosen, not measured.
+_MAX_WRAPPER_SHARE = 0.05
 
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
 
-_AT_ONCE = 1 << 16  # events looked at together: their columns stay in the processor's cache
-_SUMMED = 1 << 20  # events added up in one call
-_TIES = 50_000  # rows whose order among equals nobody waits for
-_EXACT = 1 << 53  # below this, sums of floats are exact
+_CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache
+_FLUSH_EVENTS = 1 << 20  # events added to the sums in one call
+# Up to so many rows with equal numbers are put in the order of their names; nobody waits for that.
+_MAX_NAMED_TIES = 50_000
+_EXACT_FLOAT = 1 << 53  # below this, sums of floats are exact
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ class OpRow:
     count: int
     total: int
     self_time: int
-    # of all self time in the window on the devices, or on the host; NaN for what only waits for
-    # others
+    # Of all self time in the window on the devices, or on the host; NaN for an op that only waits
+    # for others.
     share: float
 
     @property
@@ -91,13 +94,11 @@ class OpStats:
     self_time: Int64s
     share: Floats
     events: int
-    twins: tuple[
-        Int64s, Int64s
-    ]  # (names, rows): further names with the same text that were counted into these rows
+    # (names, rows): further names with the same text that were counted into these rows.
+    twins: tuple[Int64s, Int64s]
     _types: list[tuple[Int32s, tuple[str, ...]]] = field(default_factory=list)
-    _order: dict[tuple[str, bool], Int64s] = field(
-        default_factory=dict
-    )  # the last one: a filter asks for it at every key
+    # The last order that was asked for: a filter needs it again at every key.
+    _order: dict[tuple[str, bool], Int64s] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.name)
@@ -133,16 +134,17 @@ class OpStats:
     @cached_property
     def on_device(self) -> Bools:
         """Which rows ran on a device."""
-        return np.array(
-            [process.kind is ProcessKind.DEVICE for process in self.trace.processes], np.bool_
-        )[self.process]
+        devices = [process.kind is ProcessKind.DEVICE for process in self.trace.processes]
+        return np.array(devices, np.bool_)[self.process]
 
     @cached_property
     def wrappers(self) -> Bools:
         """Which rows only hold others: nearly all of their time is their children's, or work of
         other threads.
         """
-        return ((self.total > 0) & (self.self_time < _WRAPPER * self.total)) | np.isnan(self.share)
+        return ((self.total > 0) & (self.self_time < _MAX_WRAPPER_SHARE * self.total)) | np.isnan(
+            self.share
+        )
 
     def sums(self, rows: Int64s) -> dict[str, Value]:
         """What some rows come to.
@@ -161,16 +163,15 @@ class OpStats:
 
     def find(self, full: str, device: str, rows: Int64s) -> int:
         """At which place in `rows` this op stands; -1 when it is not among them."""
-        on_device = np.array(
-            [process.name == device for process in self.trace.processes], np.bool_
-        )[self.process[rows]]
-        places = np.flatnonzero(on_device)
-        wanted = full.encode("utf-8", "replace")
-        for some, found, _ in texts.batches(self.trace.names, self.name[rows[places]]):
-            same = np.flatnonzero(np.diff(found.start) == len(wanted))
-            for place in same.tolist():
-                if found.data[found.start[place] : found.start[place + 1]].tobytes() == wanted:
-                    return int(places[some.start + place])
+        is_device = [process.name == device for process in self.trace.processes]
+        places = np.flatnonzero(np.array(is_device, np.bool_)[self.process[rows]])
+        encoded = full.encode("utf-8", "replace")
+        for chunk, names, _ in texts.batches(self.trace.names, self.name[rows[places]]):
+            same_length = np.flatnonzero(np.diff(names.start) == len(encoded))
+            for place in same_length.tolist():
+                name = names.data[names.start[place] : names.start[place + 1]]
+                if name.tobytes() == encoded:
+                    return int(places[chunk.start + place])
         return -1
 
     def longest(self, row: int) -> tuple[int, int]:
@@ -178,20 +179,19 @@ class OpStats:
 
         Tracks as in Trace.tracks().
         """
-        wanted = np.concatenate(([self.name[row]], self.twins[0][self.twins[1] == row]))
-        best = (-1, -1, -1)
+        twins, twin_rows = self.twins
+        numbers = np.concatenate(([self.name[row]], twins[twin_rows == row]))
+        op_process = self.trace.processes[int(self.process[row])]
+        best = (-1, -1, -1)  # (length, -track, -row): of equally long ones the first
         for number, (process, track) in enumerate(self.trace.tracks()):
-            if process is not self.trace.processes[int(self.process[row])] or not counts(track):
+            if process is not op_process or not counts(track):
                 continue
             for depth in range(track.lane_count):
                 first, last = _touching(track, depth, self.lo, self.hi)
                 names = track.events.name[first:last]
-                rows = (
-                    np.flatnonzero(
-                        names == wanted[0] if len(wanted) == 1 else np.isin(names, wanted)
-                    )
-                    + first
-                )
+                # A comparison is much quicker than isin, and hardly any op has twins.
+                same = names == numbers[0] if len(numbers) == 1 else np.isin(names, numbers)
+                rows = np.flatnonzero(same) + first
                 if len(rows):
                     start, end = inside(track.events[rows], self.lo, self.hi)
                     at = int(np.argmax(end - start))
@@ -224,9 +224,9 @@ class OpStats:
         """All rows by one of COLUMNS; equal ones by self time, then by name (very many of those as
         the file numbers them).
         """
-        known = self._order.get((key, descending))
-        if known is not None:
-            return known
+        last_order = self._order.get((key, descending))
+        if last_order is not None:
+            return last_order
         column = self._column(key, check)
         if key == "share":
             column = np.where(np.isnan(column), -1.0, column)
@@ -238,11 +238,10 @@ class OpStats:
         new[1:] = (by_key[1:] != by_key[:-1]) | (by_self[1:] != by_self[:-1])
         group = np.cumsum(new) - 1
         tied = np.flatnonzero((np.bincount(group) > 1)[group]) if len(group) else group
-        if 0 < len(tied) <= _TIES:
+        if 0 < len(tied) <= _MAX_NAMED_TIES:
             rows = order[tied]
-            rank = texts.displayed(self.trace.names, self.name[rows], check).ranks(
-                group[tied], check
-            )
+            names = texts.displayed(self.trace.names, self.name[rows], check)
+            rank = names.ranks(group[tied], check)
             order[tied] = rows[np.argsort(rank, kind="stable")]
         self._order.clear()
         self._order[key, descending] = order
@@ -281,16 +280,15 @@ class OpStats:
         if not text:
             return np.ones(len(self), np.bool_)
         low = text.lower()
-        found = texts.matching(self.trace.names, texts.holding(text, fold=True), self.name, check)
-        found |= np.array(
-            [low in process.name.lower() for process in self.trace.processes], np.bool_
-        )[self.process]
-        # An op's own type is part of its name; that it can hold the text besides is known before
-        # any type is.
+        in_device = [low in process.name.lower() for process in self.trace.processes]
+        matches = texts.matching(self.trace.names, texts.holding(text, fold=True), self.name, check)
+        matches |= np.array(in_device, np.bool_)[self.process]
+        # An op's own type is part of its name. Only where the text is part of another type does
+        # anyone need the types of all rows, which are slow to find.
         if any(low in kind for kind in _OTHER_TYPES):
             codes, types = self.types(check)
-            found |= np.array([low in kind.lower() for kind in types], np.bool_)[codes]
-        return found
+            matches |= np.array([low in kind.lower() for kind in types], np.bool_)[codes]
+        return matches
 
 
 _OTHER_TYPES = (*(kind.value for kind in category.CATEGORIES), "dataset")
@@ -382,52 +380,37 @@ def _parts(ops: OpStats) -> tuple[TablePart, ...]:
 
 
 def _base(ops: OpStats) -> str:
+    """What the shares are shares of."""
     on_device = ops.on_device
-    return (
-        "devices"
-        if len(on_device) and on_device.all()
-        else "host"
-        if not on_device.any()
-        else "of devices or of the host"
-    )
+    if not on_device.any():
+        return "host"
+    return "devices" if on_device.all() else "of devices or of the host"
 
 
 def _counted(trace: Trace) -> tuple[Table, ...]:
-    """What the profiler only counted (num_occurrences): it has no place in time, so it belongs to
-    no window and no op above.
+    """The table of events that the profiler only counted (num_occurrences).
+
+    They have no place in time, so they belong to no window and no op above.
     """
-    rows = [
-        (track, track.aggregates)
-        for _, track in trace.tracks()
-        if track.aggregates is not None and len(track.aggregates)
-    ]
-    if not rows:
+    names: list[int] = []
+    lines: list[str] = []
+    occurrences: list[Int64s] = []
+    totals: list[Int64s] = []
+    for _, track in trace.tracks():
+        aggregates = track.aggregates
+        if aggregates is not None and len(aggregates):
+            names += aggregates.name.tolist()
+            lines += [track.name] * len(aggregates)
+            occurrences.append(aggregates.occurrences)
+            totals.append(aggregates.duration)
+    if not names:
         return ()
-    names = np.concatenate([found.name for _, found in rows]).tolist()
-    lines = [track.name for track, found in rows for _ in range(len(found))]
+    labels = Lazy(len(names), lambda row: trace.names.display(names[row]))
     columns = (
-        Column(
-            "name",
-            "name",
-            "text",
-            Lazy(len(names), lambda row: trace.names.display(names[row])),
-            weight=9,
-        ),
-        Column("line", "line", "text", Lazy(len(names), lambda row: lines[row]), weight=4),
-        Column(
-            "count",
-            "count",
-            "integer",
-            np.concatenate([found.occurrences for _, found in rows]),
-            weight=7,
-        ),
-        Column(
-            "total_s",
-            "total",
-            "duration",
-            np.concatenate([found.duration for _, found in rows]),
-            weight=6,
-        ),
+        Column("name", "name", "text", labels, weight=9),
+        Column("line", "line", "text", lines, weight=4),
+        Column("count", "count", "integer", np.concatenate(occurrences), weight=7),
+        Column("total_s", "total", "duration", np.concatenate(totals), weight=6),
     )
     return (Table("counted", "Only counted by the profiler, in the whole profile", columns),)
 
@@ -449,50 +432,48 @@ def op_stats(
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     lo = trace.span[0] if lo is None else lo
     hi = trace.span[1] + 1 if hi is None else hi
-    found: list[OpSums] = []
+    parts: list[OpSums] = []
     for number, process in enumerate(trace.processes):
         sums = summed(process, number, lo, hi, check)
         if sums is not None:
-            found.append(_merged(trace.names, sums, check))
+            parts.append(_merged(trace.names, sums, check))
 
     def joined(columns: Iterable[Int64s]) -> Int64s:
         return np.concatenate([_NONE, *columns])
 
-    first = np.cumsum([0, *(len(sums.name) for sums in found)])
-    twins = [
-        (sums.twins[0], sums.twins[1] + at) for sums, at in zip(found, first.tolist(), strict=False)
-    ]
+    first = np.cumsum([0, *(len(sums.name) for sums in parts)])
+    twin_rows = [sums.twins[1] + at for sums, at in zip(parts, first.tolist(), strict=False)]
     return OpStats(
         trace=trace,
         lo=lo,
         hi=hi,
-        name=joined(sums.name for sums in found),
-        process=np.repeat([sums.process for sums in found], np.diff(first)).astype(np.int32),
-        count=joined(sums.count for sums in found),
-        total=joined(sums.total for sums in found),
-        self_time=joined(sums.self_time for sums in found),
-        share=_shares(trace, found),
-        events=sum(int(sums.count.sum()) for sums in found),
-        twins=(joined(names for names, _ in twins), joined(rows for _, rows in twins)),
+        name=joined(sums.name for sums in parts),
+        process=np.repeat([sums.process for sums in parts], np.diff(first)).astype(np.int32),
+        count=joined(sums.count for sums in parts),
+        total=joined(sums.total for sums in parts),
+        self_time=joined(sums.self_time for sums in parts),
+        share=_shares(trace, parts),
+        events=sum(int(sums.count.sum()) for sums in parts),
+        twins=(joined(sums.twins[0] for sums in parts), joined(twin_rows)),
     )
 
 
-def _shares(trace: Trace, found: list[OpSums]) -> Floats:
-    """Each row's part of the self time on all devices, or on the host: either adds up to 1.
+def _shares(trace: Trace, parts: list[OpSums]) -> Floats:
+    """Each row's share of the self time on all devices, or on the host: either adds up to 1.
 
     NaN for what only waits for others.
     """
-    sums = {True: 0, False: 0}
-    parts: list[Floats] = []
-    for one in found:
-        work = np.where(one.waits, np.nan, one.self_time)
-        sums[trace.processes[one.process].kind is ProcessKind.DEVICE] += int(
-            one.self_time[~np.isnan(work)].sum()
-        )
-        parts.append(work)
-    for one, work in zip(found, parts, strict=True):
-        work /= max(1, sums[trace.processes[one.process].kind is ProcessKind.DEVICE])
-    return np.concatenate([np.empty(0), *parts])
+    totals = {True: 0, False: 0}  # on devices, on the host
+    columns: list[Floats] = []
+    for sums in parts:
+        work = np.where(sums.waits, np.nan, sums.self_time)
+        on_device = trace.processes[sums.process].kind is ProcessKind.DEVICE
+        totals[on_device] += int(sums.self_time[~np.isnan(work)].sum())
+        columns.append(work)
+    for sums, work in zip(parts, columns, strict=True):
+        on_device = trace.processes[sums.process].kind is ProcessKind.DEVICE
+        work /= max(1, totals[on_device])
+    return np.concatenate([np.empty(0), *columns])
 
 
 _NONE = np.empty(0, np.int64)
@@ -508,9 +489,8 @@ class OpSums:
     total: Int64s
     self_time: Int64s
     twins: tuple[Int64s, Int64s] = (_NONE, _NONE)
-    waits: Bools = field(
-        default_factory=lambda: np.zeros(0, np.bool_)
-    )  # for other threads; known when names are merged
+    # Which only wait for other threads; set when names are merged.
+    waits: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
 
 
 class _Adder:
@@ -524,82 +504,92 @@ class _Adder:
         self._parts: list[tuple[UInt32s, Int64s, Int64s]] = []
         self._pending = 0
 
-    def add(self, name: UInt32s, total: Int64s, own: Int64s) -> None:
-        self._parts.append((name, total, own))
+    def add(self, name: UInt32s, total: Int64s, self_time: Int64s) -> None:
+        self._parts.append((name, total, self_time))
         self._pending += len(name)
-        if self._pending >= _SUMMED:
+        if self._pending >= _FLUSH_EVENTS:
             self.flush()
 
     def flush(self) -> None:
-        """Small lines are brought together: a pass over all names for each of ten thousand lines
-        would never end.
+        """Add what is pending to the sums.
+
+        Small lines are added together: a pass over all names for each of ten thousand lines would
+        never end.
         """
         if not self._parts:
             return
-        name, total, own = (np.concatenate(columns) for columns in zip(*self._parts, strict=True))
+        columns = zip(*self._parts, strict=True)
+        name, total, self_time = (np.concatenate(column) for column in columns)
         self._parts, self._pending = [], 0
         self.count += np.bincount(name, minlength=self.size)
         self.total += exact(name, total, self.size)
-        self.self_time += exact(name, own, self.size)
+        self.self_time += exact(name, self_time, self.size)
 
 
 def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
     """Exact integer sums per name.
 
-    bincount adds floats: where they could round, both halves of the bits are added apart.
+    bincount adds floats: where they could round, the high and the low bits are added separately.
     """
-    if float(values.sum(dtype=np.float64)) < _EXACT / 2:
+    if float(values.sum(dtype=np.float64)) < _EXACT_FLOAT / 2:
         return np.bincount(name, values, size).astype(np.int64)
     high = np.bincount(name, values >> 26, size)
     low = np.bincount(name, values & ((1 << 26) - 1), size)
     return (high.astype(np.int64) << 26) + low.astype(np.int64)
 
 
+class _LaneRows(NamedTuple):
+    """The rows of one lane that belong to a window."""
+
+    track: Track
+    depth: int
+    first: int  # in the track's columns
+    last: int
+
+    @property
+    def name(self) -> UInt32s:
+        return self.track.events.name[self.first : self.last]
+
+
 def summed(
     process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered
 ) -> OpSums | None:
     """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
-    lanes = []
+    lanes: list[_LaneRows] = []
     for track in process.tracks:
-        if counts(track):
-            for depth in range(track.lane_count):
-                first, last = _touching(track, depth, lo, hi)
-                if first < last:
-                    lanes.append((track, depth, first, last))
+        for depth in range(track.lane_count if counts(track) else 0):
+            lane = _LaneRows(track, depth, *_touching(track, depth, lo, hi))
+            if lane.first < lane.last:
+                lanes.append(lane)
     if not lanes:
         return None
-    lowest = min(int(track.events.name[first:last].min()) for track, _, first, last in lanes)
-    names = (
-        max(int(track.events.name[first:last].max()) for track, _, first, last in lanes)
-        - lowest
-        + 1
-    )
-    rows = sum(last - first for _, _, first, last in lanes)
+    lowest = min(int(lane.name.min()) for lane in lanes)
+    name_range = max(int(lane.name.max()) for lane in lanes) - lowest + 1
+    event_count = sum(lane.last - lane.first for lane in lanes)
     used: Int64s | None = None
-    if names > 4 * rows + 1024:  # few events with far numbers
-        used = np.unique(
-            np.concatenate([track.events.name[first:last] for track, _, first, last in lanes])
-        ).astype(np.int64)
-    adder = _Adder(names if used is None else len(used))
+    # Few events whose names have far numbers: columns over all numbers between would be mostly
+    # empty.
+    if name_range > 4 * event_count + 1024:
+        used = np.unique(np.concatenate([lane.name for lane in lanes])).astype(np.int64)
+    adder = _Adder(name_range if used is None else len(used))
     for track, depth, first, last in lanes:
-        for at in range(first, last, _AT_ONCE):
+        for at in range(first, last, _CHUNK_EVENTS):
             check()
-            some = track.events[slice(at, min(at + _AT_ONCE, last))]
-            start, end = inside(some, lo, hi)
-            own = end - start
+            events = track.events[slice(at, min(at + _CHUNK_EVENTS, last))]
+            start, end = inside(events, lo, hi)
+            total = end - start
+            self_time = total
             if depth + 1 < track.lane_count:
-                own = own - covered(track.lane(depth + 1), start, end)
-            adder.add(
-                some.name - lowest
-                if used is None
-                else np.searchsorted(used, some.name).astype(np.uint32),
-                end - start,
-                own,
-            )
+                self_time = total - covered(track.lane(depth + 1), start, end)
+            if used is None:
+                index = events.name - lowest
+            else:
+                index = np.searchsorted(used, events.name).astype(np.uint32)
+            adder.add(index, total, self_time)
     adder.flush()
-    index = np.flatnonzero(adder.count)
-    name = index + lowest if used is None else used[index]
-    return OpSums(number, name, adder.count[index], adder.total[index], adder.self_time[index])
+    ran = np.flatnonzero(adder.count)
+    name = ran + lowest if used is None else used[ran]
+    return OpSums(number, name, adder.count[ran], adder.total[ran], adder.self_time[ran])
 
 
 def counts(track: Track) -> bool:
@@ -615,7 +605,7 @@ def _touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
 
 
 def inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    """Start and end of the part of each that lies in the window."""
+    """Start and end of the part of each event that is in the window."""
     return np.maximum(events.start, lo), np.minimum(events.start + events.duration, hi)
 
 
@@ -626,28 +616,29 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
     """
     first = max(0, int(lane.start.searchsorted(start[0])) - 1)
     last = int(lane.start.searchsorted(end[-1]))
-    part = lane[slice(first, last)]
-    if not len(part):
+    events = lane[slice(first, last)]
+    if not len(events):
         return np.zeros(len(start), np.int64)
-    before = np.concatenate(
-        ([0], np.cumsum(part.duration))
-    )  # what it covers before each of its events
-    stop = part.start + part.duration
+    # The time that the lane covers before each of its events.
+    before = np.concatenate(([0], np.cumsum(events.duration)))
+    stop = events.start + events.duration
 
-    def until(moments: Int64s) -> Int64s:
-        at = part.start.searchsorted(moments, side="left")
-        over: Int64s = before[at] - np.where(at > 0, np.maximum(0, stop[at - 1] - moments), 0)
-        return over
+    def covered_until(moments: Int64s) -> Int64s:
+        at = events.start.searchsorted(moments, side="left")
+        # The last event that began may go on after the moment: that part does not count.
+        after = np.where(at > 0, np.maximum(0, stop[at - 1] - moments), 0)
+        covered_ps: Int64s = before[at] - after
+        return covered_ps
 
-    covered: Int64s = until(end) - until(start)
-    return covered
+    covered_ps: Int64s = covered_until(end) - covered_until(start)
+    return covered_ps
 
 
 # ── names with the same text ─────────────────────────────────────────────────────────────────────
 
 
 def _merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
-    """The same with one row for each text: files number some texts twice."""
+    """The same sums with one row for each text: files number some texts twice."""
     marks, waits = np.empty(len(sums.name), np.uint64), np.empty(len(sums.name), np.bool_)
     for rows, full, display in texts.batches(names, sums.name, check):
         marks[rows] = full.marks() * np.uint64(3) + display.marks()
@@ -659,27 +650,23 @@ def _merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
     # Equal marks are a hint: the texts decide.
     target = np.arange(len(marks))
     suspects = np.flatnonzero(np.isin(marks, repeated))
-    seen: dict[tuple[str, str], int] = {}
+    row_of_text: dict[tuple[str, str], int] = {}
     for rows, full, display in texts.batches(names, sums.name[suspects], check):
-        for row, pair in zip(suspects[rows].tolist(), _pairs(full, display), strict=True):
-            target[row] = seen.setdefault(pair, row)
-    kept = np.flatnonzero(target == np.arange(len(target)))
-    place = np.cumsum(target == np.arange(len(target))) - 1
-    twins = np.flatnonzero(target != np.arange(len(target)))
+        pairs = zip(full.strings(), display.strings(), strict=True)
+        for row, pair in zip(suspects[rows].tolist(), pairs, strict=True):
+            target[row] = row_of_text.setdefault(pair, row)
+    is_first = target == np.arange(len(target))
+    new_row = np.cumsum(is_first) - 1
+    firsts, twins = np.flatnonzero(is_first), np.flatnonzero(~is_first)
     count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
     for column in (count, total, self_time):
         np.add.at(column, target[twins], column[twins])
-    further = (sums.name[twins], place[target[twins]])
     return OpSums(
         process=sums.process,
-        name=sums.name[kept],
-        count=count[kept],
-        total=total[kept],
-        self_time=self_time[kept],
-        twins=further,
-        waits=waits[kept],
+        name=sums.name[firsts],
+        count=count[firsts],
+        total=total[firsts],
+        self_time=self_time[firsts],
+        twins=(sums.name[twins], new_row[target[twins]]),
+        waits=waits[firsts],
     )
-
-
-def _pairs(full: Texts, display: Texts) -> Iterator[tuple[str, str]]:
-    return zip(full.strings(), display.strings(), strict=True)

@@ -1,5 +1,5 @@
-"""The ops that op_profile and hlo_stats tell of: those of the devices; where there is none, XLA's
-ops on the host.
+"""The ops of op_profile and hlo_stats: those of the devices; where there are none, XLA's ops on the
+host.
 """
 
 from __future__ import annotations
@@ -35,40 +35,41 @@ class XlaOps:
 
 
 def xla_ops(profile: Profile, lo: int, hi: int, compat: Compat) -> XlaOps:
-    """The ops of a window. TensorBoard tells of devices alone."""
-    found: DeviceOps = device_ops.device_ops(profile, lo, hi, compat)
-    if found.devices or compat != "corrected":
-        return XlaOps(found.ops, found.idle, False)
+    """The ops of a window. TensorBoard lists those of devices alone."""
+    ops: DeviceOps = device_ops.device_ops(profile, lo, hi, compat)
+    if ops.devices or compat != "corrected":
+        return XlaOps(ops.ops, ops.idle, False)
     return _on_host(profile, lo, hi)
 
 
 def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
-    """Every event of a host that says which HLO op it is, its self time within its thread."""
+    """Every event of a host that names its HLO op, its self time within its thread."""
     trace, programs = profile.trace, hlo.modules(profile)
-    found: dict[tuple[str, str], DeviceOp] = {}
+    ops: dict[tuple[str, str], DeviceOp] = {}
     idle = 0
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
     for process, track, rows in _lines(trace, lo, hi):
         columns = process.source.columns(track.events.positions(rows), _STATS)
         start = np.maximum(track.events.start[rows], lo)
         end = np.minimum(track.events.end[rows], hi)
-        own = op_stack.self_times(start, end - start, like_tensorflow=False).self_time
-        idle += max(0, int(end.max() - start.min()) - int(own.sum()))
+        length = end - start
+        self_time = op_stack.self_times(start, length, like_tensorflow=False).self_time
+        idle += max(0, int(end.max() - start.min()) - int(self_time.sum()))
         for i, row in enumerate(rows.tolist()):
-            told = {stat: columns[stat].text(i) or "" for stat in _STATS}
-            key = (told["program_id"] or told["hlo_module"], told["hlo_op"].rpartition("::")[2])
-            op = found.get(key)
+            stats = {stat: columns[stat].text(i) or "" for stat in _STATS}
+            name = stats["hlo_op"].rpartition("::")[2]
+            key = (stats["program_id"] or stats["hlo_module"], name)
+            op = ops.get(key)
             if op is None:
-                op = found[key] = _new(
-                    key[1], told, hlo.find(programs, told["program_id"], told["hlo_module"])
-                )
-            length = int(end[i] - start[i])
+                module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
+                op = ops[key] = _new(name, stats, module)
+            ps = int(length[i])
             op.occurrences += 1
-            op.total += length
-            op.self_time += int(own[i])
-            if not op.events or length > op.events[1][0]:
-                op.events = [(numbers[id(track)], row), (length, length)]
-    return XlaOps(tuple(found.values()), idle, True)
+            op.total += ps
+            op.self_time += int(self_time[i])
+            if not op.events or ps > op.events[1][0]:
+                op.events = [(numbers[id(track)], row), (ps, ps)]
+    return XlaOps(tuple(ops.values()), idle, True)
 
 
 def covered(trace: Trace, lo: int, hi: int) -> int:
@@ -86,44 +87,47 @@ def covered(trace: Trace, lo: int, hi: int) -> int:
 
 
 def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]]:
-    out = []
+    """The lines of hosts that ran HLO ops in a window, with the rows of those, by start."""
+    lines = []
     for process in trace.processes:
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if process.kind is not ProcessKind.HOST or not tracks:
             continue
-        carry = marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
+        has_op = marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
         for track in tracks:
             events = track.events
-            rows = np.flatnonzero(carry[events.name])
-            rows = rows[
-                touches(events.start[rows], events.start[rows] + events.duration[rows], lo, hi)
-            ]
+            rows = np.flatnonzero(has_op[events.name])
+            start = events.start[rows]
+            rows = rows[touches(start, start + events.duration[rows], lo, hi)]
+            if not len(rows):
+                continue
+            column = process.source.columns(events.positions(rows), ("hlo_op",))["hlo_op"]
+            rows = rows[column.present]
             if len(rows):
-                there = process.source.columns(events.positions(rows), ("hlo_op",))[
-                    "hlo_op"
-                ].present
-                rows = rows[there]
-                rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
-            if len(rows):
-                out.append((process, track, rows))
-    return out
+                order = np.lexsort((-events.duration[rows], events.start[rows]))
+                lines.append((process, track, rows[order]))
+    return lines
 
 
-def _new(name: str, told: dict[str, str], module: hlo.Module | None) -> DeviceOp:
-    known = module.instructions.get(name) if module is not None else None
-    label = module.label if module is not None else f"{told['hlo_module']}({told['program_id']})"
-    framework = (
-        op_names.of_hlo(known.provenance) if known is not None and known.provenance else None
-    )
-    category = known.category if known is not None else op_names.hlo(name).type
-    source = known.source if known is not None else ""
+def _new(name: str, stats: dict[str, str], module: hlo.Module | None) -> DeviceOp:
+    """An op without occurrences yet, with what its program's text says of it."""
+    label = f"{stats['hlo_module']}({stats['program_id']})"
+    instruction = None
+    if module is not None:
+        label = module.label
+        instruction = module.instructions.get(name)
+    framework, category, source = None, op_names.hlo(name).type, ""
+    if instruction is not None:
+        category, source = instruction.category, instruction.source
+        if instruction.provenance:
+            framework = op_names.of_hlo(instruction.provenance)
     return DeviceOp(
         name=name,
         framework=framework,
         category=category,
         program=label,
-        program_id=told["program_id"],
+        program_id=stats["program_id"],
         hlo_op=name,
         source=source,
-        instruction=known,
+        instruction=instruction,
     )
