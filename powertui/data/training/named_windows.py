@@ -1,6 +1,4 @@
-"""A window of a training in a person's words: by wall time, by seconds of the axis, by epoch, by
-batches of it, by session.
-"""
+"""A window of a training in a person's words: by time, epoch, batches or session."""
 
 from __future__ import annotations
 
@@ -17,37 +15,41 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 
 if TYPE_CHECKING:
-    from powertui.data.training.training_on_axis import TrainingOnAxis
-    from powertui.data.training.training_parts import TrainedEpoch
+    from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
+    from powertui.data.training.training_parts import Moment, TrainedEpoch
 
 _CLOCK = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)[T ])?(\d{1,2}):(\d\d):(\d\d(?:\.\d+)?)\s*(Z|UTC|[+-]\d\d:?\d\d)?"
 )
 _RANGE = re.compile(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*")
+_DAY_S = 86_400
+# A time of day may be as far outside the training as the larger of these. Chosen, not measured.
+_MIN_SPARE_NS = 60 * NS_PER_S
+_SPARE_SHARE = 20  # a 20th of the training's length
+# Only sessions placed better than this tell which zone their folders are named in.
+_MAX_SESSION_HALF_NS = 60 * NS_PER_S
+# A folder is named after its capture ended: at most this much before it or after it, s.
+_MAX_NAME_EARLY_S, _MAX_NAME_LATE_S = 20, 120
 
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """Which window. Nothing said: all of the training."""
+    """Which window a person asks for. With nothing set: the whole training."""
 
-    start: str | None = (
-        None  # "19:52:50", "2021-03-20 19:52:50", or a time of the axis like "27.31s"
-    )
+    # "19:52:50", "2021-03-20 19:52:50", or a time of the axis like "27.31s"
+    start: str | None = None
     end: str | None = None
     epoch: int | None = None
-    batches: str | None = (
-        None  # "183-260": of the epoch, from 0; without one as the program counts its steps
-    )
+    # "183-260": counted within the epoch from 0; without an epoch as the program counts its steps
+    batches: str | None = None
     session: str | None = None
     tz: str | None = None  # of wall times that name no zone
 
     @property
     def anything(self) -> bool:
         """Whether a window was asked for at all."""
-        return any(
-            one is not None
-            for one in (self.start, self.end, self.epoch, self.batches, self.session)
-        )
+        limits = (self.start, self.end, self.epoch, self.batches, self.session)
+        return any(limit is not None for limit in limits)
 
 
 @dataclass(frozen=True)
@@ -61,29 +63,34 @@ class AxisWindow:
     epoch: int | None = None
 
 
-def find_window(seen: TrainingOnAxis, asked: WindowRequest) -> AxisWindow:
+def find_window(axis: TrainingOnAxis, request: WindowRequest) -> AxisWindow:
     """The window that was asked for. Raises `UsageError` with what there is."""
-    by_time = asked.start is not None or asked.end is not None
-    by_epoch = asked.epoch is not None or asked.batches is not None
-    if by_time + by_epoch + (asked.session is not None) > 1:
+    by_time = request.start is not None or request.end is not None
+    by_epoch = request.epoch is not None or request.batches is not None
+    if by_time + by_epoch + (request.session is not None) > 1:
         raise UsageError(
             "The window is given twice.",
             hint="Give --from/--to, or --epoch/--batches, or --session.",
         )
-    if asked.session is not None:
-        return _session(seen, asked.session)
-    if asked.batches is not None:
-        return _batches(seen, asked.epoch, asked.batches)
-    if asked.epoch is not None:
-        return _epoch(seen, asked.epoch)
-    lo = _moment(seen, asked.start, asked.tz) if asked.start is not None else seen.start
-    hi = _moment(seen, asked.end, asked.tz) if asked.end is not None else seen.end
+    if request.session is not None:
+        return _session(axis, request.session)
+    if request.batches is not None:
+        return _batches(axis, request.epoch, request.batches)
+    if request.epoch is not None:
+        return _epoch(axis, request.epoch)
+    lo, hi = axis.start, axis.end
+    if request.start is not None:
+        lo = _moment(axis, request.start, request.tz)
+    if request.end is not None:
+        hi = _moment(axis, request.end, request.tz)
     if hi <= lo:
         raise UsageError(
             f"The window ends before it starts ({units.duration(lo - hi)}).",
             hint="Give --from and then a later --to.",
         )
-    words = f"{asked.start or 'the start'} to {asked.end or 'the end'}" if by_time else "everything"
+    words = "everything"
+    if by_time:
+        words = f"{request.start or 'the start'} to {request.end or 'the end'}"
     return AxisWindow(lo, hi, 0, words)
 
 
@@ -95,172 +102,185 @@ def is_wall(words: str) -> bool:
 # ── by time ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _moment(seen: TrainingOnAxis, words: str, tz: str | None = None) -> int:
-    """A moment of the axis: a time of the axis, or wall time where that lies in the training."""
+def _moment(axis: TrainingOnAxis, words: str, tz: str | None = None) -> int:
+    """A moment of the axis: a time of the axis, or a wall time within the training."""
     match = _CLOCK.fullmatch(words.strip())
-    if match is not None and seen.wall:
-        for unix_ns in _wall(seen, match, tz):
-            return seen.at(unix_ns)
-    found = units.parse_time(words) if match is None or match[1] is None else None
-    if found is None:
+    if match is not None and axis.wall:
+        unix_ns = next(_wall_times(axis, match, tz), None)
+        if unix_ns is not None:
+            return axis.at(unix_ns)
+    # 19:52:50 may also be a time of the axis; with a date it cannot.
+    moment = None
+    if match is None or match[1] is None:
+        moment = units.parse_time(words)
+    if moment is None:
         raise UsageError(
             f"{plain(words, 40)!r} is not a time in this training.",
             hint="Write it like 27.31s, 1:02.5 or 19:52:50 (with --tz ZONE).",
         )
-    return found
+    return moment
 
 
-def _wall(seen: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
-    """The Unix times that a written one may stand for and that lie in the training, the likeliest
-    zone first.
-    """
+def _wall_times(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
+    """The Unix times (ns) within the training that a written time may mean, likeliest zone first."""
     seconds = int(match[2]) * 3600 + int(match[3]) * 60 + float(match[4])
-    first, last = seen.unix_ns(seen.start), seen.unix_ns(seen.end)
-    spare = max((last - first) // 20, 60 * NS_PER_S)
-    for offset in _offsets(seen, match[5], tz):
-        local = datetime.fromtimestamp(first // NS_PER_S + offset, timezone.utc).replace(
-            hour=0, minute=0, second=0, microsecond=0
-        )
-        days = [
-            local + timedelta(days=number)
-            for number in range((last - first) // (86_400 * NS_PER_S) + 2)
-        ]
+    first, last = axis.unix_ns(axis.start), axis.unix_ns(axis.end)
+    spare = max((last - first) // _SPARE_SHARE, _MIN_SPARE_NS)
+    for offset_s in _offsets(axis, match[5], tz):
         if match[1] is not None:
             days = [datetime.strptime(match[1], "%Y-%m-%d").replace(tzinfo=timezone.utc)]
+        else:
+            days = _local_days(first, last, offset_s)
         for day in days:
-            unix = round((day.timestamp() + seconds - offset) * NS_PER_S)
-            if match[1] is not None or first - spare <= unix <= last + spare:
-                yield unix
+            unix_ns = round((day.timestamp() + seconds - offset_s) * NS_PER_S)
+            if match[1] is not None or first - spare <= unix_ns <= last + spare:
+                yield unix_ns
 
 
-def _offsets(seen: TrainingOnAxis, written: str | None, tz: str | None) -> Iterator[int]:
-    """Seconds east of UTC: as written, as a person said, as the profiled machine's, as this one's,
-    UTC.
+def _local_days(first_ns: int, last_ns: int, offset_s: int) -> list[datetime]:
+    """The midnights of all days that a training touches in one zone."""
+    local = datetime.fromtimestamp(first_ns // NS_PER_S + offset_s, timezone.utc)
+    midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    count = (last_ns - first_ns) // (_DAY_S * NS_PER_S) + 2
+    return [midnight + timedelta(days=number) for number in range(count)]
+
+
+def _offsets(axis: TrainingOnAxis, written: str | None, tz: str | None) -> Iterator[int]:
+    """Seconds east of UTC that a time may be written in, likeliest first.
+
+    That is the zone written or given; without one the profiled machine's, that of the folders'
+    names, this machine's, and UTC.
     """
-    named = (written or "").replace("Z", "UTC") or tz
-    at = seen.unix_ns(seen.start)
-    if named:
-        yield zones.offset_of(named, at)
+    zone = (written or "").replace("Z", "UTC") or tz
+    start_ns = axis.unix_ns(axis.start)
+    if zone:
+        yield zones.offset_of(zone, start_ns)
         return
-    for opened in seen.training.read_sessions():
+    for opened in axis.training.read_sessions():
         for trace in opened.run.traces:
             if trace.clock.utc_offset_s is not None:
                 yield trace.clock.utc_offset_s
-    told = _zones_of_folders(seen)
-    if told is not None:
-        yield told
-    here = datetime.fromtimestamp(at / NS_PER_S).astimezone().utcoffset()
+    folder_offset_s = _zone_of_folders(axis)
+    if folder_offset_s is not None:
+        yield folder_offset_s
+    here = datetime.fromtimestamp(start_ns / NS_PER_S).astimezone().utcoffset()
     yield round(here.total_seconds()) if here is not None else 0
     yield 0
 
 
-def _zones_of_folders(seen: TrainingOnAxis) -> int | None:
-    """The zone that the folders of its sessions are named in: local times of moments that are
-    known.
-    """
+def _zone_of_folders(axis: TrainingOnAxis) -> int | None:
+    """Seconds east of UTC in the names of session folders: local times of moments we know."""
     from pathlib import Path
 
     from powertui.data.run.captures import local_time
 
-    for one in seen.training.islands:
-        local = local_time(Path(one.entry.path).name)
-        if local is not None and one.end is not None and one.end.half_ns < 60 * NS_PER_S:
-            found = zones.fit(round(local.timestamp()) - one.end.ns // NS_PER_S, 20, 120)
-            if found is not None:
-                return found[-1]
+    for session in axis.training.islands:
+        local = local_time(Path(session.entry.path).name)
+        if local is None or session.end is None:
+            continue
+        if session.end.half_ns >= _MAX_SESSION_HALF_NS:
+            continue
+        difference = round(local.timestamp()) - session.end.ns // NS_PER_S
+        zone = zones.fit(difference, _MAX_NAME_EARLY_S, _MAX_NAME_LATE_S)
+        if zone is not None:
+            return zone[-1]
     return None
 
 
 # ── by epoch, batch, session ─────────────────────────────────────────────────────────────────────
 
 
-def _of_number(seen: TrainingOnAxis, number: int) -> TrainedEpoch:
-    for epoch in seen.training.epochs:
+def _bounded_epoch(axis: TrainingOnAxis, number: int) -> tuple[TrainedEpoch, Moment, Moment]:
+    """The epoch of this number with its start and its end, both known."""
+    for epoch in axis.training.epochs:
         if epoch.number == number and epoch.start is not None and epoch.end is not None:
-            return epoch
-    known = ", ".join(str(epoch.number) for epoch in seen.training.epochs) or "none"
+            return epoch, epoch.start, epoch.end
+    numbers = ", ".join(str(epoch.number) for epoch in axis.training.epochs) or "none"
     raise UsageError(
-        f"There is no epoch {number} with known bounds.", hint=f"Epochs of this training: {known}"
+        f"There is no epoch {number} with known bounds.", hint=f"Epochs of this training: {numbers}"
     )
 
 
-def _epoch(seen: TrainingOnAxis, number: int) -> AxisWindow:
-    epoch = _of_number(seen, number)
-    assert epoch.start is not None
-    assert epoch.end is not None
-    half = max(epoch.start.half_ns, epoch.end.half_ns) + seen.half_ns
-    return AxisWindow(
-        seen.at(epoch.start.ns), seen.at(epoch.end.ns), half * PS_PER_NS, f"epoch {number}", number
-    )
+def _epoch(axis: TrainingOnAxis, number: int) -> AxisWindow:
+    _, start, end = _bounded_epoch(axis, number)
+    half_ns = max(start.half_ns, end.half_ns) + axis.half_ns
+    lo, hi = axis.at(start.ns), axis.at(end.ns)
+    return AxisWindow(lo, hi, half_ns * PS_PER_NS, f"epoch {number}", number)
 
 
-def _batches(seen: TrainingOnAxis, number: int | None, wanted: str) -> AxisWindow:
-    """From when so many batches were done to when the last of them was: by interpolation between
-    records.
+def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWindow:
+    """From when so many batches were done to when the last of them was.
+
+    Between two records steps are interpolated.
     """
-    match = _RANGE.fullmatch(wanted)
+    match = _RANGE.fullmatch(written)
     if match is None:
         raise UsageError(
-            f"{plain(wanted, 40)!r} is not a range of batches.", hint="Write them like 183-260."
+            f"{plain(written, 40)!r} is not a range of batches.", hint="Write them like 183-260."
         )
-    rate = seen.training.rate
+    rate = axis.training.rate
     if not len(rate):
         raise UsageError(
             "No record shows when the batches of this training ran.",
             hint="Log scalars every few batches (update_freq).",
         )
     first, last = sorted((int(match[1]), int(match[2] or match[1])))
-    lo, hi, zero = int(rate.at_ns[0]), int(rate.at_ns[-1]), 0
+    lo, hi, first_step = int(rate.at_ns[0]), int(rate.at_ns[-1]), 0
     words = f"steps {first}-{last}"
     if number is not None:
-        epoch = _of_number(seen, number)
-        assert epoch.start is not None
-        assert epoch.end is not None
-        lo, hi, words = epoch.start.ns, epoch.end.ns, f"epoch {number}, batches {first}-{last}"
-        zero = epoch.steps[0] if epoch.steps is not None else 0
-        if rate.within and epoch.steps is None and rate.goes_on[1:].all():
+        epoch, start, end = _bounded_epoch(axis, number)
+        lo, hi = start.ns, end.ns
+        words = f"epoch {number}, batches {first}-{last}"
+        if epoch.steps is not None:
+            first_step = epoch.steps[0]
+        elif rate.within and rate.goes_on[1:].all():
             raise UsageError(
                 "No record tells at which step this epoch began.",
                 hint="Ask for the steps without --epoch.",
             )
-    at = [rate.ns_at(zero + done, lo, hi) for done in (first, last + 1)]
-    ends_known = number is not None and not rate.within
-    if at[0] is None and first == 0 and ends_known:
-        at[0] = lo
-    if at[1] is None and ends_known and zero + last + 1 >= int(rate.step[rate.at_ns <= hi][-1]):
-        at[1] = hi
-    if at[0] is None or at[1] is None:
-        known = f"{int(rate.step[0])} to {int(rate.step[-1])}"
+    begin = rate.ns_at(first_step + first, lo, hi)
+    finish = rate.ns_at(first_step + last + 1, lo, hi)
+    # The first batches of an epoch begin with it, the last ones end with it.
+    bounds_known = number is not None and not rate.within
+    if begin is None and first == 0 and bounds_known:
+        begin = lo
+    if finish is None and bounds_known:
+        last_record = int(rate.step[rate.at_ns <= hi][-1])
+        if first_step + last + 1 >= last_record:
+            finish = hi
+    if begin is None or finish is None:
+        logged = f"{int(rate.step[0])} to {int(rate.step[-1])}"
         raise UsageError(
-            "No record covers these batches.", hint=f"Steps that are logged: {known}, {rate.source}"
+            "No record covers these batches.",
+            hint=f"Steps that are logged: {logged}, {rate.source}",
         )
-    usual = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
-    return AxisWindow(
-        seen.at(at[0]), seen.at(at[1]), (usual // 2 + seen.half_ns) * PS_PER_NS, words, number
-    )
+    usual_gap_ns = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
+    half_ns = usual_gap_ns // 2 + axis.half_ns
+    return AxisWindow(axis.at(begin), axis.at(finish), half_ns * PS_PER_NS, words, number)
 
 
-def _session(seen: TrainingOnAxis, name: str) -> AxisWindow:
-    placed = [one for one in seen.islands if one.start is not None and one.end is not None]
-    found = [
-        one
-        for one in placed
-        if name in (one.island.entry.name, one.island.entry.name.rsplit("/", 1)[-1])
+def _session(axis: TrainingOnAxis, name: str) -> AxisWindow:
+    """The session of this name; else the only one whose name contains it."""
+    placed = [
+        session for session in axis.islands if session.start is not None and session.end is not None
     ]
-    found = found or [one for one in placed if name in one.island.entry.name]
-    if len({one.island.entry.name for one in found}) != 1:
-        names = (
-            ", ".join(dict.fromkeys(plain(one.island.entry.name, 80) for one in placed))
-            or "none that is placed"
-        )
+    matching = [session for session in placed if name in _session_names(session)]
+    if not matching:
+        matching = [session for session in placed if name in session.island.entry.name]
+    # One session has several profiles where it has several hosts.
+    if len({session.island.entry.name for session in matching}) != 1:
+        names = ", ".join(dict.fromkeys(plain(session.island.entry.name, 80) for session in placed))
         raise UsageError(
             f"No session, or more than one, is named {plain(name, 80)!r}.",
-            hint=f"There are: {names}",
+            hint=f"There are: {names or 'none that is placed'}",
         )
-    lo, hi = (
-        min(one.start for one in found if one.start is not None),
-        max(one.end for one in found if one.end is not None),
-    )
-    return AxisWindow(
-        lo, hi, max(one.half for one in found), f"session {found[0].island.entry.name}"
-    )
+    lo = min(session.start for session in matching if session.start is not None)
+    hi = max(session.end for session in matching if session.end is not None)
+    half = max(session.half for session in matching)
+    return AxisWindow(lo, hi, half, f"session {matching[0].island.entry.name}")
+
+
+def _session_names(session: SessionOnAxis) -> tuple[str, str]:
+    """Its full name, and the last part of it."""
+    name = session.island.entry.name
+    return name, name.rsplit("/", 1)[-1]

@@ -1,17 +1,16 @@
-"""A training as opened: what is known of it so far, each part read when somebody asks and kept.
+"""A training as opened: each part is read when somebody asks for it, and remembered.
 
 It holds an `Opened` for each of its sessions. None is read for the list, the axis or the power: a
-session is read when the view reaches it, and let go when it left. Times are Unix ns (`parts`);
-`seen_from` lays all of it on the axis of one profile.
+session is read when the view reaches it, and let go when it leaves. Times are Unix ns
+(`training_parts`); `seen_from` lays all of it on the axis of one profile.
 """
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
@@ -51,23 +50,44 @@ if TYPE_CHECKING:  # names alone: what is found is looked for after the first pi
     from powertui.data.energy.account import Account
     from powertui.data.energy.findings.finding import Findings
 
-_WORKED_OUT = (
-    "logs",
-    "strips",
-    "told_rate",
-    "scalar_span",
-    "epochs",
-    "stretches",
-    "_power",
-    "marks",
-)  # let go when something came
+# From so many readings or records on, memory that reading them took is given back to the system:
+# below that it costs more time than it saves. Chosen, not measured.
+_GIVE_BACK_ROWS = 1 << 20
+# Records of each epoch from which on they show how its steps ran. Chosen, not measured.
+_MIN_EPOCH_RECORDS = 3
+# A profile's head gives its start to a millisecond; what is known no better than this comes from a
+# folder's or a file's time.
+_RECORDED_NS = NS_PER_S // 100
+# A session that nobody has read may have taken so long: most captures take seconds.
+_UNREAD_NS = 120 * NS_PER_S
 
-_MANY = 1 << 20  # readings, or records: what reading them took is worth handing back
-_WITHIN = 3  # records of an epoch that tell how its steps ran
-_RECORDED_NS = NS_PER_S // 100  # what a profile's head says of its start is known to a millisecond
-_UNREAD_NS = (
-    120 * NS_PER_S
-)  # a session that nobody has read may take so long: most captures are of seconds
+# What stays the same when its power is placed by other options.
+_NOT_BY_POWER = ("logs", "strips", "logged_rate", "scalar_span", "epochs", "stretches")
+
+_Value = TypeVar("_Value")
+
+
+class _Memory:
+    """Values by name, each remembered for as long as what it depends on stays equal."""
+
+    def __init__(self, values: Mapping[str, tuple[object, Any]] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def value(self, name: str, make: Callable[[], _Value], depends_on: object = None) -> _Value:
+        """The remembered value, made anew where there is none or what it depends on changed."""
+        entry = self._values.get(name)
+        if entry is None or entry[0] != depends_on:
+            made = (depends_on, make())
+            # Another thread may have made it meanwhile: then all get that one.
+            entry = self._values.get(name)
+            if entry is None or entry[0] != depends_on:
+                self._values[name] = entry = made
+        value: _Value = entry[1]
+        return value
+
+    def share(self, names: Iterable[str]) -> _Memory:
+        """A memory of its own that begins with some of these values."""
+        return _Memory({name: self._values[name] for name in names if name in self._values})
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,23 +113,19 @@ class Training:
         self.aligning = aligning or Aligning()
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
-        self._lay: dict[
-            str, tuple[PlacedSession, ...]
-        ] = {}  # of sessions that were read and let go: where their traces said
+        # Where the traces of sessions that were read and let go put them.
+        self._released: dict[str, tuple[PlacedSession, ...]] = {}
         self._lock = threading.RLock()
-        self._rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
-        self._telling: frozenset[str] = (
-            frozenset()
-        )  # the sessions that were read when its power was placed, and place it
-        self._lasted: tuple[int, int] | None = (
-            None  # when it ran, as far as that was known when its power was placed
-        )
-        self._otherwise: Training | None = (
-            None  # the last that was asked for with its power placed otherwise
-        )
-        self._looked: tuple[Aligning, TrainingOnAxis] | None = (
-            None  # the last that was seen from a profile
-        )
+        self._memory = _Memory()
+        # The rate that the sessions give, what it was made from, and how often it changed.
+        self._session_rate: tuple[tuple[tuple[int, int], ...], Rate] = ((), NO_RATE)
+        self._rate_changes = 0
+        # When its power was placed: the sessions that were read and place it, and when it ran.
+        self._placing_sessions: frozenset[str] = frozenset()
+        self._placed_extent: tuple[int, int] | None = None
+        # The last that was asked for with its power placed by other options.
+        self._realigned: Training | None = None
+        self._last_axis: tuple[Aligning, TrainingOnAxis] | None = None  # from a profile
 
     @property
     def name(self) -> str:
@@ -121,7 +137,7 @@ class Training:
     def opened(self, entry: RunEntry) -> Opened:
         """One of its sessions. Nothing of it is read yet."""
         with self._lock:
-            key = f"{entry.path}\0{entry.name}"
+            key = _session_key(entry)
             if key not in self._opened:
                 self._opened[key] = Opened(entry, self.options, around=self)
             return self._opened[key]
@@ -129,90 +145,88 @@ class Training:
     def read_sessions(self) -> tuple[Opened, ...]:
         """Those that somebody has read."""
         with self._lock:
-            return tuple(one for one in self._opened.values() if one.is_read)
+            return tuple(opened for opened in self._opened.values() if opened.is_read)
 
     def let_go(self, entry: RunEntry) -> None:
-        """Forget what was read of a session, but for where it lies."""
+        """Forget what was read of a session, but for its place."""
         with self._lock:
-            key = f"{entry.path}\0{entry.name}"
-            gone = self._opened.get(key)
-            if gone is not None and gone.is_read:
-                self._lay[key] = self._of_session(entry)
-            self._opened.pop(key, None)
-            if (
-                self._looked is not None
-                and self._looked[1].profile is not None
-                and self._looked[1].profile.opened is gone
-            ):
-                self._looked = None
+            key = _session_key(entry)
+            opened = self._opened.pop(key, None)
+            if opened is None:
+                return
+            if opened.is_read:
+                self._released[key] = _places_of_read(opened)
+            if self._last_axis is not None:
+                profile = self._last_axis[1].profile
+                if profile is not None and profile.opened is opened:
+                    self._last_axis = None
 
     @property
     def islands(self) -> tuple[PlacedSession, ...]:
-        """Where its sessions lie, by time; those that nothing places, or whose clock is not
-        believed, last.
-        """
-        found: list[PlacedSession] = []
-        for entry in self.entry.sessions:
-            found += [
-                session_places.judged(one, self.scalar_span) for one in self._of_session(entry)
-            ]
-        return tuple(
-            sorted(
-                found,
-                key=lambda one: (
-                    one.start is None,
-                    one.start or Moment(0),
-                    one.entry.name,
-                    one.host,
-                ),
+        """Where its sessions are, by time; last those without a place or a credible clock."""
+        places = [
+            session_places.judged(place, self.scalar_span)
+            for entry in self.entry.sessions
+            for place in self._places(entry)
+        ]
+        places.sort(
+            key=lambda place: (
+                place.start is None,
+                place.start or Moment(0),
+                place.entry.name,
+                place.host,
             )
         )
+        return tuple(places)
 
     def islands_unread(self) -> tuple[PlacedSession, ...]:
-        """The same by what costs nothing: neither scalars nor sessions are read, so no clock is
-        judged by the whole of them.
+        """The same at no cost: neither scalars nor sessions are read.
+
+        So clocks are judged by the times in the entry alone.
         """
-        span = (self.entry.first_ns, self.entry.last_ns)
-        known = (span[0], span[1]) if span[0] is not None and span[1] is not None else None
+        first, last = self.entry.first_ns, self.entry.last_ns
+        span = (first, last) if first is not None and last is not None else None
         return tuple(
-            session_places.judged(one, known)
+            session_places.judged(place, span)
             for entry in self.entry.sessions
-            for one in self._of_session(entry)
+            for place in self._places(entry)
         )
 
-    def _of_session(self, entry: RunEntry) -> tuple[PlacedSession, ...]:
-        key = f"{entry.path}\0{entry.name}"
+    def _places(self, entry: RunEntry) -> tuple[PlacedSession, ...]:
+        """Where one of its sessions is: each profile of it."""
+        key = _session_key(entry)
         opened = self._opened.get(key)
         if opened is not None and opened.is_read:
-            return tuple(
-                session_places.read(entry, index, trace)
-                for index, trace in enumerate(opened.run.traces)
-            )
-        return self._lay.get(key) or session_places.unread(entry)
+            return _places_of_read(opened)
+        return self._released.get(key) or session_places.unread(entry)
 
     def look_again(self, entry: TrainingEntry | None = None) -> bool:
-        """Whether anything came since: `entry` is the training as it lies there now, with sessions
-        that are new.
-        """
+        """Whether anything came since. `entry` is the training as it is now, with new sessions."""
         with self._lock:
             changed = entry is not None and entry != self.entry
             self.entry = entry if entry is not None else self.entry
-            if self.beside.look_again() or changed:
-                for name in _WORKED_OUT:
-                    self.__dict__.pop(name, None)
-                self._looked = self._otherwise = None
-                self._lay.clear()
-                return True
-            return False
+            if not self.beside.look_again() and not changed:
+                return False
+            self._memory = _Memory()
+            self._last_axis = self._realigned = None
+            self._released.clear()
+            return True
 
     # ── what lies beside them ────────────────────────────────────────────────────────────────────
 
-    @functools.cached_property
+    @property
     def logs(self) -> Logs:
         """Scalars and power, read once."""
-        events: list[EventLog] = []
-        power: list[PowerSeries] = []
+        return self._memory.value("logs", self._read_logs)
+
+    def _read_logs(self) -> Logs:
         warnings: list[Warn] = []
+        events = self._read_events(warnings)
+        power = self._read_power(warnings)
+        return Logs(tuple(events), tuple(power), tuple(warnings))
+
+    def _read_events(self, warnings: list[Warn]) -> list[EventLog]:
+        events: list[EventLog] = []
         for file in self.entry.tfevents:
             try:
                 log = self.beside.tfevents(file.path, file.group, self.options.limit)
@@ -221,11 +235,15 @@ class Training:
                 continue
             events.append(log)
             warnings += log.warnings
-            if log.records > _MANY:
+            if log.records > _GIVE_BACK_ROWS:
                 packed.give_back()  # each window of a file takes many times what is kept of it
+        return events
+
+    def _read_power(self, warnings: list[Warn]) -> list[PowerSeries]:
+        power: list[PowerSeries] = []
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
-        found = [file.path for file in self.entry.power] if self.options.find_power else []
-        for path in dict.fromkeys((*self.options.power, *found)):
+        beside = [file.path for file in self.entry.power] if self.options.find_power else []
+        for path in dict.fromkeys((*self.options.power, *beside)):
             try:
                 read = self.beside.power(path, options)
             except UnreadableFile as error:
@@ -233,14 +251,13 @@ class Training:
                     raise  # it was asked for by name
                 warnings.append(Warn(error.path, "", error.cause))
                 continue
-            power += [
-                one if one.sensor.poll_s is not None else sensors.describe(one)
-                for one in read.series
-            ]
+            for series in read.series:
+                polled = series.sensor.poll_s is not None
+                power.append(series if polled else sensors.describe(series))
             warnings += read.warnings
-        if sum(len(one) for one in power) > _MANY:
+        if sum(len(series) for series in power) > _GIVE_BACK_ROWS:
             packed.give_back()
-        return Logs(tuple(events), tuple(power), tuple(warnings))
+        return power
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
@@ -250,14 +267,20 @@ class Training:
             *(warn for series in self.logs.power for warn in series.warnings),
         )
 
-    @functools.cached_property
+    @property
     def strips(self) -> tuple[ScalarStrip, ...]:
         """Every tag of the scalars."""
+        return self._memory.value("strips", self._read_strips)
+
+    def _read_strips(self) -> tuple[ScalarStrip, ...]:
         return rate.scalar_strips([series for log in self.logs.events for series in log.scalars])
 
-    @functools.cached_property
-    def told_rate(self) -> Rate:
-        """How many steps were done when, by what was logged: scalars, else marks of a recording."""
+    @property
+    def logged_rate(self) -> Rate:
+        """How many steps were done when, as logged: by scalars, else by marks of a recording."""
+        return self._memory.value("logged_rate", self._read_logged_rate)
+
+    def _read_logged_rate(self) -> Rate:
         return rate.step_rate(self.strips) or rate.rate_from_marks(self._clock_marks())
 
     @property
@@ -266,78 +289,76 @@ class Training:
 
         Where nothing was logged, the sessions that somebody has read tell it.
         """
-        if len(self.told_rate):
-            return self.told_rate
+        if len(self.logged_rate):
+            return self.logged_rate
         sessions = self.numbered()
-        key = tuple((one.zero_ns, len(one.steps)) for one in sessions)
+        key = tuple((session.zero_ns, len(session.steps)) for session in sessions)
         with self._lock:
-            if key != self._rate[0]:
-                self._rate = (key, rate.rate_from_sessions(sessions))
-                for name in ("epochs", "stretches", "_power"):
-                    self.__dict__.pop(name, None)
-                self._looked = None
-            return self._rate[1]
+            if key != self._session_rate[0]:
+                self._session_rate = (key, rate.rate_from_sessions(sessions))
+                self._rate_changes += 1
+                self._last_axis = None
+            return self._session_rate[1]
 
     @property
     def records(self) -> Rate:
-        """The rate where it tells steps from pauses: records within each epoch. Numbers of profiles
-        tell nothing between those, nor does what is logged once or twice an epoch; they are left
-        for trainings of which no epochs are known.
+        """The rate where it tells steps from pauses: by records within each epoch.
+
+        Numbers of profiles tell nothing between those, nor does what is logged once or twice an
+        epoch. They count only where no epochs are known.
         """
         if not self.epochs:
             return self.rate
-        return self.told_rate if len(self.told_rate) > _WITHIN * len(self.epochs) else NO_RATE
+        enough = len(self.logged_rate) > _MIN_EPOCH_RECORDS * len(self.epochs)
+        return self.logged_rate if enough else NO_RATE
 
     def numbered(self) -> list[SessionSteps]:
         """The steps of the sessions that were read and whose clocks are believed."""
         doubted = {
-            (one.entry.path, one.entry.name, one.index) for one in self.islands if not one.trusted
+            (place.entry.path, place.entry.name, place.index)
+            for place in self.islands
+            if not place.trusted
         }
-        return [
-            SessionSteps(profile.steps, profile.clock.mid_ns, profile.clock.half_ns)
-            for opened in self.read_sessions()
-            for profile in opened.profiles
-            if profile.clock.known
-            and (opened.entry.path, opened.entry.name, profile.index) not in doubted
-        ]
+        sessions = []
+        for opened in self.read_sessions():
+            for profile in opened.profiles:
+                clock = profile.clock
+                key = (opened.entry.path, opened.entry.name, profile.index)
+                if clock.known and key not in doubted:
+                    sessions.append(SessionSteps(profile.steps, clock.mid_ns, clock.half_ns))
+        return sessions
 
-    @functools.cached_property
+    @property
     def scalar_span(self) -> tuple[int, int] | None:
         """From the first to the last record of its scalars."""
-        first = [
-            log.first_ns
-            for log in self.logs.events
-            if log.first_ns is not None and log.group != "demo_logs"
-        ]
-        last = [
-            log.last_ns
-            for log in self.logs.events
-            if log.last_ns is not None and log.group != "demo_logs"
-        ]
+        return self._memory.value("scalar_span", self._read_scalar_span)
+
+    def _read_scalar_span(self) -> tuple[int, int] | None:
+        logs = [log for log in self.logs.events if log.group != "demo_logs"]
+        first = [log.first_ns for log in logs if log.first_ns is not None]
+        last = [log.last_ns for log in logs if log.last_ns is not None]
         return (min(first), max(last)) if first and last else None
 
     @property
     def extent_ns(self) -> tuple[int, int] | None:
         """From when to when it ran (Unix ns), by scalars and sessions: what its power has to meet.
 
-        None where neither tells.
+        None where neither shows it.
         """
         firm: list[int] = list(self.scalar_span or ())
         vague: list[int] = []
-        for one in self.islands:
-            if one.start is None or one.end is None:
+        for place in self.islands:
+            if place.start is None or place.end is None:
                 continue
-            read = self._is_read(one.entry)
-            spare = 0 if read else _UNREAD_NS  # how long it is, is not known yet
-            bounds = (
-                one.start.ns - one.start.half_ns - spare,
-                one.end.ns + one.end.half_ns + spare,
-            )
+            is_read = self._is_read(place.entry)
+            spare = 0 if is_read else _UNREAD_NS  # how long it is, is not known yet
             # A folder's or a file's time is that of a copy as often as not: it counts where nothing
-            # else tells.
-            (firm if read or one.start.half_ns <= _RECORDED_NS else vague).extend(bounds)
-        known = firm or vague
-        return (min(known), max(known)) if known else None
+            # else gives one.
+            bounds = firm if is_read or place.start.half_ns <= _RECORDED_NS else vague
+            bounds.append(place.start.ns - place.start.half_ns - spare)
+            bounds.append(place.end.ns + place.end.half_ns + spare)
+        moments = firm or vague
+        return (min(moments), max(moments)) if moments else None
 
     def around_ns(self, profile: Profile) -> tuple[int, int] | None:
         """The same for one of its profiles; None where the profile's own clock puts it
@@ -346,20 +367,26 @@ class Training:
         return self.extent_ns if session_places.believed(profile, self.scalar_span) else None
 
     def _is_read(self, entry: RunEntry) -> bool:
-        key = f"{entry.path}\0{entry.name}"
+        key = _session_key(entry)
         opened = self._opened.get(key)
-        return key in self._lay or (opened is not None and opened.is_read)
+        return key in self._released or (opened is not None and opened.is_read)
 
-    @functools.cached_property
+    @property
     def epochs(self) -> tuple[TrainedEpoch, ...]:
         """Its epochs, with validation."""
+        return self._memory.value("epochs", self._find_epochs, self._rate_changes)
+
+    def _find_epochs(self) -> tuple[TrainedEpoch, ...]:
         return epoch_scalars.trained_epochs(
             self.logs.events, self.strips, self.rate, self._clock_marks()
         )
 
-    @functools.cached_property
+    @property
     def stretches(self) -> Stretches:
         """When it ran steps, validated, or paused."""
+        return self._memory.value("stretches", self._find_stretches, self._rate_changes)
+
+    def _find_stretches(self) -> Stretches:
         return stretches.training_stretches(self.rate, self.epochs)
 
     def _clock_marks(self) -> Iterator[Mark]:
@@ -375,44 +402,45 @@ class Training:
     @property
     def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""
-        telling = placing.telling(self)
+        sessions = placing.telling(self)
         with self._lock:
-            lasted = self.extent_ns
-            # One that was read since may place them surer than the records do, and a log has to
-            # meet all of it.
-            if not telling <= self._telling or lasted != self._lasted:
-                self._telling |= telling
-                self._lasted = lasted
-                self.__dict__.pop("_power", None)
-                self.__dict__.pop("marks", None)
-        return self._power
+            extent = self.extent_ns
+            # A session that was read since may place them better than the records do, and a log has
+            # to meet all of the training.
+            if not sessions <= self._placing_sessions or extent != self._placed_extent:
+                self._placing_sessions |= sessions
+                self._placed_extent = extent
+        return self._memory.value("power", self._place_power, self._placement)
 
-    @functools.cached_property
-    def _power(self) -> tuple[PlacedChannel, ...]:
-        found = placing.place_channels(self)
-        if sum(len(one.series) for one in found) > _MANY:
+    @property
+    def _placement(self) -> tuple[object, ...]:
+        """What the places of its power depend on."""
+        return self._rate_changes, self._placing_sessions, self._placed_extent
+
+    def _place_power(self) -> tuple[PlacedChannel, ...]:
+        channels = placing.place_channels(self)
+        if sum(len(channel.series) for channel in channels) > _GIVE_BACK_ROWS:
             packed.give_back()  # each was looked at as a whole
-        return found
+        return channels
 
-    @functools.cached_property
+    @property
     def marks(self) -> tuple[Mark, ...]:
-        """Marks and windows of all its recordings that lie somewhere, in Unix ns, by time."""
+        """Marks and windows of all its placed recordings, in Unix ns, by time."""
+        return self._memory.value("marks", self._place_marks, self._placement)
+
+    def _place_marks(self) -> tuple[Mark, ...]:
         base = self.zero_ns
-        found = recorded_marks.on_trace(one.on_axis(base) for one in self.power)
-        return tuple(
-            Mark(
-                one.name,
-                base + one.start_ps // 1000,
-                None if one.end_ps is None else base + one.end_ps // 1000,
-            )
-            for one in found
-        )
+        marks = []
+        for mark in recorded_marks.on_trace(channel.on_axis(base) for channel in self.power):
+            end = None if mark.end_ps is None else base + mark.end_ps // 1000
+            marks.append(Mark(mark.name, base + mark.start_ps // 1000, end))
+        return tuple(marks)
 
     # ── the axis ─────────────────────────────────────────────────────────────────────────────────
 
     @property
     def zero_ns(self) -> int:
-        """The first thing that is placed: zero of the axis where no profile is looked at."""
+        """The first thing that is placed: zero of the axis without a profile."""
         return self.span[0]
 
     @property
@@ -423,109 +451,112 @@ class Training:
     def seen_from(
         self, profile: Profile | None = None, aligning: Aligning | None = None
     ) -> TrainingOnAxis:
-        """Everything on the axis of one profile (ps, zero as there), or without one on the
-        training's own.
-        """
-        how = aligning or self.aligning
-        found = training_on_axis.place_training(self, profile, how)
+        """Everything on the axis of one profile (ps, its zero), else on the training's own."""
+        options = aligning or self.aligning
+        axis = training_on_axis.place_training(self, profile, options)
         if profile is not None:
-            self._looked = (how, found)
-        return found
+            self._last_axis = (options, axis)
+        return axis
 
     def placed(
-        self, profile: Profile, found: tuple[Placed, ...], aligning: Aligning
+        self, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
     ) -> tuple[Placed, ...]:
-        """Power on one of its profiles, put where the whole training places it surer than the
-        profile alone.
-        """
-        return placing.on_profile(self, profile, found, aligning)
+        """Power on one of its profiles, placed by the whole training where that is surer."""
+        return placing.on_profile(self, profile, placed, aligning)
 
     def by_wall(self, profile: Profile, account: Account, aligning: Aligning) -> Account | None:
-        """The account of one of its profiles as wall time alone knows power and epochs; None where
-        it does not.
-        """
+        """The account of one of its profiles by wall time alone; None where that places nothing."""
         return wall_time_epochs.account_by_wall_time(self, profile, account, aligning)
 
-    def _looked_from(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
-        """The same as somebody looked already, with what was worked out of it, where nothing came
-        since.
-        """
-        known = self._looked
-        if known is not None and known[0] == aligning:
-            before = known[1].profile
-            if before is not None and before.trace is profile.trace:
-                return known[1]
+    def _axis_of(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
+        """The axis of a profile: the last one with all that was worked out on it, or a new one."""
+        if self._last_axis is not None and self._last_axis[0] == aligning:
+            axis = self._last_axis[1]
+            if axis.profile is not None and axis.profile.trace is profile.trace:
+                return axis
         return self.seen_from(profile, aligning)
 
     def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
-        """Whether the power around one of its profiles is looked at here, and not only by what ran
-        in the profile.
-        """
-        seen = self._looked_from(profile, aligning)
-        return seen.wall and not seen.whole.findings.reason
+        """Whether findings around one of its profiles come from the training as a whole."""
+        axis = self._axis_of(profile, aligning)
+        return axis.wall and not axis.whole.findings.reason
 
     def findings(self, profile: Profile, found: Findings, aligning: Aligning) -> Findings:
-        """What stands out in one of its profiles, and around it."""
-        seen = self._looked_from(profile, aligning)
-        if not seen.wall:
-            return found  # nothing of the training lies on this profile's axis
+        """The findings in one of its profiles, and around it."""
+        axis = self._axis_of(profile, aligning)
+        if not axis.wall:
+            return found  # nothing of the training is on this profile's axis
         from powertui.data.training.training_findings import with_training_findings
 
-        return with_training_findings(found, seen.whole.findings, profile.trace.span)
+        return with_training_findings(found, axis.whole.findings, profile.trace.span)
 
     def _with(self, aligning: Aligning) -> Training:
-        """The same training with its power placed otherwise; what was read is shared."""
-        other = Training(self.entry, self.options, aligning)
-        other.beside, other._opened, other._lock = self.beside, self._opened, self._lock
-        for name in _WORKED_OUT[:6]:
-            if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        return other
+        """The same training with its power placed by other options; what was read is shared."""
+        training = Training(self.entry, self.options, aligning)
+        training.beside, training._opened, training._lock = self.beside, self._opened, self._lock
+        training._memory = self._memory.share(_NOT_BY_POWER)
+        training._session_rate = self._session_rate
+        training._rate_changes = self._rate_changes
+        return training
 
     def aligned(self, aligning: Aligning) -> Training:
-        """This training, or the same with its power placed so: made once for the last that was
-        asked for.
+        """This training, or the same with its power placed by these options.
+
+        The last one that was asked for is remembered.
         """
         if aligning == self.aligning:
             return self
         with self._lock:
-            if self._otherwise is None or self._otherwise.aligning != aligning:
-                self._otherwise = self._with(aligning)
-            return self._otherwise
+            if self._realigned is None or self._realigned.aligning != aligning:
+                self._realigned = self._with(aligning)
+            return self._realigned
+
+
+def _session_key(entry: RunEntry) -> str:
+    return f"{entry.path}\0{entry.name}"
+
+
+def _places_of_read(opened: Opened) -> tuple[PlacedSession, ...]:
+    """The place of each profile of a session that was read."""
+    return tuple(
+        session_places.read(opened.entry, index, trace)
+        for index, trace in enumerate(opened.run.traces)
+    )
 
 
 def _meets(series: PowerSeries, run: tuple[int, int]) -> bool:
-    """Whether a recording with a clock of its own was made while a program ran: its marks are that
-    program's.
+    """Whether a recording with a clock of its own was made while a program ran.
+
+    Then its marks are that program's.
     """
     clock = series.clock
     if clock.lo_ns is None or clock.hi_ns is None or not len(series):
         return False
-    return (
-        meeting.gap(clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1]), run)
-        is None
-    )
+    first, last = clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1])
+    return meeting.gap(first, last, run) is None
 
 
 class Trainings:
     """The trainings of a logdir, and the sessions that belong to each."""
 
     def __init__(
-        self, found: Logdir, options: ReadOptions | None = None, aligning: Aligning | None = None
+        self, logdir: Logdir, options: ReadOptions | None = None, aligning: Aligning | None = None
     ) -> None:
-        self.found = found
-        self.all = tuple(Training(entry, options, aligning) for entry in found.trainings)
+        self.found = logdir
+        self.all = tuple(Training(entry, options, aligning) for entry in logdir.trainings)
         self._options = options
-        self._of = {id(run): one for one in self.all for run in one.entry.sessions}
+        self._by_session = {
+            id(run): training for training in self.all for run in training.entry.sessions
+        }
 
     def training_for(self, entry: RunEntry) -> Training | None:
         """The training that a session belongs to."""
-        return self._of.get(id(entry))
+        return self._by_session.get(id(entry))
 
     def opened(self, entry: RunEntry) -> Opened:
         """A run, opened as a session of its training where it has one."""
-        around = self.training_for(entry)
-        return around.opened(entry) if around is not None else Opened(entry, self._options)
+        training = self.training_for(entry)
+        return training.opened(entry) if training is not None else Opened(entry, self._options)
 
     def each(self, entries: Iterable[RunEntry]) -> Iterator[Opened]:
         """Runs, one after the other: what was read of one is let go before the next."""
@@ -535,11 +566,11 @@ class Trainings:
                 training.let_go(entry)
 
     def chosen(self, entries: Sequence[RunEntry], everything: bool) -> tuple[Training, ...]:
-        """The trainings of these sessions; `everything`: those without any session as well."""
-        wanted = {id(entry) for entry in entries}
-        return tuple(
-            one
-            for one in self.all
-            if any(id(run) in wanted for run in one.entry.sessions)
-            or (everything and not one.entry.sessions)
-        )
+        """The trainings of these sessions; with `everything` also those without any session."""
+        chosen_ids = {id(entry) for entry in entries}
+        trainings = []
+        for training in self.all:
+            sessions = training.entry.sessions
+            if any(id(run) in chosen_ids for run in sessions) or (everything and not sessions):
+                trainings.append(training)
+        return tuple(trainings)

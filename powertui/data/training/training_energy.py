@@ -225,7 +225,7 @@ class TrainingEnergy:
             half,
             found,
             steps,
-            _per_step(found, steps, self.seen.training.told_rate.every),
+            _per_step(found, steps, self.seen.training.logged_rate.every),
         )
 
 
