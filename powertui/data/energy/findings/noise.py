@@ -1,6 +1,4 @@
-"""What the scatter of a run's readings makes of a stretch: how far it lies off, and how often
-chance would show one like it.
-"""
+"""How far a stretch of readings is off, and how often noise alone would show one like it."""
 
 from __future__ import annotations
 
@@ -12,27 +10,38 @@ import numpy.typing as npt
 
 from powertui.data.model import Bools, Floats
 
-_MANY = 6  # readings whose middle one is to be trusted
-_NEAR = 0.95  # of the readings: with fewer near the middle one, noise has tails
-_LONG = 8.0  # readings: means over so many say how long noise remembers
-_BLOCKS = 15  # of readings one after another
-_KNOWN = 30.0  # degrees of freedom of what is no sample
+# Of a stretch with fewer readings than this, the middle one says little. Chosen, not measured.
+_MIN_READINGS_FOR_MEDIAN = 6
+# Noise has tails where less than this share of the readings is near the middle one. Tuned on
+# simulated worlds; at half, one simulated burst is not found (docs/energy-evidence.md).
+_MIN_NEAR_SHARE = 0.95
+# Means over so many readings show how long noise remembers. Chosen, not measured.
+_MEMORY_READINGS = 8.0
+# Readings are cut into so many blocks to find the center of their means. Chosen, not measured.
+_CENTER_BLOCKS = 15
+# Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
+_DOUBT_FREEDOM = 30.0
+# The median absolute deviation of a normal distribution is its standard deviation over this.
+_MEDIAN_TO_SIGMA = 1.4826
+# The same for the root mean square of the inner nine tenths.
+_INNER_TO_SIGMA = 1.26
+# Stretches longer than any that scatter was learned from, as multiples of the longest.
+_DRIFT_LENGTHS = (4.0, 64.0, 4096.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """What the mean of so many neighbouring readings is uncertain by, when nothing happens."""
+    """How uncertain the mean of neighboring readings is when nothing happens."""
 
-    one: float  # of a single reading
-    lengths: Floats
-    errors: Floats
-    alike: float  # how many readings stand for one
+    one: float  # the error of a single reading, W
+    lengths: Floats  # numbers of readings ...
+    errors: Floats  # ... and the error of a mean over so many, W
+    alike: float  # how many neighboring readings count as one
     blocks: float  # readings that count as independent
-    means: float  # the same for means over `_LONG` and more, in which a few far ones weigh less
-    shortest: int = 1  # readings of a stretch: shorter ones stand out everywhere
-    most: float = (
-        math.inf
-    )  # watts that single readings are off by again and again: what is more was cut off
+    means: float  # the same for means over `_MEMORY_READINGS` and more: few far ones weigh less
+    shortest: int = 1  # readings of a stretch: shorter ones differ everywhere
+    # What single readings are off by again and again, W. What is more was cut off.
+    most: float = math.inf
 
     def mean_error(self, length: float) -> float:
         """The error of a mean over so many readings."""
@@ -40,128 +49,133 @@ class Noise:
 
     def over(self, lengths: npt.ArrayLike) -> Floats:
         """The same for many lengths."""
-        return np.asarray(
-            np.exp(np.interp(np.log(lengths), np.log(self.lengths), np.log(self.errors)))
-        )
+        log_errors = np.interp(np.log(lengths), np.log(self.lengths), np.log(self.errors))
+        return np.asarray(np.exp(log_errors))
 
 
 def noise_of(values: Floats, floor: float, together: float = 1.0) -> Noise:
-    """Learnt from readings that are taken to hold no stretch: how means over more and more of them
-    scatter.
+    """The noise of readings that are taken to contain no stretch.
 
-    `together`: how many readings tell of the same moment, as running means do.
+    It is learned from how means over more and more readings scatter. `together`: how many readings
+    report the same moment, as those of running means do.
     """
     count = len(values)
     one = max(_scatter(values), floor)
     lengths, errors, alike = [1.0], [one], 1.0
     length = 2
+    memory_readings = max(_MEMORY_READINGS, 2.5 * together)
     sums = np.concatenate([[0.0], np.cumsum(values)])
+    # With fewer than eight means of a length, their scatter says nothing.
     while 8 * length <= count:
         means = (sums[length:] - sums[:-length]) / length
-        errors.append(
-            max(
-                _scatter(means),
-                one / math.sqrt(length),
-                0.9 * errors[-1] * math.sqrt(lengths[-1] / length),
-            )
-        )
+        independent = one / math.sqrt(length)
+        continued = 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)
+        errors.append(max(_scatter(means), independent, continued))
         lengths.append(float(length))
-        if length <= max(_LONG, 2.5 * together):
+        if length <= memory_readings:
             alike = max(alike, length * (errors[-1] / one) ** 2)
         length = math.ceil(length * 1.5)
-    for more in (
-        4.0,
-        64.0,
-        4096.0,
-    ):  # of longer stretches there are too few to learn from: drifts may go on
-        lengths.append(lengths[-1] * more)
-        errors.append(errors[-1] * more**-0.25)
+    # Of longer stretches there are too few to learn from, and drifts may go on: the error falls
+    # more slowly than that of independent readings would.
+    for multiple in _DRIFT_LENGTHS:
+        lengths.append(lengths[-1] * multiple)
+        errors.append(errors[-1] * multiple**-0.25)
     # A few far readings make means over eight scatter more than single ones: that is no memory of
     # more than these eight.
-    memory = min(alike, max(_LONG, 2.5 * together))
+    memory = min(alike, memory_readings)
     return Noise(
-        one,
-        np.array(lengths),
-        np.array(errors),
-        alike,
-        max(count / alike, 2.0),
-        max(count / memory, 2.0),
+        one=one,
+        lengths=np.array(lengths),
+        errors=np.array(errors),
+        alike=alike,
+        blocks=max(count / alike, 2.0),
+        means=max(count / memory, 2.0),
     )
 
 
 def spread(values: Floats) -> float:
     """The median deviation, as that of a normal distribution."""
-    return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+    if not len(values):
+        return 0.0
+    return _MEDIAN_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
 
 
 def centre(residual: Floats, doubt: Floats) -> float:
-    """Where the residuals' means lie, as a rule: of a fast sensor the single ones are skewed, for
-    its windows and the work's edges never quite meet, and a stretch is a mean.
+    """The median of the residuals' means over blocks of neighboring readings.
+
+    The single readings of a fast sensor are skewed, for its windows and the work's edges never
+    quite meet, and a stretch is a mean.
     """
     sure = residual[doubt <= 2 * float(np.percentile(doubt, 25)) + 1e-9]
-    size = max(1, len(sure) // _BLOCKS)
+    size = max(1, len(sure) // _CENTER_BLOCKS)
     count = len(sure) // size
-    return (
-        float(np.median(sure[: count * size].reshape(count, size).mean(axis=1))) if count else 0.0
-    )
+    if not count:
+        return 0.0
+    means = sure[: count * size].reshape(count, size).mean(axis=1)
+    return float(np.median(means))
 
 
 def _scatter(values: Floats) -> float:
-    """Robust deviation: the larger of the median one and that of the inner nine tenths (a few
-    median ones come out small).
+    """A robust deviation: the larger of the median one and that of the inner nine tenths.
+
+    Of few values the median one often comes out too small.
     """
     if not len(values):
         return 0.0
-    inner = np.sort(np.abs(values - np.median(values)))[: max(1, len(values) * 9 // 10)]
-    return max(spread(values), 1.26 * float(np.sqrt((inner**2).mean())))
+    off = np.sort(np.abs(values - np.median(values)))
+    inner = off[: max(1, len(values) * 9 // 10)]
+    return max(spread(values), _INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
 
 
 def _chance(score: float, freedom: float, blocks: float) -> float:
-    """The chance of such a score among all stretches of so many independent readings: Student's t
-    (Wallace's approximation); of n readings about 2 n log n stretches count as different.
+    """The chance of such a score among all stretches of so many independent readings.
+
+    Student's t by Wallace's approximation. Of n readings about 2 n log n stretches count as
+    different.
     """
     normal = (
         (8 * freedom + 1)
         / (8 * freedom + 3)
         * math.sqrt(freedom * math.log1p(score * score / freedom))
     )
-    return min(1.0, 2 * blocks * max(1.0, math.log(blocks)) * math.erfc(normal / math.sqrt(2)))
+    stretches = 2 * blocks * max(1.0, math.log(blocks))
+    return min(1.0, stretches * math.erfc(normal / math.sqrt(2)))
 
 
 def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float) -> Floats:
-    """The readings that noise may be learnt from: those of which enough is known, and the far ones
-    only where they are many.
+    """The readings that noise may be learned from.
+
+    They are those of which enough is known; far ones are among them only where they are many.
     """
-    values, known = beyond[free], doubt[free]
+    values, doubts = beyond[free], doubt[free]
     if not len(values):
         return values
-    sure = values[known <= max(floor, 2 * float(np.percentile(known, 25)))]
+    sure = values[doubts <= max(floor, 2 * float(np.percentile(doubts, 25)))]
     near = np.abs(sure - np.median(sure)) <= 6 * max(spread(sure), floor)
-    return np.asarray(sure if near.mean() < _NEAR else sure[near])
+    return np.asarray(sure if near.mean() < _MIN_NEAR_SHARE else sure[near])
 
 
 def certainty(
     beyond: Floats, weight: Floats, shared: float, noise: Noise, floor: float
 ) -> tuple[float, float]:
-    """How many errors a stretch of readings lies off, and how often noise alone would show such a
-    stretch anywhere.
+    """(how many errors a stretch is off, how often noise alone would show such a stretch anywhere).
 
-    `shared`: by how much the expectation of their weighted mean may be off.
+    `shared`: by how much the expectation of their weighted mean may be off, one sigma.
     """
     mean = float(weight @ beyond / weight.sum())
     random = noise.mean_error(len(beyond))
     size = abs(mean)
-    if (
-        len(beyond) >= _MANY
-    ):  # a load lifts all readings of a stretch; what lifts the mean alone is noise with tails
-        size = min(size, max(1.25 * math.copysign(1.0, mean) * float(np.median(beyond)), 0.0))
+    if len(beyond) >= _MIN_READINGS_FOR_MEDIAN:
+        # A load lifts all readings of a stretch. What lifts the mean alone is noise with tails.
+        median = 1.25 * math.copysign(1.0, mean) * float(np.median(beyond))
+        size = min(size, max(median, 0.0))
     score = size / math.hypot(random, shared)
-    # The noise was learnt from few readings (but rounding is known); doubts are no sample of
-    # anything.
-    learnt = max(random**2 - floor**2 / len(beyond), 0.0)
+    # The noise was learned from few readings (but rounding is known). Doubts are no sample of
+    # anything: they count as `_DOUBT_FREEDOM` (Welch and Satterthwaite).
+    learned = max(random**2 - floor**2 / len(beyond), 0.0)
     total = random**2 + shared**2
-    blocks = noise.means if len(beyond) >= _LONG else noise.blocks
-    freedom = total**2 / max(
-        learnt**2 / max(blocks - 2, 1.0) + (total - learnt) ** 2 / _KNOWN, 1e-300
-    )
+    blocks = noise.means if len(beyond) >= _MEMORY_READINGS else noise.blocks
+    of_noise = learned**2 / max(blocks - 2, 1.0)
+    of_doubts = (total - learned) ** 2 / _DOUBT_FREEDOM
+    freedom = total**2 / max(of_noise + of_doubts, 1e-300)
     return score, _chance(score, freedom, blocks)

@@ -1,15 +1,16 @@
-"""Where the windows of a sensor's readings lie, and how long they are: told by how well what ran
-explains the readings.
+"""Where the windows of a sensor's readings are, and how long they are.
 
-What is known beforehand (`Unsure`) is the prior. A place that is wrong by a hundredth of a second
-makes every reading of a fast sensor wrong, by +80 W here and by -80 W there: so the readings
-themselves tell the place best, and what is left of the doubt is a few places and lengths with
-weights. Bursts, which no place explains, are cut off.
+That shows in how well what ran explains the readings. What is known beforehand (`WindowPrior`) is
+the prior. A place that is wrong by a hundredth of a second makes every reading of a fast sensor
+wrong, by +80 W here and by -80 W there: so the readings themselves show the place best, and what
+remains of the doubt is a few places and lengths with weights. Bursts, which no place explains, are
+cut off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,40 +18,52 @@ import numpy as np
 from powertui.data.energy.findings.noise import noise_of, spread
 from powertui.data.model import Floats
 
-_FREEDOM = 4.0  # of Student's t: a reading far off tells little
-_REACH = 2.6  # sigmas to either side
-_COARSE, _FINE = 13, 9  # places looked at
-_LENGTHS = (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5)  # sigmas
-_OTHERS, _PRICE = (
-    (0.5, 0.7, 1.4, 2.0),
-    4.0,
-)  # times as long a window may be though its length seemed known, and what that costs
-_SHORTEST = 0.1  # of the usual length
-# of the weight stays where it was beforehand, whatever the readings say: what ran may be wrong, too
-_STUBBORN = 0.2
-_LEAST = 0.003  # of the weight: less is not kept
-# logarithms of likelihood: what is likelier by less does not take the place of what was known
-_DECISIVE = 2.0
-_ROUGH = 0.1  # of what a reading may move by: no model of edges is better than that
-_CARE = 2.0  # times fewer readings are believed to speak for themselves than their likeness says
-_KINDS = 6  # figures that each fit takes from the readings
-_LONGEST = 0.2  # weight beforehand of the longest that a window may be, against the usual one
 
-Left = Callable[
-    [float, float], tuple[Floats, Floats]
-]  # (place, length) → residuals and what each may be off by on its own
+@dataclass(frozen=True)
+class _FitRules:
+    """How windows are tried and weighed.
+
+    `prior_share`, `care` and `decisive` were tuned on simulated worlds (docs/energy-evidence.md):
+    at half of `prior_share` and at twice `care` one simulated burst is not found; half and twice of
+    `decisive` change nothing. The other values are chosen, not measured.
+    """
+
+    freedom: float = 4.0  # of Student's t: a reading far off says little
+    reach_sigmas: float = 2.6  # how far to either side places are tried
+    coarse_places: int = 13
+    fine_places: int = 9  # around the best of the coarse ones
+    length_sigmas: tuple[float, ...] = (-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5)
+    # A window may be so many times as long although its length seemed known, at this cost.
+    other_lengths: tuple[float, ...] = (0.5, 0.7, 1.4, 2.0)
+    other_length_cost: float = 4.0
+    min_length: float = 0.1  # of the usual one
+    longest_weight: float = 0.2  # beforehand of the longest possible window, against the usual one
+    # So much of the weight stays where the prior put it: what ran may be wrong, too.
+    prior_share: float = 0.2
+    min_weight: float = 0.003
+    # Logarithms of likelihood: what is likelier by less does not replace what was known.
+    decisive: float = 2.0
+    rough_share: float = 0.1  # of what a reading may move by: no model of edges is better
+    # Readings speak for themselves so many times less than their likelihood says.
+    care: float = 2.0
+    fitted_figures: int = 6  # that each fit takes from the readings
+
+
+_RULES = _FitRules()
+
+_Variant = tuple[float, float]  # (place, length) of all windows
+# For a place and a length: the residuals, and what each may be off by on its own.
+Residuals = Callable[[float, float], tuple[Floats, Floats]]
 
 
 class WindowPrior(NamedTuple):
-    """One sigma of where the windows of readings lie (s), and of how long they are (as a share of
-    it).
-    """
+    """One sigma of where the windows of readings are (s), and of their length (as a share)."""
 
     place: float
     window: float
     exact: bool = False  # nothing about the length is in question
-    # times as long they may be all the same: a meter usually tells of all the time since it last
-    # did
+    # So many times as long they may be all the same: a meter usually reports on all the time since
+    # its last reading.
     longest: float = 1.0
 
 
@@ -63,7 +76,7 @@ class WindowVariant(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """The likeliest, and all with their weights, which add up to 1."""
+    """The likeliest windows, and all variants with their weights, which add up to 1."""
 
     best: WindowVariant
     all: tuple[WindowVariant, ...]
@@ -71,139 +84,149 @@ class Windows(NamedTuple):
     @property
     def sigma(self) -> float:
         """What the place is uncertain by, s."""
-        return float(
-            np.sqrt(sum(one.weight * (one.place - self.best.place) ** 2 for one in self.all))
+        variance = sum(
+            variant.weight * (variant.place - self.best.place) ** 2 for variant in self.all
         )
+        return float(np.sqrt(variance))
 
 
-def fit_windows(left: Left, unsure: WindowPrior, floor: float) -> Windows:
-    """Places first, then lengths, then places around the best again."""
-    judge = _Judge(left, unsure, floor)
-    place, length = 0.0, 1.0
-    places = (
-        np.linspace(-_REACH, _REACH, _COARSE) * unsure.place if unsure.place > 0 else np.zeros(1)
-    )
-    judge.best([(0.0, 1.0)])
-    place = judge.best([(float(p), length) for p in places])[0]
-    lengths = _lengths(unsure)
-    if len(lengths) > 1:
-        judge.prices.update(lengths)
+def fit_windows(residuals: Residuals, prior: WindowPrior, floor: float) -> Windows:
+    """The windows that explain the readings best: places, then lengths, then places around those.
+
+    `floor`: no reading is known better than this, W.
+    """
+    judge = _Judge(residuals, prior, floor)
+    usual: _Variant = (0.0, 1.0)
+    coarse = np.zeros(1)
+    if prior.place > 0:
+        reach = np.linspace(-_RULES.reach_sigmas, _RULES.reach_sigmas, _RULES.coarse_places)
+        coarse = reach * prior.place
+    judge.best([usual])
+    place, length = judge.best([(float(at), 1.0) for at in coarse])
+    costs_of_length = _costs_of_length(prior)
+    if len(costs_of_length) > 1:
+        judge.costs_of_length.update(costs_of_length)
         # A place that was found with the wrong length is half the difference off.
-        place, length = judge.best([(at, one) for at in sorted({place, 0.0}) for one, _ in lengths])
-    if (place, length) != (0.0, 1.0) and judge.cost((0.0, 1.0)) - judge.cost(
-        (place, length)
-    ) < _DECISIVE:
-        place, length = 0.0, 1.0
-    if unsure.place > 0:
-        step = float(places[1] - places[0])
-        near = place + np.linspace(-1, 1, _FINE) * step
-        best = judge.best([(float(p), length) for p in near])[0]
-        place = (
-            best if judge.cost((place, length)) - judge.cost((best, length)) > _DECISIVE else place
+        place, length = judge.best(
+            [(at, tried) for at in sorted({place, 0.0}) for tried, _ in costs_of_length]
         )
-    return judge.told(
-        place,
-        length,
-        sorted({*places.tolist(), *(near.tolist() if unsure.place > 0 else [])}),
-        lengths,
-    )
+    if (place, length) != usual:
+        gain = judge.cost(usual) - judge.cost((place, length))
+        if gain < _RULES.decisive:
+            place, length = usual
+    places = set(coarse.tolist())
+    if prior.place > 0:
+        step = float(coarse[1] - coarse[0])
+        fine = place + np.linspace(-1, 1, _RULES.fine_places) * step
+        best, _ = judge.best([(float(at), length) for at in fine])
+        if judge.cost((place, length)) - judge.cost((best, length)) > _RULES.decisive:
+            place = best
+        places |= set(fine.tolist())
+    return judge.weighed(place, length, sorted(places), costs_of_length)
 
 
-def _lengths(unsure: WindowPrior) -> list[tuple[float, float]]:
+def _costs_of_length(prior: WindowPrior) -> list[tuple[float, float]]:
     """The lengths that come into question, and what each costs beforehand."""
-    found = {1.0: 0.0}
-    if unsure.exact:
-        return list(found.items())
-    for by in _OTHERS:
-        found[by] = _PRICE
-    for by in _LENGTHS:
-        length = 1 + by * unsure.window
-        if length > _SHORTEST:
-            found[length] = min(by * by / 2, found.get(length, np.inf))
-    if unsure.longest > 1.0:
-        found[unsure.longest] = min(-float(np.log(_LONGEST)), found.get(unsure.longest, np.inf))
-    return sorted(found.items())
+    costs = {1.0: 0.0}
+    if prior.exact:
+        return list(costs.items())
+    for length in _RULES.other_lengths:
+        costs[length] = _RULES.other_length_cost
+    for sigmas in _RULES.length_sigmas:
+        length = 1 + sigmas * prior.window
+        if length > _RULES.min_length:
+            costs[length] = min(sigmas * sigmas / 2, costs.get(length, np.inf))
+    if prior.longest > 1.0:
+        cost = -float(np.log(_RULES.longest_weight))
+        costs[prior.longest] = min(cost, costs.get(prior.longest, np.inf))
+    return sorted(costs.items())
 
 
 class _Judge:
-    """Residuals of every way that was looked at, each once."""
+    """Weighs variants of the windows. The residuals of each are made once."""
 
-    def __init__(self, left: Left, unsure: WindowPrior, floor: float) -> None:
-        self.left, self.unsure, self.floor = left, unsure, floor
-        self.prices: dict[float, float] = {1.0: 0.0}  # of a length, beforehand
-        self.seen: dict[tuple[float, float], tuple[Floats, Floats]] = {}
-        self.scale = np.inf
+    def __init__(self, residuals: Residuals, prior: WindowPrior, floor: float) -> None:
+        self.residuals, self.prior, self.floor = residuals, prior, floor
+        self.costs_of_length: dict[float, float] = {1.0: 0.0}  # beforehand
+        self.tried: dict[_Variant, tuple[Floats, Floats]] = {}
+        self.scale = np.inf  # the smallest spread of sure readings so far
         self.rough: Floats | float = 0.0
+        self.alike: float | None = None  # how many readings count as one
 
-    def best(self, ways: list[tuple[float, float]]) -> tuple[float, float]:
-        for way in ways:
-            if way not in self.seen:
-                self.seen[way] = self.left(*way)
-                residual, own = self.seen[way]
-                sure = own <= np.quantile(own, 0.4) + 1e-12
+    def best(self, variants: list[_Variant]) -> _Variant:
+        """The variant that costs least."""
+        for variant in variants:
+            if variant not in self.tried:
+                residual, doubt = self.tried[variant] = self.residuals(*variant)
+                sure = doubt <= np.quantile(doubt, 0.4) + 1e-12
                 self.scale = max(min(self.scale, spread(residual[sure])), self.floor)
-        moved = np.ptp([residual for residual, _ in self.seen.values()], axis=0)
-        self.rough = _ROUGH * moved
-        return min(ways, key=self.cost)
+        moved = np.ptp([residual for residual, _ in self.tried.values()], axis=0)
+        self.rough = _RULES.rough_share * moved
+        return min(variants, key=self.cost)
 
-    def cost(self, way: tuple[float, float]) -> float:
+    def cost(self, variant: _Variant) -> float:
         """Minus the logarithm of its likelihood, and of what was known beforehand."""
-        residual, own = self.seen[way]
-        sigma = np.sqrt(self.scale**2 + own**2 + self.rough**2)
-        fits = (_FREEDOM + 1) / 2 * np.log1p((residual / sigma) ** 2 / _FREEDOM) + np.log(
-            sigma / self.scale
-        )
-        before = (way[0] / self.unsure.place) ** 2 / 2 if self.unsure.place > 0 else 0.0
-        free = max(len(residual) - _KINDS, 0) / len(residual)
-        return float(fits.sum()) * free / (_CARE * self._alike(way)) + before + self.prices[way[1]]
+        place, length = variant
+        residual, doubt = self.tried[variant]
+        sigma = np.sqrt(self.scale**2 + doubt**2 + self.rough**2)
+        # Student's t, whose tails let a reading far off say little.
+        squares = (residual / sigma) ** 2 / _RULES.freedom
+        tails = (_RULES.freedom + 1) / 2 * np.log1p(squares)
+        misfit = tails + np.log(sigma / self.scale)
+        prior_cost = 0.0
+        if self.prior.place > 0:
+            prior_cost = (place / self.prior.place) ** 2 / 2
+        free_share = max(len(residual) - _RULES.fitted_figures, 0) / len(residual)
+        readings_cost = float(misfit.sum()) * free_share / (_RULES.care * self._alike(variant))
+        return readings_cost + prior_cost + self.costs_of_length[length]
 
-    def _alike(self, way: tuple[float, float]) -> float:
-        """How many readings stand for one: neighbours are alike, and any weight that forgets it is
-        far too sure.
+    def _alike(self, variant: _Variant) -> float:
+        """How many readings count as one, by the first variant that is asked for.
+
+        Neighbors are alike, and a weight that forgets it is far too sure.
         """
-        if not hasattr(self, "_kept"):
-            residual = self.seen[way][0]
-            self._kept = max(noise_of(residual, self.floor).alike, 1.5)
-        return self._kept
+        if self.alike is None:
+            residual = self.tried[variant][0]
+            self.alike = max(noise_of(residual, self.floor).alike, 1.5)
+        return self.alike
 
-    def told(
-        self, place: float, length: float, places: list[float], lengths: list[tuple[float, float]]
+    def weighed(
+        self,
+        place: float,
+        length: float,
+        places: list[float],
+        costs_of_length: list[tuple[float, float]],
     ) -> Windows:
-        """Weights of all ways that share the best place or the best length."""
-        del self._kept
-        self.best([(p, length) for p in places])
-        self._alike((place, length))
+        """The best variant, and the weights of all that share its place or its length."""
+        # How alike neighbors are is learned again, from the first of these places.
+        self.alike = None
+        self.best([(at, length) for at in places])
         best = self.cost((place, length))
-        found: list[WindowVariant] = []
+        variants: list[WindowVariant] = []
         if len(places) > 1:
             room = np.gradient(np.array(places))
-            known = -((np.array(places) / self.unsure.place) ** 2) / 2
-            weight = _mixed(np.array([best - self.cost((p, length)) for p in places]), known, room)
-            found += [
-                WindowVariant(p, length, float(w)) for p, w in zip(places, weight, strict=True)
-            ]
-        if len(lengths) > 1:
-            self.best([(place, one) for one, _ in lengths])
-            known = np.array([-price for _, price in lengths])
-            weight = _mixed(
-                np.array([best - self.cost((place, one)) for one, _ in lengths]),
-                known,
-                np.ones(len(lengths)),
-            )
-            found += [
-                WindowVariant(place, one, float(w))
-                for (one, _), w in zip(lengths, weight, strict=True)
-            ]
-        # The two were weighed each by itself: what they say of a stretch adds up.
-        kept = tuple(one for one in found if one.weight >= _LEAST)
-        return Windows(WindowVariant(place, length), kept or (WindowVariant(place, length),))
+            before = -((np.array(places) / self.prior.place) ** 2) / 2
+            gains = np.array([best - self.cost((at, length)) for at in places])
+            for at, weight in zip(places, _mixed(gains, before, room), strict=True):
+                variants.append(WindowVariant(at, length, float(weight)))
+        if len(costs_of_length) > 1:
+            lengths = [tried for tried, _ in costs_of_length]
+            self.best([(place, tried) for tried in lengths])
+            before = np.array([-cost for _, cost in costs_of_length])
+            gains = np.array([best - self.cost((place, tried)) for tried in lengths])
+            for tried, weight in zip(
+                lengths, _mixed(gains, before, np.ones(len(lengths))), strict=True
+            ):
+                variants.append(WindowVariant(place, tried, float(weight)))
+        # Places and lengths were weighed each by itself: their effects on a stretch add up.
+        heavy = tuple(variant for variant in variants if variant.weight >= _RULES.min_weight)
+        likeliest = WindowVariant(place, length)
+        return Windows(likeliest, heavy or (likeliest,))
 
 
-def _mixed(told: Floats, known: Floats, room: Floats) -> Floats:
-    """Weights that add up to 1, from logarithms: what the readings told, and a part of what was
-    known before.
-    """
-    parts = [np.exp(one - one.max()) * room for one in (told, known)]
-    return np.asarray(
-        (1 - _STUBBORN) * parts[0] / parts[0].sum() + _STUBBORN * parts[1] / parts[1].sum()
-    )
+def _mixed(by_readings: Floats, before: Floats, room: Floats) -> Floats:
+    """Weights that add up to 1, from logarithms: by the readings, with a part of the prior."""
+    likely = np.exp(by_readings - by_readings.max()) * room
+    prior = np.exp(before - before.max()) * room
+    share = _RULES.prior_share
+    return np.asarray((1 - share) * likely / likely.sum() + share * prior / prior.sum())

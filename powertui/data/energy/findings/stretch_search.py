@@ -1,10 +1,9 @@
-"""The engine of all findings of power: stretches over which readings lie above or below what was
-expected of them.
+"""Finds stretches over which readings are above or below what was expected of them.
 
 A foreign load is a box: so many watts from one moment to another. A reading shows the part of it
-that its own window covers, so a box is laid into the readings through their windows; the edges and
+that its own window covers, so a box is fitted to the readings through their windows; the edges and
 the height that come out are those of the load, not of the sensor. A reading's error has two parts.
-Noise averages out over a stretch, as far as neighbouring readings are not alike. What is not known
+Noise averages out over a stretch, as far as neighboring readings are not alike. What is not known
 of the expectation (work of a kind that was hardly seen, a window that is only assumed) is shared by
 the whole stretch: it cancels only where it is off upwards here and downwards there.
 """
@@ -23,30 +22,44 @@ from powertui.data.energy.findings.power_stretch import Box, bridged
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
 from powertui.data.model import Bools, Floats, Int64s
 
-ALPHA = 0.002  # chance of one stretch by noise alone, anywhere in the recording
-_MOST = 12  # stretches of one recording
-MIN_READINGS = 6  # readings that say what noise is
-_ALIKE = 0.6  # of a stretch's height: another one as long is like it
-_OFTEN = 5
-_TAIL = 5.0  # deviations of single readings: what is nearer is no tail
-_MOST_OF = 0.6  # of the readings: more of them is what is usual
-MAX_DOUBT_SHARE = (
-    1 / 3
-)  # of a height: readings of which no more than that is open tell where a stretch ends
-MIN_ERRORS = 4.0  # errors, however few stretches there are to choose from
-_MANY = 9  # readings, of which a single low one is no pause
-_ROUNDS = 2  # in which boxes beside one another are laid again
-_SMOOTH = 101  # readings, at most, that are looked at together to see a pause
+# The chance that noise alone shows one stretch anywhere in the recording: the promise to the user.
+# At half and at twice this, nothing changes in docs/energy-evidence.md.
+ALPHA = 0.002
+# So many errors a stretch must be off, however few there are to choose from. Half and twice: no
+# change in docs/energy-evidence.md.
+MIN_ERRORS = 4.0
+# So many readings are needed to know the noise. Chosen, not measured.
+MIN_READINGS = 6
+# A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
+MAX_DOUBT_SHARE = 1 / 3
+# Another stretch as long is like this one from this share of its height on, and stretches like it
+# are common, so noise, when there are so many. Half and twice of both: no change.
+_MIN_ALIKE_HEIGHT = 0.6
+_COMMON_STRETCHES = 5
+# Of one recording. Chosen, not measured.
+_MAX_STRETCHES = 12
+# A single reading within so many deviations is no tail. Chosen, not measured.
+_TAIL_DEVIATIONS = 5.0
+# A stretch with more than this share of the readings is what is usual. Chosen, not measured.
+_MAX_STRETCH_SHARE = 0.6
+# In a stretch of so many readings a single low one is no pause. Chosen, not measured.
+_MIN_READINGS_FOR_FALTER = 9
+# Boxes beside one another are fitted again in so many rounds. Chosen, not measured.
+_FIT_ROUNDS = 2
+# So many readings at most are smoothed over to see a pause. Chosen, not measured.
+_MAX_SMOOTH_READINGS = 101
 
 
-class _Laid(NamedTuple):
+class _FittedBox(NamedTuple):
     box: Box
-    first: int  # of the readings that it was laid into
+    first: int  # of the readings that it was fitted to
     last: int
     noise: Noise
 
 
-class _Tried(NamedTuple):
+class _Candidate(NamedTuple):
+    """A stretch of readings, and how far it is off against the noise of all the others."""
+
     first: int
     last: int
     noise: Noise
@@ -57,185 +70,224 @@ class _Tried(NamedTuple):
 def find_stretches(
     readings: SensorReadings, *, least: float = 0.0, looks: int = 1, quiet: Bools | None = None
 ) -> tuple[list[Box], Noise]:
-    """Stretches that noise does not explain, by their start, and what the noise is. `least`: watts
-    below which none is told. `quiet`: the readings that noise may be learnt from, where somebody
-    knows.
+    """Stretches that noise does not explain, by their start, and what the noise is.
+
+    `least`: watts below which no stretch counts. `looks`: at so many recordings like this one.
+    `quiet`: the readings that noise may be learned from, where somebody knows.
     """
     rows = np.flatnonzero(readings.judged)
-    floor = max(
-        readings.quantum / math.sqrt(12),
-        1e-3 * float(np.median(np.abs(readings.watts[rows]))) if len(rows) else 0.0,
-        1e-6,
-    )
+    usual_watts = float(np.median(np.abs(readings.watts[rows]))) if len(rows) else 0.0
+    floor = max(readings.quantum / math.sqrt(12), 1e-3 * usual_watts, 1e-6)
     if len(rows) < MIN_READINGS:
         return [], noise_of(np.empty(0), floor)
-    beyond = readings.beyond()[rows]
-    doubt = readings.doubt[rows]
-    judged = readings_subset(readings, rows)
-    signed = (
-        np.vstack([judged.blunt[None], judged.ways]) if judged.ways.size else judged.blunt[None]
-    )
-    paces = np.diff(judged.hi)
-    together = float(np.median(judged.hi - judged.lo)) / max(
-        float(np.median(paces)) if len(paces) else 1.0, 1e-9
-    )
-    foreign = np.zeros(len(readings))
-    laid: list[_Laid] = []
-    taken = np.zeros(len(rows), np.bool_)
-    free = np.ones(len(rows), np.bool_) if quiet is None else quiet[rows]
-    noise = noise_of(np.empty(0), floor)
-    shortest, most = 1, math.inf  # single readings that are far off again and again are cut off
+    return _Search(readings, rows, floor, least, looks, quiet).run()
 
-    def looked(bounds: tuple[int, int], rough: Noise) -> _Tried | None:
-        """A stretch as it stands against the noise of all the rest."""
-        first, last = bounds
-        if last <= first:
-            return None
-        first, last = _unbroken(readings, rows, first, last, beyond)
-        rest = ~taken & free
-        rest[max(0, first - 1) : last + 1] = (
-            False  # with what is cut off now: another load is no noise
-        )
-        first, last = _even(beyond, doubt, first, last, rough)
-        noise = noise_of(ordinary(beyond, doubt, rest, floor), floor, together)
-        stretch = readings_subset(readings, rows[first:last])
-        weight = 1.0 / (noise.one**2 + stretch.doubt**2)
-        return _Tried(
-            first,
-            last,
-            noise,
-            *certainty(beyond[first:last], weight, stretch.shared(weight), noise, floor),
+
+class _Search:
+    """The search in one recording: the largest stretch first, then the largest of the rest."""
+
+    def __init__(
+        self,
+        readings: SensorReadings,
+        rows: Int64s,
+        floor: float,
+        least: float,
+        looks: int,
+        quiet: Bools | None,
+    ) -> None:
+        self.readings, self.rows, self.floor = readings, rows, floor
+        self.least, self.looks = least, looks
+        self.beyond = readings.beyond()[rows]
+        self.doubt = readings.doubt[rows]
+        judged = readings_subset(readings, rows)
+        # The parts of the doubt that may cancel over a stretch, after the one that does not.
+        self.signed = judged.blunt[None]
+        if judged.ways.size:
+            self.signed = np.vstack([judged.blunt[None], judged.ways])
+        paces = np.diff(judged.hi)
+        pace = float(np.median(paces)) if len(paces) else 1.0
+        self.together = float(np.median(judged.hi - judged.lo)) / max(pace, 1e-9)
+        self.explained = np.zeros(len(rows), np.bool_)  # readings of boxes found so far
+        self.free = np.ones(len(rows), np.bool_) if quiet is None else quiet[rows]
+        self.shortest, self.cut_off = 1, math.inf
+
+    def run(self) -> tuple[list[Box], Noise]:
+        """All stretches, and the noise that the last of them was compared with."""
+        readings = self.readings
+        noise = noise_of(np.empty(0), self.floor)
+        foreign = np.zeros(len(readings))
+        fitted: list[_FittedBox] = []
+        for _ in range(2 * _MAX_STRETCHES):
+            candidate, deviation = self._most_certain()
+            if candidate is None:
+                break
+            noise = candidate.noise
+            inside = slice(candidate.first, candidate.last)
+            if self._is_common(candidate):
+                self._cut_off_like(candidate, deviation)
+                continue
+            if candidate.p * self.looks > ALPHA or candidate.score < MIN_ERRORS:
+                break
+            height = float(np.median(self.beyond[inside]))
+            first, last = int(self.rows[candidate.first]), int(self.rows[candidate.last - 1]) + 1
+            bounds = _extended(readings, first, last, height)
+            box = edges.box(readings, *bounds, noise, foreign, candidate.p)
+            if box is None:
+                break
+            part = box.watts * covered_share(readings, box.start, box.end)
+            shows_box = np.abs(part[self.rows]) > 0.02 * abs(box.watts)
+            if not (shows_box & ~self.explained).any():
+                break
+            self.explained |= shows_box
+            self.explained[inside] = True
+            foreign += part
+            fitted.append(_FittedBox(box, *bounds, noise))
+            if (~self.explained).sum() < MIN_READINGS:
+                break
+            if sum(abs(fit.box.watts) >= self.least for fit in fitted) == _MAX_STRETCHES:
+                break
+        boxes = [
+            fit.box for fit in _fitted_again(readings, fitted) if abs(fit.box.watts) >= self.least
+        ]
+        boxes.sort(key=lambda box: box.start)
+        return bridged(boxes), replace(noise, shortest=self.shortest, most=self.cut_off)
+
+    def _most_certain(self) -> tuple[_Candidate | None, float]:
+        """(the stretch that noise shows most rarely, the deviation of ordinary readings)."""
+        usual = ordinary(self.beyond, self.doubt, ~self.explained & self.free, self.floor)
+        deviation = max(self.floor, spread(usual))
+        rough = noise_of(usual[:1], deviation)
+        full = noise_of(usual, self.floor, self.together)
+        # The stretch that is farthest off if all noise were single, and the one for noise that
+        # remembers: a burst that counts as noise hides in the second one.
+        bounds = {self._largest(rough), self._largest(full)}
+        candidates = []
+        for first, last in sorted(bounds):
+            if last > first:
+                candidates.append(self._weigh(first, last, rough))
+        if not candidates:
+            return None, deviation
+        best = min(candidates, key=lambda candidate: (candidate.p, -candidate.score))
+        return best, deviation
+
+    def _largest(self, noise: Noise) -> tuple[int, int]:
+        flat = np.where(self.explained, 0.0, self.beyond)
+        return _largest(
+            flat, self.doubt, self.signed, self.explained, noise, self.least, self.shortest
         )
 
-    for _ in range(2 * _MOST):
-        usual = ordinary(beyond, doubt, ~taken & free, floor)
-        rough = noise_of(usual[:1], max(floor, spread(usual)))
-        # What stands out most were all noise single, and what does for its length: a burst that
-        # counts as noise hides in one.
-        flat = np.where(taken, 0.0, beyond)
-        tried = {
-            _largest(flat, doubt, signed, taken, one, least, shortest)
-            for one in (rough, noise_of(usual, floor, together))
-        }
-        told = [one for bounds in sorted(tried) if (one := looked(bounds, rough)) is not None]
-        if not told:
-            break
-        first, last, noise, score, p = min(told, key=lambda one: (one.p, -one.score))
-        rest = ~taken
+    def _weigh(self, first: int, last: int, rough: Noise) -> _Candidate:
+        """A stretch against the noise of all the rest."""
+        beyond, doubt = self.beyond, self.doubt
+        first, last = _unbroken(self.readings, self.rows, first, last, beyond)
+        # With what `_even` cuts off: another load is no noise.
+        rest = ~self.explained & self.free
         rest[max(0, first - 1) : last + 1] = False
-        if _common(beyond, doubt, rest, beyond[first:last]):
-            shortest = max(shortest + 1, math.ceil(1.5 * (last - first)))
-            most = max(
-                _ALIKE * abs(float(beyond[first:last].mean())), _TAIL * max(spread(usual), floor)
-            )
-            beyond = np.clip(beyond, -most, most)
-            beyond -= centre(beyond[~taken], doubt[~taken])
-            continue
-        if p * looks > ALPHA or score < MIN_ERRORS:
-            break
-        height = float(np.median(beyond[first:last]))
-        bounds = _extended(readings, int(rows[first]), int(rows[last - 1]) + 1, height)
-        box = edges.box(readings, *bounds, noise, foreign, p)
-        if box is None:
-            break
-        part = box.watts * covered_share(readings, box.start, box.end)
-        grown = np.abs(part[rows]) > 0.02 * abs(box.watts)
-        if not (grown & ~taken).any():
-            break
-        taken |= grown
-        taken[first:last] = True
-        foreign += part
-        laid.append(_Laid(box, *bounds, noise))
-        if (~taken).sum() < MIN_READINGS or sum(
-            abs(one.box.watts) >= least for one in laid
-        ) == _MOST:
-            break
-    boxes = [one.box for one in _laid_again(readings, laid) if abs(one.box.watts) >= least]
-    return bridged(sorted(boxes, key=lambda one: one.start)), replace(
-        noise, shortest=shortest, most=most
-    )
+        first, last = _even(beyond, doubt, first, last, rough)
+        noise = noise_of(ordinary(beyond, doubt, rest, self.floor), self.floor, self.together)
+        stretch = readings_subset(self.readings, self.rows[first:last])
+        weight = 1.0 / (noise.one**2 + stretch.doubt**2)
+        shared = stretch.shared(weight)
+        score, p = certainty(beyond[first:last], weight, shared, noise, self.floor)
+        return _Candidate(first, last, noise, score, p)
+
+    def _is_common(self, candidate: _Candidate) -> bool:
+        """Whether stretches like this one turn up again and again among the rest."""
+        first, last = candidate.first, candidate.last
+        rest = ~self.explained
+        rest[max(0, first - 1) : last + 1] = False
+        return _is_common(self.beyond, self.doubt, rest, self.beyond[first:last])
+
+    def _cut_off_like(self, candidate: _Candidate, deviation: float) -> None:
+        """Treat stretches like this one as tails of the noise: no reading counts for more."""
+        first, last = candidate.first, candidate.last
+        self.shortest = max(self.shortest + 1, math.ceil(1.5 * (last - first)))
+        height = abs(float(self.beyond[first:last].mean()))
+        self.cut_off = max(_MIN_ALIKE_HEIGHT * height, _TAIL_DEVIATIONS * deviation)
+        self.beyond = np.clip(self.beyond, -self.cut_off, self.cut_off)
+        self.beyond -= centre(self.beyond[~self.explained], self.doubt[~self.explained])
 
 
-def _laid_again(readings: SensorReadings, laid: list[_Laid]) -> list[_Laid]:
-    """Boxes that lie beside one another, each laid again with the others known: the readings beside
-    the first were taken for usual while the rest of its load lay among them. What lies off the
-    other way tells of the level there, and stays.
+def _fitted_again(readings: SensorReadings, fitted: list[_FittedBox]) -> list[_FittedBox]:
+    """Boxes beside one another, each fitted again with the others known.
+
+    The readings beside the first counted as usual while the rest of its load was among them. A box
+    of the other sign shows the level there, and stays.
     """
-    laid = list(laid)
-    for _ in range(_ROUNDS):
-        for at, one in enumerate(laid):
-            reach = one.box.end - one.box.start
-            others = [
-                other.box
-                for other in laid
-                if other is not one
-                and other.box.watts * one.box.watts > 0
-                and other.box.end > one.box.start - reach
-                and other.box.start < one.box.end + reach
-            ]
-            if others:
+    fitted = list(fitted)
+    for _ in range(_FIT_ROUNDS):
+        for index, fit in enumerate(fitted):
+            rest = [another.box for another in fitted if another is not fit]
+            neighbours = _neighbours(fit.box, rest)
+            if neighbours:
                 foreign = np.sum(
-                    [
-                        other.watts * covered_share(readings, other.start, other.end)
-                        for other in others
-                    ],
+                    [box.watts * covered_share(readings, box.start, box.end) for box in neighbours],
                     axis=0,
                 )
-                again = edges.box(readings, one.first, one.last, one.noise, foreign, one.box.p)
-                laid[at] = one._replace(box=again or one.box)
-    return laid
+                box = edges.box(readings, fit.first, fit.last, fit.noise, foreign, fit.box.p)
+                fitted[index] = fit._replace(box=box or fit.box)
+    return fitted
 
 
-def _common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool:
-    """Whether stretches like this one turn up again and again: then it is the noise that has such
-    tails.
-    """
+def _neighbours(box: Box, others: list[Box]) -> list[Box]:
+    """The boxes of the same sign that are no farther from it than it is long."""
+    reach = box.end - box.start
+    return [
+        candidate
+        for candidate in others
+        if candidate.watts * box.watts > 0
+        and candidate.end > box.start - reach
+        and candidate.start < box.end + reach
+    ]
+
+
+def _is_common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool:
+    """Whether stretches like this one turn up again and again: then the noise has such tails."""
     length, height = len(stretch), abs(float(stretch.mean()))
     sums = np.concatenate([[0.0], np.cumsum(beyond)])
     usable = np.concatenate([[0], np.cumsum(free & (doubt < height / 3))])
     means = np.abs(sums[length:] - sums[:-length]) / length
-    alike = np.flatnonzero(
-        (means > _ALIKE * height) & (usable[length:] - usable[:-length] == length)
-    )
-    if len(alike) < _OFTEN:
+    all_usable = usable[length:] - usable[:-length] == length
+    alike = np.flatnonzero((means > _MIN_ALIKE_HEIGHT * height) & all_usable)
+    if len(alike) < _COMMON_STRETCHES:
         return False
-    apart = 1 + int((np.diff(alike) > length).sum())
-    return apart >= _OFTEN
+    # Starts within one length of each other are the same stretch.
+    separate = 1 + int((np.diff(alike) > length).sum())
+    return separate >= _COMMON_STRETCHES
 
 
 def _largest(
     beyond: Floats,
     doubt: Floats,
     signed: Floats,
-    taken: Bools,
+    explained: Bools,
     noise: Noise,
     least: float,
     shortest: int,
 ) -> tuple[int, int]:
-    """First and last (exclusive) reading of the stretch that is farthest off, in errors of its own
-    length.
+    """First and last (exclusive) reading of the stretch that is farthest off.
 
-    `signed`: the parts of the doubt that may cancel over a stretch, after one that does not.
+    That is in errors of a mean of its own length. `signed`: the parts of the doubt that may cancel
+    over a stretch, after one that does not.
     """
-    count = len(beyond)
-    weight = np.where(taken, 0.0, 1.0 / (noise.one**2 + doubt**2))
-    gained, weights, many = (
-        _running(x) for x in (weight * beyond, weight, taken.astype(np.float64))
-    )
+    weight = np.where(explained, 0.0, 1.0 / (noise.one**2 + doubt**2))
+    gained, weights = _running(weight * beyond), _running(weight)
+    explained_so_far = _running(explained.astype(np.float64))
     shared = _running(weight * signed)
-    best, at = 0.0, (0, 0)
+    best, bounds = 0.0, (0, 0)
     length = shortest
-    while length <= max(1, int(_MOST_OF * count)):
+    while length <= max(1, int(_MAX_STRETCH_SHARE * len(beyond))):
         total = np.maximum(weights[length:] - weights[:-length], 1e-300)
         mean = np.abs(gained[length:] - gained[:-length]) / total
         off = (((shared[:, length:] - shared[:, :-length]) / total) ** 2).sum(axis=0)
-        good = (many[length:] == many[:-length]) & (mean >= 0.5 * least)
-        score = np.where(good, mean / np.sqrt(noise.mean_error(length) ** 2 + off), 0.0)
-        where = int(np.argmax(score))
-        if score[where] > best:
-            best, at = float(score[where]), (where, where + length)
+        unexplained = explained_so_far[length:] == explained_so_far[:-length]
+        usable = unexplained & (mean >= 0.5 * least)
+        score = np.where(usable, mean / np.sqrt(noise.mean_error(length) ** 2 + off), 0.0)
+        start = int(np.argmax(score))
+        if score[start] > best:
+            best, bounds = float(score[start]), (start, start + length)
         length = max(length + 1, int(length * 1.1))
-    return at
+    return bounds
 
 
 def _running(values: Floats) -> Floats:
@@ -246,14 +298,14 @@ def _running(values: Floats) -> Floats:
 def _unbroken(
     readings: SensorReadings, rows: Int64s, first: int, last: int, beyond: Floats
 ) -> tuple[int, int]:
-    """The longest part of a stretch that no reading between its own speaks against, though nothing
-    is judged there.
+    """The longest part of a stretch that no reading in between speaks against.
+
+    Such readings may be ones that are not judged: they are not in `rows`.
     """
     inner = slice(rows[first], rows[last - 1] + 1)
     height = float(np.median(beyond[first:last]))
-    against = ~readings.judged[inner] & (
-        np.sign(height) * (readings.watts[inner] - readings.floor[inner]) < 0.5 * abs(height)
-    )
+    above_floor = np.sign(height) * (readings.watts[inner] - readings.floor[inner])
+    against = ~readings.judged[inner] & (above_floor < 0.5 * abs(height))
     if height < 0 or not against.any():
         return first, last
     breaks = np.searchsorted(rows, np.flatnonzero(against) + rows[first])
@@ -263,35 +315,38 @@ def _unbroken(
 
 
 def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) -> tuple[int, int]:
-    """The strongest part of a stretch that is high throughout: two bursts with a pause between them
-    are not one.
+    """The strongest part of a stretch that is high throughout.
+
+    Two bursts with a pause between them are not one.
     """
     sign = 1.0 if beyond[first:last].sum() > 0 else -1.0
-    values, unsure = sign * beyond[first:last], doubt[first:last]
+    values, doubts = sign * beyond[first:last], doubt[first:last]
+    count = last - first
     height = float(np.percentile(values, 75))
-    if height <= 0 or last - first < 3:
+    if height <= 0 or count < 3:
         return first, last
     # One reading among so many is no pause: a load may falter for a moment.
-    size = 1 + 2 * max(min((last - first) // 40, _SMOOTH // 2), int(last - first >= _MANY))
-    while size < min((last - first) // 3, _SMOOTH) and noise.mean_error(size) > height / 8:
+    falter = int(count >= _MIN_READINGS_FOR_FALTER)
+    size = 1 + 2 * max(min(count // 40, _MAX_SMOOTH_READINGS // 2), falter)
+    while size < min(count // 3, _MAX_SMOOTH_READINGS) and noise.mean_error(size) > height / 8:
         size += 2
     if noise.mean_error(size) > height / 6:
         return first, last  # too little is seen of it to tell a pause from noise
-    smooth = np.median(
-        np.lib.stride_tricks.sliding_window_view(np.pad(values, size // 2, mode="edge"), size),
-        axis=1,
-    )
-    sure = unsure <= MAX_DOUBT_SHARE * height
-    high = (smooth > height / 2) | ~sure
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]]).astype(np.int8)))
+    padded = np.pad(values, size // 2, mode="edge")
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(padded, size), axis=1)
+    sure = doubts <= MAX_DOUBT_SHARE * height
+    high = smooth > height / 2
+    may_be_high = high | ~sure
+    steps = np.diff(np.concatenate([[False], may_be_high, [False]]).astype(np.int8))
+    edges = np.flatnonzero(steps)
     parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
     if not parts:
         return first, last
     low, end = max(parts, key=lambda part: float(values[part[0] : part[1]].sum()))
-    shown = np.flatnonzero((smooth > height / 2)[low:end] & sure[low:end])
+    shown = np.flatnonzero(high[low:end] & sure[low:end])
     if not len(shown):
         return first + low, first + end
-    # What is not sure joins two sure parts only when they are the greater part of it.
+    # Readings that are not sure join two sure parts only when those are the greater part.
     gaps = np.flatnonzero(np.diff(shown) > max(2, len(shown) // 2))
     pieces = np.split(shown, gaps + 1)
     best = max(pieces, key=len)
@@ -299,24 +354,23 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
 
 
 def _extended(readings: SensorReadings, first: int, last: int, height: float) -> tuple[int, int]:
-    """A stretch of rows, carried on where nothing is judged, as far as readings show the same
-    foreign power again.
+    """A stretch of rows, carried on over readings that are not judged.
+
+    It goes on as far as readings show the same foreign power again.
     """
     if height <= 0:
         return first, last
     rest = readings.watts - 0.5 * height
-    against = (
-        ~(rest > readings.floor)
-        | ~np.isfinite(readings.ceiling)
-        | (readings.judged & (rest <= readings.ceiling))
-    )
+    fits_below = readings.judged & (rest <= readings.ceiling)
+    against = ~(rest > readings.floor) | ~np.isfinite(readings.ceiling) | fits_below
     shows = ~against & (rest > readings.ceiling)
 
-    def reach(at: int, by: int) -> int:
-        end = at
-        while 0 <= at + by < len(readings) and not against[at + by]:
-            at += by
-            end = at if shows[at] else end
+    def reach(start: int, step: int) -> int:
+        row = end = start
+        while 0 <= row + step < len(readings) and not against[row + step]:
+            row += step
+            if shows[row]:
+                end = row
         return end
 
     return reach(first, -1), reach(last - 1, 1) + 1
