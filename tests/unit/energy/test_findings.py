@@ -252,7 +252,7 @@ def test_a_dip_that_may_as_well_be_nothing_is_a_smaller_difference(
     Of a load the same interval only says that its place is open.
     """
     one = make(0, replace(QUIET, bursts=(Burst(1, 30, 60, load),)))
-    real = trace_findings.unexplained.of
+    real = trace_findings.unexplained.unexplained_power
 
     def unsure(*given: object) -> object:
         seen = real(*given)

@@ -1,8 +1,8 @@
-"""Where a run was held back: windows `throttled: …` of a recording, and power that stands at the
-limit recorded beside it.
+"""Stretches in which a run was held back by a limit of power, or throttled.
 
-What is held back draws less, and takes longer, than the trace lets one expect. Its reason is known:
-it is told as a finding of its own, and none of its power as unexplained.
+They are windows `throttled: …` of a recording, and power that stays at the limit recorded beside
+it. What is held back draws less, and takes longer, than the trace lets one expect. Its reason is
+known: it is a finding of its own, and none of its power counts as unexplained.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from powertui.data.model import (
 )
 
 _THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"
-_AT = 0.02  # of the limit: that near to it is at it
-_LEAST_S, _LEAST_READINGS = 1.0, 3  # less is a reading that happens to lie there
+# All of these are chosen, not measured.
+_AT_LIMIT_SHARE = 0.02  # of the limit: a reading this near to it is at it
+_MIN_LIMITED_S, _MIN_LIMITED_READINGS = 1.0, 3  # less is a reading that happens to be there
 _BRIDGED_S = 1.0  # a regulator lets power off its limit for moments
-_MOSTLY = 0.8  # of the readings of a stretch lie at the limit
-_INSIDE = 0.5  # of a stretch that power stands out in
-_SIGMAS = 2.0
-_FEW = 3  # steps that tell how long one usually takes
+_MIN_AT_LIMIT = 0.8  # of the readings of a stretch
+_MIN_INSIDE = 0.5  # of a stretch of unexpected power, for the limit to explain it
+_MIN_SIGMAS = 2.0  # that steps took longer
+_MIN_USUAL_STEPS = 3  # that show how long one usually takes
 
 
 @dataclass(frozen=True)
@@ -54,141 +55,160 @@ class _Run(NamedTuple):
 
 
 def throttled_stretches(power: Iterable[PowerOnTrace]) -> tuple[ThrottledStretch, ...]:
-    """What the recordings that lie on a trace tell, by time; stretches that overlap are one."""
-    placed = [one for one in power if one.status != "none"]
-    found = []
-    for (path, mark), at in marks.by_log(placed).items():
-        if mark.name.startswith(_THROTTLED) and at.end_ps is not None and at.end_ps > at.start_ps:
-            sure = all(one.status == "aligned" for one in placed if one.series.path == path)
-            found.append(
-                ThrottledStretch(
-                    at.start_ps,
-                    at.end_ps,
-                    (f"throttled ({mark.name.removeprefix(_THROTTLED)})",),
-                    sure,
-                )
-            )
-    for one in placed:
-        if len(one.times) != len(one.series.times):
+    """What the recordings on a trace report, by time; stretches that overlap are one."""
+    placed = [channel for channel in power if channel.status != "none"]
+    stretches = _marked(placed)
+    for channel in placed:
+        if len(channel.times) != len(channel.series.times):
             continue
-        for run in _at_limit(one.series):
-            mean = float(np.nanmean(one.series.watts[run.lo : run.hi + 1]))
-            text = (
-                f"{one.series.sensor.channel} drew {mean:.0f} W at its limit of {run.watts:.0f} W"
-            )
-            found.append(
+        for run in _at_limit(channel.series):
+            mean = float(np.nanmean(channel.series.watts[run.lo : run.hi + 1]))
+            name = channel.series.sensor.channel
+            text = f"{name} drew {mean:.0f} W at its limit of {run.watts:.0f} W"
+            stretches.append(
                 ThrottledStretch(
-                    int(one.times[run.lo]), int(one.times[run.hi]), (text,), one.status == "aligned"
+                    start_ps=int(channel.times[run.lo]),
+                    end_ps=int(channel.times[run.hi]),
+                    why=(text,),
+                    sure=channel.status == "aligned",
                 )
             )
-    return _joined(found)
+    return _joined(stretches)
 
 
-def _joined(found: Sequence[ThrottledStretch]) -> tuple[ThrottledStretch, ...]:
+def _marked(placed: Sequence[PowerOnTrace]) -> list[ThrottledStretch]:
+    """The windows that recorders named as throttled."""
+    stretches = []
+    for (path, mark), at in marks.by_log(placed).items():
+        if not mark.name.startswith(_THROTTLED):
+            continue
+        if at.end_ps is None or at.end_ps <= at.start_ps:
+            continue
+        why = f"throttled ({mark.name.removeprefix(_THROTTLED)})"
+        channels = [channel for channel in placed if channel.series.path == path]
+        sure = all(channel.status == "aligned" for channel in channels)
+        stretches.append(ThrottledStretch(at.start_ps, at.end_ps, (why,), sure))
+    return stretches
+
+
+def _joined(stretches: Sequence[ThrottledStretch]) -> tuple[ThrottledStretch, ...]:
     out: list[ThrottledStretch] = []
-    for one in sorted(found, key=lambda held: held.start_ps):
-        if out and one.start_ps <= out[-1].end_ps:
+    for stretch in sorted(stretches, key=lambda stretch: stretch.start_ps):
+        if out and stretch.start_ps <= out[-1].end_ps:
             last = out[-1]
-            why = tuple(dict.fromkeys((*last.why, *one.why)))
             out[-1] = ThrottledStretch(
-                last.start_ps, max(last.end_ps, one.end_ps), why, last.sure and one.sure
+                start_ps=last.start_ps,
+                end_ps=max(last.end_ps, stretch.end_ps),
+                why=tuple(dict.fromkeys((*last.why, *stretch.why))),
+                sure=last.sure and stretch.sure,
             )
         else:
-            out.append(one)
+            out.append(stretch)
     return tuple(out)
 
 
 def _at_limit(series: PowerSeries) -> list[_Run]:
-    """Stretches of readings that stand at the limit which held then."""
+    """Stretches of readings at the limit that held then."""
     if not series.limits:
         return []
-    which = np.searchsorted([cap.start_ns for cap in series.limits], series.times, side="right") - 1
-    caps = np.array([cap.watts for cap in series.limits])
-    limit = np.where(which >= 0, caps[np.maximum(which, 0)], np.nan)
+    starts = [limit.start_ns for limit in series.limits]
+    which = np.searchsorted(starts, series.times, side="right") - 1
+    watts = np.array([limit.watts for limit in series.limits])
+    limit = np.where(which >= 0, watts[np.maximum(which, 0)], np.nan)
     with np.errstate(invalid="ignore"):
-        at = np.abs(series.watts - limit) <= _AT * limit
-    rows = np.flatnonzero(at)
+        at_limit = np.abs(series.watts - limit) <= _AT_LIMIT_SHARE * limit
+    rows = np.flatnonzero(at_limit)
     if not len(rows):
         return []
-    apart = np.diff(series.times[rows]) / NS_PER_S
+    gaps_s = np.diff(series.times[rows]) / NS_PER_S
     between = np.diff(rows) - 1
-    broken = (between > 1) & (apart > _BRIDGED_S) | (limit[rows[1:]] != limit[rows[:-1]])
-    parts = np.split(rows, np.flatnonzero(broken) + 1)
-    return [
-        _Run(int(one[0]), int(one[-1]), float(limit[one[0]]))
-        for one in parts
-        if len(one) >= _LEAST_READINGS
-        and series.times[one[-1]] - series.times[one[0]] >= _LEAST_S * NS_PER_S
-        and len(one) >= _MOSTLY * (one[-1] - one[0] + 1)
-    ]
+    changed = limit[rows[1:]] != limit[rows[:-1]]
+    broken = (between > 1) & (gaps_s > _BRIDGED_S) | changed
+    runs = []
+    for part in np.split(rows, np.flatnonzero(broken) + 1):
+        first, last = int(part[0]), int(part[-1])
+        length_ns = series.times[last] - series.times[first]
+        if len(part) < _MIN_LIMITED_READINGS or length_ns < _MIN_LIMITED_S * NS_PER_S:
+            continue
+        if len(part) >= _MIN_AT_LIMIT * (last - first + 1):
+            runs.append(_Run(first, last, float(limit[first])))
+    return runs
 
 
 # ── what it means for the findings ───────────────────────────────────────────────────────────────
 
 
 def without(
-    found: Sequence[Finding], held: Sequence[ThrottledStretch], span: tuple[int, int]
+    findings: Sequence[Finding], throttled: Sequence[ThrottledStretch], span: tuple[int, int]
 ) -> list[Finding]:
-    """The same without what is known to come of a limit: less power where one held, and more in the
-    rest where it held mostly.
+    """The same without power that a limit explains.
+
+    That is less power where a limit held, and more in the rest where it held mostly.
     """
-    return [one for one in found if one.kind != "power" or not _explained(one, held, span)]
+    return [
+        finding
+        for finding in findings
+        if finding.kind != "power" or not _explained(finding, throttled, span)
+    ]
 
 
-def _explained(one: Finding, held: Sequence[ThrottledStretch], span: tuple[int, int]) -> bool:
-    if not {UNEXPLAINED, EPOCHS} & set(one.witnesses):
+def _explained(
+    finding: Finding, throttled: Sequence[ThrottledStretch], span: tuple[int, int]
+) -> bool:
+    if UNEXPLAINED not in finding.witnesses and EPOCHS not in finding.witnesses:
         return False
-    inside = _covered(held, one.start_ps, one.end_ps) / max(one.end_ps - one.start_ps, 1)
-    if (one.delta_watts or 0.0) < 0:
-        return inside >= _INSIDE
-    lo, hi = min(span[0], one.start_ps), max(span[1], one.end_ps)
-    rest = (hi - lo) - (one.end_ps - one.start_ps)
-    around = _covered(held, lo, one.start_ps) + _covered(held, one.end_ps, hi)
-    return inside < 1 - _MOSTLY and around >= _INSIDE * max(rest, 1)
+    start, end = finding.start_ps, finding.end_ps
+    inside = _throttled_ps(throttled, start, end) / max(end - start, 1)
+    if (finding.delta_watts or 0.0) < 0:
+        return inside >= _MIN_INSIDE
+    lo, hi = min(span[0], start), max(span[1], end)
+    rest = (hi - lo) - (end - start)
+    around = _throttled_ps(throttled, lo, start) + _throttled_ps(throttled, end, hi)
+    return inside < 1 - _MIN_AT_LIMIT and around >= _MIN_INSIDE * max(rest, 1)
 
 
-def _covered(held: Sequence[ThrottledStretch], lo: int, hi: int) -> int:
+def _throttled_ps(throttled: Sequence[ThrottledStretch], lo: int, hi: int) -> int:
     """How much of a stretch was held back, ps."""
-    return sum(max(0, min(one.end_ps, hi) - max(one.start_ps, lo)) for one in held)
+    return sum(max(0, min(stretch.end_ps, hi) - max(stretch.start_ps, lo)) for stretch in throttled)
 
 
 def finding(
-    one: ThrottledStretch, held: Sequence[ThrottledStretch], steps: Steps, rows: Int64s
+    stretch: ThrottledStretch, throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s
 ) -> Finding:
-    """It as a finding; `rows` are its steps."""
-    return replace(bare_finding(one), delta_seconds=_longer(held, steps, rows))
+    """The stretch as a finding; `rows` are its steps."""
+    return replace(bare_finding(stretch), delta_seconds=_longer(throttled, steps, rows))
 
 
-def bare_finding(one: ThrottledStretch) -> Finding:
-    """It as a finding where no steps are known."""
+def bare_finding(stretch: ThrottledStretch) -> Finding:
+    """The stretch as a finding where no steps are known."""
     return Finding(
-        "time",
-        (LIMIT,),
-        one.start_ps,
-        one.end_ps,
-        (one.start_ps,) * 2,
-        (one.end_ps,) * 2,
-        None,
-        None,
-        None,
-        (),
-        None,
-        None,
-        None,
-        None,
-        None,
-        None,
-        None,
-        0.0,
-        Badge.MEASURED if one.sure else Badge.ESTIMATED,
+        kind="time",
+        witnesses=(LIMIT,),
+        start_ps=stretch.start_ps,
+        end_ps=stretch.end_ps,
+        start_within=(stretch.start_ps, stretch.start_ps),
+        end_within=(stretch.end_ps, stretch.end_ps),
+        epoch=None,
+        step_lo=None,
+        step_hi=None,
+        elsewhere=(),
+        delta_watts=None,
+        lo_watts=None,
+        hi_watts=None,
+        delta_joules=None,
+        lo_joules=None,
+        hi_joules=None,
+        delta_seconds=None,
+        p=0.0,
+        badge=Badge.MEASURED if stretch.sure else Badge.ESTIMATED,
         explained=True,
     )
 
 
-def sentence(one: ThrottledStretch, where: str, cost: float | None, steps: int) -> str:
+def sentence(stretch: ThrottledStretch, where: str, cost: float | None, steps: int) -> str:
     """In words."""
-    length = (one.end_ps - one.start_ps) / PS_PER_S
-    text = f"{where}: held back for {length:.1f} s: {'; '.join(one.why)}"
+    length = (stretch.end_ps - stretch.start_ps) / PS_PER_S
+    text = f"{where}: held back for {length:.1f} s: {'; '.join(stretch.why)}"
     if cost is not None and steps:
         text += (
             f"; {'its step' if steps == 1 else f'its {steps} steps'} took {cost:+.2f} s "
@@ -197,33 +217,33 @@ def sentence(one: ThrottledStretch, where: str, cost: float | None, steps: int) 
     return text
 
 
-def _longer(held: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -> float | None:
+def _longer(throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -> float | None:
     """Seconds that its steps took longer than those that nothing held back; None where that cannot
     be told.
     """
     lengths = neighbours.seconds(steps)
-    free = _free(held, steps)
+    free = _free(throttled, steps)
     more, noise = 0.0, 0.0
     for group in neighbours.groups(steps):
-        mine = group[np.isin(group, rows)]
+        limited = group[np.isin(group, rows)]
         usual = lengths[group[free[group] & neighbours.regular(lengths[group])]]
-        if not len(mine):
+        if not len(limited):
             continue
-        if len(usual) < _FEW:
+        if len(usual) < _MIN_USUAL_STEPS:
             return None
         middle = float(np.median(usual))
         spread = max(1.4826 * float(np.median(np.abs(usual - middle))), 1e-9)
-        more += float((lengths[mine] - middle).sum())
-        noise += len(mine) * spread**2 + (len(mine) * spread) ** 2 / len(usual)
-    return more if len(rows) and abs(more) > _SIGMAS * noise**0.5 else None
+        more += float((lengths[limited] - middle).sum())
+        noise += len(limited) * spread**2 + (len(limited) * spread) ** 2 / len(usual)
+    return more if len(rows) and abs(more) > _MIN_SIGMAS * noise**0.5 else None
 
 
-def _free(held: Sequence[ThrottledStretch], steps: Steps) -> Bools:
+def _free(throttled: Sequence[ThrottledStretch], steps: Steps) -> Bools:
     """Which steps nothing held back: the stretches lie apart from each other, by time."""
-    begin = np.array([one.start_ps for one in held], np.int64)
-    end = np.array([one.end_ps for one in held], np.int64)
+    begin = np.array([stretch.start_ps for stretch in throttled], np.int64)
+    end = np.array([stretch.end_ps for stretch in throttled], np.int64)
     following = np.searchsorted(end, steps.start, side="right")
-    if not len(held):
+    if not len(throttled):
         return np.ones(len(steps), np.bool_)
-    starts = begin[np.minimum(following, len(held) - 1)]
-    return np.asarray((following == len(held)) | (starts >= steps.ends()))
+    starts = begin[np.minimum(following, len(throttled) - 1)]
+    return np.asarray((following == len(throttled)) | (starts >= steps.ends()))
