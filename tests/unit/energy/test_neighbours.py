@@ -132,7 +132,7 @@ def test_of_thousands_of_stalls_the_longest_are_looked_at() -> None:
         )
     )
     assert not told.findings
-    assert len(told.smaller) <= neighbours.MANY
+    assert len(told.smaller) <= neighbours.MAX_STALLS
     assert [note for note in told.notes if note.startswith("At least 100 stalls")]
 
 

@@ -1,13 +1,12 @@
-"""What could have been found: the shortest burst of so many watts that would stand out, nine times
-in ten.
+"""What could have been found: the shortest burst of so many watts that would show, at nine in ten.
 
-Bursts are laid, in thought, into the run's own readings at many moments, and are held to the very
-rules that findings are held to: the noise of this run's residuals, what is not known of what was
-expected, and the size from which one matters. Two limits are told: from where on a burst is a
-finding, and from where on it is seen at all, as a smaller difference.
+Bursts are added, in thought, to the run's own readings at many moments, and are judged by the very
+rules that findings are judged by: the noise of this run's residuals, what is not known of what was
+expected, and the size from which one matters. There are two limits: from where on a burst is a
+finding, and from where on it shows at all, as a smaller difference.
 
-Where other work than usual ran (compiling, a checkpoint), hardly anything can be told to be
-foreign. Nothing is promised of such stretches: they are named, and the limits speak of the rest.
+Where other work than usual ran (compiling, a checkpoint), hardly anything can be called foreign.
+Nothing is promised of such stretches: they are named, and the limits are about the rest.
 """
 
 from __future__ import annotations
@@ -26,43 +25,26 @@ from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats, Int64s
 
 _WATTS = (
-    1.0,
-    2.0,
-    3.0,
-    5.0,
-    7.0,
-    10.0,
-    15.0,
-    20.0,
-    30.0,
-    50.0,
-    70.0,
-    100.0,
-    150.0,
-    200.0,
-    300.0,
-    500.0,
-    1000.0,
-    2000.0,
-    5000.0,
-)
-# of all bursts, wherever they lie and whatever the noise does: what is told is nine in ten
-_TIMES = 0.92
-SHORTEST_S = (
-    0.25  # a smaller difference that is shorter is not told: it may come out half as long as it was
-)
-_MOMENTS = 60
-_LENGTHS = 16
-_LONGEST = 0.4  # of the span
-_TOLD = 3  # limits in the sentence
-_NAMED = 2  # stretches of which nothing is promised, in the sentence
-_TELLING = 0.8  # of a limit before: a shorter one is worth telling
-_LEAST_SHARE = 0.02  # of a reading's window, to show anything
-_UNUSUAL = 4.0  # times the usual doubt: that of other work
-_MOST_APART = 0.5  # of a run: where more of it is so doubtful, that is what is usual
-_OUTSIDE = 2 / 3  # of a burst must lie where something is promised
-_FEWEST = 15  # of the moments must be left
-_ERROR = np.vectorize(math.erf, otypes=[np.float64])
+    1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0,
+    1000.0, 2000.0, 5000.0,
+)  # fmt: skip
+# Of all bursts, wherever they are and whatever the noise does, this share must be found. The text
+# promises nine in ten; the rest is for what the estimate itself is off by. Chosen.
+_FOUND_SHARE = 0.92
+# A smaller difference that is shorter is not listed: it may come out half as long as it was.
+SHORTEST_S = 0.25
+_MOMENTS = 60  # at which a burst of one length is tried
+_LENGTHS = 16  # of bursts that are tried
+_MAX_LENGTH_SHARE = 0.4  # of the span
+_LISTED_LIMITS = 3  # in the sentence
+_LISTED_STRETCHES = 2  # of which nothing is promised, in the sentence
+_SHORTER_SHARE = 0.8  # of the limit before: from there on another limit is worth listing
+_MIN_WINDOW_SHARE = 0.02  # of a reading's window, for a burst to show in it
+_UNUSUAL_DOUBTS = 4.0  # times the usual doubt: that of other work
+_MAX_DOUBTFUL_SHARE = 0.5  # of a run: where more of it is so doubtful, that is what is usual
+_MIN_OUTSIDE_SHARE = 2 / 3  # of a burst must be where something is promised
+_MIN_MOMENTS = 15  # of the tried ones must be left
+_ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
 class Limits(NamedTuple):
@@ -113,27 +95,31 @@ def limits(
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi)))
     shortest = max(width, pace) / 4
-    lengths = np.geomspace(
-        shortest, max(min(_LONGEST * (span[1] - span[0]), longest), 2 * shortest), _LENGTHS
-    )
-    laid = _Laid(readings, judged, noise, looks)
-    needed: dict[bool, list[float]] = {True: [], False: []}
+    longest = min(_MAX_LENGTH_SHARE * (span[1] - span[0]), longest)
+    lengths = np.geomspace(shortest, max(longest, 2 * shortest), _LENGTHS)
+    bursts = _Bursts(readings, judged, noise, looks)
+    # The watts that a burst of each length needs: to be a finding, and to show at all.
+    for_finding: list[float] = []
+    for_showing: list[float] = []
     for length in lengths.tolist():
         starts = np.linspace(span[0], span[1] - length, _MOMENTS)
-        starts = starts[_outside(starts, length, apart) >= _OUTSIDE]
-        if len(starts) < _FEWEST:
-            for found in needed.values():
-                found.append(math.inf)
+        starts = starts[_outside(starts, length, apart) >= _MIN_OUTSIDE_SHARE]
+        if len(starts) < _MIN_MOMENTS:
+            for_finding.append(math.inf)
+            for_showing.append(math.inf)
             continue
-        either = strong.watts if strong is not None and length >= strong.seconds else None
-        moments = laid.at(starts, length, least_w, joules, either)
-        for matters, found in needed.items():
-            told = matters or length >= 2 * SHORTEST_S
-            found.append(_needed(moments, laid.asked, matters, noise.most) if told else math.inf)
-    findings, seen = (
-        _told(lengths, np.minimum.accumulate(needed[matters])) for matters in (True, False)
+        strong_w = strong.watts if strong is not None and length >= strong.seconds else None
+        moments = bursts.at(starts, length, least_w, joules, strong_w)
+        for_finding.append(_needed(moments, bursts.min_errors, True, noise.most))
+        watts = math.inf
+        if length >= 2 * SHORTEST_S:
+            watts = _needed(moments, bursts.min_errors, False, noise.most)
+        for_showing.append(watts)
+    return Limits(
+        findings=_by_watts(lengths, np.minimum.accumulate(for_finding)),
+        seen=_by_watts(lengths, np.minimum.accumulate(for_showing)),
+        apart=tuple(apart),
     )
-    return Limits(findings, seen, tuple(apart))
 
 
 def doubtful(
@@ -147,21 +133,22 @@ def doubtful(
     if not len(judged):
         return ()
     doubt = readings.doubt[judged]
-    known = judged[
+    well_known = judged[
         doubt
         <= np.maximum(
-            stretch_search.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL * float(np.median(doubt))
+            stretch_search.MAX_DOUBT_SHARE * least_w[judged],
+            _UNUSUAL_DOUBTS * float(np.median(doubt)),
         )
     ]
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else 0.0
-    hi = readings.hi[known]
+    hi = readings.hi[well_known]
     lo = np.minimum(
-        readings.lo[known], hi - pace
+        readings.lo[well_known], hi - pace
     )  # a reading of a moment stands for the time since the one before
     begin = np.clip(np.concatenate([[span[0]], np.maximum.accumulate(hi)]), *span)
     end = np.clip(np.concatenate([lo, [span[1]]]), *span)
     gaps = np.flatnonzero(end - begin >= max(SHORTEST_S, 1.5 * pace))
-    if float((end - begin)[gaps].sum()) > _MOST_APART * (span[1] - span[0]):
+    if float((end - begin)[gaps].sum()) > _MAX_DOUBTFUL_SHARE * (span[1] - span[0]):
         return ()
     return tuple((float(begin[row]), float(end[row])) for row in gaps)
 
@@ -191,50 +178,61 @@ def _outside(starts: Floats, length: float, apart: Sequence[tuple[float, float]]
     return np.asarray(1 - inside / length)
 
 
-def sentence(found: Limits, span_s: float) -> str:
+def sentence(limits_found: Limits, span_s: float) -> str:
     """The limits in words."""
-    if not found.seen:
-        return f"no burst shorter than {_LONGEST * span_s:.3g} s would have been found here"
-    return _shown(found) + _but(found.apart)
+    if not limits_found.seen:
+        return (
+            f"no burst shorter than {_MAX_LENGTH_SHARE * span_s:.3g} s would have been found here"
+        )
+    return _shown(limits_found) + _but(limits_found.apart)
 
 
 def _but(apart: Sequence[tuple[float, float]]) -> str:
     """Where that does not hold, the longest first."""
     if not apart:
         return ""
-    longest = sorted(apart, key=lambda one: one[0] - one[1])[:_NAMED]
-    told = [f"{a:.1f} to {b:.1f} s" for a, b in sorted(longest)]
+    longest = sorted(apart, key=lambda stretch: stretch[0] - stretch[1])[:_LISTED_STRETCHES]
+    names = [f"{start:.1f} to {end:.1f} s" for start, end in sorted(longest)]
     rest = len(apart) - len(longest)
-    told += [f"{rest} shorter stretch{'es' if rest > 1 else ''}"] if rest else []
-    listed = " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+    if rest:
+        names.append(f"{rest} shorter stretch{'es' if rest > 1 else ''}")
+    listed = names[0]
+    if len(names) > 1:
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
     return f"; not in {listed}: too little is known there"
 
 
-def _shown(found: Limits) -> str:
+def _shown(limits_found: Limits) -> str:
     text = "this sensor and this run would show a burst of "
-    if not found.findings:
-        return f"{text}{_listed(found.seen, _TOLD)} on, as a smaller difference only"
-    smaller = [one for one in found.seen if one.watts < 0.9 * found.findings[0].watts]
-    text += _listed(found.findings, _TOLD - bool(smaller))
-    return f"{text}; as a smaller difference {_listed(smaller, 1)} on" if smaller else f"{text} on"
+    if not limits_found.findings:
+        return (
+            f"{text}{_listed(limits_found.seen, _LISTED_LIMITS)} on, as a smaller difference only"
+        )
+    smaller = [
+        limit for limit in limits_found.seen if limit.watts < 0.9 * limits_found.findings[0].watts
+    ]
+    text += _listed(limits_found.findings, _LISTED_LIMITS - bool(smaller))
+    if not smaller:
+        return f"{text} on"
+    return f"{text}; as a smaller difference {_listed(smaller, 1)} on"
 
 
-def _listed(found: Sequence[DetectionLimit], most: int) -> str:
+def _listed(limits_found: Sequence[DetectionLimit], most: int) -> str:
     """A few of them: the first, and each that is clearly shorter than the one before."""
     few: list[DetectionLimit] = []
-    for one in found:
-        if not few or one.seconds <= 0.5 * few[-1].seconds:
-            few.append(one)
-    return ", ".join(f"{one.watts:.0f} W from {_seconds(one.seconds)}" for one in few[:most])
+    for limit in limits_found:
+        if not few or limit.seconds <= 0.5 * few[-1].seconds:
+            few.append(limit)
+    return ", ".join(f"{limit.watts:.0f} W from {_seconds(limit.seconds)}" for limit in few[:most])
 
 
 def _seconds(value: float) -> str:
     return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
 
 
-def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
+def _by_watts(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
     """The shortest length for each of the told watts, read between the lengths that were tried."""
-    found: list[DetectionLimit] = []
+    limits_found: list[DetectionLimit] = []
     for watts in _WATTS:
         enough = np.flatnonzero(needed <= watts)
         if not len(enough):
@@ -244,11 +242,11 @@ def _told(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
         if at and math.isfinite(needed[at - 1]) and needed[at] < needed[at - 1]:
             part = math.log(needed[at - 1] / watts) / math.log(needed[at - 1] / needed[at])
             seconds = float(lengths[at - 1] * (lengths[at] / lengths[at - 1]) ** part)
-        if not found or seconds < _TELLING * found[-1].seconds:
-            found.append(DetectionLimit(watts, seconds))
+        if not limits_found or seconds < _SHORTER_SHARE * limits_found[-1].seconds:
+            limits_found.append(DetectionLimit(watts, seconds))
         if at == 0:
             break
-    return tuple(found)
+    return tuple(limits_found)
 
 
 def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> float:
@@ -256,7 +254,7 @@ def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> floa
     `most`: watts that a single reading counts for.
     """
     strength, least = moments
-    if (strength > 0).mean() < _TIMES:
+    if (strength > 0).mean() < _FOUND_SHARE:
         return math.inf
     there = (strength > 0) & np.isfinite(least)
     least = np.where(there, least, 0.0)
@@ -265,20 +263,20 @@ def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> floa
         errors = strength * min(watts, most) - asked
         if matters:
             errors = np.where(there, np.minimum(errors, strength * (watts - least)), -9.0)
-        return float((0.5 + 0.5 * _ERROR(np.clip(errors, -9, 9) / math.sqrt(2))).mean())
+        return float((0.5 + 0.5 * _ERF(np.clip(errors, -9, 9) / math.sqrt(2))).mean())
 
     low, high = 0.0, 1.0
-    while share(high) < _TIMES:
+    while share(high) < _FOUND_SHARE:
         low, high = high, 2 * high
         if high > 1e5:
             return math.inf
     for _ in range(12):
         middle = (low + high) / 2
-        low, high = (low, middle) if share(middle) >= _TIMES else (middle, high)
+        low, high = (low, middle) if share(middle) >= _FOUND_SHARE else (middle, high)
     return high
 
 
-class _Laid:
+class _Bursts:
     """Bursts laid into the readings that are judged."""
 
     def __init__(self, readings: SensorReadings, judged: Int64s, noise: Noise, looks: int) -> None:
@@ -292,7 +290,7 @@ class _Laid:
         )  # running, of the weight and of each doubt by it
         for row, column in zip(self.sums, (1.0, readings.blunt[judged], *ways), strict=True):
             np.cumsum(column * self.weight, out=row[1:])
-        self.asked = _asked(noise, looks)
+        self.min_errors = _asked(noise, looks)
 
     def at(
         self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None
@@ -311,11 +309,11 @@ class _Laid:
         ) / np.maximum(hi - lo, 1e-12)
         share[~there] = 0.0
         strength = np.zeros(len(starts))
-        for least in (_LEAST_SHARE, 0.3, 0.6, 0.95):
+        for least in (_MIN_WINDOW_SHARE, 0.3, 0.6, 0.95):
             strength = np.maximum(strength, self._strength(share, share > least, first))
         if self.noise.shortest > 1:
             strength[(share > 0.5).sum(axis=1) < self.noise.shortest] = 0.0
-        shows = share > _LEAST_SHARE
+        shows = share > _MIN_WINDOW_SHARE
         watts = np.maximum(_middle(least_w[self.rows[rows]], shows), joules / length)
         if strong_w is not None:
             watts = np.minimum(watts, _middle(strong_w[self.rows[rows]], shows))
@@ -332,7 +330,7 @@ class _Laid:
         rows = np.minimum(first[:, None] + np.arange(share.shape[1]), len(self.weight) - 1)
         shown = (np.where(inside, share, 0.0) * self.weight[rows]).sum(axis=1)
         total = np.maximum(total, 1e-300)
-        off = sum((one / total) ** 2 for one in shared)
+        off = sum((sum_ / total) ** 2 for sum_ in shared)
         errors = self.noise.over(np.maximum(count, 1)) ** 2 + off
         return np.where(count > 0, shown / total / np.sqrt(errors), 0.0)
 
@@ -350,9 +348,9 @@ def _middle(values: Floats, rows: Bools) -> Floats:
 def _asked(noise: Noise, looks: int) -> float:
     """The errors that a stretch must lie off to be told: `noise.chance` the other way round."""
     freedom = max(noise.blocks - 2, 1.0)
-    many = 4 * noise.blocks * max(1.0, math.log(noise.blocks)) * looks
+    stretches = 4 * noise.blocks * max(1.0, math.log(noise.blocks)) * looks
     normal = (
-        -NormalDist().inv_cdf(min(stretch_search.ALPHA / many, 0.4))
+        -NormalDist().inv_cdf(min(stretch_search.ALPHA / stretches, 0.4))
         * (8 * freedom + 3)
         / (8 * freedom + 1)
     )

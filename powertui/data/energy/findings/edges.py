@@ -15,15 +15,22 @@ from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
 from powertui.data.model import Bools, Floats, Int64s
 
-_EDGES = 40  # places of each edge that are weighed
+# Places of each edge that are weighed. Chosen, not measured.
+_EDGE_PLACES = 40
+# Boxes that are drawn at random for the intervals. Chosen, not measured.
 _DRAWS = 4000
-_SCALE = 0.02  # of a load: no box is known better, for loads are no boxes
-_FAR = 4.0  # errors: readings farther from the middle of theirs tell less of it
-_OF_LOAD = (
-    1 / 3
-)  # of the way from the stretch's mean watts to the load's: those of a load that an edge cut are told too high
-_MANY = 5  # readings beside a box that tell of the level there
-_CAP = 25.0  # no reading speaks against a box with more than so many squared errors
+# Share of a load: no box is known better than this, for loads are no boxes. Chosen.
+_MIN_BOX_ERROR = 0.02
+# Errors: readings farther from the middle of theirs say less of it. Chosen, not measured.
+_FAR_ERRORS = 4.0
+# How far from the stretch's mean watts to the load's the reported watts are: loads that an edge cut
+# come out too high. Chosen, not measured.
+_LOAD_SHARE = 1 / 3
+# Readings beside a box that show the level there. Chosen, not measured.
+_MIN_LEVEL_READINGS = 5
+# No reading speaks against a box with more squared errors. Half and twice: no change in
+# docs/energy-evidence.md.
+_MAX_SQUARED_ERROR = 25.0
 
 
 def box(
@@ -36,14 +43,14 @@ def box(
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else width
     reach = max(width, pace)
     lo, hi = float(readings.lo[first]), float(readings.hi[last - 1])
-    known = np.isfinite(readings.floor + readings.watts)
+    finite = np.isfinite(readings.floor + readings.watts)
     beside = max(3 * reach, 0.75 * (hi - lo))
-    near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & known)
+    near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & finite)
     local = readings_subset(readings, near)
     local = replace(local, watts=local.watts - foreign[near])
     around = max(noise.mean_error(2 * max(last - first, 1)), _level(local, lo, hi))
-    starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGES)
-    ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGES)
+    starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGE_PLACES)
+    ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGE_PLACES)
     for turn in range(3):
         weights, watts, errors, length = _weighed(local, starts, ends, reach / 8, noise, around)
         if not weights.any():
@@ -60,8 +67,8 @@ def box(
         _drawn(w, watts, errors, length, rng) for w in (weights, weights * np.maximum(length, 0.0))
     )
     start, end, joules = (
-        _told(*one)
-        for one in (
+        _told(*pair)
+        for pair in (
             (starts[flat.row], starts[likely.row]),
             (ends[flat.column], ends[likely.column]),
             (flat.joules, likely.joules),
@@ -74,18 +81,18 @@ def box(
     # is told lies between them, the interval holds both.
     low, mean, _ = _told(
         *(
-            one.watts * _share(starts[one.row], ends[one.column], start[1], end[1])
-            for one in (flat, likely)
+            pair.watts * _share(starts[pair.row], ends[pair.column], start[1], end[1])
+            for pair in (flat, likely)
         )
     )
     least, load, most = _told(flat.watts, likely.watts)
     height = (
         min(low, least),
-        mean + _OF_LOAD * (load - mean) if resolved else mean,
+        mean + _LOAD_SHARE * (load - mean) if resolved else mean,
         max(mean, most),
     )
-    height = _no_better_than(height, _SCALE * abs(height[1]))
-    joules = _no_better_than(joules, _SCALE * abs(joules[1]))
+    height = _no_better_than(height, _MIN_BOX_ERROR * abs(height[1]))
+    joules = _no_better_than(joules, _MIN_BOX_ERROR * abs(joules[1]))
     return Box(
         float(start[1]),
         float(end[1]),
@@ -106,7 +113,7 @@ def _level(local: SensorReadings, lo: float, hi: float) -> float:
     long load in it is too high there. What lies off the same way may be more of the load.
     """
     beside = local.judged & ((local.hi <= lo) | (local.lo >= hi))
-    if beside.sum() < _MANY:
+    if beside.sum() < _MIN_LEVEL_READINGS:
         return 0.0
     beyond = local.beyond()
     inside = local.judged & ~beside
@@ -140,9 +147,9 @@ def _share(start: Floats, end: Floats, from_: float, to: float) -> Floats:
     )
 
 
-def _no_better_than(told: tuple[float, float, float], half: float) -> tuple[float, float, float]:
+def _no_better_than(figure: tuple[float, float, float], half: float) -> tuple[float, float, float]:
     """An interval, widened by something of that half width that is independent of it."""
-    low, middle, high = told
+    low, middle, high = figure
     return middle - math.hypot(middle - low, half), middle, middle + math.hypot(high - middle, half)
 
 
@@ -181,14 +188,14 @@ def _weighed(
     length = ends[None, :] - starts[:, None]
     inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
     # Readings that every pair covers whole, or none covers, say the same to all of them.
-    whole = (local.lo >= starts[-1]) & (local.hi <= ends[0])
+    covered_by_all = (local.lo >= starts[-1]) & (local.hi <= ends[0])
     beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
     inner, outer = (
-        _Sums(local, inverse, whole, noise.one),
+        _Sums(local, inverse, covered_by_all, noise.one),
         _Sums(local, inverse, beside, noise.one, 2 * around),
     )
-    ending = readings_subset(local, ~whole & ~beside)
-    inverse = inverse[~whole & ~beside]
+    ending = readings_subset(local, ~covered_by_all & ~beside)
+    inverse = inverse[~covered_by_all & ~beside]
     over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
     share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
     once, twice = share @ inverse + inner.weight, (share**2) @ inverse + inner.weight
@@ -212,9 +219,9 @@ def _weighed(
         all_ = all_ + inner.beyond + outer.beyond
         height = (covered_ - once * all_ / every) / free
         offset = (all_ - height * once) / every
-    left = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
+    misfit = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
     cost = (
-        np.minimum(left, _CAP).sum(axis=-1)
+        np.minimum(misfit, _MAX_SQUARED_ERROR).sum(axis=-1)
         + inner.cost(height + offset)
         + outer.cost(offset)
         + (offset / around) ** 2
@@ -241,7 +248,7 @@ class _Sums:
         local: SensorReadings,
         inverse: Floats,
         rows: Bools,
-        one: float,
+        noise_w: float,
         most: float = math.inf,
     ) -> None:
         """`most`: watts that their middle may lie off; what is farther off is another stretch.
@@ -252,8 +259,8 @@ class _Sums:
         rest = local.watts[rows] - np.clip(
             local.watts[rows], local.floor[rows], local.ceiling[rows]
         )
-        known = rest[local.judged[rows]]
-        usual = float(np.median(known)) if len(known) else 0.0
+        judged_rest = rest[local.judged[rows]]
+        usual = float(np.median(judged_rest)) if len(judged_rest) else 0.0
         usual = min(max(usual, -most), most)
         foreign = local.watts[rows] - usual
         beyond = local.watts[rows] - np.clip(foreign, local.floor[rows], local.ceiling[rows])
@@ -262,7 +269,9 @@ class _Sums:
             weight
             * np.minimum(
                 1.0,
-                _FAR * np.hypot(one, local.doubt[rows]) / np.maximum(np.abs(beyond - usual), 1e-9),
+                _FAR_ERRORS
+                * np.hypot(noise_w, local.doubt[rows])
+                / np.maximum(np.abs(beyond - usual), 1e-9),
             )
             ** 2
         )

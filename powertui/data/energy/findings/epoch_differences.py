@@ -22,7 +22,7 @@ from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
 
-_SAME = 0.5  # of the shorter of two stretches: they are one, at two places
+_MIN_SAME_OVERLAP = 0.5  # of the shorter of two stretches: they are one, at two places
 
 
 class Unlike(NamedTuple):
@@ -46,7 +46,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
     data = samples.power_samples(on_trace.series)
     offset = on_trace.offset_ps / PS_PER_S
     lo, hi = data.lo + offset, data.hi + offset
-    found: list[Unlike] = []
+    stretches: list[Unlike] = []
     levels = [_level(folded, line) for line in range(len(folded.epochs))]
     for line in range(len(folded.epochs)):
         inside = _comparable(folded, line, lo, hi) & np.isfinite(data.watts)
@@ -54,7 +54,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
         if len(rows) < stretch_search.MIN_READINGS:
             continue
         usual, doubt, apart = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
-        known = np.isfinite(usual)
+        comparable = np.isfinite(usual)
         readings = SensorReadings(
             lo[rows],
             hi[rows],
@@ -62,7 +62,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
             usual,
             usual,
             np.hypot(doubt, apart),
-            known,
+            comparable,
             data.quantum,
             apart[None],
         )
@@ -73,39 +73,44 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
             if len(folded.epochs) > 2 or _away(readings.watts[mine], levels[line]) >= _away(
                 usual[mine], levels[1 - line]
             ):
-                found.append(Unlike(line, box))
-    return found
+                stretches.append(Unlike(line, box))
+    return stretches
 
 
 def at_nearly_all_places(
-    found: Sequence[Unlike], steps: Steps, epochs: Epochs, on_trace: PowerOnTrace
+    stretches: Sequence[Unlike], steps: Steps, epochs: Epochs, on_trace: PowerOnTrace
 ) -> list[Unlike]:
     """Those of the likeliest place that stand out at nearly all places where the log may lie.
 
     Each has its own steps beside it.
     """
     every = zip(on_trace.places, placing.everywhere(on_trace), strict=bool(on_trace.places))
-    places = [(place.weight, one) for place, one in every if place.weight >= LEAST_WEIGHT]
-    if not found or len(places) < 2:
-        return list(found)
-    weight = [0.0] * len(found)
-    for share, one in places:
-        folded = folding.fold(steps, epochs, one)
-        there = power(folded, one) if not isinstance(folded, str) else []
-        by = (on_trace.offset_ps - one.offset_ps) / PS_PER_S  # what stands in the log at one moment
-        for row, (_, box) in enumerate(found):
+    places = [(place.weight, on_place) for place, on_place in every if place.weight >= LEAST_WEIGHT]
+    if not stretches or len(places) < 2:
+        return list(stretches)
+    weight = [0.0] * len(stretches)
+    for share, on_place in places:
+        folded = folding.fold(steps, epochs, on_place)
+        there = power(folded, on_place) if not isinstance(folded, str) else []
+        by = (
+            on_trace.offset_ps - on_place.offset_ps
+        ) / PS_PER_S  # what stands in the log at one moment
+        for row, (_, box) in enumerate(stretches):
             if any(
-                box.watts * other.watts > 0 and overlap(box, other.moved(by)) >= _SAME
-                for _, other in there
+                box.watts * there_box.watts > 0
+                and overlap(box, there_box.moved(by)) >= _MIN_SAME_OVERLAP
+                for _, there_box in there
             ):
                 weight[row] += share
     total = sum(share for share, _ in places)
-    return [unlike for unlike, its in zip(found, weight, strict=True) if its >= SURE_WEIGHT * total]
+    return [
+        unlike for unlike, its in zip(stretches, weight, strict=True) if its >= SURE_WEIGHT * total
+    ]
 
 
 def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
     """Steps that took longer than the same steps elsewhere."""
-    found = []
+    slower = []
     usual = folding.median(folded.seconds)
     for line in range(len(folded.epochs)):
         good = np.isfinite(folded.seconds) & ~folded.tracing
@@ -116,8 +121,8 @@ def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
             difference, usable, 1, 1, 0.01 * usual, len(folded.epochs), rng
         ):
             if stretch.mean > 0.05 * usual and neighbours.sure(stretch, len(folded.epochs)):
-                found.append(Slower(line, stretch))
-    return found
+                slower.append(Slower(line, stretch))
+    return slower
 
 
 def others(values: Floats, good: Bools, line: int) -> Floats:
@@ -165,38 +170,42 @@ def _elsewhere(
     """
     at, course = _course(folded, line)
     first, last = np.interp(lo, at, course), np.interp(hi, at, course)
-    found, moved = [], []
-    for other in range(len(folded.epochs)):
-        if other == line or not (folded.start[other] >= 0).any():
+    usual_watts, moved = [], []
+    for other_line in range(len(folded.epochs)):
+        if other_line == line or not (folded.start[other_line] >= 0).any():
             continue
-        there, columns = _course(folded, other)
+        there, columns = _course(folded, other_line)
         begin, end = np.interp(first, columns, there), np.interp(last, columns, there)
         good = (
-            _comparable(folded, other, begin, end)
+            _comparable(folded, other_line, begin, end)
             & (first >= columns[0])
             & (last <= columns[-1])
             & (end > begin)
         )
-        found.append(np.where(good, _mean(on_trace, begin, end), np.nan))
+        usual_watts.append(np.where(good, _mean(on_trace, begin, end), np.nan))
         half = (end - begin) / 2
         sides = [_mean(on_trace, begin + by * half, end + by * half) for by in (-1, 1)]
         moved.append(np.where(good, np.abs(sides[1] - sides[0]) / 2, np.nan))
-    if not found:
+    if not usual_watts:
         return np.full(len(lo), np.nan), np.full(len(lo), np.nan), np.zeros(len(lo))
-    usual, reach = folding.medians(np.array(found)), folding.medians(np.array(moved))
-    count = np.isfinite(np.array(found)).sum(axis=0)
-    spread = 1.4826 * folding.medians(np.abs(np.array(found) - usual))
+    usual, reach = folding.medians(np.array(usual_watts)), folding.medians(np.array(moved))
+    count = np.isfinite(np.array(usual_watts)).sum(axis=0)
+    spread = 1.4826 * folding.medians(np.abs(np.array(usual_watts) - usual))
     doubt = np.where(count > 2, spread / np.sqrt(np.maximum(count, 1)), 0.0)
-    apart = np.nan_to_num(found[0] - found[1]) / 2 if len(found) == 2 else np.zeros(len(lo))
+    apart = (
+        np.nan_to_num(usual_watts[0] - usual_watts[1]) / 2
+        if len(usual_watts) == 2
+        else np.zeros(len(lo))
+    )
     return usual, np.asarray(np.sqrt(doubt**2 + np.nan_to_num(reach) ** 2 / 4)), apart
 
 
 def _mean(on_trace: PowerOnTrace, lo: Floats, hi: Floats) -> Floats:
     begin, end = (np.round(x * PS_PER_S).astype(np.int64) for x in (lo, np.maximum(hi, lo + 1e-9)))
-    found = integrate.energies(on_trace, begin, end)
+    energies = integrate.energies(on_trace, begin, end)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(
-            found.coverage >= 0.5,
-            found.covered_joules / (found.coverage * (end - begin) / PS_PER_S),
+            energies.coverage >= 0.5,
+            energies.covered_joules / (energies.coverage * (end - begin) / PS_PER_S),
             np.nan,
         )

@@ -33,23 +33,28 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
 _NONE: Floats = np.empty(0)
-_TURNS = 30  # of the robust fit
-_STARTS = (
-    10,
-    25,
-    40,
-    50,
-    60,
-    75,
-)  # percentiles of the readings that a fit begins with, each in turn
-# of the smallest residuals tell their scale at first, half of them in the end: bursts may be many
-_FIRST = 0.35
-_CUT = 4.685  # Tukey's: residuals farther off count nothing
-_UNLIKE = 0.5  # of the power of work: what one kind may draw more or less than another
-_STEADY = 0.1  # a reading of steps holds less other work than this
-_WHOLE = 0.98  # a window is inside the profile with so much of itself
-_WAYS = 16  # in which expectations may be off together
-_LEAST = 8  # readings that a level needs
+# Rounds of the robust fit. Chosen, not measured.
+_MAX_FIT_ROUNDS = 30
+# Percentiles of the readings that a fit begins with, each in turn. Chosen, not measured.
+_START_PERCENTILES = (10, 25, 40, 50, 60, 75)
+# The share of the smallest residuals that gives their scale at first; half of them in the end,
+# because bursts may be many. Chosen, not measured.
+_FIRST_SHARE = 0.35
+# Tukey's constant: residuals farther off than this many deviations count nothing.
+_TUKEY_CUT = 4.685
+# What one kind of work may draw more or less than another, as a share of the power of work. From
+# compiling in recordings; at twice this, one simulated burst is not found (docs/energy-
+# evidence.md).
+_UNLIKE_SHARE = 0.5
+# A reading of steps contains less other work than this share. Half and twice: no change in
+# docs/energy-evidence.md.
+_MAX_OTHER_WORK = 0.1
+# A window is inside the profile with this share of itself. Chosen, not measured.
+_MIN_INSIDE_SHARE = 0.98
+# Ways in which expectations may be off together. Chosen, not measured.
+_MAX_WAYS = 16
+# Readings that a level needs. Chosen, not measured.
+_MIN_READINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +87,16 @@ def expected_power(
     lo, hi = data.lo + offset, data.hi + offset
     good = np.isfinite(data.watts) & (data.watts > 0)
     inside = _inside(work, lo, hi)
-    within = good & (inside >= _WHOLE)
-    seen: Windows | None = None
-    if within.sum() >= _LEAST:
-        seen = _windows(data, work, lo, hi, within, unsure)
-        lo, hi = _laid(lo, hi, seen.best.place, seen.best.length)
+    within = good & (inside >= _MIN_INSIDE_SHARE)
+    windows: Windows | None = None
+    if within.sum() >= _MIN_READINGS:
+        windows = _windows(data, work, lo, hi, within, unsure)
+        lo, hi = _laid(lo, hi, windows.best.place, windows.best.length)
         inside = _inside(work, lo, hi)
-        within = good & (inside >= _WHOLE)
-    usual = good & (inside < 1 - _WHOLE) & pace.holds(lo, hi)
-    fit = _fit(data, work, lo, hi, within) if within.sum() >= _LEAST else None
-    if fit is None and usual.sum() < _LEAST:
+        within = good & (inside >= _MIN_INSIDE_SHARE)
+    usual = good & (inside < 1 - _MIN_INSIDE_SHARE) & pace.holds(lo, hi)
+    fit = _fit(data, work, lo, hi, within) if within.sum() >= _MIN_READINGS else None
+    if fit is None and usual.sum() < _MIN_READINGS:
         return _nothing(
             data,
             lo,
@@ -104,13 +109,15 @@ def expected_power(
     ceiling = np.full(len(data), np.inf)
     doubt = np.full(len(data), np.inf)
     ways = np.empty((0, 0))
-    level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _LEAST else -np.inf
-    if fit is not None and seen is not None:
-        expected, doubtful, signed = fit.expected(work, lo, hi, seen)
+    level = float(np.percentile(data.watts[usual], 75)) if usual.sum() >= _MIN_READINGS else -np.inf
+    if fit is not None and windows is not None:
+        expected, doubtful, signed = fit.expected(work, lo, hi, windows)
         behind = _behind(data)
         late = behind > 0
         if late.any():
-            then, doubt_then, _ = fit.expected(work, (lo - behind)[late], (hi - behind)[late], seen)
+            then, doubt_then, _ = fit.expected(
+                work, (lo - behind)[late], (hi - behind)[late], windows
+            )
             doubtful[late] = np.hypot(np.maximum(doubtful[late], doubt_then), then - expected[late])
         expected[within] += phases.course(
             (data.watts - expected)[within], lo[within], hi[within], *steps
@@ -141,7 +148,7 @@ def expected_power(
         ways,
     )
     return Expected(
-        readings, watts, level, place_s=seen.sigma if seen is not None else unsure.place
+        readings, watts, level, place_s=windows.sigma if windows is not None else unsure.place
     )
 
 
@@ -193,7 +200,7 @@ class _Fit:
         return tuple(zip(self.names, (float(c) for c in self.coefficients), strict=True))
 
     def expected(
-        self, work: KindSeconds, lo: Floats, hi: Floats, seen: Windows
+        self, work: KindSeconds, lo: Floats, hi: Floats, windows: Windows
     ) -> tuple[Floats, Floats, Floats]:
         """Watts of each reading, one sigma of what is not known of that, and the parts of this that
         have a sign.
@@ -202,29 +209,32 @@ class _Fit:
         watts = columns @ self.coefficients
         scales, axes = np.linalg.eigh(self.covariance)
         ways = [*(columns @ (axes * np.sqrt(np.maximum(scales, 0.0)))).T]
-        best = seen.best
-        for one in seen.all:
-            if (one.place, one.length) != (best.place, best.length):
+        best = windows.best
+        for variant in windows.all:
+            if (variant.place, variant.length) != (best.place, best.length):
                 moved = (
-                    _columns(work, *_laid(lo, hi, one.place - best.place, one.length / best.length))
+                    _columns(
+                        work,
+                        *_laid(lo, hi, variant.place - best.place, variant.length / best.length),
+                    )
                     @ self.coefficients
                 )
-                ways.append(np.sqrt(one.weight) * (moved - watts))
+                ways.append(np.sqrt(variant.weight) * (moved - watts))
         mixture = _mixture(columns)
         unlike = np.clip(mixture - self.usual[1], 0, None) - np.clip(
             self.usual[0] - mixture, 0, None
         )
         unlike[:, self.loose] = 0.0
-        ways += [*(_UNLIKE * self.swing * unlike).T]
-        loose = _UNLIKE * self.swing * columns[:, self.loose].sum(axis=1)
-        told = np.array(ways)
-        return watts, np.sqrt((told**2).sum(axis=0) + loose**2), _few(told)
+        ways += [*(_UNLIKE_SHARE * self.swing * unlike).T]
+        loose = _UNLIKE_SHARE * self.swing * columns[:, self.loose].sum(axis=1)
+        all_ways = np.array(ways)
+        return watts, np.sqrt((all_ways**2).sum(axis=0) + loose**2), _few(all_ways)
 
 
 def _few(ways: Floats) -> Floats:
     """The same doubts in fewer ways: what is left out counts as doubt without a sign."""
     _, axes = np.linalg.eigh(ways @ ways.T)
-    return np.asarray(axes[:, -_WAYS:].T @ ways)
+    return np.asarray(axes[:, -_MAX_WAYS:].T @ ways)
 
 
 def _columns(work: KindSeconds, lo: Floats, hi: Floats) -> Floats:
@@ -266,22 +276,22 @@ def _windows(
     lo, hi, watts = lo[rows], hi[rows], data.watts[rows]
     floor = max(data.quantum / np.sqrt(12), 1e-3 * float(np.median(watts)))
 
-    def left(place: float, length: float) -> tuple[Floats, Floats]:
+    def residuals(place: float, length: float) -> tuple[Floats, Floats]:
         columns = _columns(work, *_laid(lo, hi, place, length))
-        own = (
-            _UNLIKE
+        doubt = (
+            _UNLIKE_SHARE
             * first.swing
             * np.maximum(_unlike(columns, first.usual), columns[:, first.loose].sum(axis=1))
         )
-        return _refit(columns, watts, own, first.coefficients, first.covariance, floor), own
+        return _refit(columns, watts, doubt, first.coefficients, first.covariance, floor), doubt
 
-    return reading_windows.fit_windows(left, unsure, floor)
+    return reading_windows.fit_windows(residuals, unsure, floor)
 
 
 def _refit(
     columns: Floats,
     watts: Floats,
-    own: Floats,
+    doubt: Floats,
     coefficients: Floats,
     covariance: Floats,
     floor: float,
@@ -289,11 +299,11 @@ def _refit(
     """The residuals of a fit near one that is known."""
     prior = coefficients
     precision = np.linalg.inv(25 * covariance + 1e-9 * np.eye(len(prior)))
-    steady = own <= np.quantile(own, 0.4) + 1e-12
+    steady = doubt <= np.quantile(doubt, 0.4) + 1e-12
     residual = watts - columns @ coefficients
     for _ in range(4):
-        sigma = np.sqrt(max(_scale(residual[steady], 0.5), floor) ** 2 + own**2)
-        weight = np.clip(1 - (residual / (_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
+        sigma = np.sqrt(max(_scale(residual[steady], 0.5), floor) ** 2 + doubt**2)
+        weight = np.clip(1 - (residual / (_TUKEY_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
         inner = (columns * weight[:, None]).T
         coefficients = np.linalg.solve(
             inner @ columns + precision, inner @ watts + precision @ prior
@@ -310,15 +320,17 @@ def _fit(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bools) 
     floor = max(data.quantum / np.sqrt(12), 1e-3 * float(np.median(watts)))
     tried = [
         _from(columns, watts, apart, float(start), _least(data), loose, floor)
-        for start in np.percentile(watts, _STARTS)
+        for start in np.percentile(watts, _START_PERCENTILES)
     ]
-    scale = min(one.scale for one in tried)
+    scale = min(fit.scale for fit in tried)
 
-    def cost(one: _Tried) -> float:
+    def cost(fit: _Tried) -> float:
         """How badly a fit explains the readings, the same yardstick for all; a reading far off is
         no worse than one off.
         """
-        return float(np.minimum(np.abs(one.residual) / np.sqrt(scale**2 + one.own), _CUT).sum())
+        return float(
+            np.minimum(np.abs(fit.residual) / np.sqrt(scale**2 + fit.own), _TUKEY_CUT).sum()
+        )
 
     best = min(tried, key=cost)
     coefficients, covariance, level, swing = (
@@ -350,9 +362,9 @@ def _usual(columns: Floats, loose: list[int]) -> tuple[Floats, Floats]:
     other work, if there are any.
     """
     mixture = _mixture(columns)
-    steady = columns[:, loose].sum(axis=1) < _STEADY
+    steady = columns[:, loose].sum(axis=1) < _MAX_OTHER_WORK
     low, high = np.percentile(
-        mixture[steady] if steady.sum() >= _LEAST else mixture, [5, 95], axis=0
+        mixture[steady] if steady.sum() >= _MIN_READINGS else mixture, [5, 95], axis=0
     )
     return low, high
 
@@ -373,23 +385,25 @@ def _from(
         [level - swing, *(swing / 2 if at + 1 in loose else swing for at in range(count))]
     )
     precision = np.diag(1.0 / np.array([0.25 * swing, *[0.5 * swing] * count]) ** 2)
-    own = (
-        _UNLIKE * swing * apart
+    variance = (
+        _UNLIKE_SHARE * swing * apart
     ) ** 2  # what each reading may be off by, however well the kinds are known
     coefficients = prior.copy()
     steady = apart <= max(float(np.quantile(apart, 0.4)), 0.02)
     residual = watts - columns @ coefficients
-    for turn in range(_TURNS):
-        scale = max(_scale(residual[steady], _FIRST if turn < _TURNS // 3 else 0.5), floor)
-        sigma = np.sqrt(scale**2 + own)
-        weight = np.clip(1 - (residual / (_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
+    for turn in range(_MAX_FIT_ROUNDS):
+        scale = max(
+            _scale(residual[steady], _FIRST_SHARE if turn < _MAX_FIT_ROUNDS // 3 else 0.5), floor
+        )
+        sigma = np.sqrt(scale**2 + variance)
+        weight = np.clip(1 - (residual / (_TUKEY_CUT * sigma)) ** 2, 0, None) ** 2 / sigma**2
         covariance = np.linalg.inv((columns * weight[:, None]).T @ columns + precision)
         before, coefficients = (
             coefficients,
             covariance @ ((columns * weight[:, None]).T @ watts + precision @ prior),
         )
         residual = watts - columns @ coefficients
-        if turn > _TURNS // 3 and np.abs(coefficients - before).max() < 1e-3 * swing:
+        if turn > _MAX_FIT_ROUNDS // 3 and np.abs(coefficients - before).max() < 1e-3 * swing:
             break
     usual = float(np.median((columns @ coefficients)[steady]))
-    return _Tried(coefficients, covariance, usual, swing, residual, own, scale)
+    return _Tried(coefficients, covariance, usual, swing, residual, variance, scale)

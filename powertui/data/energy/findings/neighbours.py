@@ -13,12 +13,13 @@ from powertui.data.energy import scan
 from powertui.data.energy.fold import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 
-_LEAST = 20  # steps that tell what is usual
-_CHANCE = 1e-3
-_FIRST = 20  # steps at the beginning that may still trace
-MANY = 100  # stalls that are looked at, the longest
-_STALL = 2.0  # a step so many times as long as those around it holds something else
-_REACH = 7  # steps on either side that tell what is usual around one
+# Steps that show what is usual. This and the others here are chosen, not measured.
+_MIN_STEPS = 20
+_MAX_CHANCE = 1e-3
+_MAX_TRACING_STEPS = 20  # steps at the beginning that may still trace
+MAX_STALLS = 100  # stalls that are looked at, the longest
+_STALL_TIMES_USUAL = 2.0  # a step so many times as long as those around it holds something else
+_REACH_STEPS = 7  # steps on either side that tell what is usual around one
 
 
 class Slow(NamedTuple):
@@ -49,43 +50,50 @@ def regular(length: Floats) -> Bools:
         return np.zeros(0, np.bool_)
     usual = float(np.median(length))
     slow = length > TRACING_STEP_FACTOR * usual
-    slow[min(_FIRST, len(slow)) :] = False
+    slow[min(_MAX_TRACING_STEPS, len(slow)) :] = False
     good = ~np.logical_and.accumulate(slow)
     good[-1:] = False
     return np.asarray(good)
 
 
-def sure(one: scan.ScannedStretch, looks: int = 1) -> bool:
+def sure(stretch: scan.ScannedStretch, looks: int = 1) -> bool:
     """Whether noise would not show such a stretch once in a thousand such series: what is told has
     to be worth a look.
     """
-    return scan.tail(abs(one.mean) / max(one.error, 1e-12), one.blocks, looks) <= _CHANCE
+    return (
+        scan.tail(abs(stretch.mean) / max(stretch.error, 1e-12), stretch.blocks, looks)
+        <= _MAX_CHANCE
+    )
 
 
 def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
     """Stretches of steps that took longer than the usual step of their group: a slower pace, and
     stalls.
     """
-    found: list[Slow] = []
+    slower: list[Slow] = []
     stalls: list[tuple[float, Slow]] = []
     every = seconds(steps)
     for rows in groups(steps):
         length = every[rows]
         usable = regular(length)
-        if usable.sum() < _LEAST:
+        if usable.sum() < _MIN_STEPS:
             continue
         around = _around(length)
-        stalled = usable & (length > _STALL * around)
+        stalled = usable & (length > _STALL_TIMES_USUAL * around)
         # A slower pace drowns in the stalls of a run (an evaluation every 80 steps), so it is
         # looked for without them.
         steady = usable & ~stalled
-        if steady.sum() >= _LEAST:
+        if steady.sum() >= _MIN_STEPS:
             usual = float(np.median(length[steady]))
-            for one in scan.stretches(length - usual, steady, 1, 1, 0.01 * usual, 1, rng):
-                if one.mean > 0.05 * usual and sure(one):
-                    found.append(Slow(int(rows[one.first]), int(rows[one.last - 1]) + 1, one.p))
+            for stretch in scan.stretches(length - usual, steady, 1, 1, 0.01 * usual, 1, rng):
+                if stretch.mean > 0.05 * usual and sure(stretch):
+                    slower.append(
+                        Slow(int(rows[stretch.first]), int(rows[stretch.last - 1]) + 1, stretch.p)
+                    )
         stalls += _stalls(rows, length - around, stalled, steady)
-    return found + [slow for _, slow in sorted(stalls, key=lambda one: -one[0])[:MANY]]
+    return slower + [
+        slow for _, slow in sorted(stalls, key=lambda stretch: -stretch[0])[:MAX_STALLS]
+    ]
 
 
 def _stalls(
@@ -98,25 +106,25 @@ def _stalls(
         return []
     noise = 1.4826 * float(np.median(np.abs(longer[steady])))
     noise = max(noise, float(np.quantile(np.abs(longer[steady]), 0.95)) / 2, 1e-12)
-    found = []
+    stalls = []
     edges = np.flatnonzero(np.diff(np.concatenate([[0], stalled.astype(np.int8), [0]])))
     for first, last in edges.reshape(-1, 2).tolist():
         more = float(longer[first:last].max())
         p = scan.tail(more / noise, float(steady.sum()), 1)
-        if p <= _CHANCE:
-            found.append((more, Slow(int(rows[first]), int(rows[last - 1]) + 1, p)))
-    return found
+        if p <= _MAX_CHANCE:
+            stalls.append((more, Slow(int(rows[first]), int(rows[last - 1]) + 1, p)))
+    return stalls
 
 
 def _around(length: Floats) -> Floats:
     """What the steps around each of them took, it among them."""
     padded = (
-        np.pad(length, _REACH, mode="reflect")
-        if len(length) > _REACH
-        else np.pad(length, _REACH, mode="edge")
+        np.pad(length, _REACH_STEPS, mode="reflect")
+        if len(length) > _REACH_STEPS
+        else np.pad(length, _REACH_STEPS, mode="edge")
     )
     return np.asarray(
-        np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1), axis=1)
+        np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH_STEPS + 1), axis=1)
     )
 
 
@@ -125,12 +133,12 @@ def longer(length: Floats, usual: Floats) -> float:
 
     In a long one stalls are left out: they are told apart.
     """
-    length = np.where(told_apart(length), np.median(length), length) if len(length) else length
+    length = np.where(stalling(length), np.median(length), length) if len(length) else length
     return float((length - usual).sum())
 
 
-def told_apart(length: Floats) -> Bools:
+def stalling(length: Floats) -> Bools:
     """Which steps of one stretch stall in it, though it is long: each is a finding of its own."""
-    if len(length) < _LEAST:
+    if len(length) < _MIN_STEPS:
         return np.zeros(len(length), np.bool_)
-    return np.asarray(length > _STALL * np.median(length))
+    return np.asarray(length > _STALL_TIMES_USUAL * np.median(length))

@@ -11,10 +11,10 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
 
-_POINTS = 8  # logged values that tell a pace
-_USUAL = (
-    0.6  # of the median pace: a foreign load slows training, a pause for something else stops it
-)
+_MIN_POINTS = 8  # logged values that tell a pace
+# Share of the median pace: a foreign load slows training, a pause for something else stops it.
+# Chosen, not measured.
+_MIN_PACE_SHARE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ def training_pace(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
     """From the longest series of the training's own scalars, on the clock of a trace."""
     if not clock.known:
         return NOTHING
-    mine = [one for one in scalars if one.group != "validation" and len(one.steps) > _POINTS]
+    mine = [one for one in scalars if one.group != "validation" and len(one.steps) > _MIN_POINTS]
     if not mine:
         return NOTHING
     longest = max(mine, key=lambda one: len(one.steps))
@@ -52,9 +52,9 @@ def training_pace(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(length > 0, moved / length, 0.0)
     forward = rate > 0
-    if forward.sum() < _POINTS:
+    if forward.sum() < _MIN_POINTS:
         return NOTHING
-    usual = np.flatnonzero(rate >= _USUAL * float(np.median(rate[forward])))
+    usual = np.flatnonzero(rate >= _MIN_PACE_SHARE * float(np.median(rate[forward])))
     if not len(usual):
         return NOTHING
     opens = np.concatenate([[True], np.diff(usual) > 1])

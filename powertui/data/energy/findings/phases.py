@@ -12,15 +12,16 @@ import numpy as np
 
 from powertui.data.model import Floats
 
-_BINS = 24
-_EACH = 30  # readings of each part of a step, at least
-_FEW = 4  # parts: fewer tell nothing
+# Parts of a step at most. This and the others here are chosen, not measured.
+_MAX_PARTS = 24
+_MIN_PART_READINGS = 30  # readings of each part of a step, at least
+_MIN_PARTS = 4  # parts: fewer tell nothing
 # of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts
 # of steps, too …
 _BLOCKS = 12
-_APART = 4  # … and what fewer tell may be that load
-_AGAIN = 2  # readings of a part in one of them
-_LIKE = 0.3  # a step within this of the usual length is a usual one
+_MIN_BLOCKS = 4  # … and what fewer tell may be that load
+_MIN_BLOCK_READINGS = 2  # readings of a part in one of them
+_MAX_LENGTH_DIFFERENCE = 0.3  # a step within this of the usual length is a usual one
 
 
 def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats) -> Floats:
@@ -29,7 +30,7 @@ def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats)
     """
     out = np.zeros(len(residual))
     length = end - start
-    if len(length) < _EACH:
+    if len(length) < _MIN_PART_READINGS:
         return out
     usual = float(np.median(length))
     if float(np.median(hi - lo)) >= usual:
@@ -37,10 +38,12 @@ def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats)
     middle = (lo + hi) / 2
     row = np.clip(np.searchsorted(start, middle, side="right") - 1, 0, len(start) - 1)
     inside = (
-        (middle >= start[row]) & (middle < end[row]) & (np.abs(length[row] - usual) < _LIKE * usual)
+        (middle >= start[row])
+        & (middle < end[row])
+        & (np.abs(length[row] - usual) < _MAX_LENGTH_DIFFERENCE * usual)
     )
-    parts = min(_BINS, int(inside.sum()) // _EACH)
-    if parts < _FEW:
+    parts = min(_MAX_PARTS, int(inside.sum()) // _MIN_PART_READINGS)
+    if parts < _MIN_PARTS:
         return out
     at = np.minimum(
         ((middle - start[row]) / np.maximum(length[row], 1e-12) * parts).astype(np.int64), parts - 1
@@ -51,8 +54,8 @@ def course(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats)
         levels = [
             np.median(some)
             for block in range(_BLOCKS)
-            if len(some := residual[here & (when == block)]) >= _AGAIN
+            if len(some := residual[here & (when == block)]) >= _MIN_BLOCK_READINGS
         ]
-        if len(levels) >= _APART:
+        if len(levels) >= _MIN_BLOCKS:
             out[here] = np.median(levels)
     return out

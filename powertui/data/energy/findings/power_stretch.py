@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-_BREATH = 0.1  # of a stretch: a pause no longer than this does not part it
+_MAX_BREATH_SHARE = 0.1  # of a stretch: a pause no longer than this does not part it
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Box:
         )
 
 
-def joined(found: Sequence[tuple[float, Box]]) -> Box:
+def joined(weighted: Sequence[tuple[float, Box]]) -> Box:
     """One stretch as it was found several times: its figures are means by weight, its intervals
     hold all of them.
     """
-    share = np.array([weight for weight, _ in found]) / sum(weight for weight, _ in found)
+    share = np.array([weight for weight, _ in weighted]) / sum(weight for weight, _ in weighted)
 
     def mean(values: Sequence[float]) -> float:
         return float(share @ np.asarray(values))
 
-    all_ = [box for _, box in found]
-    lead = max(found, key=lambda one: one[0])[1]
+    all_ = [box for _, box in weighted]
+    lead = max(weighted, key=lambda pair: pair[0])[1]
     return replace(
         lead,
         start=mean([b.start for b in all_]),
@@ -85,52 +85,52 @@ def joined(found: Sequence[tuple[float, Box]]) -> Box:
     )
 
 
-def overlap(one: Box, other: Box) -> float:
+def overlap(first: Box, second: Box) -> float:
     """What both have in common, of the shorter one; below 0 where they are apart."""
-    both = min(one.end, other.end) - max(one.start, other.start)
-    return both / max(min(one.end - one.start, other.end - other.start), 1e-9)
+    both = min(first.end, second.end) - max(first.start, second.start)
+    return both / max(min(first.end - first.start, second.end - second.start), 1e-9)
 
 
-def bridged(found: list[Box]) -> list[Box]:
+def bridged(boxes: list[Box]) -> list[Box]:
     """Boxes of much the same height with hardly a pause between them are one load that caught its
     breath.
     """
     out: list[Box] = []
-    for box in found:
+    for box in boxes:
         before = out[-1] if out else None
         if before is not None and 0.6 < box.watts / before.watts < 1.7:
             pause = box.start - before.end
-            if pause <= _BREATH * (box.end - before.start):
+            if pause <= _MAX_BREATH_SHARE * (box.end - before.start):
                 out[-1] = _chained(before, box)
                 continue
         out.append(box)
     return out
 
 
-def _chained(one: Box, other: Box) -> Box:
+def _chained(first: Box, second: Box) -> Box:
     """One box from the start of the first to the end of the later one, with the energy of both; one
     may lie on the other.
     """
-    later = other if other.end > one.end else one
-    length = later.end - one.start
-    joules = one.joules + other.joules
+    later = second if second.end > first.end else first
+    length = later.end - first.start
+    joules = first.joules + second.joules
 
     def half(low: float, high: float, more_low: float, more_high: float) -> float:
         return math.hypot(high - low, more_high - more_low) / 2
 
-    wide = half(one.lo_joules, one.hi_joules, other.lo_joules, other.hi_joules)
+    wide = half(first.lo_joules, first.hi_joules, second.lo_joules, second.hi_joules)
     shares = [
-        (box.end - box.start) / (one.end - one.start + other.end - other.start)
-        for box in (one, other)
+        (box.end - box.start) / (first.end - first.start + second.end - second.start)
+        for box in (first, second)
     ]
     # Both stand on the same readings beside them: what these leave open does not average out.
     spread = sum(
         share * (box.hi_watts - box.lo_watts) / 2
-        for share, box in zip(shares, (one, other), strict=True)
+        for share, box in zip(shares, (first, second), strict=True)
     )
     watts = joules / max(length, 1e-9)
     return replace(
-        one,
+        first,
         end=later.end,
         end_within=later.end_within,
         watts=watts,
@@ -139,5 +139,5 @@ def _chained(one: Box, other: Box) -> Box:
         joules=joules,
         lo_joules=joules - wide,
         hi_joules=joules + wide,
-        p=min(one.p, other.p),
+        p=min(first.p, second.p),
     )

@@ -12,49 +12,57 @@ import numpy as np
 from powertui.data.energy.findings import neighbours
 from powertui.data.energy.findings.finding import NEIGHBOURS, Finding
 
-_LEAST = 4  # stalls at equal distances that make a rhythm
-_MOST = 8  # stalls that are listed one by one
-_STANDS_OUT = 3  # times the usual stall: such a one is listed by itself
-_LONGEST = 6  # steps: what is longer is a slower pace
-_ALIKE = 1.5  # the longest stall of a rhythm against its shortest
-_SLACK = 2  # steps by which distances may differ
+# Stalls at equal distances that make a rhythm. This and the others here are chosen, not measured.
+_MIN_RHYTHM_STALLS = 4
+_MAX_LISTED_STALLS = 8  # stalls that are listed one by one
+_LISTED_TIMES_USUAL = 3  # times the usual stall: such a one is listed by itself
+_MAX_STALL_STEPS = 6  # steps: what is longer is a slower pace
+_MAX_LENGTH_RATIO = 1.5  # the longest stall of a rhythm against its shortest
+_MAX_SLACK_STEPS = 2  # steps by which distances may differ
 
 
-def stalls(found: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
+def stalls(findings: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
     """(stalls that need not be listed one by one, a sentence for each kind of them)."""
     mine = [
-        one
-        for one in found
-        if one.kind == "time" and one.witnesses == (NEIGHBOURS,) and _short(one)
+        finding
+        for finding in findings
+        if finding.kind == "time" and finding.witnesses == (NEIGHBOURS,) and _short(finding)
     ]
-    left, said = _at_intervals(mine)
-    rest = [one for one in mine if one not in left]
-    if len(rest) > _MOST:
-        usual = float(np.median([one.delta_seconds or 0.0 for one in rest]))
-        rest = [one for one in rest if (one.delta_seconds or 0.0) <= _STANDS_OUT * usual]
-        left += rest
+    usual_stalls, sentences = _at_intervals(mine)
+    rest = [finding for finding in mine if finding not in usual_stalls]
+    if len(rest) > _MAX_LISTED_STALLS:
+        usual = float(np.median([finding.delta_seconds or 0.0 for finding in rest]))
+        rest = [
+            finding
+            for finding in rest
+            if (finding.delta_seconds or 0.0) <= _LISTED_TIMES_USUAL * usual
+        ]
+        usual_stalls += rest
         count = (
-            f"{len(rest)} stalls" if len(mine) < neighbours.MANY else f"At least {len(rest)} stalls"
+            f"{len(rest)} stalls"
+            if len(mine) < neighbours.MAX_STALLS
+            else f"At least {len(rest)} stalls"
         )
-        said.append(
+        sentences.append(
             f"{count} of {_seconds(rest)}, {_sum(rest):.2g} s in all: among the smaller differences"
         )
-    return left, said
+    return usual_stalls, sentences
 
 
 def _at_intervals(mine: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
     """After the same number of steps again and again."""
-    for longest in sorted(mine, key=lambda one: -(one.delta_seconds or 0.0)):
+    for longest in sorted(mine, key=lambda finding: -(finding.delta_seconds or 0.0)):
         most = longest.delta_seconds or 0.0
         alike = [
-            one
-            for one in mine
-            if one.epoch == longest.epoch and most / _ALIKE <= (one.delta_seconds or 0.0) <= most
+            finding
+            for finding in mine
+            if finding.epoch == longest.epoch
+            and most / _MAX_LENGTH_RATIO <= (finding.delta_seconds or 0.0) <= most
         ]
-        group = sorted(alike, key=lambda one: one.start_ps)
+        group = sorted(alike, key=lambda finding: finding.start_ps)
         every = (
-            _interval([one.step_hi for one in group if one.step_hi is not None])
-            if len(group) >= _LEAST
+            _interval([finding.step_hi for finding in group if finding.step_hi is not None])
+            if len(group) >= _MIN_RHYTHM_STALLS
             else 0
         )
         if every:
@@ -68,9 +76,11 @@ def _at_intervals(mine: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
     return [], []
 
 
-def _short(one: Finding) -> bool:
+def _short(finding: Finding) -> bool:
     return (
-        one.step_lo is not None and one.step_hi is not None and one.step_hi - one.step_lo < _LONGEST
+        finding.step_lo is not None
+        and finding.step_hi is not None
+        and finding.step_hi - finding.step_lo < _MAX_STALL_STEPS
     )
 
 
@@ -79,22 +89,25 @@ def _interval(steps: Sequence[int]) -> int:
     them; 0 for none.
     """
     apart = [later - step for step, later in itertools.pairwise(steps)]
-    if min(apart) <= 3 * _SLACK:
+    if min(apart) <= 3 * _MAX_SLACK_STEPS:
         return 0
     times = [round(steps_apart / min(apart)) for steps_apart in apart]
     every = sum(apart) / sum(times)
     regular = 2 * times.count(1) >= len(times) and max(times) <= 3
     return (
         round(every)
-        if regular and all(abs(a - n * every) <= _SLACK for a, n in zip(apart, times, strict=True))
+        if regular
+        and all(abs(a - n * every) <= _MAX_SLACK_STEPS for a, n in zip(apart, times, strict=True))
         else 0
     )
 
 
 def _seconds(group: Sequence[Finding]) -> str:
-    low, high = (f"{pick(one.delta_seconds or 0.0 for one in group):.2g}" for pick in (min, max))
+    low, high = (
+        f"{pick(finding.delta_seconds or 0.0 for finding in group):.2g}" for pick in (min, max)
+    )
     return f"{low} s" if low == high else f"{low} to {high} s"
 
 
 def _sum(group: Sequence[Finding]) -> float:
-    return sum(one.delta_seconds or 0.0 for one in group)
+    return sum(finding.delta_seconds or 0.0 for finding in group)

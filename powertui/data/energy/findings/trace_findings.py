@@ -49,12 +49,16 @@ from powertui.data.model import (
     Trace,
 )
 
-_OF_STRETCH = 0.05
-_OF_RUN = 0.005
-_SAME = 0.3  # of the shorter of two stretches: they are one
-_OPS = 3
-_OPEN_S = 2.0  # ± of a place: where more is open, nothing is promised
-_HELD = 20  # stretches that a limit held back, the longest, are listed
+# A finding matters from these shares of the energy (or time) of its stretch and of the run on: the
+# promise to the user. Half and twice: no change in docs/energy-evidence.md.
+_MIN_STRETCH_SHARE = 0.05
+_MIN_RUN_SHARE = 0.005
+# Two stretches that share so much of the shorter one are one finding. Chosen, not measured.
+_MIN_SAME_OVERLAP = 0.3
+_MAX_OPS = 3  # listed in a finding
+# Where the place of the log is open by more than ± this, nothing is promised. Chosen.
+_MAX_PLACE_S = 2.0
+_MAX_LIMITED_STRETCHES = 20  # that a limit held back, the longest, are listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ class _Joining:
 
     def all(self) -> Findings:
         notes = list(self.folded.notes) if self.folded is not None else []
-        found: list[Finding] = []
+        findings: list[Finding] = []
         limits = could_find.Limits((), ())
         could, against = "", None
         if self.power is None:
@@ -108,33 +112,39 @@ class _Joining:
                     "stretch are just as uncertain"
                 )
             near = self.run.near if self.run.near is not None else self.power
-            seen = unexplained.unexplained_power(
+            by_trace = unexplained.unexplained_power(
                 self.run.trace, self.run.steps, near, self.run.scalars, self.run.training
             )
-            found += [self._of_box(box, UNEXPLAINED) for box in seen.boxes]
-            found = self._with_epochs(found, seen)
-            limits, could = self._could(seen)
-            against = _against(seen)
-            self.doubtful += seen.doubtful
+            findings += [self._from_box(box, UNEXPLAINED) for box in by_trace.boxes]
+            findings = self._with_epochs(findings, by_trace)
+            limits, could = self._could(by_trace)
+            against = _against(by_trace)
+            self.doubtful += by_trace.doubtful
             if self.doubtful:
-                many = "stretches stand" if self.doubtful > 1 else "stretch stands"
+                stretches_stand = "stretches stand" if self.doubtful > 1 else "stretch stands"
                 notes.append(
-                    f"{self.doubtful} {many} out only at some of the places where the power "
+                    f"{self.doubtful} {stretches_stand} out only at some of the places where the power "
                     "log may lie: not listed"
                 )
-        found = throttling.without(self._with_times(found), self.run.held, self.run.trace.span)
-        limited, found = self._held_back(found, notes)
-        usual, said = rhythm.stalls(found)
-        notes += said
-        matter = [one for one in found if one not in usual and self._matters(one)]
+        findings = throttling.without(
+            self._with_times(findings), self.run.held, self.run.trace.span
+        )
+        limited, findings = self._held_back(findings, notes)
+        usual, stall_notes = rhythm.stalls(findings)
+        notes += stall_notes
+        matter = [
+            finding for finding in findings if finding not in usual and self._matters(finding)
+        ]
         # That epochs differ a little is no news: what stands out against them alone is told when it
         # matters.
         smaller = [
-            one for one in found if one not in matter and (one.kind == "time" or _is_load(one))
+            finding
+            for finding in findings
+            if finding not in matter and (finding.kind == "time" or _is_load(finding))
         ]
         return Findings(
             self.folded,
-            (*(self._finished(one) for one in sorted(matter, key=_size)), *limited),
+            (*(self._finished(finding) for finding in sorted(matter, key=_size)), *limited),
             Unopened(sorted(smaller, key=_size), self._finished),
             limits.findings,
             could,
@@ -147,192 +157,184 @@ class _Joining:
 
     # ── the witnesses ────────────────────────────────────────────────────────────────────────────
 
-    def _of_box(self, box: Box, witness: str) -> Finding:
+    def _from_box(self, box: Box, witness: str) -> Finding:
         start, end = round(box.start * PS_PER_S), round(box.end * PS_PER_S)
-        within = [
-            (round(a * PS_PER_S), round(b * PS_PER_S))
-            for a, b in (box.start_within, box.end_within)
-        ]
         rows = _inside(self.run.steps, start, end)
-        return self._at(
-            Finding(
-                "power",
-                (witness,),
-                start,
-                end,
-                within[0],
-                within[1],
-                None,
-                None,
-                None,
-                (),
-                box.watts,
-                box.lo_watts,
-                box.hi_watts,
-                box.joules,
-                box.lo_joules,
-                box.hi_joules,
-                self._longer(rows),
-                box.p,
-                self.badge,
-            ),
-            rows,
+        finding = Finding(
+            kind="power",
+            witnesses=(witness,),
+            start_ps=start,
+            end_ps=end,
+            start_within=_in_ps(box.start_within),
+            end_within=_in_ps(box.end_within),
+            epoch=None,
+            step_lo=None,
+            step_hi=None,
+            elsewhere=(),
+            delta_watts=box.watts,
+            lo_watts=box.lo_watts,
+            hi_watts=box.hi_watts,
+            delta_joules=box.joules,
+            lo_joules=box.lo_joules,
+            hi_joules=box.hi_joules,
+            delta_seconds=self._longer(rows),
+            p=box.p,
+            badge=self.badge,
         )
+        return self._at(finding, rows)
 
-    def _with_epochs(self, found: list[Finding], seen: Unexplained) -> list[Finding]:
-        """Stretches that are unlike the other epochs: the same as one that nothing explains, its
-        mirror, or new.
+    def _with_epochs(self, findings: list[Finding], by_trace: Unexplained) -> list[Finding]:
+        """With stretches that are unlike the other epochs.
+
+        Such a stretch is the same as one that nothing explains, its mirror, or new.
         """
         if self.folded is None or self.power is None:
-            return found
-        out = list(found)
+            return findings
+        out = list(findings)
         new: list[tuple[epoch_differences.Unlike, Finding]] = []
         for unlike in epoch_differences.power(self.folded, self.power):
             line, box = unlike
-            one = self._of_box(box, EPOCHS)
-            one = replace(one, epoch=self.folded.epochs[line])
-            same = next(
-                (
-                    i
-                    for i, f in enumerate(out)
-                    if _overlap(f, one) >= _SAME and (f.delta_watts or 0) * box.watts > 0
-                ),
-                None,
-            )
+            finding = self._from_box(box, EPOCHS)
+            finding = replace(finding, epoch=self.folded.epochs[line])
+            rows = (row for row, listed in enumerate(out) if _same_load(listed, finding))
+            same = next(rows, None)
             if same is not None:
-                out[same] = replace(
-                    out[same], witnesses=tuple(dict.fromkeys((*out[same].witnesses, EPOCHS)))
-                )
-            elif not any(_mirrored(f, one) for f in found) and _credible(one, seen):
-                new.append((unlike, one))
-        kept = epoch_differences.at_nearly_all_places(
+                witnesses = tuple(dict.fromkeys((*out[same].witnesses, EPOCHS)))
+                out[same] = replace(out[same], witnesses=witnesses)
+                continue
+            is_mirror = any(_mirrored(candidate, finding) for candidate in findings)
+            if not is_mirror and _credible(finding, by_trace):
+                new.append((unlike, finding))
+        sure = epoch_differences.at_nearly_all_places(
             [unlike for unlike, _ in new], self.run.steps, self.run.epochs, self.power
         )
-        self.doubtful += len(new) - len(kept)
-        return out + [one for unlike, one in new if unlike in kept]
+        self.doubtful += len(new) - len(sure)
+        return out + [finding for unlike, finding in new if unlike in sure]
 
-    def _with_times(self, found: list[Finding]) -> list[Finding]:
-        """Steps that took longer: part of a stretch that is told already, or a finding of their
-        own.
-        """
-        out = list(found)
+    def _with_times(self, findings: list[Finding]) -> list[Finding]:
+        """With steps that took longer: as part of a stretch that is listed, or by themselves."""
+        out = list(findings)
+        ends = self.run.steps.ends()
+        for first, last, p, witness in self._slower_steps():
+            start, end = int(self.run.steps.start[first]), int(ends[last - 1])
+            rows = np.arange(first, last)
+            finding = self._slower(rows, start, end, p, witness)
+            same = None
+            for row, candidate in enumerate(out):
+                overlaps = _overlap(candidate, finding) >= _MIN_SAME_OVERLAP
+                if overlaps and not self._stalls_in(candidate, rows):
+                    same = row
+                    break
+            if same is None:
+                # What takes as long in the other epochs is no news, however long it is beside its
+                # neighbors.
+                min_s = _MIN_STRETCH_SHARE * (end - start) / PS_PER_S
+                if witness != NEIGHBOURS or (finding.delta_seconds or 0.0) >= min_s:
+                    out.append(finding)
+                continue
+            listed = out[same]
+            is_part = listed.kind == "time" or _overlap(listed, finding) >= 0.5
+            if is_part and witness not in listed.witnesses:
+                out[same] = replace(listed, witnesses=(*listed.witnesses, witness))
+        return out
+
+    def _slower_steps(self) -> list[tuple[int, int, float, str]]:
+        """Steps that took longer: rows of the first and past the last, p, and the witness."""
         rows: list[tuple[int, int, float, str]] = []
         if self.folded is not None:
             for line, stretch in epoch_differences.time(self.folded, self.rng):
                 columns = np.arange(stretch.first, stretch.last)
-                there = self.folded.start[line, columns]
-                at = np.flatnonzero(np.isin(self.run.steps.start, there[there >= 0]))
-                if len(at):
-                    rows.append((int(at[0]), int(at[-1]) + 1, stretch.p, EPOCHS))
-        rows += [
-            (one.first, one.last, one.p, NEIGHBOURS)
-            for one in neighbours.time(self.run.steps, self.rng)
-        ]
-        ends = self.run.steps.ends()
-        for first, last, p, witness in rows:
-            start, end = int(self.run.steps.start[first]), int(ends[last - 1])
-            at = np.arange(first, last)
-            one = self._at(
-                Finding(
-                    "time",
-                    (witness,),
-                    start,
-                    end,
-                    (start, start),
-                    (end, end),
-                    None,
-                    None,
-                    None,
-                    (),
-                    None,
-                    None,
-                    None,
-                    None,
-                    None,
-                    None,
-                    self._longer(at),
-                    p,
-                    Badge.MEASURED,
-                ),
-                at,
-            )
-            same = next(
-                (
-                    i
-                    for i, f in enumerate(out)
-                    if _overlap(f, one) >= _SAME and not self._stalls_in(f, at)
-                ),
-                None,
-            )
-            if same is None:
-                # What takes as long in the other epochs is no news, however long it is beside its
-                # neighbors.
-                if (
-                    witness != NEIGHBOURS
-                    or (one.delta_seconds or 0.0) >= _OF_STRETCH * (end - start) / PS_PER_S
-                ):
-                    out.append(one)
-            elif witness not in out[same].witnesses and (
-                out[same].kind == "time" or _overlap(out[same], one) >= 0.5
-            ):
-                out[same] = replace(out[same], witnesses=(*out[same].witnesses, witness))
-        return out
+                starts = self.folded.start[line, columns]
+                steps = np.flatnonzero(np.isin(self.run.steps.start, starts[starts >= 0]))
+                if len(steps):
+                    rows.append((int(steps[0]), int(steps[-1]) + 1, stretch.p, EPOCHS))
+        for slow in neighbours.time(self.run.steps, self.rng):
+            rows.append((slow.first, slow.last, slow.p, NEIGHBOURS))
+        return rows
 
-    def _stalls_in(self, one: Finding, rows: Int64s) -> bool:
+    def _slower(self, rows: Int64s, start: int, end: int, p: float, witness: str) -> Finding:
+        """Steps that took longer, as a finding."""
+        finding = Finding(
+            kind="time",
+            witnesses=(witness,),
+            start_ps=start,
+            end_ps=end,
+            start_within=(start, start),
+            end_within=(end, end),
+            epoch=None,
+            step_lo=None,
+            step_hi=None,
+            elsewhere=(),
+            delta_watts=None,
+            lo_watts=None,
+            hi_watts=None,
+            delta_joules=None,
+            lo_joules=None,
+            hi_joules=None,
+            delta_seconds=self._longer(rows),
+            p=p,
+            badge=Badge.MEASURED,
+        )
+        return self._at(finding, rows)
+
+    def _stalls_in(self, finding: Finding, rows: Int64s) -> bool:
         """Whether these steps stall in a stretch of slower ones that is told without them."""
-        if one.kind != "time":
+        if finding.kind != "time":
             return False
-        inside = _inside(self.run.steps, one.start_ps, one.end_ps)
-        apart = inside[neighbours.told_apart(self.lengths[inside])]
+        inside = _inside(self.run.steps, finding.start_ps, finding.end_ps)
+        apart = inside[neighbours.stalling(self.lengths[inside])]
         return bool(len(rows) and np.isin(rows, apart).all())
 
     def _held_back(
-        self, found: list[Finding], notes: list[str]
+        self, findings: list[Finding], notes: list[str]
     ) -> tuple[list[Finding], list[Finding]]:
-        """(stretches of this trace that a limit held back, the rest without the steps that are long
-        for that reason).
+        """(stretches of this trace that a limit held back, the other findings).
+
+        Steps that are long for that reason are not among the others.
         """
         lo, hi = self.run.trace.span
         limited: list[Finding] = []
-        rest = found
-        here = [one for one in self.run.held if one.start_ps < hi and one.end_ps > lo]
-        longest = sorted(here, key=lambda one: one.start_ps - one.end_ps)[:_HELD]
-        if len(here) > _HELD:
+        rest = findings
+        here = [
+            stretch for stretch in self.run.held if stretch.start_ps < hi and stretch.end_ps > lo
+        ]
+        longest = sorted(here, key=lambda stretch: stretch.start_ps - stretch.end_ps)
+        longest = longest[:_MAX_LIMITED_STRETCHES]
+        if len(here) > len(longest):
             notes.append(
-                f"{len(here) - _HELD} shorter stretches in which a limit held the run back: "
+                f"{len(here) - len(longest)} shorter stretches in which a limit held the run back: "
                 "not listed"
             )
-        for one in sorted(longest, key=lambda one: one.start_ps):
-            rows = _inside(self.run.steps, one.start_ps, one.end_ps)
-            made = self._at(throttling.finding(one, self.run.held, self.run.steps, rows), rows)
+        for stretch in sorted(longest, key=lambda stretch: stretch.start_ps):
+            rows = _inside(self.run.steps, stretch.start_ps, stretch.end_ps)
+            made = self._at(throttling.finding(stretch, self.run.held, self.run.steps, rows), rows)
             same = [
-                other for other in rest if other.kind == "time" and _overlap(other, made) >= 0.5
+                finding
+                for finding in rest
+                if finding.kind == "time" and _overlap(finding, made) >= 0.5
             ]
-            rest = [other for other in rest if other not in same]
-            names = (name for other in same for name in other.witnesses)
-            made = replace(made, witnesses=tuple(dict.fromkeys((*made.witnesses, *names))))
-            limited.append(
-                replace(
-                    made,
-                    text=throttling.sentence(
-                        one, finding_texts.where(made), made.delta_seconds, len(rows)
-                    ),
-                )
-            )
+            rest = [finding for finding in rest if finding not in same]
+            witnesses = dict.fromkeys(made.witnesses)
+            for finding in same:
+                witnesses.update(dict.fromkeys(finding.witnesses))
+            made = replace(made, witnesses=tuple(witnesses))
+            where = finding_texts.where(made)
+            text = throttling.sentence(stretch, where, made.delta_seconds, len(rows))
+            limited.append(replace(made, text=text))
         return limited, rest
 
-    def _could(self, seen: Unexplained) -> tuple[could_find.Limits, str]:
-        if seen.expected is None or seen.noise is None:
+    def _could(self, by_trace: Unexplained) -> tuple[could_find.Limits, str]:
+        if by_trace.expected is None or by_trace.noise is None:
             return could_find.Limits(
                 (), ()
-            ), f"no burst could have been found: {seen.reason}" if seen.reason else ""
+            ), f"no burst could have been found: {by_trace.reason}" if by_trace.reason else ""
         half_s = self._place_s()
-        if half_s > _OPEN_S:
+        if half_s > _MAX_PLACE_S:
             where = f"the log may lie anywhere within ± {half_s:.2g} s"
             return could_find.Limits(
                 (), ()
             ), f"what could have been found cannot be told: {where}; wall times would tell"
-        readings = seen.expected.readings
+        readings = by_trace.expected.readings
         span = (self.run.trace.span[0] / PS_PER_S, self.run.trace.span[1] / PS_PER_S)
         judged = readings.judged
         if (
@@ -342,15 +344,15 @@ class _Joining:
             span = (self.run.training[0] / PS_PER_S, self.run.training[1] / PS_PER_S)
             if self.run.near is not None and len(readings):
                 span = (max(span[0], float(readings.lo[0])), min(span[1], float(readings.hi[-1])))
-        joules = _OF_RUN * self._run()[0]
+        joules = _MIN_RUN_SHARE * self._run()[0]
         least = (
             np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0)
-            * _OF_STRETCH
-            / (1 - _OF_STRETCH)
+            * _MIN_STRETCH_SHARE
+            / (1 - _MIN_STRETCH_SHARE)
         )
         apart = could_find.doubtful(readings, span, least)
-        found = could_find.limits(readings, seen.noise, span, least, joules, apart=apart)
-        return found, could_find.sentence(found, span[1] - span[0])
+        limits = could_find.limits(readings, by_trace.noise, span, least, joules, apart=apart)
+        return limits, could_find.sentence(limits, span[1] - span[0])
 
     def _place_s(self) -> float:
         """How far off the log may lie, where that is not sure: a load has to stand out at all of
@@ -362,7 +364,7 @@ class _Joining:
 
     # ── what is told of one ──────────────────────────────────────────────────────────────────────
 
-    def _at(self, one: Finding, rows: Int64s) -> Finding:
+    def _at(self, finding: Finding, rows: Int64s) -> Finding:
         """The same, with the epoch and the steps that it lies in."""
         steps = self.run.steps
         if len(rows):
@@ -374,24 +376,27 @@ class _Joining:
                 for i in (mine[0], mine[-1])
             ]
             return replace(
-                one,
+                finding,
                 epoch=self._number(epoch),
                 step_lo=number[0],
                 step_hi=number[1],
-                elsewhere=self._like(mine, one),
+                elsewhere=self._like(mine, finding),
             )
         for index in range(len(self.run.epochs)):
             bounds = self.run.epochs.bounds(index, steps)
-            if bounds is not None and bounds[0] <= (one.start_ps + one.end_ps) // 2 < bounds[1]:
-                return replace(one, epoch=self._number(index))
-        return one
+            if (
+                bounds is not None
+                and bounds[0] <= (finding.start_ps + finding.end_ps) // 2 < bounds[1]
+            ):
+                return replace(finding, epoch=self._number(index))
+        return finding
 
     def _number(self, epoch: int) -> int | None:
         if epoch < 0:
             return None
         return self.run.epochs[epoch].number if epoch < len(self.run.epochs) else epoch
 
-    def _like(self, rows: Int64s, one: Finding) -> tuple[tuple[int | None, int, int], ...]:
+    def _like(self, rows: Int64s, finding: Finding) -> tuple[tuple[int | None, int, int], ...]:
         """The same steps of other epochs; without these as many steps before and behind."""
         steps, ends = self.run.steps, self.run.steps.ends()
         if self.folded is not None:
@@ -405,19 +410,19 @@ class _Joining:
             )
             if line is not None:
                 columns = np.flatnonzero(np.isin(self.folded.start[line], steps.start[rows]))
-                found = []
-                for other, number in enumerate(self.folded.epochs):
-                    have = columns[self.folded.start[other, columns] >= 0]
-                    if other != line and len(have):
-                        found.append(
+                elsewhere = []
+                for other_line, number in enumerate(self.folded.epochs):
+                    have = columns[self.folded.start[other_line, columns] >= 0]
+                    if other_line != line and len(have):
+                        elsewhere.append(
                             (
                                 number,
-                                int(self.folded.start[other, have[0]]),
-                                int(self.folded.end[other, have[-1]]),
+                                int(self.folded.start[other_line, have[0]]),
+                                int(self.folded.end[other_line, have[-1]]),
                             )
                         )
-                if found:
-                    return tuple(found)
+                if elsewhere:
+                    return tuple(elsewhere)
         count, first, last = len(rows), int(rows[0]), int(rows[-1])
         sides = [(first - count, first), (last + 1, last + 1 + count)]
         return tuple(
@@ -428,8 +433,12 @@ class _Joining:
 
     def _longer(self, rows: Int64s) -> float | None:
         """Seconds that steps took longer than usual."""
-        known = rows[np.isfinite(self.usual[rows])] if len(rows) else rows
-        return neighbours.longer(self.lengths[known], self.usual[known]) if len(known) else None
+        usual_rows = rows[np.isfinite(self.usual[rows])] if len(rows) else rows
+        return (
+            neighbours.longer(self.lengths[usual_rows], self.usual[usual_rows])
+            if len(usual_rows)
+            else None
+        )
 
     def _run(self) -> tuple[float, float]:
         """Joules and seconds of the whole run, as far as it is known."""
@@ -445,79 +454,102 @@ class _Joining:
 
     def _joules(self, lo: int, hi: int) -> float:
         assert self.power is not None
-        found = integrate.energies(self.power, [lo], [hi])
-        return float(found.covered_joules[0] / max(float(found.coverage[0]), 1e-9))
+        energy = integrate.energies(self.power, [lo], [hi])
+        return float(energy.covered_joules[0] / max(float(energy.coverage[0]), 1e-9))
 
-    def _matters(self, one: Finding) -> bool:
+    def _matters(self, finding: Finding) -> bool:
         joules, seconds = self._run()
-        if one.delta_joules is not None and self.power is not None and not one.may_be_nothing:
-            stretch = self._joules(one.start_ps, max(one.end_ps, one.start_ps + 1))
-            if abs(one.delta_joules) >= max(_OF_STRETCH * abs(stretch), _OF_RUN * joules):
+        if (
+            finding.delta_joules is not None
+            and self.power is not None
+            and not finding.may_be_nothing
+        ):
+            stretch = self._joules(finding.start_ps, max(finding.end_ps, finding.start_ps + 1))
+            if abs(finding.delta_joules) >= max(
+                _MIN_STRETCH_SHARE * abs(stretch), _MIN_RUN_SHARE * joules
+            ):
                 return True
-        if one.delta_seconds is None or one.kind == "power":
+        if finding.delta_seconds is None or finding.kind == "power":
             return False
-        length = (one.end_ps - one.start_ps) / PS_PER_S
-        return abs(one.delta_seconds) >= max(_OF_STRETCH * length, _OF_RUN * seconds)
-
-    def _finished(self, one: Finding) -> Finding:
-        """The same, with the ops that ran longer there, and a sentence."""
-        lo, hi = self.run.trace.span
-        outside = one.end_ps <= lo or one.start_ps >= hi
-        ops = self._more(one) if self.ops is not None and not outside else ()
-        explained = bool(ops) and UNEXPLAINED not in one.witnesses
-        if one.kind == "time":
-            explained = sum(op.more_s for op in ops) >= 0.5 * abs(one.delta_seconds or 0.0)
-        one = replace(one, ops=ops, explained=explained)
-        return replace(
-            one, text=finding_texts.sentence(one, asked=self.ops is not None, outside=outside)
+        length = (finding.end_ps - finding.start_ps) / PS_PER_S
+        return abs(finding.delta_seconds) >= max(
+            _MIN_STRETCH_SHARE * length, _MIN_RUN_SHARE * seconds
         )
 
-    def _more(self, one: Finding) -> tuple[LongerOp, ...]:
+    def _finished(self, finding: Finding) -> Finding:
+        """The same, with the ops that ran longer there, and a sentence."""
+        lo, hi = self.run.trace.span
+        outside = finding.end_ps <= lo or finding.start_ps >= hi
+        ops = self._more(finding) if self.ops is not None and not outside else ()
+        explained = bool(ops) and UNEXPLAINED not in finding.witnesses
+        if finding.kind == "time":
+            explained = sum(op.more_s for op in ops) >= 0.5 * abs(finding.delta_seconds or 0.0)
+        finding = replace(finding, ops=ops, explained=explained)
+        return replace(
+            finding,
+            text=finding_texts.sentence(finding, asked=self.ops is not None, outside=outside),
+        )
+
+    def _more(self, finding: Finding) -> tuple[LongerOp, ...]:
         """Ops whose self time differs from that elsewhere by more than 2 % of the stretch and a
         fifth of itself.
         """
-        if self.ops is None or not one.elsewhere:
+        if self.ops is None or not finding.elsewhere:
             return ()
         steps, ends = self.run.steps, self.run.steps.ends()
-        rows = _inside(steps, one.start_ps, one.end_ps)
+        rows = _inside(steps, finding.start_ps, finding.end_ps)
         if not len(rows):
             return ()
         start, end = int(steps.start[rows[0]]), int(ends[rows[-1]])
         ran_there = self.ops(
-            start, end, [(a, b) for _, a, b in one.elsewhere], 0.02 * (end - start)
+            start, end, [(a, b) for _, a, b in finding.elsewhere], 0.02 * (end - start)
         )
-        found = []
+        longer_ops = []
         for name, (ran, others) in ran_there.items():
             usual = float(np.median(others))
             if ran - usual > max(0.02 * (end - start), 0.2 * usual):
-                found.append(
+                longer_ops.append(
                     LongerOp(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S)
                 )
-        return tuple(sorted(found, key=lambda op: -op.more_s)[:_OPS])
+        return tuple(sorted(longer_ops, key=lambda op: -op.more_s)[:_MAX_OPS])
 
 
-def _against(seen: Unexplained) -> Against | None:
-    if seen.expected is None:
+def _against(by_trace: Unexplained) -> Against | None:
+    if by_trace.expected is None:
         return None
-    readings = seen.expected.readings
-    known = readings.judged & np.isfinite(readings.ceiling)
+    readings = by_trace.expected.readings
+    usable = readings.judged & np.isfinite(readings.ceiling)
     return Against(
-        readings.lo, readings.hi, readings.watts, np.where(known, readings.ceiling, np.nan)
+        readings.lo, readings.hi, readings.watts, np.where(usable, readings.ceiling, np.nan)
     )
 
 
-def _is_load(one: Finding) -> bool:
-    """Long enough to be a load: for moments any machine draws what no trace shows.
+def _same_load(first: Finding, second: Finding) -> bool:
+    """Whether two findings overlap, and are off to the same side."""
+    if _overlap(first, second) < _MIN_SAME_OVERLAP:
+        return False
+    return (first.delta_watts or 0) * (second.delta_watts or 0) > 0
 
-    Epochs alone tell what matters.
+
+def _in_ps(within: tuple[float, float]) -> tuple[int, int]:
+    return round(within[0] * PS_PER_S), round(within[1] * PS_PER_S)
+
+
+def _is_load(finding: Finding) -> bool:
+    """Whether it is long enough to be a load: for moments any machine draws what no trace shows.
+
+    What only differs between epochs is listed when it matters.
     """
+    length_ps = finding.end_ps - finding.start_ps
+    return finding.witnesses != (EPOCHS,) and length_ps >= could_find.SHORTEST_S * PS_PER_S
+
+
+def _size(finding: Finding) -> tuple[bool, float, float]:
     return (
-        one.witnesses != (EPOCHS,) and one.end_ps - one.start_ps >= could_find.SHORTEST_S * PS_PER_S
+        finding.kind != "power",
+        -abs(finding.delta_joules or 0.0),
+        -abs(finding.delta_seconds or 0.0),
     )
-
-
-def _size(one: Finding) -> tuple[bool, float, float]:
-    return one.kind != "power", -abs(one.delta_joules or 0.0), -abs(one.delta_seconds or 0.0)
 
 
 def _inside(steps: Steps, start: int, end: int) -> Int64s:
@@ -550,39 +582,39 @@ def _usual(steps: Steps, lengths: Floats, folded: Folded | None) -> Floats:
     return usual
 
 
-def _overlap(one: Finding, other: Finding) -> float:
-    both = min(one.end_ps, other.end_ps) - max(one.start_ps, other.start_ps)
-    return both / max(min(one.end_ps - one.start_ps, other.end_ps - other.start_ps), 1)
+def _overlap(first: Finding, second: Finding) -> float:
+    both = min(first.end_ps, second.end_ps) - max(first.start_ps, second.start_ps)
+    return both / max(min(first.end_ps - first.start_ps, second.end_ps - second.start_ps), 1)
 
 
-def _mirrored(one: Finding, other: Finding) -> bool:
+def _mirrored(finding: Finding, candidate: Finding) -> bool:
     """Whether the second only shows, in another epoch, that the first is unlike it."""
     return (
         any(
-            number == other.epoch and start < other.end_ps and end > other.start_ps
-            for number, start, end in one.elsewhere
+            number == candidate.epoch and start < candidate.end_ps and end > candidate.start_ps
+            for number, start, end in finding.elsewhere
         )
-        and (one.delta_watts or 0.0) * (other.delta_watts or 0.0) < 0
+        and (finding.delta_watts or 0.0) * (candidate.delta_watts or 0.0) < 0
     )
 
 
-def _credible(one: Finding, seen: Unexplained) -> bool:
+def _credible(finding: Finding, by_trace: Unexplained) -> bool:
     """Whether the trace allows that an epoch is unlike the others there: other work ran, or it
     cannot tell what to expect.
 
     Where the trace tells exactly what ran, and that the same ran elsewhere, only the sensor's
     sampling is left to differ.
     """
-    if seen.expected is None or one.delta_watts is None:
+    if by_trace.expected is None or finding.delta_watts is None:
         return True
-    readings, watts = seen.expected.readings, one.delta_watts
+    readings, watts = by_trace.expected.readings, finding.delta_watts
     there = readings.judged & (
-        covered_share(readings, one.start_ps / PS_PER_S, one.end_ps / PS_PER_S) > 0.5
+        covered_share(readings, finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S) > 0.5
     )
     if not there.any():
         return True
     usual = np.zeros(len(readings), np.bool_)
-    for _, start, end in one.elsewhere:
+    for _, start, end in finding.elsewhere:
         usual |= readings.judged & (covered_share(readings, start / PS_PER_S, end / PS_PER_S) > 0.5)
     ran = (
         float(readings.ceiling[there].mean() - readings.ceiling[usual].mean())

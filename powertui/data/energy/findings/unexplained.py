@@ -1,9 +1,8 @@
-"""The first witness: power that nothing in the trace explains, with one epoch, with none, or
-outside all steps.
+"""The first witness: power that nothing in the trace explains.
 
-Where a log may lie at several places, it is looked for at each of them. A stretch is told when it
-stands out at places that together are nearly sure; its figures are then drawn from all of these, by
-their weights.
+It works with one epoch, with none, and outside all steps. Where a log may lie at several places,
+stretches are looked for at each of them. A stretch counts when it is found at places that together
+are nearly sure; its figures are then means over all of these, by their weights.
 """
 
 from __future__ import annotations
@@ -34,11 +33,18 @@ from powertui.data.model import (
     Trace,
 )
 
-SURE_WEIGHT = 0.9  # of the weight of all places
-_USUAL = 0.2  # of a window that is only usual for such a source: one sigma
-_AS_USUAL = 0.3  # of the readings: so many low ones may be the usual ones as well
-_ALIKE = 0.6  # of a height: such stretches have one cause
-LEAST_WEIGHT = 0.02  # a place that weighs less is not looked at
+# The share of the weight of all places at which a stretch must be found. Chosen, not measured.
+SURE_WEIGHT = 0.9
+# Found at places of at least this weight, a stretch that is not sure is counted as doubtful.
+_DOUBTFUL_WEIGHT = 0.1
+# A place that weighs less is not looked at. Chosen, not measured.
+LEAST_WEIGHT = 0.02
+# One sigma of a window that is only usual for such a source, as a share of it. Chosen.
+_USUAL_WINDOW_ERROR = 0.2
+# So large a share of low readings may be the usual ones as well. Chosen, not measured.
+_MIN_USUAL_SHARE = 0.3
+# Stretches whose heights differ by less have one cause. Chosen, not measured.
+_MIN_ALIKE_HEIGHT = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +58,11 @@ class Unexplained:
     reason: str = ""
 
 
-class _Looked(NamedTuple):
-    """What stands out at one place."""
+class _PlaceFindings(NamedTuple):
+    """What was found at one place of the log."""
 
     weight: float
+    offset: float  # s
     expected: Expected
     boxes: list[Box]
     noise: Noise
@@ -72,117 +79,142 @@ def unexplained_power(
     if trace.span[1] <= trace.span[0]:
         return Unexplained((), None, None, reason="the profile is empty")
     data = samples.power_samples(power.series)
-    ran = work_columns.kind_seconds(trace, steps, expected_work.activities(trace))
-    going = pace.training_pace(scalars, trace.clock)
-    trained = (training[0] / PS_PER_S, training[1] / PS_PER_S) if training is not None else None
-    begin, end = steps.start / PS_PER_S, steps.ends() / PS_PER_S
+    work = work_columns.kind_seconds(trace, steps, expected_work.activities(trace))
+    usual_pace = pace.training_pace(scalars, trace.clock)
+    training_s = None
+    if training is not None:
+        training_s = (training[0] / PS_PER_S, training[1] / PS_PER_S)
+    step_bounds = steps.start / PS_PER_S, steps.ends() / PS_PER_S
     places = [
-        (p.weight, one)
-        for p, one in zip(power.places, placing.everywhere(power), strict=True)
-        if p.weight >= LEAST_WEIGHT
+        (place.weight, on_trace)
+        for place, on_trace in zip(power.places, placing.everywhere(power), strict=True)
+        if place.weight >= LEAST_WEIGHT
     ]
-    looked: list[_Looked] = []
-    for weight, one in places or [(1.0, power)]:
-        moved = placed_on(data, one)
-        half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
-        doubt = window_prior(power, data, half / 1.96)
+    by_place: list[_PlaceFindings] = []
+    for weight, on_trace in places or [(1.0, power)]:
+        half_s = (on_trace.offset_hi_ps - on_trace.offset_lo_ps) / 2 / PS_PER_S
         model = expected_power.expected_power(
-            moved, ran, 0.0, unsure=doubt, pace=going, training=trained, steps=(begin, end)
+            placed_on(data, on_trace),
+            work,
+            0.0,
+            unsure=window_prior(power, data, half_s / 1.96),
+            pace=usual_pace,
+            training=training_s,
+            steps=step_bounds,
         )
-        found, noise = (
-            stretch_search.find_stretches(model.readings) if not model.reason else ([], None)
+        by_place.append(
+            _PlaceFindings(weight, on_trace.offset_ps / PS_PER_S, *_find_stretches(model))
         )
-        lower = _lower(model, found)
-        if lower is not None:
-            other, noise_there = stretch_search.find_stretches(lower.readings)
-            if other and all(box.watts > 0 for box in other):
-                model, found, noise = lower, other, noise_there
-        looked.append(_Looked(weight, model, found, noise or noise_of(np.empty(0), 1.0)))
-    _, first, found, noise = looked[0]
-    if first.reason:
-        return Unexplained((), None, None, reason=first.reason)
-    offsets = [one.offset_ps / PS_PER_S for _, one in places] or [power.offset_ps / PS_PER_S]
-    asked = [
-        (w, [b.moved(-o) for b in bs]) for (w, _, bs, _), o in zip(looked, offsets, strict=True)
-    ]
-    looked = _believed(looked)
-    kept, doubtful = join_over_places(
-        [(one.weight, own) for one, (_, own) in zip(looked, asked, strict=True)]
+    likeliest = by_place[0]
+    if likeliest.expected.reason:
+        return Unexplained((), None, None, reason=likeliest.expected.reason)
+    # Boxes are compared on the log's own clock, on which they do not move from place to place.
+    on_log = [[box.moved(-place.offset) for box in place.boxes] for place in by_place]
+    by_alignment = join_over_places(
+        [(place.weight, boxes) for place, boxes in zip(by_place, on_log, strict=True)]
     )
-    at = offsets[0]
-    kept, less = in_profile(
-        kept,
-        join_over_places(asked)[0],
-        (trace.span[0] / PS_PER_S - at, trace.span[1] / PS_PER_S - at),
+    by_fit = join_over_places(list(zip(_weights_by_fit(by_place), on_log, strict=True)))
+    offset = likeliest.offset
+    span = (trace.span[0] / PS_PER_S - offset, trace.span[1] / PS_PER_S - offset)
+    boxes, dropped = in_profile(by_fit[0], by_alignment[0], span)
+    offsets = [place.offset for place in by_place]
+    sigma = spread(_weights_by_fit(by_place), offsets)
+    sigma = float(np.hypot(sigma, likeliest.expected.place_s))
+    return Unexplained(
+        boxes=tuple(box.moved(offset).wider(sigma) for box in boxes),
+        expected=likeliest.expected,
+        noise=likeliest.noise,
+        doubtful=by_fit[1] + dropped,
     )
-    doubtful += less
-    sigma = float(np.hypot(spread([w for w, *_ in looked], offsets), first.place_s))
-    return Unexplained(tuple(one.moved(at).wider(sigma) for one in kept), first, noise, doubtful)
 
 
-def _lower(model: Expected, found: Sequence[Box]) -> Expected | None:
-    """The same held against the level of its low stretches, where these are a good part of it:
-    foreign load adds, and a load that is there for half of a run is no more usual than its end.
-    None where no such stretches are.
+def _find_stretches(model: Expected) -> tuple[Expected, list[Box], Noise]:
+    """The stretches against this expectation, or against its low level where that fits as well."""
+    if model.reason:
+        boxes: list[Box] = []
+        return model, boxes, noise_of(np.empty(0), 1.0)
+    boxes, noise = stretch_search.find_stretches(model.readings)
+    lower = _lower(model, boxes)
+    if lower is not None:
+        lower_boxes, lower_noise = stretch_search.find_stretches(lower.readings)
+        if lower_boxes and all(box.watts > 0 for box in lower_boxes):
+            return lower, lower_boxes, lower_noise
+    return model, boxes, noise
+
+
+def _lower(model: Expected, boxes: Sequence[Box]) -> Expected | None:
+    """The same compared with the level of its low stretches; None where there are no such.
+
+    They have to be a good part of it. Foreign load adds, and a load that is there for half of a run
+    is no more usual than its end.
     """
-    down = [box for box in found if box.watts < 0]
+    down = [box for box in boxes if box.watts < 0]
     if not down:
         return None
     readings = model.readings
     longest = max(down, key=lambda box: box.end - box.start)
-    alike = [box for box in down if _ALIKE < box.watts / longest.watts < 1 / _ALIKE]
-    low = np.max([covered_share(readings, box.start, box.end) for box in alike], axis=0) > 0.5
+    alike = [
+        box for box in down if _MIN_ALIKE_HEIGHT < box.watts / longest.watts < 1 / _MIN_ALIKE_HEIGHT
+    ]
+    shares = [covered_share(readings, box.start, box.end) for box in alike]
+    low = np.max(shares, axis=0) > 0.5
     inside = readings.judged & (readings.floor == readings.ceiling)
-    if (low & inside).sum() < _AS_USUAL * inside.sum():
+    if (low & inside).sum() < _MIN_USUAL_SHARE * inside.sum():
         return None
-    # By what they lie below it themselves: the height of a box is how far they lie below what is
-    # beside them, too.
-    down_to = centre(readings.beyond()[low & inside], readings.doubt[low & inside])
-    by = np.where(inside, down_to, 0.0)
+    # By how far these readings themselves are below it: the height of a box is how far they are
+    # below what is beside them, too.
+    shift = centre(readings.beyond()[low & inside], readings.doubt[low & inside])
+    by = np.where(inside, shift, 0.0)
     lower = replace(readings, floor=readings.floor + by, ceiling=readings.ceiling + by)
-    return replace(model, readings=lower, level=model.level + down_to)
+    return replace(model, readings=lower, level=model.level + shift)
 
 
-def _believed(looked: Sequence[_Looked]) -> list[_Looked]:
-    """Places at which what ran explains the readings worse, bursts set aside, weigh less:
-    carefully, for their weights come from much the same readings.
+def _weights_by_fit(by_place: Sequence[_PlaceFindings]) -> list[float]:
+    """The weights of the places, less where what ran explains the readings worse.
+
+    Bursts are set aside for that. It is done carefully, for the weights come from much the same
+    readings.
     """
-    least = min(one.noise.one for one in looked)
+    least = min(place.noise.one for place in by_place)
     return [
-        one._replace(
-            weight=one.weight * (least / one.noise.one) ** (min(one.noise.blocks, 80.0) / 8)
-        )
-        for one in looked
+        place.weight * (least / place.noise.one) ** (min(place.noise.blocks, 80.0) / 8)
+        for place in by_place
     ]
 
 
 def in_profile(
-    found: Sequence[Box], everywhere: Sequence[Box], span: tuple[float, float]
+    boxes: Sequence[Box], everywhere: Sequence[Box], span: tuple[float, float]
 ) -> tuple[list[Box], int]:
-    """Boxes that overlap the profile (`span`, on the log's own clock), and of the others those that
-    stand out at all places as the alignment weighs them; and how many are left out. How well the
-    profile explains a place tells little of what lies beside it.
+    """(boxes that overlap the profile, and of the others those in `everywhere`; how many are left).
+
+    `span` of the profile is on the log's own clock. `everywhere`: the boxes at all places as the
+    alignment weighs them, for how well the profile explains a place says little of what is beside
+    it.
     """
+    inside = []
+    for box in boxes:
+        overlaps = box.end > span[0] and box.start < span[1]
+        if overlaps or any(_same_load(box, candidate) for candidate in everywhere):
+            inside.append(box)
+    return inside, len(boxes) - len(inside)
 
-    def held(box: Box) -> bool:
-        return any(overlap(box, one) > 0 and box.watts * one.watts > 0 for one in everywhere)
 
-    kept = [box for box in found if (box.end > span[0] and box.start < span[1]) or held(box)]
-    return kept, len(found) - len(kept)
+def _same_load(box: Box, candidate: Box) -> bool:
+    return overlap(box, candidate) > 0 and box.watts * candidate.watts > 0
 
 
 def window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPrior:
-    """How well the windows are known, at a place that is known so well."""
+    """How well the windows are known, at a place that is known to `place_s` (one sigma)."""
     sensor = power.series.sensor
-    place = float(
-        np.sqrt(
-            place_s**2 + sensors.centre_err_s(sensor, power.series.kind) ** 2 + data.late**2 / 3
-        )
-    )
-    if data.known_window or power.series.kind is PowerKind.INTERVAL:
-        return WindowPrior(place, 0.0, exact=power.series.kind is PowerKind.INTERVAL)
+    centre_err_s = sensors.centre_err_s(sensor, power.series.kind)
+    place = float(np.sqrt(place_s**2 + centre_err_s**2 + data.late**2 / 3))
+    exact = power.series.kind is PowerKind.INTERVAL
+    if data.known_window or exact:
+        return WindowPrior(place, 0.0, exact=exact)
     window = sensor.window_s.value if sensor.window_s else data.refresh
-    error = sensor.window_err_s if sensor.window_err_s is not None else _USUAL * window
+    error = sensor.window_err_s
+    if error is None:
+        error = _USUAL_WINDOW_ERROR * window
     length = float(np.median(data.hi - data.lo)) if len(data) else window
     longest = max(1.0, data.refresh / max(length, 1e-9)) if sensors.slow(sensor) else 1.0
     return WindowPrior(place, min(error / max(window, 1e-9), 0.9), longest=longest)
@@ -206,28 +238,32 @@ def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
     return float(np.sqrt(share @ (np.asarray(offsets) - middle) ** 2))
 
 
-def join_over_places(looked: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
-    """Boxes on the log's own clock that stand out at nearly all places, joined; and how many stand
-    out at some only.
+def join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
+    """(boxes that are found at nearly all places, joined; how many are found at some only).
+
+    Each place is (weight, boxes on the log's own clock).
     """
-    if len(looked) == 1:
-        return looked[0][1], 0
-    total = sum(weight for weight, _ in looked)
-    every = sorted(
-        ((weight, at, box) for at, (weight, found) in enumerate(looked) for box in found),
-        key=lambda one: -one[0],
-    )
-    kept: list[Box] = []
+    if len(by_place) == 1:
+        return by_place[0][1], 0
+    total = sum(weight for weight, _ in by_place)
+    remaining = [
+        (weight, place, box) for place, (weight, boxes) in enumerate(by_place) for box in boxes
+    ]
+    remaining.sort(key=lambda row: -row[0])
+    sure: list[Box] = []
     doubtful = 0
-    while every:
-        _, _, lead = every[0]
+    while remaining:
+        lead = remaining[0][2]
         same = [
-            one for one in every if one[2].watts * lead.watts > 0 and overlap(one[2], lead) >= 0.5
+            row
+            for row in remaining
+            if row[2].watts * lead.watts > 0 and overlap(row[2], lead) >= 0.5
         ]
-        every = [one for one in every if one not in same]
-        weight = sum({at: w for w, at, _ in same}.values()) / total
-        if weight >= SURE_WEIGHT:
-            kept.append(joined([(w, box) for w, _, box in same]))
-        elif weight >= 0.1:
+        remaining = [row for row in remaining if row not in same]
+        weight_by_place = {place: weight for weight, place, _ in same}
+        share = sum(weight_by_place.values()) / total
+        if share >= SURE_WEIGHT:
+            sure.append(joined([(weight, box) for weight, _, box in same]))
+        elif share >= _DOUBTFUL_WEIGHT:
             doubtful += 1
-    return sorted(kept, key=lambda one: one.start), doubtful
+    return sorted(sure, key=lambda box: box.start), doubtful

@@ -25,9 +25,12 @@ LOOSE_KINDS = (
     _BETWEEN_NAME,
 )  # what draws now this and now that
 _NAMES = (*expected_work.NAMES, _BETWEEN_NAME)
-_LONG_S = 0.2  # where no steps say how long one is
-_FEW = 3
-_SHARE = 0.01  # of the profile: a kind that filled less joins the next weaker one
+_LONG_GAP_S = 0.2  # where no steps say how long one is
+# Gaps between steps that show how long one is. Chosen, not measured.
+_MIN_STEPS = 3
+# A kind that filled less of the profile joins the next weaker one. Half and twice: no change in
+# docs/energy-evidence.md.
+_MIN_KIND_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,57 +67,59 @@ def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> 
     """The work of one trace."""
     gaps = steps.start_to_start()
     gaps = gaps[gaps > 0]
-    long_ps = int(np.median(gaps)) if len(gaps) >= _FEW else round(_LONG_S * PS_PER_S)
+    long_ps = int(np.median(gaps)) if len(gaps) >= _MIN_STEPS else round(_LONG_GAP_S * PS_PER_S)
     rare, around = unusual.unusual_intervals(trace, steps), unusual.untraced_edges(trace, steps)
     rare = expected_work.union(
         np.concatenate([rare.start, around.start]), np.concatenate([rare.end, around.end])
     )
     device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
-    pieces = [_told_apart(one, long_ps, rare, device) for one in activities]
+    pieces = [_told_apart(kind_, long_ps, rare, device) for kind_ in activities]
     length = max(trace.span[1] - trace.span[0], 1)
     filled = np.zeros(len(_NAMES))
     for edges, kind in pieces:
         filled += np.bincount(kind, np.diff(edges), len(_NAMES)) / (len(pieces) * length)
     joins = np.arange(len(_NAMES))
-    for one in range(expected_work.COMPUTE, expected_work.WAIT, -1):
-        if filled[one] < _SHARE:
-            joins[joins == one] = one - 1
-            filled[one - 1] += filled[one]
-            filled[one] = 0.0
-    kinds = [one for one in range(expected_work.HOST, len(_NAMES)) if filled[one] > 0]
+    for kind_ in range(expected_work.COMPUTE, expected_work.WAIT, -1):
+        if filled[kind_] < _MIN_KIND_SHARE:
+            joins[joins == kind_] = kind_ - 1
+            filled[kind_ - 1] += filled[kind_]
+            filled[kind_] = 0.0
+    kinds = [kind_ for kind_ in range(expected_work.HOST, len(_NAMES)) if filled[kind_] > 0]
     devices = []
     for edges, kind in pieces:
         joined = joins[kind]
         running = [
-            np.concatenate([[0.0], np.cumsum(np.where(joined == one, np.diff(edges), 0))])
+            np.concatenate([[0.0], np.cumsum(np.where(joined == kind_, np.diff(edges), 0))])
             / PS_PER_S
-            for one in kinds
+            for kind_ in kinds
         ]
         devices.append(
             (edges / PS_PER_S, np.stack(running, axis=1) if running else np.zeros((len(edges), 0)))
         )
     return KindSeconds(
-        tuple(_NAMES[one] for one in kinds),
+        tuple(_NAMES[kind_] for kind_ in kinds),
         (trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S),
         tuple(devices),
     )
 
 
 def _told_apart(
-    one: Activity, long_ps: int, rare: Intervals, device: bool
+    activity: Activity, long_ps: int, rare: Intervals, device: bool
 ) -> tuple[Int64s, Int64s]:
     """The activity with what is not part of usual steps as a kind of its own."""
-    waits = (one.kind == expected_work.HOST) | ((one.kind == expected_work.IDLE) & device)
-    kind = np.where(waits & (np.diff(one.edges) > long_ps), _BETWEEN, one.kind)
+    waits = (activity.kind == expected_work.HOST) | ((activity.kind == expected_work.IDLE) & device)
+    kind = np.where(waits & (np.diff(activity.edges) > long_ps), _BETWEEN, activity.kind)
     edges = np.unique(
         np.concatenate(
             [
-                one.edges,
-                np.clip(np.concatenate([rare.start, rare.end]), one.edges[0], one.edges[-1]),
+                activity.edges,
+                np.clip(
+                    np.concatenate([rare.start, rare.end]), activity.edges[0], activity.edges[-1]
+                ),
             ]
         )
     )
-    kind = kind[np.searchsorted(one.edges, edges[:-1], side="right") - 1]
+    kind = kind[np.searchsorted(activity.edges, edges[:-1], side="right") - 1]
     # A device that works does what it does whatever else the host begins meanwhile.
     open_ = (kind <= expected_work.HOST) if device else (kind != expected_work.COMPILE)
     return edges, np.where(open_ & rare.holds(edges[:-1]), _BETWEEN, kind)
