@@ -20,8 +20,10 @@ _MARK = re.compile(r"check ?point|ckpt|\bsav(?:e|ed|ing)\b", re.IGNORECASE)
 _FILE = re.compile(
     r"^checkpoint|ckpt|check_?point|\.(?:keras|h5|hdf5|pt|pth|safetensors|msgpack)$", re.IGNORECASE
 )
-_MOST = 5000  # entries of a folder that are looked at
-_NEAR_NS = 1_000_000_000
+# Entries of a folder that are looked at. Chosen, not measured.
+_MAX_ENTRIES = 5000
+# A checkpoint is of a pause when it began at most so long after it. Chosen, not measured.
+_MAX_DELAY_NS = 1_000_000_000
 
 
 class SavedCheckpoint(NamedTuple):
@@ -51,19 +53,24 @@ def checkpoint_within(
 ) -> SavedCheckpoint | None:
     """What was saved in a pause."""
     return next(
-        (one for one in saved if one.start_ns <= hi_ns + _NEAR_NS and one.end_ns >= lo_ns), None
+        (
+            checkpoint
+            for checkpoint in saved
+            if checkpoint.start_ns <= hi_ns + _MAX_DELAY_NS and checkpoint.end_ns >= lo_ns
+        ),
+        None,
     )
 
 
 def _files(folder: str) -> Iterator[SavedCheckpoint]:
     """Checkpoint files in a folder and in those right below it."""
-    left = _MOST
+    entries_left = _MAX_ENTRIES
     for path in (folder, *_folders(folder)):
         try:
             with os.scandir(path) as entries:
                 for entry in entries:
-                    left -= 1
-                    if left < 0:
+                    entries_left -= 1
+                    if entries_left < 0:
                         return
                     if _FILE.search(entry.name) and not entry.is_symlink():
                         at = entry.stat().st_mtime_ns

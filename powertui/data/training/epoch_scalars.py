@@ -28,32 +28,32 @@ def trained_epochs(
     logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark] = ()
 ) -> tuple[TrainedEpoch, ...]:
     """All of them, by number. `marks` lie on Unix time."""
-    own = [log for log in logs if log.group != "demo_logs"]
-    found = [_of_logged(one) for one in from_logs(own)]
-    if not found:
-        found = _by_windows(marks) or _by_value(strips) or _by_tags(strips, rate)
-    return tuple(numbered(found, strips, rate))
+    own_logs = [log for log in logs if log.group != "demo_logs"]
+    epochs = [_of_logged(epoch) for epoch in from_logs(own_logs)]
+    if not epochs:
+        epochs = _by_windows(marks) or _by_value(strips) or _by_tags(strips, rate)
+    return tuple(numbered(epochs, strips, rate))
 
 
-def _of_logged(one: Logged) -> TrainedEpoch:
-    start = Moment(one.start, LOGGED_NS) if one.start is not None else None
+def _of_logged(logged: Logged) -> TrainedEpoch:
+    start = Moment(logged.start, LOGGED_NS) if logged.start is not None else None
     return TrainedEpoch(
-        one.number,
+        logged.number,
         start,
-        Moment(one.end, LOGGED_NS),
+        Moment(logged.end, LOGGED_NS),
         None,
         None,
         "epoch scalars in tfevents",
-        one.scalars,
+        logged.scalars,
     )
 
 
 def _by_windows(marks: Iterable[Mark]) -> list[TrainedEpoch]:
-    found = []
+    epochs = []
     for mark in marks:
         match = _WINDOW.match(mark.name.strip())
         if match is not None and mark.end_ns is not None:
-            found.append(
+            epochs.append(
                 TrainedEpoch(
                     int(match[1]),
                     Moment(mark.start_ns),
@@ -63,16 +63,16 @@ def _by_windows(marks: Iterable[Mark]) -> list[TrainedEpoch]:
                     "windows of a recording",
                 )
             )
-    return sorted(found, key=lambda one: one.number)
+    return sorted(epochs, key=lambda epoch: epoch.number)
 
 
 def _by_value(strips: Sequence[ScalarStrip]) -> list[TrainedEpoch]:
     """From a tag `epoch` whose value is the epoch's number."""
     tag = next(
         (
-            one
-            for one in strips
-            if one.tag.casefold() in ("epoch", "train/epoch") and len(one.values) > 1
+            strip
+            for strip in strips
+            if strip.tag.casefold() in ("epoch", "train/epoch") and len(strip.values) > 1
         ),
         None,
     )
@@ -95,11 +95,13 @@ def _by_value(strips: Sequence[ScalarStrip]) -> list[TrainedEpoch]:
 def _by_tags(strips: Sequence[ScalarStrip], rate: Rate) -> list[TrainedEpoch]:
     """From a tag of the training with one record an epoch."""
     usable = [
-        one for one in strips if one.unit == "epochs" and one.group in _TRAIN and len(one.step) > 1
+        strip
+        for strip in strips
+        if strip.unit == "epochs" and strip.group in _TRAIN and len(strip.step) > 1
     ]
     if not usable:
         return []
-    tag = max(usable, key=lambda one: len(one.step))
+    tag = max(usable, key=lambda strip: len(strip.step))
     first = int(rate.at_ns[0]) if len(rate) and rate.at_ns[0] < tag.at_ns[0] else None
     out = []
     for row, number in enumerate(tag.step.tolist()):
@@ -131,22 +133,22 @@ def _between(lo: int, hi: int) -> Moment:
 
 
 def numbered(
-    found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate
+    epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate
 ) -> list[TrainedEpoch]:
     """With the steps of each, and when its validation ran."""
     results = sorted(
         {
             int(ns)
-            for one in strips
-            if one.group not in _TRAIN
-            for ns in one.at_ns[:: max(1, len(one.at_ns) // 100_000)].tolist()
+            for strip in strips
+            if strip.group not in _TRAIN
+            for ns in strip.at_ns[:: max(1, len(strip.at_ns) // 100_000)].tolist()
         }
     )
     starts = np.array(results, np.int64)
     out = []
     before: int | None = None
-    each = _steps_of_each(found, rate)
-    for place, epoch in enumerate(found):
+    each = _steps_of_each(epochs, rate)
+    for place, epoch in enumerate(epochs):
         if epoch.end is None:
             out.append(epoch)
             continue
@@ -182,7 +184,7 @@ def _turn(rate: Rate, bound: int) -> int:
     return int(near[0]) - 1 if len(near) else bound
 
 
-def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
+def _steps_of_each(epochs: Sequence[TrainedEpoch], rate: Rate) -> int | None:
     """How many steps an epoch has, where the records at the ends of all epochs leave one number."""
     low, high = 0.0, np.inf
     if (
@@ -193,8 +195,8 @@ def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
         or rate.step[0] > 2 * rate.every
     ):
         return None
-    for place, epoch in enumerate(found, 1):
-        if epoch.end is None or epoch.number != found[0].number + place - 1:
+    for place, epoch in enumerate(epochs, 1):
+        if epoch.end is None or epoch.number != epochs[0].number + place - 1:
             return None
         row = int(np.searchsorted(rate.at_ns, epoch.end.ns, side="right")) - 1
         if row < 0:
@@ -204,28 +206,28 @@ def _steps_of_each(found: Sequence[TrainedEpoch], rate: Rate) -> int | None:
             min(high, (int(rate.step[row]) + rate.every) / place),
         )
     first = int(np.ceil(low - 1e-9))
-    return first if found and first > 0 and first < high and first + 1 >= high - 1e-9 else None
+    return first if epochs and first > 0 and first < high and first + 1 >= high - 1e-9 else None
 
 
-def iterations(found: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) -> int | None:
+def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) -> int | None:
     """Steps of an epoch by tags that count iterations at its end (Keras'
     `evaluation_…_vs_iterations`); None: they disagree.
     """
-    told: set[int] = set()
-    for one in strips:
-        if not one.tag.endswith("_vs_iterations"):
+    counts: set[int] = set()
+    for strip in strips:
+        if not strip.tag.endswith("_vs_iterations"):
             continue
-        for wall, step in zip(one.at_ns.tolist(), one.step.tolist(), strict=True):
-            for epoch in found:
+        for wall, step in zip(strip.at_ns.tolist(), strip.step.tolist(), strict=True):
+            for epoch in epochs:
                 if (
                     epoch.start is not None
                     and epoch.end is not None
                     and epoch.start.ns < wall <= epoch.end.ns + 1_000_000_000
                 ):
                     each, rest = divmod(step, epoch.number + 1)
-                    told.add(each if not rest else 0)
+                    counts.add(each if not rest else 0)
                     break
-    return told.pop() if len(told) == 1 and 0 not in told else None
+    return counts.pop() if len(counts) == 1 and 0 not in counts else None
 
 
 def _validation(

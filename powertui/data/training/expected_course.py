@@ -19,16 +19,27 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
 
-_LEAST = 8  # readings that a level needs
-_WHOLE = 0.98  # of a window lies in the training: then it is judged
-_CUT = 4.685  # Tukey's: residuals farther off count nothing
-_TURNS = 30
-_FEW = 4  # stretches of a kind, of which no median can be told
-_LOOSE = (VALIDATION, PAUSE, STARTING)
-_UNLIKE = 0.5  # of the swing: what a kind that was hardly seen may draw more or less
-_LEVEL = 0.01  # of the swing: how well the level of a kind is known at best
-_STARTS = 0.4  # of the first epoch: it begins otherwise than the others, for how long is not known
-_AT_ONCE = 1 << 16  # readings: their windows take many columns each
+# Readings that a level needs. This and the others here are chosen, not measured, but for Tukey's
+# constant.
+_MIN_READINGS = 8
+# Of a window in the training: then it is judged.
+_MIN_INSIDE_SHARE = 0.98
+# Tukey's constant: residuals farther off than this many deviations count nothing.
+_TUKEY_CUT = 4.685
+# Rounds of the robust fit.
+_MAX_FIT_ROUNDS = 30
+# Stretches of a kind: of fewer no median can be told.
+_MIN_STRETCHES = 4
+# Kinds of which one stretch may draw more than another.
+_LOOSE_KINDS = (VALIDATION, PAUSE, STARTING)
+# Of the swing: what a kind that was hardly seen may draw more or less.
+_UNLIKE_SHARE = 0.5
+# Of the swing: how well the level of a kind is known at best.
+_MIN_LEVEL_ERROR = 0.01
+# Of the first epoch: it begins unlike the others, for how long is not known.
+_STARTING_SHARE = 0.4
+# Readings that are worked on at once: their windows take many columns each.
+_CHUNK_READINGS = 1 << 16
 _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
 
 
@@ -54,30 +65,30 @@ class ExpectedOfTraining:
     reason: str = ""
 
 
-def expected_course(data: Samples, known: KnownCourse, unsure: WindowPrior) -> ExpectedOfTraining:
+def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> ExpectedOfTraining:
     """Every reading; `data` lies on the axis already, and `unsure` tells how well its windows are
     known.
     """
-    shares = _shares(data.lo, data.hi, known)
+    shares = _shares(data.lo, data.hi, course)
     good = np.isfinite(data.watts) & (data.watts > 0)
     inside = shares.sum(axis=1)
     judged = (
         good
-        & (inside >= _WHOLE)
-        & (shares[:, KINDS.index(STARTING)] < 1 - _WHOLE)
-        & ~_covered(data, known.islands)
+        & (inside >= _MIN_INSIDE_SHARE)
+        & (shares[:, KINDS.index(STARTING)] < 1 - _MIN_INSIDE_SHARE)
+        & ~_covered(data, course.islands)
     )
     flat = np.zeros(len(data))
     nothing = SensorReadings(
         data.lo, data.hi, data.watts, flat, flat, flat, np.zeros(len(data), np.bool_), data.quantum
     )
-    if judged.sum() < _LEAST:
+    if judged.sum() < _MIN_READINGS:
         return ExpectedOfTraining(
             nothing,
             (),
             f"too few readings of the power log lie in the training ({int(judged.sum())})",
         )
-    if not known.by_steps and len(known.epochs) < 2:
+    if not course.by_steps and len(course.epochs) < 2:
         return ExpectedOfTraining(
             nothing,
             (),
@@ -90,25 +101,25 @@ def expected_course(data: Samples, known: KnownCourse, unsure: WindowPrior) -> E
     expected = columns @ watts
     swing = max(float(np.percentile(data.watts[judged], 90)) - low, 0.02 * low, data.quantum)
     doubt = np.hypot(
-        _doubt(data, known, kinds, watts, shares, unsure, swing),
-        _windows(data, known, kinds, watts, unsure),
+        _doubt(data, course, kinds, watts, shares, unsure, swing),
+        _windows(data, course, kinds, watts, unsure),
     )
     residual = np.where(good, data.watts - expected, 0.0)
     # Where nothing within an epoch is known, what is slower than two of them is drift, and all else
     # their course.
-    turn = 0.0 if known.by_steps else 2 * float(np.median([hi - lo for lo, hi in known.epochs]))
+    turn = 0.0 if course.by_steps else 2 * float(np.median([hi - lo for lo, hi in course.epochs]))
     drift = _drift(data, residual, judged, turn)
     floor = ceiling = expected + drift
-    if not known.by_steps:
-        judged &= ~_starting(data, known.epochs)
-    if len(known.epochs) >= 2:
-        below, above, unlike = _course(data, residual - drift, judged, known)
+    if not course.by_steps:
+        judged &= ~_starting(data, course.epochs)
+    if len(course.epochs) >= 2:
+        below, above, unlike = _course(data, residual - drift, judged, course)
         floor, ceiling = expected + drift + below, expected + drift + above
         doubt = np.hypot(doubt, unlike)
     floor = np.where(judged, floor, low)
     ceiling = np.where(judged, ceiling, np.inf)
     doubt = np.where(judged, doubt, 0.25 * swing)
-    found = SensorReadings(
+    readings = SensorReadings(
         data.lo,
         data.hi,
         np.where(good, data.watts, np.nan),
@@ -118,18 +129,18 @@ def expected_course(data: Samples, known: KnownCourse, unsure: WindowPrior) -> E
         judged,
         data.quantum,
     )
-    return ExpectedOfTraining(found, tuple(zip(kinds, watts.tolist(), strict=True)))
+    return ExpectedOfTraining(readings, tuple(zip(kinds, watts.tolist(), strict=True)))
 
 
-def _shares(lo: Floats, hi: Floats, known: KnownCourse) -> Floats:
+def _shares(lo: Floats, hi: Floats, course: KnownCourse) -> Floats:
     """[windows, kinds]: the share of each window (s) that each kind fills."""
     out = np.empty((len(lo), len(KINDS)))
-    for first in range(0, len(lo), _AT_ONCE):
-        rows = slice(first, first + _AT_ONCE)
+    for first in range(0, len(lo), _CHUNK_READINGS):
+        rows = slice(first, first + _CHUNK_READINGS)
         lo_ns, hi_ns = (
-            known.zero_ns + np.round(side[rows] * NS_PER_S).astype(np.int64) for side in (lo, hi)
+            course.zero_ns + np.round(side[rows] * NS_PER_S).astype(np.int64) for side in (lo, hi)
         )
-        out[rows] = known.stretches.shares(lo_ns, hi_ns)
+        out[rows] = course.stretches.shares(lo_ns, hi_ns)
     return out
 
 
@@ -151,38 +162,38 @@ def _fitted(columns: Floats, watts: Floats, low: float, quantum: float) -> Float
         1e-9,
     )
     ridge = np.eye(columns.shape[1]) * 1e-3
-    found = prior
+    level = prior
     pure = columns.max(axis=1) > 0.9
     for kind in range(
         columns.shape[1]
     ):  # begin with the medians of windows that hold one kind alone
         rows = pure & (columns.argmax(axis=1) == kind)
         if rows.sum() >= 3:
-            found[kind] = float(np.median(watts[rows]))
-    start = found.copy()
-    for _ in range(_TURNS):
-        residual = watts - columns @ found
+            level[kind] = float(np.median(watts[rows]))
+    start = level.copy()
+    for _ in range(_MAX_FIT_ROUNDS):
+        residual = watts - columns @ level
         scale = max(
             1.4826 * float(np.median(np.abs(residual))),
             quantum / 12**0.5,
             1e-3 * abs(float(np.median(watts))),
             1e-9,
         )
-        weight = np.clip(1 - (residual / (_CUT * scale)) ** 2, 0, None) ** 2
-        if weight.sum() < _LEAST / 2:
+        weight = np.clip(1 - (residual / (_TUKEY_CUT * scale)) ** 2, 0, None) ** 2
+        if weight.sum() < _MIN_READINGS / 2:
             break
         weighted = (columns * weight[:, None]).T
         moved = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ start)
-        done = float(np.abs(moved - found).max()) < 1e-3 * scale
-        found = np.maximum(moved, 0.5 * low)
+        done = float(np.abs(moved - level).max()) < 1e-3 * scale
+        level = np.maximum(moved, 0.5 * low)
         if done:
             break
-    return np.asarray(found)
+    return np.asarray(level)
 
 
 def _doubt(
     data: Samples,
-    known: KnownCourse,
+    course: KnownCourse,
     kinds: list[str],
     watts: Floats,
     shares: Floats,
@@ -191,10 +202,10 @@ def _doubt(
 ) -> Floats:
     """One sigma of what is not known of the expectation, for each reading."""
     length = np.maximum(data.hi - data.lo, 1e-9)
-    doubt = np.full(len(data), _LEVEL * swing)
+    doubt = np.full(len(data), _MIN_LEVEL_ERROR * swing)
     level = dict(zip(kinds, watts.tolist(), strict=True))
-    edges, half = known.stretches.edges()
-    at = (edges - known.zero_ns) / NS_PER_S
+    edges, half = course.stretches.edges()
+    at = (edges - course.zero_ns) / NS_PER_S
     spread = np.hypot(half / NS_PER_S, np.hypot(unsure.place, data.late / 3**0.5))
     begins = (
         data.hi - max(1 + unsure.window, unsure.longest) * length
@@ -207,16 +218,18 @@ def _doubt(
             int(np.searchsorted(data.hi, edge - off)), int(np.searchsorted(begins, edge + off))
         )
         doubt[rows] = np.hypot(doubt[rows], usual * np.minimum(off / length[rows], 1.0))
-    for kind in _LOOSE:
+    for kind in _LOOSE_KINDS:
         if kind in level:
-            many = int((known.stretches.kind == KINDS.index(kind)).sum())
-            if many < _FEW or kind == PAUSE:  # one to save draws what none between epochs does
-                doubt = np.hypot(doubt, _UNLIKE * swing * shares[:, KINDS.index(kind)])
+            count = int((course.stretches.kind == KINDS.index(kind)).sum())
+            if (
+                count < _MIN_STRETCHES or kind == PAUSE
+            ):  # one to save draws what none between epochs does
+                doubt = np.hypot(doubt, _UNLIKE_SHARE * swing * shares[:, KINDS.index(kind)])
     return doubt
 
 
 def _windows(
-    data: Samples, known: KnownCourse, kinds: list[str], watts: Floats, unsure: WindowPrior
+    data: Samples, course: KnownCourse, kinds: list[str], watts: Floats, unsure: WindowPrior
 ) -> Floats:
     """One sigma of what is not known of how long the windows are: what other ones would
     have held.
@@ -226,10 +239,10 @@ def _windows(
 
     def held(factor: float) -> Floats:
         out = np.empty(len(data))
-        for first in range(0, len(data), _AT_ONCE):
-            rows = slice(first, first + _AT_ONCE)
+        for first in range(0, len(data), _CHUNK_READINGS):
+            rows = slice(first, first + _CHUNK_READINGS)
             hi = data.hi[rows]
-            out[rows] = _shares(hi - factor * (hi - data.lo[rows]), hi, known)[:, columns] @ watts
+            out[rows] = _shares(hi - factor * (hi - data.lo[rows]), hi, course)[:, columns] @ watts
         return out
 
     usual = held(1.0)
@@ -258,7 +271,7 @@ def _drift(data: Samples, residual: Floats, judged: Bools, least: float) -> Floa
     middles, levels = [], []
     for number in range(count):
         mine = residual[judged][order[number] : order[number + 1]]
-        if len(mine) >= _LEAST:
+        if len(mine) >= _MIN_READINGS:
             middles.append(float(at[0]) + (number + 0.5) * block)
             levels.append(float(np.median(mine)))
     if len(levels) < 3:
@@ -276,7 +289,7 @@ def _starting(data: Samples, epochs: tuple[tuple[float, float], ...]) -> Bools:
     lo, hi = epochs[0]
     usual = float(np.median([b - a for a, b in epochs[1:]])) if len(epochs) > 1 else 0.0
     width = float(np.median(data.hi - data.lo))
-    until = max(hi - usual, lo) + _STARTS * (hi - max(hi - usual, lo)) + 2 * width
+    until = max(hi - usual, lo) + _STARTING_SHARE * (hi - max(hi - usual, lo)) + 2 * width
     return np.asarray(data.lo < until)
 
 
@@ -284,17 +297,18 @@ def _starting(data: Samples, epochs: tuple[tuple[float, float], ...]) -> Bools:
 
 
 def _course(
-    data: Samples, residual: Floats, judged: Bools, known: KnownCourse
+    data: Samples, residual: Floats, judged: Bools, known_course: KnownCourse
 ) -> tuple[Floats, Floats, Floats]:
     """(least, most) that the other epochs drew more than their level at the same share of theirs,
     and one sigma of it.
     """
     below, above, unlike = np.zeros(len(data)), np.zeros(len(data)), np.zeros(len(data))
-    length = np.array([hi - lo for lo, hi in known.epochs])
+    length = np.array([hi - lo for lo, hi in known_course.epochs])
     middle = (data.lo + data.hi) / 2
     usual = float(np.median(length[1:]))  # the first one starts, too
     first = [
-        max(lo, hi - usual) if number == 0 else lo for number, (lo, hi) in enumerate(known.epochs)
+        max(lo, hi - usual) if number == 0 else lo
+        for number, (lo, hi) in enumerate(known_course.epochs)
     ]
     pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual
     count = int(np.clip(usual / max(pace, 1e-9), 4, 400))
@@ -302,7 +316,7 @@ def _course(
     grid = (np.arange(count) + 0.5) / count
     table = np.full((len(length), count), np.nan)
     rows_of = []
-    for number, (start, (_, hi)) in enumerate(zip(first, known.epochs, strict=True)):
+    for number, (start, (_, hi)) in enumerate(zip(first, known_course.epochs, strict=True)):
         rows = np.flatnonzero(judged & (middle >= start) & (middle < hi))
         rows_of.append(rows)
         if len(rows) >= 3:
@@ -320,15 +334,15 @@ def _course(
         if not len(rows) or not have.any():
             continue
         others = others[have]
-        own = abs(length[number] - usual) / usual if number else 0.0
-        reach = int(np.ceil(count * (max(own, scatter) + (width / 2 + pace) / usual)))
+        off_length = abs(length[number] - usual) / usual if number else 0.0
+        reach = int(np.ceil(count * (max(off_length, scatter) + (width / 2 + pace) / usual)))
         course = _middle(others)
         padded = np.pad(
             course, reach, mode="wrap"
         )  # behind the end of an epoch begins the next one
         around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
         share = np.clip(
-            (middle[rows] - first[number]) / (known.epochs[number][1] - first[number]), 0, 1
+            (middle[rows] - first[number]) / (known_course.epochs[number][1] - first[number]), 0, 1
         )
         column = np.minimum((share * count).astype(np.int64), count - 1)
         # Of one other epoch alone nobody knows which of the two is as usual: what lies between it
@@ -343,7 +357,7 @@ def _course(
 
 def _middle(rows: Floats) -> Floats:
     """The median of each column as far as it is known; 0 where nothing is."""
-    known = np.isfinite(rows).any(axis=0)
+    finite = np.isfinite(rows).any(axis=0)
     out = np.zeros(rows.shape[1])
-    out[known] = np.nanmedian(rows[:, known], axis=0)
+    out[finite] = np.nanmedian(rows[:, finite], axis=0)
     return out

@@ -24,14 +24,21 @@ from powertui.data.energy.samples import Samples
 from powertui.data.training import overlapping_loads
 from powertui.data.training.expected_course import ExpectedOfTraining
 
-_MOST = 4000  # readings that are looked at together
+# Readings that are looked at together. This and the others here are chosen, not measured.
+_MAX_READINGS_TOGETHER = 4000
 _PIECE_READINGS = 2000  # readings of a piece; the next one begins in its middle
-_FACTOR = 8  # readings of a layer that make one of the next
-_SHORT = 0.4  # of a piece: longer stretches are for the next layer
-_BY_CHANCE = 6.0  # errors: so far off lie the largest of many readings
-_PROMISING = 5.0  # errors: pieces in which nothing lies so far off are not looked at closely …
-_CLOSELY = 9  # … but for so many of them, which tell of the noise
-_ASIDE = 1.0  # readings of a layer, on either side of what was found before
+# Readings of a layer that make one of the next.
+_MERGED_READINGS = 8
+# Of a piece: longer stretches are for the next layer.
+_MAX_PIECE_SHARE = 0.4
+# Errors: so far off are the largest of many readings by chance.
+_MAX_CHANCE_ERRORS = 6.0
+# Errors: pieces in which nothing is so far off are not looked at closely ...
+_MIN_ERRORS = 5.0
+# ... but for so many of them, which show the noise.
+_CLOSE_PIECES = 9
+# Readings of a layer, on either side of what was found before, that are left out.
+_MARGIN_READINGS = 1.0
 
 
 class LayerFindings(NamedTuple):
@@ -69,12 +76,12 @@ def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining
         if finest is None:
             finest, noise = model, here
     assert finest is not None
-    return LayerFindings(finest, sorted(every, key=lambda one: one.start), noise)
+    return LayerFindings(finest, sorted(every, key=lambda box: box.start), noise)
 
 
 def piece_count(readings: int) -> int:
     """At how many pieces so many readings are looked at."""
-    return 1 if readings <= _MOST else 2 * readings // _PIECE_READINGS
+    return 1 if readings <= _MAX_READINGS_TOGETHER else 2 * readings // _PIECE_READINGS
 
 
 def longest_stretch_s(readings: SensorReadings) -> float:
@@ -82,8 +89,8 @@ def longest_stretch_s(readings: SensorReadings) -> float:
     count = len(readings)
     return (
         math.inf
-        if count <= _MOST
-        else _SHORT * _PIECE_READINGS * float(readings.hi[-1] - readings.lo[0]) / count
+        if count <= _MAX_READINGS_TOGETHER
+        else _MAX_PIECE_SHARE * _PIECE_READINGS * float(readings.hi[-1] - readings.lo[0]) / count
     )
 
 
@@ -91,11 +98,11 @@ def _layers(data: Samples) -> Iterator[Samples]:
     """The readings, then fewer and fewer of them, each the mean of several, until they can be
     looked at together.
     """
-    while len(data) > _MOST:
+    while len(data) > _MAX_READINGS_TOGETHER:
         yield data
         pace = float(np.median(np.diff(data.hi)))
-        fewer = data.gathered(max(_FACTOR * pace, 0.0))
-        if len(fewer) > _MOST * 1.5 and len(fewer) > 0.7 * len(
+        fewer = data.gathered(max(_MERGED_READINGS * pace, 0.0))
+        if len(fewer) > _MAX_READINGS_TOGETHER * 1.5 and len(fewer) > 0.7 * len(
             data
         ):  # it has too many holes to be put together
             return
@@ -103,13 +110,13 @@ def _layers(data: Samples) -> Iterator[Samples]:
     yield data
 
 
-def _aside(readings: SensorReadings, known: list[Box]) -> SensorReadings:
+def _aside(readings: SensorReadings, boxes: list[Box]) -> SensorReadings:
     """The readings without those that show what was found already."""
-    if not known:
+    if not boxes:
         return readings
     judged = readings.judged.copy()
-    width = _ASIDE * float(np.median(readings.hi - readings.lo))
-    for box in known:
+    width = _MARGIN_READINGS * float(np.median(readings.hi - readings.lo))
+    for box in boxes:
         judged[
             int(np.searchsorted(readings.hi, box.start - width)) : int(
                 np.searchsorted(readings.lo, box.end + width)
@@ -123,35 +130,37 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
     bounds = _bounds(len(readings))
     out: list[Box] = []
     noises: list[Noise] = []
-    close = max(1, len(bounds) // _CLOSELY)
+    close = max(1, len(bounds) // _CLOSE_PIECES)
     for number, (first, end) in enumerate(bounds):
         piece = readings_subset(readings, np.arange(first, end))
         if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20) or (
-            number % close and _most(piece) < _PROMISING
+            number % close and _most(piece) < _MIN_ERRORS
         ):
             continue
         more, noise = overlapping_loads.find_loads(piece, looks=len(bounds) * layers)
         noises.append(noise)
         lo, hi = float(piece.lo[0]), float(piece.hi[-1])
         for box in more:
-            whole = box.end - box.start <= _SHORT * (hi - lo)
+            short = box.end - box.start <= _MAX_PIECE_SHARE * (hi - lo)
             inside = (box.start > lo or first == 0) and (box.end < hi or end == len(readings))
-            if whole and inside:
+            if short and inside:
                 out.append(box)
     return _once(out), _usual(noises)
 
 
 def _most(piece: SensorReadings) -> float:
-    """How many errors a stretch lies off at most: as if neighbours knew nothing of each other,
-    which makes errors small.
+    """How many errors a stretch of a piece is off at most.
+
+    It is worked out as if neighbors knew nothing of each other, which makes errors small: the
+    answer is never too low.
     """
     beyond, doubt = piece.beyond()[piece.judged], float(piece.doubt[piece.judged].min())
-    one = max(spread(beyond), piece.quantum / math.sqrt(12), 1e-9)
+    noise_w = max(spread(beyond), piece.quantum / math.sqrt(12), 1e-9)
     sums = np.concatenate([[0.0], np.cumsum(beyond - np.median(beyond))])
     most, length = 0.0, 1
     while length <= len(beyond):
         off = float(np.abs(sums[length:] - sums[:-length]).max()) / length
-        most = max(most, off / math.hypot(one / math.sqrt(length), doubt))
+        most = max(most, off / math.hypot(noise_w / math.sqrt(length), doubt))
         length = max(length + 1, int(length * 1.3))
     return most
 
@@ -170,7 +179,7 @@ def _bounds(count: int) -> list[tuple[int, int]]:
 def _once(every: list[Box]) -> list[Box]:
     """What two pieces show both, as the surer of them tells it."""
     out: list[Box] = []
-    for box in sorted(every, key=lambda one: one.start):
+    for box in sorted(every, key=lambda box: box.start):
         before = out[-1] if out else None
         if before is None or box.start >= before.end:
             out.append(box)
@@ -186,9 +195,9 @@ def _usual(noises: list[Noise]) -> Noise:
     """
     if not noises:
         return noise_of(np.empty(0), 1.0)
-    middle = sorted(noises, key=lambda one: one.one)[len(noises) // 2]
+    middle = sorted(noises, key=lambda noise: noise.one)[len(noises) // 2]
     return (
         replace(middle, shortest=1, most=math.inf)
-        if middle.most <= _BY_CHANCE * middle.one
+        if middle.most <= _MAX_CHANCE_ERRORS * middle.one
         else middle
     )

@@ -54,8 +54,8 @@ class TrainingPower:
         if self.owners is None:
             return scopes.total(series)
         rows: dict[int, list[int]] = {}
-        for row, one in enumerate(series):
-            if (machine := self._machine_of(one)) is not None:
+        for row, channel in enumerate(series):
+            if (machine := self._machine_of(channel)) is not None:
                 rows.setdefault(machine, []).append(row)
         counted: list[int] = []
         words: list[str] = []
@@ -88,15 +88,15 @@ def power_of(training: Training) -> TrainingPower:
         _UnreadProfile(host) for host in training.entry.hosts
     )
     power = training.logs.power
-    said = (*training.options.power_hosts, *training.options.usual_hosts)
+    named_hosts = (*training.options.power_hosts, *training.options.usual_hosts)
     return TrainingPower(
-        power, power_owners.attribute_power(power, profiles, said) if profiles else None
+        power, power_owners.attribute_power(power, profiles, named_hosts) if profiles else None
     )
 
 
 def _profiles(training: Training) -> Iterator[Profiled]:
     """What says on which machine each profile of its sessions was taken."""
-    read = {(one.entry.path, one.entry.name): one for one in training.read_sessions()}
+    read = {(opened.entry.path, opened.entry.name): opened for opened in training.read_sessions()}
     for entry in training.entry.sessions:
         opened = read.get((entry.path, entry.name))
         if opened is not None and opened.run.traces:

@@ -18,15 +18,25 @@ from powertui.data.energy.findings.power_stretch import Box, bridged
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Floats
 
-_MOST = 5  # stretches that stand apart: more of them, and it is the noise that has such tails
-_SHARE = 0.3  # of the readings, all of them together
-_FAR = 6.0  # errors from what is usual
-_GAP = 1  # readings within a stretch that need not show it
-_ALIKE = (0.6, 1.7)  # heights of two stretches that may be one
-_PAUSE = 0.5  # of both together: so long a time between them may show nothing
-_STRADDLE = 0.25  # of the readings between two stretches
-_LEAST = 2  # readings of a stretch
-_SHOWN = 0.5  # of what its upper readings show: those that show less are left aside
+# Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
+# here are chosen, not measured.
+_MAX_CLUSTERS = 5
+# Of the readings, all clusters together.
+_MAX_CLUSTER_SHARE = 0.3
+# Errors from what is usual.
+_FAR_ERRORS = 6.0
+# Readings within a stretch that need not show it.
+_MAX_GAP_READINGS = 1
+# Heights of two stretches that may be one, as ratios.
+_ALIKE_HEIGHTS = (0.6, 1.7)
+# Of both together: so long a time between them may show nothing.
+_MAX_PAUSE_SHARE = 0.5
+# Of the readings between two stretches: so many may speak against one load.
+_MAX_AGAINST_SHARE = 0.25
+# Readings of a stretch.
+_MIN_READINGS = 2
+# Of what its upper readings show: readings that show less are left aside.
+_MIN_SHOWN_SHARE = 0.5
 
 
 def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
@@ -41,9 +51,9 @@ def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noi
 def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
     first, noise = stretch_search.find_stretches(readings, looks=looks)
     clusters = _clusters(readings)
-    if not 0 < len(clusters) <= _MOST or sum(b - a for a, b in clusters) > _SHARE * max(
-        int(readings.judged.sum()), 1
-    ):
+    if not 0 < len(clusters) <= _MAX_CLUSTERS or sum(
+        b - a for a, b in clusters
+    ) > _MAX_CLUSTER_SHARE * max(int(readings.judged.sum()), 1):
         return first, noise
     out = list(first)
     shown = np.abs(readings.beyond())
@@ -55,12 +65,12 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
         if any(box.start < end and box.end > start for box in out):
             continue
         judged = readings.judged.copy()
-        for other, (c, d) in enumerate(clusters):
-            if other != number:
+        for row, (c, d) in enumerate(clusters):
+            if row != number:
                 judged[max(0, c - 1) : d + 1] = False
         # Where other epochs draw as much, a load shows less of itself: what shows is one stretch,
         # and not noise to itself.
-        judged[a + 1 : b - 1] &= shown[a + 1 : b - 1] >= _SHOWN * float(
+        judged[a + 1 : b - 1] &= shown[a + 1 : b - 1] >= _MIN_SHOWN_SHARE * float(
             np.percentile(shown[a:b], 75)
         )
         alone, quiet = stretch_search.find_stretches(
@@ -68,13 +78,13 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
         )
         out += [box for box in alone if box.start < end and box.end > start]
         noise = quiet if quiet.one < noise.one or not first else noise
-    return bridged(sorted(out, key=lambda one: one.start)), noise
+    return bridged(sorted(out, key=lambda box: box.start)), noise
 
 
-def merge_stacked_boxes(found: Sequence[Box]) -> list[Box]:
+def merge_stacked_boxes(boxes: Sequence[Box]) -> list[Box]:
     """Boxes that lie on one another, up and up, as one: a load that was told in two layers."""
     out: list[Box] = []
-    for box in sorted(found, key=lambda one: one.start):
+    for box in sorted(boxes, key=lambda box: box.start):
         before = out[-1] if out else None
         if (
             before is None
@@ -83,7 +93,7 @@ def merge_stacked_boxes(found: Sequence[Box]) -> list[Box]:
         ):
             out.append(box)
             continue
-        last = max((before, box), key=lambda one: one.end)
+        last = max((before, box), key=lambda box: box.end)
         joules = before.joules + box.joules
         half = math.hypot(before.hi_joules - before.lo_joules, box.hi_joules - box.lo_joules) / 2
         length = max(last.end - before.start, 1e-9)
@@ -102,12 +112,12 @@ def merge_stacked_boxes(found: Sequence[Box]) -> list[Box]:
     return out
 
 
-def _across(readings: SensorReadings, found: list[Box]) -> list[Box]:
+def _across(readings: SensorReadings, boxes: list[Box]) -> list[Box]:
     """Boxes of one height as one, where every reading between them may hold as much as well."""
     out: list[Box] = []
-    for box in found:
+    for box in boxes:
         before = out[-1] if out else None
-        if before is not None and _ALIKE[0] < box.watts / before.watts < _ALIKE[1]:
+        if before is not None and _ALIKE_HEIGHTS[0] < box.watts / before.watts < _ALIKE_HEIGHTS[1]:
             gap = box.start - before.end
             rows = (
                 readings.judged
@@ -121,33 +131,38 @@ def _across(readings: SensorReadings, found: list[Box]) -> list[Box]:
                 rest <= readings.ceiling[rows] + spare
             )
             speak = int((~holds).sum())  # a reading that straddles an epoch's end may lie anywhere
-            if gap <= _PAUSE * (box.end - before.start) and speak <= max(1, _STRADDLE * len(holds)):
+            if gap <= _MAX_PAUSE_SHARE * (box.end - before.start) and speak <= max(
+                1, _MAX_AGAINST_SHARE * len(holds)
+            ):
                 out[-1] = _joined_up(before, box)
                 continue
         out.append(box)
     return out
 
 
-def _joined_up(one: Box, other: Box) -> Box:
+def _joined_up(first: Box, second: Box) -> Box:
     """One box from the start of the first to the end of the second, as high as both."""
-    parts = np.array([one.end - one.start, other.end - other.start])
+    parts = np.array([first.end - first.start, second.end - second.start])
     share = parts / parts.sum()
-    watts = float(share @ np.array([one.watts, other.watts]))
+    watts = float(share @ np.array([first.watts, second.watts]))
     half = (
-        float(share @ np.array([one.hi_watts - one.lo_watts, other.hi_watts - other.lo_watts])) / 2
+        float(
+            share @ np.array([first.hi_watts - first.lo_watts, second.hi_watts - second.lo_watts])
+        )
+        / 2
     )
-    length = other.end - one.start
+    length = second.end - first.start
     return replace(
-        one,
-        end=other.end,
-        end_within=other.end_within,
+        first,
+        end=second.end,
+        end_within=second.end_within,
         watts=watts,
         lo_watts=watts - half,
         hi_watts=watts + half,
         joules=watts * length,
         lo_joules=(watts - half) * length,
         hi_joules=(watts + half) * length,
-        p=min(one.p, other.p),
+        p=min(first.p, second.p),
     )
 
 
@@ -156,16 +171,18 @@ def _clusters(readings: SensorReadings) -> list[tuple[int, int]]:
     side.
     """
     beyond: Floats = np.where(readings.judged, readings.beyond(), 0.0)
-    known = beyond[readings.judged]
-    if len(known) < stretch_search.MIN_READINGS:
+    judged = beyond[readings.judged]
+    if len(judged) < stretch_search.MIN_READINGS:
         return []
     floor = max(
         readings.quantum / 12**0.5, 1e-3 * abs(float(np.median(readings.watts[readings.judged])))
     )
-    usual = max(spread(known), floor)
-    far = np.flatnonzero(np.abs(beyond) > _FAR * np.hypot(usual, readings.doubt / 2))
+    usual = max(spread(judged), floor)
+    far = np.flatnonzero(np.abs(beyond) > _FAR_ERRORS * np.hypot(usual, readings.doubt / 2))
     if not len(far):
         return []
     sign = np.sign(beyond[far])
-    cuts = np.flatnonzero((np.diff(far) > _GAP + 1) | (sign[1:] != sign[:-1])) + 1
-    return [(int(run[0]), int(run[-1]) + 1) for run in np.split(far, cuts) if len(run) >= _LEAST]
+    cuts = np.flatnonzero((np.diff(far) > _MAX_GAP_READINGS + 1) | (sign[1:] != sign[:-1])) + 1
+    return [
+        (int(run[0]), int(run[-1]) + 1) for run in np.split(far, cuts) if len(run) >= _MIN_READINGS
+    ]

@@ -26,12 +26,17 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
 
 OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
-_BINS = 1 << 16
-# of a training: a profile that covers less of it tells less of where a log lies than the whole
-_PART = 0.5
-_SAME_MACHINE_S = 0.010
-_SAME_S = 1e-6  # places that are one
-_LEAST = 0.1  # of what anything else in a training draws, its steps draw more
+# Bins of the training's course. Chosen, not measured.
+_GRID_BINS = 1 << 16
+# Of a training: a profile that covers less of it says less of where a log is than the whole.
+# Chosen, not measured.
+_MIN_COVERED_SHARE = 0.5
+# The clocks of two programs on one machine agree this well. Chosen, not measured.
+_CLOCK_ERROR_S = 0.010
+# Places that are one.
+_SAME_PLACE_S = 1e-6
+# Of what anything else in a training draws, its steps draw more. Chosen, not measured.
+_MIN_STEP_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +57,12 @@ class PlacedChannel:
     @property
     def zero(self) -> Moment | None:
         """Where the log's zero lies; None where nothing places it."""
-        found = self.alignment
-        if found.offset_s is None or found.lo_s is None or found.hi_s is None:
+        alignment = self.alignment
+        if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
             return None
         return Moment(
-            self.base_ns + round(found.offset_s * NS_PER_S),
-            round((found.hi_s - found.lo_s) / 2 * NS_PER_S),
+            self.base_ns + round(alignment.offset_s * NS_PER_S),
+            round((alignment.hi_s - alignment.lo_s) / 2 * NS_PER_S),
         )
 
     def on_axis(self, zero_ns: int, half_ns: int = 0) -> PowerOnTrace:
@@ -84,17 +89,17 @@ def place_channels(training: Training) -> tuple[PlacedChannel, ...]:
     out: list[PlacedChannel] = []
     for channels in groups.values():
         lead = max(channels, key=align.liveliness)
-        base, found = _place(training, lead)
+        base, alignment = _place(training, lead)
         for series in channels:
             shift = 0.0
             if series.clock.known and lead.clock.known:
                 shift = (series.clock.mid_ns - lead.clock.mid_ns) / NS_PER_S
-            out.append(PlacedChannel(series, base, found.moved(shift)))
+            out.append(PlacedChannel(series, base, alignment.moved(shift)))
     return tuple(out)
 
 
 def on_profile(
-    training: Training, profile: Profile, found: tuple[Placed, ...], aligning: Aligning
+    training: Training, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
 ) -> tuple[Placed, ...]:
     """Placed power, each log where the training places it when that is surer than what the profile
     alone tells.
@@ -103,23 +108,23 @@ def on_profile(
     if (
         aligning.mode == "none"
         or not clock.known
-        or not found
+        or not placed
         or not session_places.believed(profile, training.scalar_span)
     ):
-        return found
+        return placed
     length = profile.trace.span[1] - profile.trace.span[0]
     span = training.scalar_span
-    if span is None or length > _PART * (span[1] - span[0]) * PS_PER_NS:
-        return found
-    own = {one.series.path: one for one in training.aligned(aligning).power}
+    if span is None or length > _MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS:
+        return placed
+    by_path = {on_trace.series.path: on_trace for on_trace in training.aligned(aligning).power}
     out = []
-    for one in found:
-        by_signal = one.alignment.source in (align.SIGNAL, align.NOTHING)
-        known = own.get(one.power.series.path)
-        if not by_signal or known is None or known.alignment.offset_s is None:
-            out.append(one)
+    for on_trace in placed:
+        by_signal = on_trace.alignment.source in (align.SIGNAL, align.NOTHING)
+        channel = by_path.get(on_trace.power.series.path)
+        if not by_signal or channel is None or channel.alignment.offset_s is None:
+            out.append(on_trace)
             continue
-        out.append(_placed(one.power.series, known.seen_from(clock.mid_ns, clock.half_ns)))
+        out.append(_placed(on_trace.power.series, channel.seen_from(clock.mid_ns, clock.half_ns)))
     return tuple(out)
 
 
@@ -130,31 +135,33 @@ def by_wall(
     wall time too: how well the profile's own clock is known makes no difference between the two.
     None: not all of them are placed by the training.
     """
-    own: dict[tuple[object, ...], list[PlacedChannel]] = {}
+    by_name: dict[tuple[object, ...], list[PlacedChannel]] = {}
     asked = training.aligned(aligning)
     if not clock.known or (
         align.placed_by_hand(aligning) is not None and _zero_of_first(asked, 0)[0] != clock.mid_ns
     ):
         return None  # a person's offset counts from this profile's zero
     for channel in asked.power:
-        own.setdefault(_name_of(channel.series), []).append(channel)
+        by_name.setdefault(_name_of(channel.series), []).append(channel)
     out = []
-    for one in placed:
-        known = own.get(_name_of(one.power.series), [])
-        if len(known) != 1 or (known[0].status == "none") != (one.power.status == "none"):
+    for on_trace in placed:
+        channels = by_name.get(_name_of(on_trace.power.series), [])
+        if len(channels) != 1 or (channels[0].status == "none") != (
+            on_trace.power.status == "none"
+        ):
             return None
-        if one.alignment.source == align.SIGNAL and not _same_place(
-            one.alignment, known[0].seen_from(clock.mid_ns)
+        if on_trace.alignment.source == align.SIGNAL and not _same_place(
+            on_trace.alignment, channels[0].seen_from(clock.mid_ns)
         ):
             return None  # the profile's own trace places it
-        out.append(_placed(one.power.series, known[0].seen_from(clock.mid_ns)))
+        out.append(_placed(on_trace.power.series, channels[0].seen_from(clock.mid_ns)))
     return tuple(out)
 
 
-def _same_place(one: Alignment, other: Alignment) -> bool:
-    if one.offset_s is None or other.offset_s is None:
-        return one.offset_s is other.offset_s
-    return one.status == other.status and abs(one.offset_s - other.offset_s) < _SAME_S
+def _same_place(first: Alignment, second: Alignment) -> bool:
+    if first.offset_s is None or second.offset_s is None:
+        return first.offset_s is second.offset_s
+    return first.status == second.status and abs(first.offset_s - second.offset_s) < _SAME_PLACE_S
 
 
 def _name_of(series: PowerSeries) -> tuple[object, ...]:
@@ -167,7 +174,7 @@ def _name_of(series: PowerSeries) -> tuple[object, ...]:
 def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     """(where the seconds of the alignment count from, the alignment)."""
     options = training.aligning
-    said: list[str] = []
+    notes: list[str] = []
     span = training.scalar_span
     base = span[0] if span is not None else 0
     if options.mode == "none":
@@ -178,12 +185,12 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         base, half_ns = _zero_of_first(training, base)
         return base, _wider(by_hand, half_ns / NS_PER_S)
     if options.mode in ("auto", "clock"):
-        clock = _clock(training, series, said)
+        clock = _clock(training, series, notes)
         if (away := _gap_ns(training, series, clock)) is not None:
-            return base, align.elsewhere(series, away, *said, align.BY_HAND)
+            return base, align.elsewhere(series, away, *notes, align.BY_HAND)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
-            half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _SAME_MACHINE_S
+            half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _CLOCK_ERROR_S
             return base, Alignment(
                 0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,)
             )
@@ -191,22 +198,22 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
         by_session = _by_session(training, series)
         if by_session is not None:
             return by_session
-        by_edges = _by_edges(training, series, base, said)
-        own = [] if _tells_within(training) else _by_short_sessions(training, series, base)
-        if by_edges is not None or own:
-            return base, surest(own, by_edges)
-    if span is None and not any(one.start is not None for one in training.islands):
-        if series.clock.known or not any(one.clock.known for one in training.logs.power):
+        by_edges = _by_edges(training, series, base, notes)
+        by_sessions = [] if _tells_within(training) else _by_short_sessions(training, series, base)
+        if by_edges is not None or by_sessions:
+            return base, surest(by_sessions, by_edges)
+    if span is None and not any(session.start is not None for session in training.islands):
+        if series.clock.known or not any(log.clock.known for log in training.logs.power):
             return 0, Alignment(
                 0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else lies on this axis",)
             )
-        said.append("its times count from its own start, and the logs beside it have wall time")
+        notes.append("its times count from its own start, and the logs beside it have wall time")
     if span is not None and len(training.records) <= 2:
-        said.append(
+        notes.append(
             "a log with wall time, or scalars every few batches (update_freq), would place it"
         )
-    said.append("give --offset, or --pins, to place it by hand")
-    return base, Alignment(None, None, None, "none", align.NOTHING, tuple(said))
+    notes.append("give --offset, or --pins, to place it by hand")
+    return base, Alignment(None, None, None, "none", align.NOTHING, tuple(notes))
 
 
 def _zero_of_first(training: Training, base: int) -> Moment:
@@ -217,7 +224,9 @@ def _zero_of_first(training: Training, base: int) -> Moment:
         for profile in opened.profiles:
             if profile.clock.known:
                 return Moment(profile.clock.mid_ns, profile.clock.half_ns)
-    return next((one.start for one in training.islands if one.start is not None), Moment(base))
+    return next(
+        (session.start for session in training.islands if session.start is not None), Moment(base)
+    )
 
 
 def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment] | None:
@@ -227,9 +236,11 @@ def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment
     for profile in _telling(training):
         if not _covers(training, profile):
             continue
-        for one in account.energy_account(profile, training.aligning).placed:
-            if one.power.series.path == series.path and one.power.status != "none":
-                return profile.clock.mid_ns, _wider(one.alignment, profile.clock.half_ns / NS_PER_S)
+        for placed in account.energy_account(profile, training.aligning).placed:
+            if placed.power.series.path == series.path and placed.power.status != "none":
+                return profile.clock.mid_ns, _wider(
+                    placed.alignment, profile.clock.half_ns / NS_PER_S
+                )
     return None
 
 
@@ -249,7 +260,7 @@ def _telling(training: Training) -> Iterator[Profile]:
 
 def _covers(training: Training, profile: Profile) -> bool:
     span, (lo, hi) = training.scalar_span, profile.trace.span
-    return span is None or hi - lo > _PART * (span[1] - span[0]) * PS_PER_NS
+    return span is None or hi - lo > _MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
 
 
 def _tells_within(training: Training) -> bool:
@@ -263,14 +274,14 @@ def _by_short_sessions(training: Training, series: PowerSeries, base: int) -> li
     """
     out = []
     for profile in _telling(training):
-        for one in account.placed_alone(profile, training.aligning):
+        for placed in account.placed_alone(profile, training.aligning):
             if (
-                one.power.series.path == series.path
-                and one.alignment.source == align.SIGNAL
-                and one.power.status == "aligned"
+                placed.power.series.path == series.path
+                and placed.alignment.source == align.SIGNAL
+                and placed.power.status == "aligned"
             ):
                 out.append(
-                    _wider(one.alignment, profile.clock.half_ns / NS_PER_S).moved(
+                    _wider(placed.alignment, profile.clock.half_ns / NS_PER_S).moved(
                         (profile.clock.mid_ns - base) / NS_PER_S
                     )
                 )
@@ -278,27 +289,33 @@ def _by_short_sessions(training: Training, series: PowerSeries, base: int) -> li
     return out
 
 
-def surest(own: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
+def surest(by_sessions: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
     """Of what sessions say for sure and what the epochs say: the narrowest, if all agree; else
     those that differ, in question.
     """
-    every = [*own, *([by_edges] if by_edges is not None else [])]
+    every = [*by_sessions, *([by_edges] if by_edges is not None else [])]
     sure = sorted(
-        (one for one in every if one.status == "aligned"),
-        key=lambda one: _ends(one)[1] - _ends(one)[0],
+        (alignment for alignment in every if alignment.status == "aligned"),
+        key=lambda alignment: _ends(alignment)[1] - _ends(alignment)[0],
     )
     if not sure:
         return every[0]
     best, (lo, hi) = sure[0], _ends(sure[0])
-    against = [one for one in every if not (_ends(one)[0] <= hi and lo <= _ends(one)[1])]
+    against = [
+        alignment
+        for alignment in every
+        if not (_ends(alignment)[0] <= hi and lo <= _ends(alignment)[1])
+    ]
     if not against:
         return best
     held = [best, *against]
     places = tuple(
-        place._replace(weight=place.weight / len(held)) for one in held for place in _places(one)
+        place._replace(weight=place.weight / len(held))
+        for alignment in held
+        for place in _places(alignment)
     )
-    evidence = (*best.evidence, *(f"but {one.evidence[-1]}" for one in against))
-    ends = [_ends(one) for one in held]
+    evidence = (*best.evidence, *(f"but {alignment.evidence[-1]}" for alignment in against))
+    ends = [_ends(alignment) for alignment in held]
     return Alignment(
         best.offset_s,
         min(a for a, _ in ends),
@@ -310,20 +327,20 @@ def surest(own: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
     )
 
 
-def _ends(found: Alignment) -> tuple[float, float]:
-    assert found.lo_s is not None
-    assert found.hi_s is not None
-    return found.lo_s, found.hi_s
+def _ends(alignment: Alignment) -> tuple[float, float]:
+    assert alignment.lo_s is not None
+    assert alignment.hi_s is not None
+    return alignment.lo_s, alignment.hi_s
 
 
-def _places(found: Alignment) -> tuple[Where, ...]:
-    if found.places:
-        return found.places
-    lo, hi = _ends(found)
+def _places(alignment: Alignment) -> tuple[Where, ...]:
+    if alignment.places:
+        return alignment.places
+    lo, hi = _ends(alignment)
     return (Where((lo + hi) / 2, 1.0, (hi - lo) / 2),)
 
 
-def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | None:
+def _clock(training: Training, series: PowerSeries, notes: list[str]) -> Clock | None:
     if series.clock.known and series.clock.source != times.LOCAL:
         return replace(
             series.clock,
@@ -331,17 +348,17 @@ def _clock(training: Training, series: PowerSeries, said: list[str]) -> Clock | 
             detail=f"the log has wall time ({series.clock.source})",
         )
     if times.is_local(series.clock):
-        found = _zone(training, series)
-        if found is not None and found.assumed:
-            said.append(f"the log's {found.assumed}")
-        if found is None and series.clock.known:
-            said.append("the log's times are local and their time zone is not known: give --tz")
-        if found is not None or series.clock.known:
-            return found
+        clock = _zone(training, series)
+        if clock is not None and clock.assumed:
+            notes.append(f"the log's {clock.assumed}")
+        if clock is None and series.clock.known:
+            notes.append("the log's times are local and their time zone is not known: give --tz")
+        if clock is not None or series.clock.known:
+            return clock
     marked = anchor.find(series, training.logs.events)
     if marked is not None:
         return replace(marked.clock, source=align.MARKER, detail="; ".join(marked.evidence))
-    said.append(log_zone.unplaced(series))
+    notes.append(log_zone.unplaced(series))
     return None
 
 
@@ -361,39 +378,43 @@ def _zone(training: Training, series: PowerSeries) -> Clock | None:
     span = training.scalar_span or _of_islands(training)
     if span is None:
         return None
-    told = (
+    offsets = (
         profile.clock.utc_offset_s
         for opened in training.read_sessions()
         for profile in opened.profiles
     )
-    found = log_zone.log_clock(series, span, next((one for one in told if one is not None), None))
-    return replace(found, source=align.LOCAL) if found is not None else None
+    clock = log_zone.log_clock(
+        series, span, next((offset for offset in offsets if offset is not None), None)
+    )
+    return replace(clock, source=align.LOCAL) if clock is not None else None
 
 
 def _of_islands(training: Training) -> tuple[int, int] | None:
-    known = [
-        (one.start.ns, one.end.ns)
-        for one in training.islands
-        if one.start is not None and one.end is not None
+    spans = [
+        (session.start.ns, session.end.ns)
+        for session in training.islands
+        if session.start is not None and session.end is not None
     ]
-    return (min(a for a, _ in known), max(b for _, b in known)) if known else None
+    return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
 
 
 # ── by the edges of the training ─────────────────────────────────────────────────────────────────
 
 
 def _by_edges(
-    training: Training, series: PowerSeries, base: int, said: list[str]
+    training: Training, series: PowerSeries, base: int, notes: list[str]
 ) -> Alignment | None:
     data = samples.power_samples(series)
     if len(training.records) <= 2:
-        return _by_epochs(training, data, base, said)
+        return _by_epochs(training, data, base, notes)
     shares = _shares_of(training, base)
     if shares is None:
         return None
-    known = _known_epochs(training, base)
+    epochs = _known_epochs(training, base)
     fit = signal_alignment.search(
-        data, shares, within=epoch_folding.offset_range_of_only_run(data, known) if known else None
+        data,
+        shares,
+        within=epoch_folding.offset_range_of_only_run(data, epochs) if epochs else None,
     )
     if not isinstance(fit, str) and _idles(fit.watts):
         fit = (
@@ -401,10 +422,10 @@ def _by_edges(
             "most of it, or end before"
         )
     if isinstance(fit, str):
-        said.append(f"by the edges of the training: {fit}")
-        return _by_epochs(training, data, base, said)
-    evidence = [*said, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
-    found = Alignment(
+        notes.append(f"by the edges of the training: {fit}")
+        return _by_epochs(training, data, base, notes)
+    evidence = [*notes, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
+    alignment = Alignment(
         fit.offset_s,
         fit.lo_s,
         fit.hi_s,
@@ -419,7 +440,8 @@ def _by_edges(
         training.stretches.edges()
     )  # where steps begin between two records may be off the same way at all of them
     return _wider(
-        found, (shares.span[1] - shares.span[0]) / _BINS + 1.96 * float(np.median(half)) / NS_PER_S
+        alignment,
+        (shares.span[1] - shares.span[0]) / _GRID_BINS + 1.96 * float(np.median(half)) / NS_PER_S,
     )
 
 
@@ -428,19 +450,19 @@ def _idles(watts: Sequence[tuple[str, float]]) -> bool:
     while it trains.
     """
     above = dict(watts[1:])  # the idle machine comes first
-    return above.get(TRAINING, 0.0) < _LEAST * max(above.values(), default=0.0)
+    return above.get(TRAINING, 0.0) < _MIN_STEP_SHARE * max(above.values(), default=0.0)
 
 
 def _by_epochs(
-    training: Training, data: samples.Samples, base: int, said: list[str]
+    training: Training, data: samples.Samples, base: int, notes: list[str]
 ) -> Alignment | None:
     """Of epochs of which nothing within is known: where they look alike."""
-    known = _known_epochs(training, base)
-    if not known:
+    epochs = _known_epochs(training, base)
+    if not epochs:
         return None
-    fold = epoch_folding.search(data, known)
+    fold = epoch_folding.search(data, epochs)
     if isinstance(fold, str):
-        said.append(f"by the edges of the epochs: {fold}")
+        notes.append(f"by the edges of the epochs: {fold}")
         return None
     status: align.Status = "ambiguous" if fold.ambiguous else "aligned"
     return Alignment(
@@ -449,7 +471,7 @@ def _by_epochs(
         fold.hi_s,
         status,
         align.SIGNAL,
-        (*said, fold.words),
+        (*notes, fold.words),
         places=fold.places,
     )
 
@@ -457,9 +479,9 @@ def _by_epochs(
 def _known_epochs(training: Training, base: int) -> list[tuple[float, float]]:
     """The epochs with both bounds, in s from `base`."""
     return [
-        ((one.start.ns - base) / NS_PER_S, (one.end.ns - base) / NS_PER_S)
-        for one in training.epochs
-        if one.start is not None and one.end is not None
+        ((epoch.start.ns - base) / NS_PER_S, (epoch.end.ns - base) / NS_PER_S)
+        for epoch in training.epochs
+        if epoch.start is not None and epoch.end is not None
     ]
 
 
@@ -472,7 +494,7 @@ def _shares_of(training: Training, base: int) -> WindowShares | None:
     if not len(stretches) or not stretches.seconds(TRAINING):
         return None
     lo, hi = int(stretches.start[0]), int(stretches.end.max())
-    grid = np.linspace(lo, hi, _BINS + 1).astype(np.int64)
+    grid = np.linspace(lo, hi, _GRID_BINS + 1).astype(np.int64)
     length = (hi - lo) / NS_PER_S
     names = [kind for kind in KINDS if stretches.seconds(kind) >= max(0.02 * length, 1.0)]
     if TRAINING not in names:
@@ -485,17 +507,17 @@ def _shares_of(training: Training, base: int) -> WindowShares | None:
         span,
         table,
         table[-1] / max(length, 1e-12),
-        length / _BINS,
+        length / _GRID_BINS,
         True,
     )
 
 
-def _wider(found: Alignment, by_s: float) -> Alignment:
-    if not by_s or found.lo_s is None or found.hi_s is None:
-        return found
-    places = tuple(p._replace(half_s=p.half_s + by_s) for p in found.places)
-    return replace(found, lo_s=found.lo_s - by_s, hi_s=found.hi_s + by_s, places=places)
+def _wider(alignment: Alignment, by_s: float) -> Alignment:
+    if not by_s or alignment.lo_s is None or alignment.hi_s is None:
+        return alignment
+    places = tuple(p._replace(half_s=p.half_s + by_s) for p in alignment.places)
+    return replace(alignment, lo_s=alignment.lo_s - by_s, hi_s=alignment.hi_s + by_s, places=places)
 
 
-def _placed(series: PowerSeries, found: Alignment) -> Placed:
-    return Placed(align.put_on_trace(series, found), found)
+def _placed(series: PowerSeries, alignment: Alignment) -> Placed:
+    return Placed(align.put_on_trace(series, alignment), alignment)

@@ -21,8 +21,9 @@ import numpy as np
 from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 
-_MIN_RATE_RECORDS = 4  # records that tell a rate
-_ALIKE = 0.02  # of the steps between two records: so near the line a tag counts the same
+FEW = 4  # records that tell a rate
+# Of the steps between two records: so near the line a tag counts the same. Chosen, not measured.
+_MAX_LINE_ERROR = 0.02
 _EPOCH = "epoch"
 _NUMBERED = re.compile(
     r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE
@@ -33,26 +34,34 @@ _NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
 def scalar_strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
     """Every tag as one strip: what several files hold of it joined, by time."""
     by: dict[tuple[str, str], list[ScalarSeries]] = {}
-    for one in scalars:
-        by.setdefault((one.group, one.tag), []).append(one)
+    for series in scalars:
+        by.setdefault((series.group, series.tag), []).append(series)
     joined = []
     for (group, tag), parts in by.items():
-        at = np.concatenate([one.wall_ns for one in parts]) if len(parts) > 1 else parts[0].wall_ns
-        step = np.concatenate([one.steps for one in parts]) if len(parts) > 1 else parts[0].steps
+        at = (
+            np.concatenate([series.wall_ns for series in parts])
+            if len(parts) > 1
+            else parts[0].wall_ns
+        )
+        step = (
+            np.concatenate([series.steps for series in parts]) if len(parts) > 1 else parts[0].steps
+        )
         values = (
-            np.concatenate([one.values for one in parts]) if len(parts) > 1 else parts[0].values
+            np.concatenate([series.values for series in parts])
+            if len(parts) > 1
+            else parts[0].values
         )
         if len(at) > 1 and (np.diff(at) < 0).any():
             order = np.argsort(at, kind="stable")
             at, step, values = at[order], step[order], values[order]
         joined.append(ScalarStrip(group, tag, at, step, values, ""))
     main = _main(joined)
-    return tuple(_with_unit(one, main) for one in joined)
+    return tuple(_with_unit(series, main) for series in joined)
 
 
-def step_rate(found: Sequence[ScalarStrip]) -> Rate:
+def step_rate(strips: Sequence[ScalarStrip]) -> Rate:
     """The rate by the strip that tells it best; empty where none does."""
-    main = _main(found)
+    main = _main(strips)
     return NO_RATE if main is None else _rate(main)
 
 
@@ -85,13 +94,16 @@ def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
     rows: list[tuple[int, int]] = []
     within: list[tuple[int, int]] = []
     half = 0
-    for one in sessions:
-        known = one.steps.number != UNKNOWN
-        if one.steps.inferred or known.sum() < _MIN_RATE_RECORDS:
+    for session in sessions:
+        numbered = session.steps.number != UNKNOWN
+        if session.steps.inferred or numbered.sum() < FEW:
             continue
-        half = max(half, one.half_ns)
-        number, at = one.steps.number[known], one.zero_ns + one.steps.start[known] // 1000
-        ends = at + one.steps.duration[known] // 1000
+        half = max(half, session.half_ns)
+        number, at = (
+            session.steps.number[numbered],
+            session.zero_ns + session.steps.start[numbered] // 1000,
+        )
+        ends = at + session.steps.duration[numbered] // 1000
         last = np.append(
             number[1:] < number[:-1], True
         )  # of its turn: when it was done, the next one's start does not tell
@@ -111,34 +123,39 @@ def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rat
     at, step = np.array(rows, np.int64).T
     if not _grows(step):
         return NO_RATE
-    found = _rate(ScalarStrip("", source, at, step, np.zeros(len(at)), "steps"))
-    return replace(found, half_ns=half_ns)
+    rate = _rate(ScalarStrip("", source, at, step, np.zeros(len(at)), "steps"))
+    return replace(rate, half_ns=half_ns)
 
 
 def _rate(main: ScalarStrip) -> Rate:
-    keep = np.concatenate([[True], (np.diff(main.step) != 0)])
-    at, step = main.at_ns[keep], main.step[keep]
-    goes_on = np.concatenate([[False], np.diff(step) > 0])
-    moved = np.diff(step)[np.diff(step) > 0]
-    every = int(np.median(moved)) if len(moved) else 0
+    """The rate by one strip. Of records with one and the same step the first counts."""
+    moved = np.concatenate([[True], (np.diff(main.step) != 0)])
+    at, step = main.at_ns[moved], main.step[moved]
+    change = np.diff(step)
+    goes_on = np.concatenate([[False], change > 0])
+    forward = change[change > 0]
+    every = int(np.median(forward)) if len(forward) else 0
     each = "every step" if every == 1 else f"every {every} steps"
     return Rate(at, step, goes_on, f"{main.label}, {each}", every)
 
 
-def _main(found: Sequence[ScalarStrip]) -> ScalarStrip | None:
+def _main(strips: Sequence[ScalarStrip]) -> ScalarStrip | None:
     """The strip with the finest steps of training; epochs are none."""
     usable = [
-        one
-        for one in found
-        if one.group not in _NO_STEPS
-        and not _counts_epochs(one)
-        and _grows(one.step) >= _MIN_RATE_RECORDS
+        strip
+        for strip in strips
+        if strip.group not in _NO_STEPS and not _counts_epochs(strip) and _grows(strip.step) >= FEW
     ]
     if not usable:
         return None
     # Of equally many records the one that counts slowest: samples seen are steps times the batch.
     return max(
-        usable, key=lambda one: (len(one.step) // 2, -int(one.step.max() - one.step.min()), one.tag)
+        usable,
+        key=lambda strip: (
+            len(strip.step) // 2,
+            -int(strip.step.max() - strip.step.min()),
+            strip.tag,
+        ),
     )
 
 
@@ -151,29 +168,29 @@ def _grows(step: Int64s) -> int:
     return forward + 1 if forward >= 0.9 * max(1, int((moved != 0).sum())) else 0
 
 
-def _counts_epochs(one: ScalarStrip) -> bool:
+def _counts_epochs(strip: ScalarStrip) -> bool:
     """Whether a tag has one record an epoch: by its name, which Keras and many people give."""
-    if one.tag.startswith("epoch_"):
+    if strip.tag.startswith("epoch_"):
         return True
-    moved = np.diff(one.step)
-    return _EPOCH in one.tag.casefold() and len(moved) > 0 and bool((moved[moved > 0] == 1).all())
+    moved = np.diff(strip.step)
+    return _EPOCH in strip.tag.casefold() and len(moved) > 0 and bool((moved[moved > 0] == 1).all())
 
 
-def _with_unit(one: ScalarStrip, main: ScalarStrip | None) -> ScalarStrip:
+def _with_unit(strip: ScalarStrip, main: ScalarStrip | None) -> ScalarStrip:
     unit = ""
-    if _counts_epochs(one):
+    if _counts_epochs(strip):
         unit = "epochs"
-    elif main is not None and (one is main or _same_line(one, main)):
+    elif main is not None and (strip is main or _same_line(strip, main)):
         unit = "steps"
-    return ScalarStrip(one.group, one.tag, one.at_ns, one.step, one.values, unit)
+    return ScalarStrip(strip.group, strip.tag, strip.at_ns, strip.step, strip.values, unit)
 
 
-def _same_line(one: ScalarStrip, main: ScalarStrip) -> bool:
+def _same_line(strip: ScalarStrip, main: ScalarStrip) -> bool:
     """Whether its numbers lie between those that the main strip had logged before and after."""
-    if not len(one.at_ns):
+    if not len(strip.at_ns):
         return False
-    rows = np.linspace(0, len(one.at_ns) - 1, min(len(one.at_ns), 64)).astype(np.int64)
-    at, step = one.at_ns[rows], one.step[rows]
+    rows = np.linspace(0, len(strip.at_ns) - 1, min(len(strip.at_ns), 64)).astype(np.int64)
+    at, step = strip.at_ns[rows], strip.step[rows]
     after = np.clip(main.at_ns.searchsorted(at), 1, max(1, len(main.at_ns) - 1))
     if len(main.at_ns) < 2:
         return False

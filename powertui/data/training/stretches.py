@@ -21,9 +21,11 @@ from powertui.data.training.training_parts import Rate, TrainedEpoch
 
 TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"
 KINDS = (TRAINING, VALIDATION, PAUSE, STARTING)
-_LONG = 2.0  # times the usual: then there was a pause between two records
-_AROUND = 50  # records on either side that tell what is usual
-_SECOND = 1_000_000_000
+# An interval that took so many times its usual time contains a pause. Chosen, not measured.
+_PAUSE_TIMES_USUAL = 2.0
+# Records on either side that show what is usual. Chosen, not measured.
+_USUAL_RECORDS = 50
+_SECOND_NS = 1_000_000_000
 _Row = tuple[int, int, int, int]  # start, end, index into KINDS, ± of the start
 
 
@@ -49,7 +51,7 @@ class Stretches:
     def seconds(self, kind: str) -> float:
         """How long it did that."""
         start, end = self.spans(kind)
-        return float((end - start).sum()) / _SECOND
+        return float((end - start).sum()) / _SECOND_NS
 
     def shares(self, lo: Int64s, hi: Int64s) -> Floats:
         """[windows, kinds]: the share of each window (Unix ns) that each kind fills; the rest lies
@@ -91,10 +93,12 @@ def training_stretches(rate: Rate, epochs: Sequence[TrainedEpoch]) -> Stretches:
 
 
 def _by_epochs(epochs: Sequence[TrainedEpoch]) -> list[_Row]:
-    known = [
-        (one.start, one.end) for one in epochs if one.start is not None and one.end is not None
+    bounds = [
+        (epoch.start, epoch.end)
+        for epoch in epochs
+        if epoch.start is not None and epoch.end is not None
     ]
-    return [(a.ns, b.ns, 0, a.half_ns) for a, b in known]
+    return [(a.ns, b.ns, 0, a.half_ns) for a, b in bounds]
 
 
 def _by_sessions(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
@@ -124,7 +128,9 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
     usual = lengths[1]
     rows: list[_Row] = []
     first = int(at[0])
-    begins = [one.start.ns for one in epochs if one.start is not None and one.start.ns <= first]
+    begins = [
+        epoch.start.ns for epoch in epochs if epoch.start is not None and epoch.start.ns <= first
+    ]
     if begins:  # before the first record: its steps at the end, compiling before them
         begin = min(begins)
         before = max(first - round(rate.every * usual[0]), begin) if len(usual) else first
@@ -133,9 +139,11 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
             (before, first, 0, round(rate.every * usual[0]) // 2),
         ]
     rows += _inside(rate, epochs, lengths)
-    end = max([one.end.ns for one in epochs if one.end is not None], default=0)
+    end = max([epoch.end.ns for epoch in epochs if epoch.end is not None], default=0)
     if end > int(at[-1]):
-        final = next((one for one in epochs if one.end is not None and one.end.ns == end), None)
+        final = next(
+            (epoch for epoch in epochs if epoch.end is not None and epoch.end.ns == end), None
+        )
         rest = 0.0
         if final is not None and final.steps is not None and len(usual):
             rest = min(
@@ -144,7 +152,9 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
         begin = int(at[-1]) + round(rest)
         # Fewer steps than lie between two records can have run since the last one; as elsewhere,
         # what takes longer holds a pause.
-        short = end - begin <= (_LONG - 1) * rate.every * (usual[-1] if len(usual) else 0)
+        short = end - begin <= (_PAUSE_TIMES_USUAL - 1) * rate.every * (
+            usual[-1] if len(usual) else 0
+        )
         kind = 1 if int(at[-1]) in _validated(epochs) else 0 if short else 2
         rows += [(int(at[-1]), begin, 0, 0), (begin, end, kind, LOGGED_NS)]
     return rows
@@ -152,7 +162,9 @@ def _by_rate(rate: Rate, epochs: Sequence[TrainedEpoch]) -> list[_Row]:
 
 def _validated(epochs: Sequence[TrainedEpoch]) -> dict[int, int]:
     return {
-        one.validation[0].ns: one.validation[1].ns for one in epochs if one.validation is not None
+        epoch.validation[0].ns: epoch.validation[1].ns
+        for epoch in epochs
+        if epoch.validation is not None
     }
 
 
@@ -165,16 +177,16 @@ def _lengths(rate: Rate) -> tuple[Floats, Floats, Bools]:
     forward = rate.goes_on[1:] & (length > 0)
     each = np.where(forward, length / np.maximum(steps, 1), np.nan)
     usual = _usual(each)
-    taken = np.where(forward, steps * usual, 0.0)
-    return taken, usual, ~forward | (length > _LONG * taken)
+    steps_ns = np.where(forward, steps * usual, 0.0)
+    return steps_ns, usual, ~forward | (length > _PAUSE_TIMES_USUAL * steps_ns)
 
 
 def _inside(
     rate: Rate, epochs: Sequence[TrainedEpoch], lengths: tuple[Floats, Floats, Bools]
 ) -> list[_Row]:
     """From the first record to the last."""
-    at, (taken, usual, paused), validated = rate.at_ns, lengths, _validated(epochs)
-    bounds = np.array([one.end.ns for one in epochs if one.end is not None], np.int64)
+    at, (steps_ns, usual, paused), validated = rate.at_ns, lengths, _validated(epochs)
+    bounds = np.array([epoch.end.ns for epoch in epochs if epoch.end is not None], np.int64)
     rows: list[_Row] = []
     quick = np.flatnonzero(paused)
     last = 0
@@ -187,7 +199,7 @@ def _inside(
         rows += _split(
             int(at[row]),
             int(at[row + 1]),
-            float(taken[row]),
+            float(steps_ns[row]),
             bound,
             validated.get(int(at[row])),
             rest,
@@ -204,7 +216,9 @@ def _rest(
     """How long the steps took that an epoch still had after its last record, ns; None where it is
     not known how many they were.
     """
-    epoch = next((one for one in epochs if one.end is not None and one.end.ns == bound), None)
+    epoch = next(
+        (epoch for epoch in epochs if epoch.end is not None and epoch.end.ns == bound), None
+    )
     if (
         epoch is None
         or epoch.steps is None
@@ -215,18 +229,18 @@ def _rest(
 
 
 def _split(
-    lo: int, hi: int, taken: float, bound: int | None, validated: int | None, rest: float | None
+    lo: int, hi: int, steps_ns: float, bound: int | None, validated: int | None, rest: float | None
 ) -> list[_Row]:
     """An interval with a pause in it. At the end of an epoch: its last steps, validation, the
     pause, and the first steps of the next one; inside an epoch nobody knows which of the steps were
     before the pause.
     """
-    taken = min(taken, hi - lo)
-    before = taken / 2 if rest is None else min(rest, taken)
+    steps_ns = min(steps_ns, hi - lo)
+    before = steps_ns / 2 if rest is None else min(rest, steps_ns)
     if bound is not None and rest is None:
         before = 0.0
-    half = LOGGED_NS + (round(taken) // 2 if rest is None else round(0.1 * taken))
-    first, steps = lo + round(before), hi - round(taken - before)
+    half = LOGGED_NS + (round(steps_ns) // 2 if rest is None else round(0.1 * steps_ns))
+    first, steps = lo + round(before), hi - round(steps_ns - before)
     steps = max(steps, bound) if bound is not None else steps
     rows = [(lo, first, 0, 0)]
     at = first
@@ -239,12 +253,12 @@ def _split(
 
 def _usual(each: Floats) -> Floats:
     """What a step usually takes around each interval, ns: a running median, pauses left aside."""
-    known = np.isfinite(each)
-    if not known.any():
+    finite = np.isfinite(each)
+    if not finite.any():
         return np.full(len(each), 0.0)
-    middle = float(np.median(each[known]))
-    values = np.where(known, each, middle)
-    size = 2 * _AROUND + 1
+    middle = float(np.median(each[finite]))
+    values = np.where(finite, each, middle)
+    size = 2 * _USUAL_RECORDS + 1
     if len(values) < 2 * size:
         return np.full(len(values), middle)
     blocks = len(values) // size

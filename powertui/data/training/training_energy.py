@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _HOUR_NS = 3600 * NS_PER_S
-_MOST_HOURS = 24 * 400
-_LONG = 100_000  # readings: what working on them took is worth handing back
+_MAX_HOURS = 24 * 400
+# From so many readings on, memory that working on them took is given back. Chosen, not measured.
+_GIVE_BACK_READINGS = 100_000
 _CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
 
@@ -118,14 +119,14 @@ class TrainingEnergy:
             for row in long.tolist():
                 a, b = int(start[row]), int(end[row])
                 number = next((n for n, lo, hi in bounds if lo <= (a + b) // 2 < hi), None)
-                told = checkpoints.checkpoint_within(saved, a, b) if kind == PAUSE else None
-                words = (_CHECKPOINT if told else _NAMES[kind]) + (
+                checkpoint = checkpoints.checkpoint_within(saved, a, b) if kind == PAUSE else None
+                words = (_CHECKPOINT if checkpoint else _NAMES[kind]) + (
                     f" in epoch {number}" if number is not None else ""
                 )
-                words += f" ({told.by})" if told else ""
+                words += f" ({checkpoint.by})" if checkpoint else ""
                 out.append(
                     self._window(
-                        _CHECKPOINT if told else kind,
+                        _CHECKPOINT if checkpoint else kind,
                         words,
                         number,
                         self.seen.at(a),
@@ -133,13 +134,13 @@ class TrainingEnergy:
                         LOGGED_NS * PS_PER_NS,
                     )
                 )
-        out.sort(key=lambda one: one.start)
+        out.sort(key=lambda window: window.start)
         return [*self._beside("before"), *out, *self._beside("after")]
 
     def hours(self) -> list[TrainingWindow]:
         """Hour by hour of wall time, where it is longer than one."""
         lo, hi = self.seen.unix_ns(self.seen.start), self.seen.unix_ns(self.seen.end)
-        if hi - lo < _HOUR_NS or (hi - lo) // _HOUR_NS > _MOST_HOURS:
+        if hi - lo < _HOUR_NS or (hi - lo) // _HOUR_NS > _MAX_HOURS:
             return []
         first = lo - lo % _HOUR_NS if self.seen.wall else lo
         out = []
@@ -157,8 +158,8 @@ class TrainingEnergy:
             return None
         a, b = int(stretches.start[0]), int(stretches.end.max())
         rate = self.seen.training.rate
-        told = len(rate) and not rate.within and rate.goes_on[1:].all()
-        steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if told else None
+        all_counted = len(rate) and not rate.within and rate.goes_on[1:].all()
+        steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if all_counted else None
         return self._window(
             "training",
             "the training",
@@ -172,38 +173,48 @@ class TrainingEnergy:
     def whole(self) -> TrainingWindow:
         """As far as its power tells; without any, everything that is placed."""
         return self._window(
-            "whole", "everything", None, *(self._told or (self.seen.start, self.seen.end)), 0
+            "whole", "everything", None, *(self._power_reach or (self.seen.start, self.seen.end)), 0
         )
 
-    def window(self, found: AxisWindow) -> TrainingWindow:
+    def window(self, axis_window: AxisWindow) -> TrainingWindow:
         """Any window that was asked for."""
         steps = None
-        if found.epoch is not None:
-            epoch = next(one for one in self.seen.training.epochs if one.number == found.epoch)
-            steps = epoch.steps if found.words == f"epoch {found.epoch}" else None
+        if axis_window.epoch is not None:
+            epoch = next(
+                epoch for epoch in self.seen.training.epochs if epoch.number == axis_window.epoch
+            )
+            steps = epoch.steps if axis_window.words == f"epoch {axis_window.epoch}" else None
         return self._window(
-            "window", found.words, found.epoch, found.lo, found.hi, found.half, steps
+            "window",
+            axis_window.words,
+            axis_window.epoch,
+            axis_window.lo,
+            axis_window.hi,
+            axis_window.half,
+            steps,
         )
 
     def _beside(self, which: str) -> list[TrainingWindow]:
         """The machine before the first and after the last record, as far as power was logged."""
-        training, told = self.training(), self._told
-        if training is None or told is None:
+        training, reach = self.training(), self._power_reach
+        if training is None or reach is None:
             return []
-        bounds = (told[0], training.start) if which == "before" else (training.end, told[1])
+        bounds = (reach[0], training.start) if which == "before" else (training.end, reach[1])
         if bounds[1] - bounds[0] < PS_PER_S // 2:
             return []
         return [self._window(which, f"{which} the training", None, *bounds, LOGGED_NS * PS_PER_NS)]
 
     @functools.cached_property
-    def _told(self) -> tuple[int, int] | None:
-        """From when to when its power tells anything: as `powertui energy` takes a log that is
-        placed nowhere.
-        """
-        known = [
-            found for one in self.account.channels if (found := integrate.reach(one)) is not None
-        ]
-        return (min(a for a, _ in known), max(b for _, b in known)) if known else None
+    def _power_reach(self) -> tuple[int, int] | None:
+        """From when to when power was logged: as `powertui energy` takes a log without a place."""
+        reaches = []
+        for channel in self.account.channels:
+            reach = integrate.reach(channel)
+            if reach is not None:
+                reaches.append(reach)
+        if not reaches:
+            return None
+        return min(start for start, _ in reaches), max(end for _, end in reaches)
 
     def _window(
         self,
@@ -215,7 +226,7 @@ class TrainingEnergy:
         half: int,
         steps: tuple[int, int] | None = None,
     ) -> TrainingWindow:
-        found = self.energy(lo, hi, half)
+        energy = self.energy(lo, hi, half)
         return TrainingWindow(
             kind,
             name,
@@ -223,159 +234,170 @@ class TrainingEnergy:
             lo,
             hi,
             half,
-            found,
+            energy,
             steps,
-            _per_step(found, steps, self.seen.training.logged_rate.every),
+            _per_step(energy, steps, self.seen.training.logged_rate.every),
         )
 
 
-def training_energy(seen: TrainingOnAxis, idle_w: float | None = None) -> TrainingEnergy:
+def training_energy(axis: TrainingOnAxis, idle_w: float | None = None) -> TrainingEnergy:
     """The energy of a training as it lies on this axis."""
-    found = _account_of(seen, idle_w)
-    whole = TrainingEnergy(
-        seen, found, training_findings.findings_in_training(seen.training, seen, found)
+    account = _account_of(axis, idle_w)
+    energy = TrainingEnergy(
+        axis, account, training_findings.findings_in_training(axis.training, axis, account)
     )
-    if found.power is not None and len(found.power.times) > _LONG:
+    if account.power is not None and len(account.power.times) > _GIVE_BACK_READINGS:
         packed.give_back()
-    return whole
+    return energy
 
 
-def _account_of(seen: TrainingOnAxis, idle_w: float | None = None) -> Account:
-    """The account of a training's power: the same arithmetic as for one profile, over all of its
-    axis.
-    """
-    reach = _reach(seen)
-    power = [one.power for one in seen.by_wall or seen.placements if one.power.status != "none"]
+def _account_of(axis: TrainingOnAxis, idle_w: float | None = None) -> Account:
+    """The account of a training's power, with the arithmetic that one profile's is made with."""
+    reach = _reach(axis)
+    power = [
+        placed.power for placed in axis.by_wall or axis.placements if placed.power.status != "none"
+    ]
     # A profile's own account has decided already whose power each channel is.
-    owned = machines.power_of(seen.training) if seen.profile is None else None
+    owned = machines.power_of(axis.training) if axis.profile is None else None
     if owned is not None:
-        power = [one for one in power if owned.is_owned(one.series)]
-    order = main_log.order(power, reach)
-    usable = [row for row in order if meeting.meets(power[row], reach)] or order
-    best = min((main_log.STATUS_RANK[power[row].status] for row in usable), default=2)
-    usable = [row for row in usable if main_log.STATUS_RANK[power[row].status] == best]
-    enough = [
-        row for row in usable if main_log.coverage(power[row], reach) >= main_log.FULL_COVERAGE
-    ]
-    usable = enough or usable
-    # As in a profile: what its own power alone places tells of a host of which no other log does.
-    sure = {power[row].series.sensor.host for row in usable if power[row].source != SIGNAL}
-    usable = [
-        row
-        for row in usable
-        if power[row].source != SIGNAL or power[row].series.sensor.host not in sure
-    ]
+        power = [channel for channel in power if owned.is_owned(channel.series)]
+    usable = _usable_rows(power, reach)
     series = [power[row].series for row in usable]
     total = owned.total(series) if owned is not None else scopes.total(series)
-    counted = tuple(usable[i] for i in total.indices)
-    if (one := summed_channels.where_many([power[i] for i in counted])) is not None:
-        power.append(one)
+    counted = tuple(usable[row] for row in total.indices)
+    summed = summed_channels.where_many([power[row] for row in counted])
+    if summed is not None:
+        power.append(summed)
         counted = (len(power) - 1,)
     text = total.text
-    left = len(power) - len(usable)
-    if left and text:
+    not_counted = len(power) - len(usable)
+    if not_counted and text:
         text += (
-            f"; {left} channel{'s' if left > 1 else ''} not counted: placed less "
+            f"; {not_counted} channel{'s' if not_counted > 1 else ''} not counted: placed less "
             "certainly, or at another time"
         )
     led = main_log.why(power, reach)
     if led and text:
         text += f"; {led}"
-    placed = tuple(Placed(one, _alignment(seen, one)) for one in power)
-    found = _idle(seen, [power[i] for i in counted], idle_w)
+    channels = tuple(Placed(channel, _alignment(axis, channel)) for channel in power)
+    idle_power = _idle(axis, [power[row] for row in counted], idle_w)
     return Account(
-        _trace_of(seen, reach), Steps.none(), seen.epochs, placed, counted, text, lambda: found
+        _trace_of(axis, reach),
+        Steps.none(),
+        axis.epochs,
+        channels,
+        counted,
+        text,
+        lambda: idle_power,
     )
 
 
-def _trace_of(seen: TrainingOnAxis, span: tuple[int, int] | None = None) -> Trace:
+def _usable_rows(power: Sequence[PowerOnTrace], reach: tuple[int, int]) -> list[int]:
+    """The channels that may be counted, the main log first: those that are placed best."""
+    order = main_log.order(power, reach)
+    usable = [row for row in order if meeting.meets(power[row], reach)] or list(order)
+    best = min((main_log.RANK[power[row].status] for row in usable), default=2)
+    usable = [row for row in usable if main_log.RANK[power[row].status] == best]
+    enough = [row for row in usable if main_log.coverage(power[row], reach) >= main_log.ENOUGH]
+    usable = enough or usable
+    # As in a profile: a channel that only its own power places counts for a host that no other log
+    # is of.
+    sure_hosts = {power[row].series.sensor.host for row in usable if power[row].source != SIGNAL}
+    return [
+        row
+        for row in usable
+        if power[row].source != SIGNAL or power[row].series.sensor.host not in sure_hosts
+    ]
+
+
+def _trace_of(axis: TrainingOnAxis, span: tuple[int, int] | None = None) -> Trace:
     """The axis of a training as a trace without events, for what asks a trace only where it
     lies.
     """
     clock = (
-        Clock(seen.zero_ns - seen.half_ns, seen.zero_ns + seen.half_ns, "the training's axis")
-        if seen.wall
+        Clock(axis.zero_ns - axis.half_ns, axis.zero_ns + axis.half_ns, "the training's axis")
+        if axis.wall
         else Clock()
     )
     return Trace(
-        seen.training.entry.path,
+        axis.training.entry.path,
         "",
         "training",
         (),
         NoNames(),
         clock,
-        span or (seen.start, seen.end),
+        span or (axis.start, axis.end),
         0,
     )
 
 
-def run_of(seen: TrainingOnAxis) -> Run:
+def run_of(axis: TrainingOnAxis) -> Run:
     """A training as a run: one trace without events, its epochs, scalars and power."""
-    training = seen.training
+    training = axis.training
     scalars = tuple(series for log in training.logs.events for series in log.scalars)
     return Run(
         training.name,
         training.entry.path,
-        (_trace_of(seen),),
+        (_trace_of(axis),),
         (Steps.none("nothing is profiled here"),),
-        (seen.epochs,),
+        (axis.epochs,),
         scalars,
         training.logs.power,
         training.logs.warnings,
     )
 
 
-def _reach(seen: TrainingOnAxis) -> tuple[int, int]:
-    stretches = seen.training.stretches
+def _reach(axis: TrainingOnAxis) -> tuple[int, int]:
+    stretches = axis.training.stretches
     if len(stretches):
-        return seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+        return axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max()))
     islands = [
-        (one.start, one.end)
-        for one in seen.islands
-        if one.start is not None and one.end is not None
+        (session.start, session.end)
+        for session in axis.islands
+        if session.start is not None and session.end is not None
     ]
     if islands:
         return min(a for a, _ in islands), max(b for _, b in islands)
-    return seen.start, max(seen.end, seen.start + 1)
+    return axis.start, max(axis.end, axis.start + 1)
 
 
-def _alignment(seen: TrainingOnAxis, power: PowerOnTrace) -> Alignment:
+def _alignment(axis: TrainingOnAxis, power: PowerOnTrace) -> Alignment:
     """How it was placed, as told on this axis."""
-    for channel in seen.by_wall or seen.placements:
+    for channel in axis.by_wall or axis.placements:
         if channel.power is power or channel.power.series is power.series:
             return channel.alignment
     at, lo, hi = (ps / PS_PER_S for ps in (power.offset_ps, power.offset_lo_ps, power.offset_hi_ps))
     return Alignment(at, lo, hi, power.status, power.source, ())
 
 
-def _idle(seen: TrainingOnAxis, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
+def _idle(axis: TrainingOnAxis, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
     """Idle power of all counted channels: what they drew while no record says that anything ran."""
     if given is not None:
         return idle.given(given)
-    stretches = seen.training.stretches
-    if not channels or not len(stretches) or any(one.status == "none" for one in channels):
+    stretches = axis.training.stretches
+    if not channels or not len(stretches) or any(channel.status == "none" for channel in channels):
         return IdlePower(None)
-    lo, hi = seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+    lo, hi = axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max()))
     return idle.of_all(
         channels, idle.When(np.array([lo], np.int64), np.array([hi], np.int64), lo, hi, True)
     )
 
 
 def _per_step(
-    found: Energy | None, steps: tuple[int, int] | None, every: int
+    energy: Energy | None, steps: tuple[int, int] | None, every: int
 ) -> tuple[float, float, float] | None:
     """Joules of one step by how many were logged: the interval holds that of the energy, and a
     record more or less.
     """
     if (
-        found is None
-        or found.joules is None
-        or found.lo is None
-        or found.hi is None
+        energy is None
+        or energy.joules is None
+        or energy.lo is None
+        or energy.hi is None
         or steps is None
         or steps[1] <= steps[0]
     ):
         return None
     count = steps[1] - steps[0]
     spare = every / 2 if every > 1 else 0.0
-    return found.joules / count, found.lo / (count + spare), found.hi / max(count - spare, 1.0)
+    return energy.joules / count, energy.lo / (count + spare), energy.hi / max(count - spare, 1.0)

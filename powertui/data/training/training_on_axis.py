@@ -69,7 +69,7 @@ class TrainingOnAxis:
     @functools.cached_property
     def power(self) -> tuple[PowerOnTrace, ...]:
         """The channels that lie somewhere on the axis, the leading log first."""
-        return tuple(one.power for one in self.placements if one.power.status != "none")
+        return tuple(placed.power for placed in self.placements if placed.power.status != "none")
 
     @functools.cached_property
     def whole(self) -> TrainingEnergy:
@@ -136,9 +136,9 @@ def place_training(
         return _alone(training, profile, aligning)
     else:
         zero, half, wall = training.zero_ns, 0, _has_wall(training)
-    lying = tuple(_island(one, profile, zero, half) for one in training.islands)
+    lying = tuple(_island(placed, profile, zero, half) for placed in training.islands)
     placements = _power(training, profile, aligning, zero, half)
-    power = tuple(one.power for one in placements if one.power.status != "none")
+    power = tuple(placed.power for placed in placements if placed.power.status != "none")
     epochs = epochs_of(training, zero, half)
     lo, hi = _around(training, zero, lying, power)
     marks = marks_on_trace(power)
@@ -193,10 +193,12 @@ def span(training: Training) -> tuple[int, int]:
 
 def _has_wall(training: Training) -> bool:
     placed = (
-        any(one.start is not None for one in training.islands) or training.scalar_span is not None
+        any(session.start is not None for session in training.islands)
+        or training.scalar_span is not None
     )
     return placed or any(
-        one.zero is not None and one.alignment.source != placing.OWN_CLOCK for one in training.power
+        session.zero is not None and session.alignment.source != placing.OWN_CLOCK
+        for session in training.power
     )
 
 
@@ -205,8 +207,8 @@ def _alone(training: Training, profile: Profile, aligning: Aligning) -> Training
     on it itself lies there.
     """
     placements = _power(training, profile, aligning, 0, 0)
-    power = tuple(one.power for one in placements if one.power.status != "none")
-    mine = next((one for one in training.islands if _is(one, profile)), None)
+    power = tuple(placed.power for placed in placements if placed.power.status != "none")
+    mine = next((placed for placed in training.islands if _is(placed, profile)), None)
     lo, hi = profile.trace.span
     lying = (SessionOnAxis(mine, lo, hi, 0, True),) if mine is not None else ()
     lo, hi = _with_power((lo, hi), power)
@@ -252,20 +254,23 @@ def _ps(moment: Moment | None, zero: int) -> int | None:
 def epochs_of(training: Training, zero: int, half: int) -> Epochs:
     """Its epochs on an axis whose zero lies there, give or take `half` (Unix ns)."""
     table, phases = [], []
-    for index, one in enumerate(training.epochs):
-        slack = max((m.half_ns for m in (one.start, one.end) if m is not None), default=0) + half
+    for index, trained in enumerate(training.epochs):
+        slack = (
+            max((m.half_ns for m in (trained.start, trained.end) if m is not None), default=0)
+            + half
+        )
         table.append(
             Epoch(
-                one.number,
-                _ps(one.start, zero),
-                _ps(one.end, zero),
-                one.source,
+                trained.number,
+                _ps(trained.start, zero),
+                _ps(trained.end, zero),
+                trained.source,
                 slack * PS_PER_NS,
-                one.scalars,
+                trained.scalars,
             )
         )
-        if one.validation is not None:
-            a, b = (_ps(moment, zero) for moment in one.validation)
+        if trained.validation is not None:
+            a, b = (_ps(moment, zero) for moment in trained.validation)
             if a is not None and b is not None:
                 phases.append(
                     Phase("validation", a, b, index, "from the last logged step to its results")
@@ -278,22 +283,27 @@ def _power(
     training: Training, profile: Profile | None, aligning: Aligning, zero: int, half: int
 ) -> tuple[Placed, ...]:
     if profile is not None:
-        found = list(account.energy_account(profile, aligning).placed)
+        placed = list(account.energy_account(profile, aligning).placed)
     else:
-        found = [one.placed(zero, half) for one in training.aligned(aligning).power]
+        placed = [channel.placed(zero, half) for channel in training.aligned(aligning).power]
     return tuple(
-        found[row]
-        for row in main_log.order([one.power for one in found], _reach(training, zero, profile))
+        placed[row]
+        for row in main_log.order(
+            [channel.power for channel in placed], _reach(training, zero, profile)
+        )
     )
 
 
 def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int, int]:
-    known = [
-        moment for one in training.epochs for moment in (one.start, one.end) if moment is not None
+    moments = [
+        moment
+        for epoch in training.epochs
+        for moment in (epoch.start, epoch.end)
+        if moment is not None
     ]
     if training.scalar_span is not None:
-        known += [Moment(ns) for ns in training.scalar_span]
-    ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
+        moments += [Moment(ns) for ns in training.scalar_span]
+    ps = [at for moment in moments if (at := _ps(moment, zero)) is not None]
     ps += list(profile.trace.span) if profile is not None else []
     return (min(ps), max(ps)) if len(ps) > 1 and max(ps) > min(ps) else (-(1 << 61), 1 << 61)
 
@@ -301,22 +311,25 @@ def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int,
 def _around(
     training: Training, zero: int, lying: tuple[SessionOnAxis, ...], power: tuple[PowerOnTrace, ...]
 ) -> tuple[int, int]:
-    los = [one.start for one in lying if one.start is not None]
-    his = [one.end for one in lying if one.end is not None]
-    known = [
-        moment for one in training.epochs for moment in (one.start, one.end) if moment is not None
+    los = [session.start for session in lying if session.start is not None]
+    his = [session.end for session in lying if session.end is not None]
+    moments = [
+        moment
+        for session in training.epochs
+        for moment in (session.start, session.end)
+        if moment is not None
     ]
     if training.scalar_span is not None:
-        known += [Moment(ns) for ns in training.scalar_span]
-    ps = [found for moment in known if (found := _ps(moment, zero)) is not None]
+        moments += [Moment(ns) for ns in training.scalar_span]
+    ps = [at for moment in moments if (at := _ps(moment, zero)) is not None]
     los, his = los + ps, his + ps
     if los:
         return _with_power((min(los), max(his)), power)
     every = [
         moment
-        for one in power
-        if len(one.times)
-        for moment in (int(one.times[0]), int(one.times[-1]))
+        for session in power
+        if len(session.times)
+        for moment in (int(session.times[0]), int(session.times[-1]))
     ]
     return (min(every), max(every)) if every else (0, 0)
 
@@ -325,9 +338,9 @@ def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[
     """A span made longer by the logs that meet it: one that a person placed beside the run does not
     stretch the axis.
     """
-    near = [one for one in power if meeting.meets(one, run)]
-    return min([run[0], *(int(one.times[0]) for one in near)]), max(
-        [run[1], *(int(one.times[-1]) for one in near)]
+    near = [channel for channel in power if meeting.meets(channel, run)]
+    return min([run[0], *(int(channel.times[0]) for channel in near)]), max(
+        [run[1], *(int(channel.times[-1]) for channel in near)]
     )
 
 

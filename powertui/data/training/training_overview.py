@@ -22,32 +22,32 @@ from powertui.data.training.training_on_axis import TrainingOnAxis
 _ID = "training_overview"
 
 
-def answer(seen: TrainingOnAxis) -> Result:
+def answer(axis: TrainingOnAxis) -> Result:
     """What there is of a training, on its own axis."""
-    whole = seen.whole
-    all_of_it = whole.whole()
+    energy = axis.whole
+    all_of_it = energy.whole()
     facts = [
         Fact("length", "length", all_of_it.end - all_of_it.start, "duration"),
-        *_when(seen),
+        *_when(axis),
         *_energy(all_of_it.energy),
     ]
     windows = [
-        one
-        for one in (whole.training(), *whole.epochs(), *whole.phases(), *whole.hours())
-        if one is not None
+        window
+        for window in (energy.training(), *energy.epochs(), *energy.phases(), *energy.hours())
+        if window is not None
     ]
-    marked = [_marked(seen, mark) for mark in seen.marks]
+    marked = [_marked(axis, mark) for mark in axis.marks]
     tables = (
         _windows([all_of_it, *windows, *marked]),
-        _sensors([one.power for one in seen.placements]),
+        _sensors([window.power for window in axis.placements]),
     )
-    return Result(_ID, "Overview", tables, tuple(facts), notes=_notes(seen))
+    return Result(_ID, "Overview", tables, tuple(facts), notes=_notes(axis))
 
 
-def _when(seen: TrainingOnAxis) -> list[Fact]:
-    if not seen.wall:
+def _when(axis: TrainingOnAxis) -> list[Fact]:
+    if not axis.wall:
         return []
-    began = np.datetime64(seen.unix_ns(seen.start) // NS_PER_S, "s")
+    began = np.datetime64(axis.unix_ns(axis.start) // NS_PER_S, "s")
     return [Fact("from", "from", f"{str(began).replace('T', ' ')} UTC")]
 
 
@@ -66,36 +66,43 @@ def _energy(energy: Energy | None) -> list[Fact]:
     return facts
 
 
-def _marked(seen: TrainingOnAxis, mark: MarkOnTrace) -> TrainingWindow:
+def _marked(axis: TrainingOnAxis, mark: MarkOnTrace) -> TrainingWindow:
     end = mark.end_ps if mark.end_ps is not None else mark.start_ps
-    energy = seen.whole.energy(mark.start_ps, end) if end > mark.start_ps else None
+    energy = axis.whole.energy(mark.start_ps, end) if end > mark.start_ps else None
     return TrainingWindow("marked", mark.name, None, mark.start_ps, end, 0, energy)
 
 
 def _windows(rows: Sequence[TrainingWindow]) -> Table:
-    known = [one.energy if one.energy is not None and one.energy.resolved else None for one in rows]
+    energies = [
+        window.energy if window.energy is not None and window.energy.resolved else None
+        for window in rows
+    ]
     half = [
         (e.hi - e.lo) / 2 if e is not None and e.lo is not None and e.hi is not None else None
-        for e in known
+        for e in energies
     ]
     columns = (
-        text_column("name", "window", [one.name for one in rows], weight=9),
-        text_column("kind", "kind", [one.kind for one in rows], weight=2),
+        text_column("name", "window", [window.name for window in rows], weight=9),
+        text_column("kind", "kind", [window.kind for window in rows], weight=2),
         Column(
-            "start_s", "from", "instant", np.array([one.start for one in rows], np.int64), weight=6
+            "start_s",
+            "from",
+            "instant",
+            np.array([window.start for window in rows], np.int64),
+            weight=6,
         ),
         Column(
             "length_s",
             "length",
             "duration",
-            np.array([one.end - one.start for one in rows], np.int64),
+            np.array([window.end - window.start for window in rows], np.int64),
             weight=8,
         ),
         optional(
             "joules",
             "energy",
             "number",
-            [e.joules if e is not None else None for e in known],
+            [e.joules if e is not None else None for e in energies],
             unit="J",
             weight=9,
         ),
@@ -104,11 +111,11 @@ def _windows(rows: Sequence[TrainingWindow]) -> Table:
             "mean_w",
             "mean power",
             "number",
-            [e.mean_w if e is not None else None for e in known],
+            [e.mean_w if e is not None else None for e in energies],
             unit="W",
             weight=8,
         ),
-        text_column("why", "why no joules", [_why(one) for one in rows], weight=1),
+        text_column("why", "why no joules", [_why(window) for window in rows], weight=1),
     )
 
     def place(row: int) -> Place:
@@ -117,31 +124,35 @@ def _windows(rows: Sequence[TrainingWindow]) -> Table:
     return Table("windows", "Windows", columns, place, key=("name", "start_s"), noun="window")
 
 
-def _why(one: TrainingWindow) -> str:
-    return one.energy.reason if one.energy is not None and not one.energy.resolved else ""
+def _why(window: TrainingWindow) -> str:
+    return window.energy.reason if window.energy is not None and not window.energy.resolved else ""
 
 
 def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
     def figures(id: str, label: str, unit: str, weight: int) -> Column:
-        known = [getattr(one.series.sensor, id) for one in channels]
+        figures_ = [getattr(channel.series.sensor, id) for channel in channels]
         return optional(
             id,
             label,
             "number",
-            [None if found is None else found.value for found in known],
+            [None if figure is None else figure.value for figure in figures_],
             unit=unit,
             weight=weight,
         )
 
-    gaps = [int(np.isnan(np.asarray(one.series.watts)).sum()) for one in channels]
+    gaps = [int(np.isnan(np.asarray(channel.series.watts)).sum()) for channel in channels]
     columns = (
-        text_column("name", "sensor", [one.series.sensor.label for one in channels], weight=9),
-        text_column("source", "source", [one.series.sensor.source for one in channels], weight=4),
+        text_column(
+            "name", "sensor", [channel.series.sensor.label for channel in channels], weight=9
+        ),
+        text_column(
+            "source", "source", [channel.series.sensor.source for channel in channels], weight=4
+        ),
         Column(
             "readings",
             "readings",
             "integer",
-            np.array([len(one.series) for one in channels], np.int64),
+            np.array([len(channel.series) for channel in channels], np.int64),
             weight=7,
         ),
         Column("gaps", "gaps", "integer", np.array(gaps, np.int64), weight=6),
@@ -152,8 +163,8 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
             "placed",
             "placed",
             [
-                f"{one.status}, {one.source}" if one.status != "none" else "unknown"
-                for one in channels
+                f"{channel.status}, {channel.source}" if channel.status != "none" else "unknown"
+                for channel in channels
             ],
             weight=5,
         ),
@@ -163,26 +174,26 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
     )
 
 
-def _notes(seen: TrainingOnAxis) -> tuple[str, ...]:
+def _notes(axis: TrainingOnAxis) -> tuple[str, ...]:
     hand = [
         (
             "Put together by hand: "
-            f"{'; '.join(reason for reason in seen.training.entry.reasons if 'by hand' in reason)}."
+            f"{'; '.join(reason for reason in axis.training.entry.reasons if 'by hand' in reason)}."
         )
     ]
-    found = [str(warn) for one in seen.placements for warn in one.power.series.warnings]
+    warnings = [str(warn) for placed in axis.placements for warn in placed.power.series.warnings]
     clock = (
         ""
-        if seen.wall
+        if axis.wall
         else "Nothing here has wall time: times count from the first thing that is placed."
     )
     far = (
-        f"Where things lie by wall time is known to ±{units.duration(seen.half)}."
-        if seen.half > PS_PER_S
+        f"Where things lie by wall time is known to ±{units.duration(axis.half)}."
+        if axis.half > PS_PER_S
         else ""
     )
     return tuple(
         dict.fromkeys(
-            note for note in (clock, far, *hand[: seen.training.entry.by_hand], *found) if note
+            note for note in (clock, far, *hand[: axis.training.entry.by_hand], *warnings) if note
         )
     )

@@ -105,24 +105,24 @@ class Rate:
         """
         length = np.diff(self.at_ns) / NS_PER_S
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.diff(self.step) / length
-        return np.where(self.goes_on[1:] & (length > 0), found, np.nan)
+            per_s = np.diff(self.step) / length
+        return np.where(self.goes_on[1:] & (length > 0), per_s, np.nan)
 
     def step_at(self, ns: int) -> tuple[int, float, int] | None:
         """Steps done at a moment: (at least, by interpolation, at most).
 
         None before the first record and after the last.
         """
-        found = self._step_at(ns)
-        if found is None or not self.half_ns:
-            return found
-        at = packed_column(self, "at_ns")
+        done = self._step_at(ns)
+        if done is None or not self.half_ns:
+            return done
+        at = kept(self, "at_ns")
         sides = [
-            self._step_at(min(max(one, int(at[0])), int(at[-1])))
-            for one in (ns - self.half_ns, ns + self.half_ns)
+            self._step_at(min(max(side_ns, int(at[0])), int(at[-1])))
+            for side_ns in (ns - self.half_ns, ns + self.half_ns)
         ]
-        low, high = (side or found for side in sides)
-        return min(low[0], found[0]), found[1], max(high[2], found[2])
+        low, high = (side or done for side in sides)
+        return min(low[0], done[0]), done[1], max(high[2], done[2])
 
     def _step_at(self, ns: int) -> tuple[int, float, int] | None:
         at, step = packed_column(self, "at_ns"), packed_column(self, "step")

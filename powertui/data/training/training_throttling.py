@@ -17,49 +17,53 @@ if TYPE_CHECKING:
     from powertui.data.training.training import Training
     from powertui.data.training.training_on_axis import TrainingOnAxis
 
-_MOST = 20  # stretches, the longest, are listed
+# The longest ones are listed.
+_MAX_LISTED_STRETCHES = 20
 
 
 def throttled_in_training(
-    training: Training, seen: TrainingOnAxis, power: Sequence[PowerOnTrace]
+    training: Training, axis: TrainingOnAxis, power: Sequence[PowerOnTrace]
 ) -> tuple[ThrottledStretch, ...]:
     """Stretches in which it ran, by time. Within a session the profile tells, with its steps."""
     stretches = training.stretches
     if not len(stretches):
         return ()
-    lo, hi = seen.at(int(stretches.start[0])), seen.at(int(stretches.end.max()))
+    lo, hi = axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max()))
     islands = [
-        (one.start, one.end)
-        for one in seen.islands
-        if one.start is not None and one.end is not None
+        (stretch.start, stretch.end)
+        for stretch in axis.islands
+        if stretch.start is not None and stretch.end is not None
     ]
     return tuple(
-        one
-        for one in throttling.throttled_stretches(power)
-        if one.end_ps > lo
-        and one.start_ps < hi
-        and not any(a <= one.start_ps and one.end_ps <= b for a, b in islands)
+        stretch
+        for stretch in throttling.throttled_stretches(power)
+        if stretch.end_ps > lo
+        and stretch.start_ps < hi
+        and not any(a <= stretch.start_ps and stretch.end_ps <= b for a, b in islands)
     )
 
 
 def throttling_findings(
-    training: Training, seen: TrainingOnAxis, back: Sequence[ThrottledStretch]
+    training: Training, axis: TrainingOnAxis, back: Sequence[ThrottledStretch]
 ) -> list[tuple[Finding, ThrottledStretch]]:
     """The longest of them, by time, with the epoch that holds most of each."""
-    longest = sorted(back, key=lambda one: one.start_ps - one.end_ps)[:_MOST]
+    longest = sorted(back, key=lambda stretch: stretch.start_ps - stretch.end_ps)[
+        :_MAX_LISTED_STRETCHES
+    ]
     return [
-        (_told(training, seen, one), one) for one in sorted(longest, key=lambda one: one.start_ps)
+        (_told(training, axis, stretch), stretch)
+        for stretch in sorted(longest, key=lambda stretch: stretch.start_ps)
     ]
 
 
-def _told(training: Training, seen: TrainingOnAxis, one: ThrottledStretch) -> Finding:
-    made = throttling.bare_finding(one)
+def _told(training: Training, axis: TrainingOnAxis, stretch: ThrottledStretch) -> Finding:
+    made = throttling.bare_finding(stretch)
     best = 0
     for epoch in training.epochs:
         if epoch.start is None or epoch.end is None:
             continue
-        lo, hi = seen.at(epoch.start.ns), seen.at(epoch.end.ns)
-        a, b = max(lo, one.start_ps), min(hi, one.end_ps)
+        lo, hi = axis.at(epoch.start.ns), axis.at(epoch.end.ns)
+        a, b = max(lo, stretch.start_ps), min(hi, stretch.end_ps)
         if b - a > best:
             best = b - a
             made = replace(

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 def account_by_wall_time(
-    training: Training, profile: Profile, found: Account, aligning: Aligning
+    training: Training, profile: Profile, account: Account, aligning: Aligning
 ) -> Account | None:
     """The account of a profile as wall time alone knows power and epochs; None where it
     does not.
     """
     if not training.epochs or not session_places.believed(profile, training.scalar_span):
         return None
-    placed = placing.by_wall(training, profile.clock, found.placed, aligning)
+    placed = placing.by_wall(training, profile.clock, account.placed, aligning)
     if placed is None:
         return None
-    counted = found.counted
-    if (one := summed_channels.where_many([placed[row].power for row in counted])) is not None:
-        placed, counted = (*placed, Placed(one, placed[counted[0]].alignment)), (len(placed),)
+    counted = account.counted
+    if (summed := summed_channels.where_many([placed[row].power for row in counted])) is not None:
+        placed, counted = (*placed, Placed(summed, placed[counted[0]].alignment)), (len(placed),)
     epochs = epochs_of(training, profile.clock.mid_ns, 0)
-    return replace(found, placed=placed, counted=counted, epochs=epochs, around=None)
+    return replace(account, placed=placed, counted=counted, epochs=epochs, around=None)
