@@ -21,7 +21,7 @@ import numpy as np
 from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 
-FEW = 4  # records that tell a rate
+_MIN_RATE_RECORDS = 4  # records that tell a rate
 # Of the steps between two records: so near the line a tag counts the same. Chosen, not measured.
 _MAX_LINE_ERROR = 0.02
 _EPOCH = "epoch"
@@ -96,7 +96,7 @@ def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
     half = 0
     for session in sessions:
         numbered = session.steps.number != UNKNOWN
-        if session.steps.inferred or numbered.sum() < FEW:
+        if session.steps.inferred or numbered.sum() < _MIN_RATE_RECORDS:
             continue
         half = max(half, session.half_ns)
         number, at = (
@@ -144,7 +144,9 @@ def _main(strips: Sequence[ScalarStrip]) -> ScalarStrip | None:
     usable = [
         strip
         for strip in strips
-        if strip.group not in _NO_STEPS and not _counts_epochs(strip) and _grows(strip.step) >= FEW
+        if strip.group not in _NO_STEPS
+        and not _counts_epochs(strip)
+        and _grows(strip.step) >= _MIN_RATE_RECORDS
     ]
     if not usable:
         return None

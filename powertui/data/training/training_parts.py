@@ -116,7 +116,7 @@ class Rate:
         done = self._step_at(ns)
         if done is None or not self.half_ns:
             return done
-        at = kept(self, "at_ns")
+        at = packed_column(self, "at_ns")
         sides = [
             self._step_at(min(max(side_ns, int(at[0])), int(at[-1])))
             for side_ns in (ns - self.half_ns, ns + self.half_ns)
