@@ -107,7 +107,7 @@ def test_a_text_is_made_once_and_again_only_when_they_outgrow_their_room(
     for _ in range(3):
         assert texts.texts_for(codes) == [b"%d" % code for code in codes]
     assert sorted(made) == list(range(10))
-    monkeypatch.setattr(export_lines, "_KEPT_BYTES", 5)
+    monkeypatch.setattr(export_lines, "_MAX_TEXT_BYTES", 5)
     for _ in range(2):
         assert texts.texts_for(codes) == [b"%d" % code for code in codes]
     assert len(made) == 30
@@ -256,7 +256,7 @@ def test_short_lanes_are_written_together(run: Run) -> None:
     cuts = list(windows.window_summary(run.traces[0], 0, 10**14).cuts())
     pieces = list(export_rows.gathered(cuts))
     assert sum(len(piece[0]) for piece in pieces) == sum(cut.last - cut.first for cut in cuts)
-    assert all(len(piece[0]) == export_rows._CHUNK for piece in pieces[:-1])
+    assert all(len(piece[0]) == export_rows._CHUNK_ROWS for piece in pieces[:-1])
 
 
 def long(run: Run, events: int) -> Run:

@@ -18,18 +18,17 @@ import numpy.typing as npt
 
 from powertui.data.model import NS_PER_S, Bools, Int64s, UInt32s
 
-_KEPT_BYTES = (
-    64 << 20
-)  # of texts that were made; beyond it they are made again, so that a million long names fit
+# Of texts that were made. Beyond it they are made again, so that a million long names fit.
+_MAX_TEXT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Ticks:
-    """Times as whole numbers of 10**-decimals: exact, whatever their size."""
+    """Times as integers of 10**-decimals: exact, whatever their size."""
 
     values: Int64s
     decimals: int
-    whole: bool = True  # False: only the point and what stands behind it
+    integer_part: bool = True  # False: only the point and what stands behind it
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +40,14 @@ class Moments:
     def parts(self, quote: bytes = b"") -> list[LinePart]:
         """What a line is made of, between quotes where a format wants them."""
         seconds = self.ns // NS_PER_S
-        known, codes = np.unique(seconds, return_inverse=True)
+        unique_seconds, codes = np.unique(seconds, return_inverse=True)
         texts = [
             quote + text.encode()
-            for text in np.datetime_as_string(known.astype("datetime64[s]")).tolist()
+            for text in np.datetime_as_string(unique_seconds.astype("datetime64[s]")).tolist()
         ]
         return [
             (codes, CodeTexts(len(texts), texts.__getitem__)),
-            Ticks(self.ns - seconds * NS_PER_S, 9, whole=False),
+            Ticks(self.ns - seconds * NS_PER_S, 9, integer_part=False),
             b"Z" + quote,
         ]
 
@@ -64,7 +63,7 @@ class CodeTexts:
 
     def texts_for(self, codes: npt.NDArray[Any]) -> list[bytes]:
         """The text of each row."""
-        if self._bytes > _KEPT_BYTES:
+        if self._bytes > _MAX_TEXT_BYTES:
             self._made[:], self._texts[:], self._bytes = False, None, 0
         new = codes[~self._made[codes]]
         if len(new):
@@ -167,12 +166,12 @@ def _time(ticks: Ticks, before: bytes) -> list[Any]:
         words = _constant(before)
         size = values.view(np.uint64)
     if not ticks.decimals:
-        return words + _whole(size)
+        return words + _integers(size)
     unit = np.uint64(10**ticks.decimals)
-    whole = size // unit
-    rest = size - whole * unit
-    if ticks.whole:
-        words += _whole(whole)
+    integer = size // unit
+    rest = size - integer * unit
+    if ticks.integer_part:
+        words += _integers(integer)
     first = ticks.decimals % 4
     if first:
         digit = rest // np.uint64(10 ** (ticks.decimals - first))
@@ -183,7 +182,7 @@ def _time(ticks: Ticks, before: bytes) -> list[Any]:
     return words + [_table("4")[group] for group in _groups(rest, ticks.decimals // 4)]
 
 
-def _whole(values: npt.NDArray[np.uint64]) -> list[Any]:
+def _integers(values: npt.NDArray[np.uint64]) -> list[Any]:
     """Whole numbers without leading zeros."""
     groups = _groups(values, -(-len(str(int(values.max()))) // 4))
     words: list[Any] = []
@@ -203,11 +202,11 @@ def _whole(values: npt.NDArray[np.uint64]) -> list[Any]:
 
 def _groups(values: npt.NDArray[np.uint64], count: int) -> list[Int64s]:
     """The last `count` groups of four digits, the highest first."""
-    found = []
+    groups = []
     for i in range(count - 1, 0, -1):
         group = values // np.uint64(10 ** (4 * i))
         values = values - group * np.uint64(10 ** (4 * i))
-        found.append(group.view(np.int64))
+        groups.append(group.view(np.int64))
     if count:
-        found.append(values.view(np.int64))
-    return found
+        groups.append(values.view(np.int64))
+    return groups

@@ -62,8 +62,8 @@ def _lines(
     window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]]
 ) -> Iterator[tuple[bytes, int]]:
     """Lines that each begin with a comma and a line end, and how many they are."""
-    told = chain(_training(window), _power(window), _names(cuts, threads))
-    while lines := list(islice(told, _SOME)):
+    texts = chain(_training(window), _power(window), _names(cuts, threads))
+    while lines := list(islice(texts, _SOME)):
         yield "".join(",\n" + line for line in lines).encode(), len(lines)
     full = window.trace.names.full
     names = CodeTexts(
@@ -85,17 +85,20 @@ def _lines(
 
 def _threads(cuts: list[Cut]) -> list[tuple[int, int, str]]:
     """(pid, tid, name) of each lane; no name where the lane above has named the thread."""
-    found = []
+    threads = []
     planes: dict[int, int] = {}
     for cut in cuts:
         pid = planes.setdefault(id(cut.process), _FIRST_PLANE + len(planes))
-        own = cut.depth > 0 and not _nests(cut)
-        tid = cut.number * 1000 + (min(cut.depth, 999) if own else 0) + 1
+        tid = cut.number * 1000 + 1
         name = cut.track.name or str(cut.track.key)
-        found.append(
-            (pid, tid, f"{name} (lane {cut.depth})" if own else name if cut.depth == 0 else "")
-        )
-    return found
+        if cut.depth > 0 and _nests(cut):
+            name = ""
+        elif cut.depth > 0:
+            # Such viewers cannot draw it within the lane above: it gets a thread of its own.
+            tid += min(cut.depth, 999)
+            name = f"{name} (lane {cut.depth})"
+        threads.append((pid, tid, name))
+    return threads
 
 
 def _names(cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[str]:
@@ -103,13 +106,8 @@ def _names(cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[str
     for cut, (pid, tid, name) in zip(cuts, threads, strict=True):
         if pid not in planes:
             planes.add(pid)
-            yield from _named(
-                "process",
-                pid,
-                0,
-                cut.process.name,
-                2 if cut.process.kind is ProcessKind.DEVICE else 3,
-            )
+            order = 2 if cut.process.kind is ProcessKind.DEVICE else 3
+            yield from _named("process", pid, 0, cut.process.name, order)
         if name:
             yield from _named("thread", pid, tid, name, tid)
 
@@ -120,47 +118,51 @@ def _place(cut: Cut, thread: tuple[int, int, str]) -> bytes:
 
 
 def _nests(cut: Cut) -> bool:
-    """Whether every event of this lane lies within one of the lane above."""
+    """Whether every event of this lane is within one of the lane above."""
     track: Track = cut.track
     above = track.lane(cut.depth - 1)
     for first in range(cut.first, cut.last, _SLICE):
         events = track.events[slice(first, min(first + _SLICE, cut.last))]
         row = np.searchsorted(above.start, events.start, side="right") - 1
-        if (row < 0).any() or (
-            events.start + events.duration > above.start[row] + above.duration[row]
-        ).any():
+        if (row < 0).any():
+            return False
+        parent_end = above.start[row] + above.duration[row]
+        if (events.start + events.duration > parent_end).any():
             return False
     return True
 
 
 def _training(window: Window) -> Iterator[str]:
+    """Epochs, phases and steps as spans of one process."""
     rows = window.step_rows()
-    held = window.epoch_rows()
-    phases = [one for one in window.epochs.phases if one.start < window.hi and one.end > window.lo]
-    if not len(rows) and not held and not phases:
+    epoch_rows = window.epoch_rows()
+    phases = [
+        phase for phase in window.epochs.phases if phase.start < window.hi and phase.end > window.lo
+    ]
+    if not len(rows) and not epoch_rows and not phases:
         return
     yield from _named("process", _TRAINING, 0, "training", 0)
     yield from _named("thread", _TRAINING, 1, "epochs", 1)
     yield from _named("thread", _TRAINING, 2, "steps", 2)
     numbers = [epoch.number for epoch in window.epochs]
-    for index in held:
+    for index in epoch_rows:
         epoch, bounds = window.epochs[index], window.epochs.bounds(index, window.steps)
         if bounds is not None:
-            told: dict[str, Any] = {
+            args: dict[str, Any] = {
                 "number": epoch.number,
                 "source": epoch.source,
                 "slack_ps": epoch.slack,
             }
-            told |= {name: value for name, value in epoch.scalars if math.isfinite(value)}
-            yield _span(f"epoch {epoch.number}", "epoch", 1, bounds, told)
+            args |= {name: value for name, value in epoch.scalars if math.isfinite(value)}
+            yield _span(f"epoch {epoch.number}", "epoch", 1, bounds, args)
     for phase in phases:
-        told = {"source": phase.source} | (
-            {} if phase.epoch is None else {"epoch": numbers[phase.epoch]}
-        )
-        yield _span(phase.name, "phase", 1, (phase.start, phase.end), told)
+        args = {"source": phase.source}
+        if phase.epoch is not None:
+            args["epoch"] = numbers[phase.epoch]
+        yield _span(phase.name, "phase", 1, (phase.start, phase.end), args)
     for index in rows.tolist():
         step = window.steps[index]
-        told = {
+        args = {
             "number": step.number,
             "epoch": None if step.epoch is None else numbers[step.epoch],
             "host_ps": step.host,
@@ -168,9 +170,9 @@ def _training(window: Window) -> Iterator[str]:
             "step_ps": step.step,
             "until_ps": step.until,
         }
-        told = {name: value for name, value in told.items() if value is not None}
+        args = {name: value for name, value in args.items() if value is not None}
         name = step.name or f"step {step.number}"
-        yield _span(name, "step", 2, (step.start, step.start + step.duration), told)
+        yield _span(name, "step", 2, (step.start, step.start + step.duration), args)
 
 
 def _read_back(window: Window) -> dict[str, Any]:
@@ -194,55 +196,57 @@ def _read_back(window: Window) -> dict[str, Any]:
 
 
 def _power(window: Window) -> Iterator[str]:
-    """Counters: such viewers hold a value until the next one, so a gap looks as the reading before
-    it. Then windows and marks.
+    """Channels as counters, then windows and marks.
+
+    Such viewers hold a value until the next one, so a gap looks like the reading before it.
     """
-    power = [p for p in window.power if p.status != "none"]
+    power = [channel for channel in window.power if channel.status != "none"]
     if not power:
         return
     yield from _named("process", _POWER, 0, "power", 1)
-    for name, one in zip(channel_names(power), power, strict=True):
-        moments = readings.about(one)
-        rows = np.flatnonzero(
-            (moments >= window.lo) & (moments < window.hi) & np.isfinite(one.watts)
-        )
+    for name, channel in zip(channel_names(power), power, strict=True):
+        moments = readings.about(channel)
+        inside = (moments >= window.lo) & (moments < window.hi)
+        rows = np.flatnonzero(inside & np.isfinite(channel.watts))
         label = json.dumps(f"{name} (W)")
-        for ps, watts in zip(moments[rows].tolist(), one.watts[rows].tolist(), strict=True):
+        for ps, watts in zip(moments[rows].tolist(), channel.watts[rows].tolist(), strict=True):
             yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
-    named = marks.on_trace(power)
-    yield from _windows(
-        [
-            one
-            for one in named
-            if one.end_ps is not None and one.start_ps < window.hi and one.end_ps > window.lo
-        ]
-    )
-    for mark in named:
-        if mark.end_ps is None and window.lo <= mark.start_ps < window.hi:
-            label = json.dumps(mark.name)
-            yield f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,"ts":{_us(mark.start_ps)}}}'
+    windows: list[MarkOnTrace] = []
+    moments_marked: list[MarkOnTrace] = []
+    for mark in marks.on_trace(power):
+        if mark.end_ps is None:
+            if window.lo <= mark.start_ps < window.hi:
+                moments_marked.append(mark)
+        elif mark.start_ps < window.hi and mark.end_ps > window.lo:
+            windows.append(mark)
+    yield from _windows(windows)
+    for mark in moments_marked:
+        label = json.dumps(mark.name)
+        yield f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,"ts":{_us(mark.start_ps)}}}'
 
 
-def _windows(named: list[MarkOnTrace]) -> Iterator[str]:
-    """Spans; one that overlaps another without lying in it gets a thread of its own, as such
-    viewers cannot draw it there.
+def _windows(windows: list[MarkOnTrace]) -> Iterator[str]:
+    """Windows as spans.
+
+    One that overlaps another without being inside it gets a thread of its own, as such viewers
+    cannot draw both on one.
     """
-    threads: list[list[int]] = []  # of each the ends of those that are open
-    for one in sorted(named, key=lambda one: (one.start_ps, -(one.end_ps or 0))):
-        end = one.end_ps or one.start_ps
-        for ends in threads:
-            while ends and ends[-1] <= one.start_ps:
+    open_ends: list[list[int]] = []  # of each thread the ends of the windows that are open
+    for window in sorted(windows, key=lambda mark: (mark.start_ps, -(mark.end_ps or 0))):
+        end = window.end_ps or window.start_ps
+        for ends in open_ends:
+            while ends and ends[-1] <= window.start_ps:
                 ends.pop()
-        at = next(
-            (at for at, ends in enumerate(threads) if not ends or end <= ends[-1]), len(threads)
-        )
-        if at == len(threads):
-            threads.append([])
-            yield from _named(
-                "thread", _POWER, at + 1, f"windows {at + 1}" if at else "windows", at + 1
-            )
-        threads[at].append(end)
-        yield _span(one.name, "window", at + 1, (one.start_ps, end), {}, _POWER)
+        number = 0
+        while number < len(open_ends) and open_ends[number] and end > open_ends[number][-1]:
+            number += 1
+        tid = number + 1
+        if number == len(open_ends):
+            open_ends.append([])
+            name = f"windows {tid}" if number else "windows"
+            yield from _named("thread", _POWER, tid, name, tid)
+        open_ends[number].append(end)
+        yield _span(window.name, "window", tid, (window.start_ps, end), {}, _POWER)
 
 
 def _span(
@@ -250,11 +254,11 @@ def _span(
     category: str,
     tid: int,
     bounds: tuple[int, int],
-    told: dict[str, Any],
+    args: dict[str, Any],
     pid: int = _TRAINING,
 ) -> str:
     times = f'"ts":{_us(bounds[0])},"dur":{_us(bounds[1] - bounds[0])}'
-    return f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},"args":{json.dumps(told)}}}'
+    return f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},"args":{json.dumps(args)}}}'
 
 
 def _named(kind: str, pid: int, tid: int, name: str, order: int) -> Iterator[str]:

@@ -23,7 +23,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, 
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
 
-_CHUNK = 8192  # rows at a time: their columns stay in the cache
+_CHUNK_ROWS = 8192  # rows at a time: their columns stay in the cache
 
 Cell: TypeAlias = "str | int | float | None"
 
@@ -56,15 +56,12 @@ class Batch(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Columns, each with what it holds in a few words, and the rows when they are asked for, some
-    thousand at a time.
-    """
+    """The columns of an export, and its rows when they are asked for, some thousand at a time."""
 
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]  # (name, what it holds in a few words)
     batches: Callable[[], Iterator[Batch]]
-    kinds: tuple[
-        str, ...
-    ]  # "time" (exact decimal), "moment", "number", "integer", "text": for formats with types
+    # "time" (exact decimal), "moment", "number", "integer" or "text": for formats with types.
+    kinds: tuple[str, ...]
 
 
 def _seconds(ps: Int64s) -> Ticks:
@@ -104,8 +101,8 @@ def table(window: Window, what: str) -> Sheet:
 def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
     """One name for each channel, told apart where sensors have the same."""
     names: list[str] = []
-    for one in power:
-        name = one.series.sensor.label
+    for channel in power:
+        name = channel.series.sensor.label
         number, base = 2, name
         while name in names:
             name, number = f"{base} ({number})", number + 1
@@ -114,7 +111,7 @@ def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
 
 
 def _samples(window: Window) -> Sheet:
-    power = [p for p in window.power if p.status != "none"]
+    power = [channel for channel in window.power if channel.status != "none"]
     names = channel_names(power)
     columns = [
         ("unix_s", "Unix time of the reading"),
@@ -146,52 +143,56 @@ def _samples(window: Window) -> Sheet:
         "integer",
         "text",
     ]
-    named = [mark for mark in marks.on_trace(power) if mark.end_ps is not None]
-    if named:
+    windows = [mark for mark in marks.on_trace(power) if mark.end_ps is not None]
+    if windows:
         columns.append(
             ("window", "at about_s: the window of the recording, the innermost of several")
         )
         kinds.append("text")
 
     def batches() -> Iterator[Batch]:
-        channels = [ChannelReadings.in_window(one, window.lo, window.hi) for one in power]
+        channels = [ChannelReadings.in_window(channel, window.lo, window.hi) for channel in power]
         rows = together(channels)
         running = _Running(window.trace)
-        for start in range(0, len(rows.at), _CHUNK):
-            at, about = rows.at[start : start + _CHUNK], rows.about[start : start + _CHUNK]
-            picked = [mine[start : start + _CHUNK] for mine in rows.of]
-            watts = [one.watts(mine) for one, mine in zip(channels, picked, strict=True)]
-            joules = [one.joules(mine) for one, mine in zip(channels, picked, strict=True)]
+        for start in range(0, len(rows.at), _CHUNK_ROWS):
+            chunk = slice(start, start + _CHUNK_ROWS)
+            at, about = rows.at[chunk], rows.about[chunk]
+            watts: list[ExportColumn] = []
+            joules: list[ExportColumn] = []
+            for channel, channel_rows in zip(channels, rows.channel_rows, strict=True):
+                watts.append(channel.watts(channel_rows[chunk]))
+                joules.append(channel.joules(channel_rows[chunk]))
             epochs, steps = _step_at(window, about)
-            windows = (_window_at(named, about),) if named else ()
-            yield Batch(
-                len(at),
-                (
-                    _unix(window.trace, at),
-                    _moment(window.trace, at),
-                    _seconds(at),
-                    _seconds(about),
-                    *watts,
-                    *joules,
-                    epochs,
-                    steps,
-                    running.names(about),
-                    *windows,
-                ),
-            )
+            cells: list[ExportColumn] = [
+                _unix(window.trace, at),
+                _moment(window.trace, at),
+                _seconds(at),
+                _seconds(about),
+                *watts,
+                *joules,
+                epochs,
+                steps,
+                running.names(about),
+            ]
+            if windows:
+                cells.append(_window_at(windows, about))
+            yield Batch(len(at), cells)
 
     return Sheet(tuple(columns), batches, tuple(kinds))
 
 
-def _window_at(named: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
-    """The shortest window around each moment."""
-    found: list[str | None] = [None] * len(at)
-    for mark in sorted(named, key=lambda one: one.start_ps - (one.end_ps or one.start_ps)):
-        for i in np.flatnonzero(
-            (at >= mark.start_ps) & (at < (mark.end_ps or mark.start_ps))
-        ).tolist():
-            found[i] = mark.name
-    return found
+def _window_at(windows: Sequence[MarkOnTrace], at: Int64s) -> list[str | None]:
+    """The name of the shortest window around each moment."""
+
+    def length(mark: MarkOnTrace) -> int:
+        return (mark.end_ps or mark.start_ps) - mark.start_ps
+
+    names: list[str | None] = [None] * len(at)
+    for mark in sorted(windows, key=lambda mark: -length(mark)):
+        inside = (at >= mark.start_ps) & (at < (mark.end_ps or mark.start_ps))
+        for i in np.flatnonzero(inside).tolist():
+            names[i] = mark.name
+    return names
 
 
 def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | None]]:
@@ -206,22 +207,22 @@ def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | N
     row = np.searchsorted(steps.start, at, side="right") - 1
     inside = (row >= 0) & (at < steps.ends()[np.maximum(row, 0)])
     numbers = np.where(steps.number >= 0, steps.number, np.arange(len(steps)))
-    found: list[int | None] = [None] * len(at)
+    step_numbers: list[int | None] = [None] * len(at)
     for i in np.flatnonzero(inside).tolist():
-        found[i] = int(numbers[row[i]])
+        step_numbers[i] = int(numbers[row[i]])
         epoch = int(steps.epoch[row[i]])
         epochs[i] = _epoch_number(window, epoch) if epoch >= 0 else None
-    return epochs, found
+    return epochs, step_numbers
 
 
 def _epoch_at(window: Window, at: Int64s) -> list[int | None]:
-    found: list[int | None] = [None] * len(at)
+    epoch_numbers: list[int | None] = [None] * len(at)
     for index, epoch in enumerate(window.epochs):
         bounds = window.epochs.bounds(index, window.steps)
         if bounds is not None:
             for i in np.flatnonzero((at >= bounds[0]) & (at < bounds[1])).tolist():
-                found[i] = epoch.number
-    return found
+                epoch_numbers[i] = epoch.number
+    return epoch_numbers
 
 
 @dataclass
@@ -235,7 +236,8 @@ class _Running:
 
     def names(self, at: Int64s) -> list[str | None]:
         """The op at each moment; None where nothing ran."""
-        best, name = np.full(len(at), -1, np.int64), np.full(len(at), -1, np.int64)
+        best_weight = np.full(len(at), -1, np.int64)
+        name = np.full(len(at), -1, np.int64)
         for _, track in self.trace.tracks():
             if track.derived:
                 continue
@@ -244,12 +246,14 @@ class _Running:
                 if not len(lane):
                     continue
                 row = np.searchsorted(lane.start, at, side="right") - 1
-                here = np.maximum(row, 0)
-                runs = (row >= 0) & (at < lane.start[here] + lane.duration[here])
-                weight = self._weight[lane.name[here]] * 64 + min(depth, 63)
-                better = runs & (weight > best)
-                best = np.where(better, weight, best)
-                name = np.where(better, lane.name[here].astype(np.int64), name)
+                started = row >= 0
+                row = np.maximum(row, 0)
+                runs = started & (at < lane.start[row] + lane.duration[row])
+                # The kind of work goes first, then the depth.
+                weight = self._weight[lane.name[row]] * 64 + min(depth, 63)
+                better = runs & (weight > best_weight)
+                best_weight = np.where(better, weight, best_weight)
+                name = np.where(better, lane.name[row].astype(np.int64), name)
         return [self.trace.names.display(n) if n >= 0 else None for n in name.tolist()]
 
 
@@ -257,7 +261,7 @@ class _Running:
 
 
 def _steps(window: Window) -> Sheet:
-    power = [p for p in window.power if p.status != "none"]
+    power = [channel for channel in window.power if channel.status != "none"]
     names = channel_names(power)
     columns: list[tuple[str, str]] = [
         ("epoch", ""),
@@ -266,7 +270,7 @@ def _steps(window: Window) -> Sheet:
         ("unix_start_s", "Unix time"),
         ("start_utc", "the same as date and time"),
         ("start_s", "trace time"),
-        ("end_s", "the next step's start, or the end of the last one"),
+        ("end_s", "the next step's start, or the end of the last channel"),
         ("host_s", "how long its marker was open"),
         ("device_s", "its work on devices"),
         ("step_s", "its time by TensorFlow's rule"),
@@ -285,23 +289,23 @@ def _steps(window: Window) -> Sheet:
 
     def batches() -> Iterator[Batch]:
         steps = window.steps
-        picked = window.step_rows()
-        start, end = steps.start[picked], steps.ends()[picked]
-        found = [steps[index] for index in picked.tolist()]
+        indexes = window.step_rows()
+        start, end = steps.start[indexes], steps.ends()[indexes]
+        rows = [steps[index] for index in indexes.tolist()]
         cells: list[ExportColumn] = [
-            [_epoch_number(window, step.epoch) for step in found],
-            [step.number if step.number >= 0 else None for step in found],
-            [step.name for step in found],
+            [_epoch_number(window, step.epoch) for step in rows],
+            [step.number if step.number >= 0 else None for step in rows],
+            [step.name for step in rows],
             _unix(window.trace, start),
             _moment(window.trace, start),
             _seconds(start),
             _seconds(end),
-            _known(steps.host[picked]),
-            _known(steps.device[picked]),
-            _known(steps.step[picked]),
+            _known(steps.host[indexes]),
+            _known(steps.device[indexes]),
+            _known(steps.step[indexes]),
         ]
-        for one in power:
-            energies = mixture.energies(one, start, end)
+        for channel in power:
+            energies = mixture.energies(channel, start, end)
             cells += [
                 [e.joules for e in energies],
                 [e.lo for e in energies],
@@ -310,15 +314,16 @@ def _steps(window: Window) -> Sheet:
                 [e.badge.value if e.resolved else None for e in energies],
                 [e.reason or None for e in energies],
             ]
-        yield Batch(len(found), cells)
+        yield Batch(len(rows), cells)
 
     return Sheet(tuple(columns), batches, tuple(kinds))
 
 
 def _epoch_number(window: Window, epoch: int | None) -> int | None:
-    return (
-        window.epochs[epoch].number if epoch is not None and epoch < len(window.epochs) else epoch
-    )
+    """The program's own number of an epoch, by its index."""
+    if epoch is None or epoch >= len(window.epochs):
+        return epoch
+    return window.epochs[epoch].number
 
 
 # ── ops and events ───────────────────────────────────────────────────────────────────────────────
@@ -338,14 +343,9 @@ def _ops(window: Window) -> Sheet:
 
     def batches() -> Iterator[Batch]:
         ops = op_stats.op_stats(window.trace, window.lo, window.hi).ops
-        total, own, average = (
-            np.array(times, np.int64)
-            for times in (
-                [op.total for op in ops],
-                [op.self_time for op in ops],
-                [round(op.average) for op in ops],
-            )
-        )
+        total = np.array([op.total for op in ops], np.int64)
+        self_time = np.array([op.self_time for op in ops], np.int64)
+        average = np.array([round(op.average) for op in ops], np.int64)
         yield Batch(
             len(ops),
             (
@@ -354,7 +354,7 @@ def _ops(window: Window) -> Sheet:
                 [op.device for op in ops],
                 [op.count for op in ops],
                 _seconds(total),
-                _seconds(own),
+                _seconds(self_time),
                 _seconds(average),
                 [op.share for op in ops],
             ),
@@ -417,7 +417,7 @@ def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[
     for number, cut in enumerate(cuts):
         first = cut.first
         while first < cut.last:
-            last = min(cut.last, first + _CHUNK - rows)
+            last = min(cut.last, first + _CHUNK_ROWS - rows)
             events = cut.track.events[slice(first, last)]
             parts.append(
                 (
@@ -428,7 +428,7 @@ def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[
                 )
             )
             rows, first = rows + last - first, last
-            if rows == _CHUNK:
+            if rows == _CHUNK_ROWS:
                 yield _together(parts)
                 parts, rows = [], 0
     if parts:
@@ -463,25 +463,24 @@ def about(
         ("host", trace.host),
         ("window", f"{_exact(window.lo)} s to {_exact(window.hi)} s of the profile"),
     ]
-    facts += [("energy", f"{name}: {in_words(one)}") for name, one in energies]
+    facts += [("energy", f"{name}: {in_words(energy)}") for name, energy in energies]
     if clock.known:
         zero = units.fixed(clock.mid_ns, NS_PER_S, 9)
         half = units.fixed(clock.half_ns, NS_PER_S, 6)
-        facts.append(
-            ("clock", f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})")
-        )
+        words = f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})"
     else:
-        facts.append(("clock", "the profile's wall time is not known"))
-    for name, one in zip(channel_names(window.power), window.power, strict=True):
-        facts.append(
-            ("sensor", f"{name}: {sensors.sentence(one.series)} ({one.series.sensor.source})")
-        )
-        if one.status == "none":
+        words = "the profile's wall time is not known"
+    facts.append(("clock", words))
+    for name, channel in zip(channel_names(window.power), window.power, strict=True):
+        series = channel.series
+        facts.append(("sensor", f"{name}: {sensors.sentence(series)} ({series.sensor.source})"))
+        if channel.status == "none":
             facts.append(("alignment", f"{name}: none, left out"))
             continue
-        low, high = _exact(one.offset_lo_ps), _exact(one.offset_hi_ps)
-        at = f"its zero lies at {_exact(one.offset_ps)} s of the profile (95% {low} to {high} s)"
-        facts.append(("alignment", f"{name}: {one.status}, {one.source}; {at}"))
+        zero, low = _exact(channel.offset_ps), _exact(channel.offset_lo_ps)
+        high = _exact(channel.offset_hi_ps)
+        at = f"its zero lies at {zero} s of the profile (95% {low} to {high} s)"
+        facts.append(("alignment", f"{name}: {channel.status}, {channel.source}; {at}"))
     return facts
 
 
@@ -489,17 +488,17 @@ def energies(window: Window, *, edge_ps: float = 0.0) -> list[tuple[str, Energy]
     """The energy of the window, channel by channel."""
     names = channel_names(window.power)
     return [
-        (name, mixture.energy(one, window.lo, window.hi, edge_ps=edge_ps))
-        for name, one in zip(names, window.power, strict=True)
-        if one.status != "none"
+        (name, mixture.energy(channel, window.lo, window.hi, edge_ps=edge_ps))
+        for name, channel in zip(names, window.power, strict=True)
+        if channel.status != "none"
     ]
 
 
-def in_words(one: Energy) -> str:
+def in_words(energy: Energy) -> str:
     """ "123.4 J (95% 120.0 to 126.8 J), measured" """
-    if one.joules is None or one.lo is None or one.hi is None:
-        return one.reason or "not resolved"
-    return f"{one.joules:.6g} J (95% {one.lo:.6g} to {one.hi:.6g} J), {one.badge.value}"
+    if energy.joules is None or energy.lo is None or energy.hi is None:
+        return energy.reason or "not resolved"
+    return f"{energy.joules:.6g} J (95% {energy.lo:.6g} to {energy.hi:.6g} J), {energy.badge.value}"
 
 
 def _exact(ps: int) -> str:

@@ -16,8 +16,11 @@ from powertui.data.logdir.entries import RunEntry
 _S = 1_000_000_000
 _FOLDER = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)$")
 _EXPORT_NS = 5 * _S  # collecting and writing takes seconds
+# A name or a file that was written so much later is of the same export. Both are chosen, not
+# measured.
 _NEAR_NS = 120 * _S
-_ZONES_NS = (-12 * 3600 * _S, 14 * 3600 * _S)
+_NEAR_FILE_NS = 20 * _S
+_ZONES_NS = (-12 * 3600 * _S, 14 * 3600 * _S)  # the world's zones, local time less UTC
 
 
 class Captured(NamedTuple):
@@ -46,40 +49,42 @@ def when(run: RunEntry, index: int | None = None) -> Captured | None:
 
 
 def _by_names(run: RunEntry) -> Captured | None:
+    """By the local time in the folder's name; a file that was written then shows the zone."""
     match = _FOLDER.match(Path(run.path).name)
     if match is None:
         return None
     try:
         year, month, day, hour, minute, second = (int(part) for part in match.groups())
-        written_at = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+        named_at = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError:
         return None
-    local = round(written_at.timestamp()) * _S
-    quarter = 900 * _S
+    local = round(named_at.timestamp()) * _S
     for event in run.tfevents:
         split = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
-        if split is not None:
-            off = (split[0] * _S - local + quarter // 2) % quarter - quarter // 2
-            if abs(off) <= _NEAR_NS and _ZONES_NS[0] <= local - split[0] * _S <= _ZONES_NS[1]:
-                return Captured(
-                    split[0] * _S - _EXPORT_NS,
-                    split[0] * _S + _S,
-                    f"exported at Unix second {split[0]}",
-                )
+        if split is not None and _is_one_moment(split[0] * _S, local, _NEAR_NS):
+            exported = split[0] * _S
+            how = f"exported at Unix second {split[0]}"
+            return Captured(exported - _EXPORT_NS, exported + _S, how)
     written = _written(run)
-    if written is not None:
-        off = (written - local + quarter // 2) % quarter - quarter // 2
-        if abs(off) <= 20 * _S and _ZONES_NS[0] <= local - written <= _ZONES_NS[1]:
-            return Captured(
-                written - _EXPORT_NS,
-                written + _S,
-                "the folder's local time, and when its file was written",
-            )
+    if written is not None and _is_one_moment(written, local, _NEAR_FILE_NS):
+        how = "the folder's local time, and when its file was written"
+        return Captured(written - _EXPORT_NS, written + _S, how)
     return Captured(
         local - _ZONES_NS[1] - _EXPORT_NS,
         local - _ZONES_NS[0] + _S,
         "the folder's local time, in a zone that is not known",
     )
+
+
+def _is_one_moment(unix_ns: int, local_ns: int, tolerance_ns: int) -> bool:
+    """Whether a Unix time and a local time can be the same moment in one of the world's zones.
+
+    Zones differ by multiples of a quarter of an hour.
+    """
+    quarter = 900 * _S
+    rest = (unix_ns - local_ns + quarter // 2) % quarter - quarter // 2
+    in_a_zone = _ZONES_NS[0] <= local_ns - unix_ns <= _ZONES_NS[1]
+    return abs(rest) <= tolerance_ns and in_a_zone
 
 
 def _by_file(run: RunEntry) -> Captured | None:

@@ -18,7 +18,7 @@ from powertui import config
 from powertui.data.model import Warn
 
 _MAX_MOVES = 1000  # the last so many
-_LIMIT = 16 << 20
+_MAX_FILE_BYTES = 16 << 20  # bytes; a file that powertui wrote is far smaller
 _WHAT = "powertui: what belongs to which training"
 _LOST = "what was grouped by hand is not known"
 NOT_OURS = f"is not a file that powertui wrote: {_LOST}"
@@ -30,9 +30,8 @@ class Move:
 
     parts: tuple[str, ...]  # real paths of what was moved
     out_of: tuple[str, ...]  # of members of the trainings that they were in
-    to: tuple[
-        str, ...
-    ] = ()  # of members of the one that they belong to; none: it is one of its own
+    # Of members of the training that they belong to; empty where they become one of their own.
+    to: tuple[str, ...] = ()
 
 
 def place() -> Path:
@@ -43,57 +42,61 @@ def place() -> Path:
 def load() -> tuple[tuple[Move, ...], tuple[Warn, ...]]:
     """All that was moved, the first move first; and what is wrong with the file."""
     path = place()
+    not_ours = Warn(str(path), "", NOT_OURS)
     try:
-        if path.stat().st_size > _LIMIT:
-            return (), (Warn(str(path), "", NOT_OURS),)
-        found: Any = json.loads(path.read_text("utf-8"))
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            return (), (not_ours,)
+        content: Any = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return (), ()
     except OSError as error:
         return (), (Warn(str(path), "", f"cannot be read ({error.strerror}): {_LOST}"),)
     except (ValueError, RecursionError):
-        return (), (Warn(str(path), "", NOT_OURS),)
-    if (
-        not isinstance(found, dict)
-        or found.get("what") != _WHAT
-        or not isinstance(found.get("moves"), list)
-    ):
-        return (), (Warn(str(path), "", NOT_OURS),)
-    moves = [_move(one) for one in found["moves"]]
-    known = tuple(one for one in moves if one is not None)
-    return known, (Warn(str(path), "", NOT_OURS),) if len(known) < len(moves) else ()
+        return (), (not_ours,)
+    if not isinstance(content, dict) or content.get("what") != _WHAT:
+        return (), (not_ours,)
+    entries = content.get("moves")
+    if not isinstance(entries, list):
+        return (), (not_ours,)
+    moves = []
+    for entry in entries:
+        move = _move(entry)
+        if move is not None:
+            moves.append(move)
+    return tuple(moves), (not_ours,) if len(moves) < len(entries) else ()
 
 
-def add(one: Move) -> bool:
+def add(move: Move) -> bool:
     """Remember a move. False when the state folder cannot be written."""
-    return _write((*load()[0], one))
+    return _write((*load()[0], move))
 
 
-def take_back(one: Move) -> bool:
+def take_back(move: Move) -> bool:
     """Forget a move: the last of those that are like it.
 
     False when the state folder cannot be written.
     """
-    known = list(load()[0])
-    for at in reversed(range(len(known))):
-        if known[at] == one:
-            del known[at]
+    moves = list(load()[0])
+    for at in reversed(range(len(moves))):
+        if moves[at] == move:
+            del moves[at]
             break
-    return _write(known)
+    return _write(moves)
 
 
-def _move(found: Any) -> Move | None:
-    """One move, if it is what `add` writes: the file lies where anything may have written it."""
-    if not isinstance(found, dict) or set(found) != {"parts", "out_of", "to"}:
+def _move(entry: Any) -> Move | None:
+    """One move, if it is what `add` writes: anything may have written the file."""
+    if not isinstance(entry, dict) or set(entry) != {"parts", "out_of", "to"}:
         return None
-    lists = [found["parts"], found["out_of"], found["to"]]
-    if not all(
-        isinstance(one, list)
-        and all(isinstance(path, str) and path.startswith(os.sep) for path in one)
-        for one in lists
-    ):
+    if not all(_is_list_of_paths(paths) for paths in entry.values()) or not entry["parts"]:
         return None
-    return Move(*(tuple(one) for one in lists)) if lists[0] else None
+    return Move(tuple(entry["parts"]), tuple(entry["out_of"]), tuple(entry["to"]))
+
+
+def _is_list_of_paths(value: Any) -> bool:
+    if not isinstance(value, list):
+        return False
+    return all(isinstance(path, str) and path.startswith(os.sep) for path in value)
 
 
 def _write(moves: Sequence[Move]) -> bool:
@@ -104,5 +107,5 @@ def _write(moves: Sequence[Move]) -> bool:
     except OSError:
         return False
     return config.write_state(
-        path, {"what": _WHAT, "moves": [asdict(one) for one in moves[-_MAX_MOVES:]]}
+        path, {"what": _WHAT, "moves": [asdict(move) for move in moves[-_MAX_MOVES:]]}
     )

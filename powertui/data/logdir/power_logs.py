@@ -16,21 +16,22 @@ def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[Fou
     """Candidates outside of what was asked for: in the folder above, or in the one that holds
     `logs`; and in its data/.
 
-    Another training's log may lie there as well: nobody's power is taken unasked.
+    Another training's log may be there as well: nobody's power is taken unasked.
     """
     folders = [start.parent] if start.parent != start else []
     for above in (start, *start.parents[:5]):
         if above.name.lower() in filenames.LOG_FOLDERS and above.parent != above:
             folders.append(above.parent)
             break
-    known = set(walked)
-    out: list[FoundFile] = []
+    searched = set(walked)
+    candidates: list[FoundFile] = []
     for folder in dict.fromkeys(folders):
-        for place in (folder, folder / "data"):
-            if str(place) not in known and tree.exists(str(place)):
-                known.add(str(place))
-                out += [f for f in tree.listing(str(place))[0] if may_be_power(f.name)]
-    return out
+        for place in (str(folder), str(folder / "data")):
+            if place not in searched and tree.exists(place):
+                searched.add(place)
+                files, _ = tree.listing(place)
+                candidates += [file for file in files if may_be_power(file.name)]
+    return candidates
 
 
 def recognised(candidates: Iterable[FoundFile]) -> tuple[PowerFile, ...]:
@@ -50,24 +51,25 @@ def named(file: FoundFile) -> tuple[PowerFile, ...]:
 
 def given(root: Path, runs: list[RunEntry], logs: tuple[PowerFile, ...]) -> Iterator[RunEntry]:
     """Each power log goes to the runs below its own folder, else to those of the project that the
-    folder lies in.
+    folder is in.
     """
-    theirs: dict[int, list[PowerFile]] = {}
+    logs_of_run: dict[int, list[PowerFile]] = {}
     below = _runs_below(runs) if logs else {}
     for log in logs:
         base = Path(log.path).parent
         if base.name == "data":
             base = base.parent
-        mine = below.get(str(base), _Below())
-        if not mine.runs and base != root and base.parent != base:
+        receivers = below.get(str(base), _Below())
+        if not receivers.runs and base != root and base.parent != base:
             # `measurements/` beside `logs/`: theirs when the folder above holds one project, not a
             # collection.
             above = below.get(str(base.parent), _Below())
-            mine = above if len(above.tops) == 1 else mine
-        for index in mine.runs:
-            theirs.setdefault(index, []).append(log)
+            if len(above.tops) == 1:
+                receivers = above
+        for index in receivers.runs:
+            logs_of_run.setdefault(index, []).append(log)
     for index, run in enumerate(runs):
-        yield replace(run, power=tuple(theirs.get(index, ())))
+        yield replace(run, power=tuple(logs_of_run.get(index, ())))
 
 
 @dataclass

@@ -55,7 +55,7 @@ def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
     """
     from powertui.data.formats import kineto
 
-    out = []
+    traces = []
     for file in files:
         if not _ENDING.search(file.name) or file.size < 32:
             continue
@@ -64,36 +64,38 @@ def traces(files: Iterable[FoundFile]) -> list[TraceFile]:
             continue
         stem = _ENDING.sub("", file.name)
         time = _TIME.search(stem)
-        rank = _RANK.search(head)
-        named = _RANK_IN_NAME.search(stem)
-        number = int(rank[1]) if rank is not None else int(named[1]) if named is not None else None
-        out.append(
-            TraceFile(file, _TIME.sub("", stem), int(time[1]) if time is not None else 0, number)
+        rank = _RANK.search(head) or _RANK_IN_NAME.search(stem)
+        traces.append(
+            TraceFile(
+                file,
+                _TIME.sub("", stem),
+                int(time[1]) if time is not None else 0,
+                int(rank[1]) if rank is not None else None,
+            )
         )
-    return out
+    return traces
 
 
-def cycles(found: Sequence[TraceFile]) -> list[list[TraceFile]]:
+def cycles(traces: Sequence[TraceFile]) -> list[list[TraceFile]]:
     """The runs: the first file of each rank together, the second of each, and so on; files without
     a rank each alone.
     """
-    ordered = sorted(found, key=lambda one: (one.time, one.file.name))
-    alike: dict[str, list[TraceFile]] = {}
-    for one in ordered:
-        alike.setdefault("" if one.time else "name " + _DIGITS.sub("0", one.stem), []).append(one)
-    return [run for group in alike.values() for run in _turns(group)]
+    groups: dict[str, list[TraceFile]] = {}
+    for trace in sorted(traces, key=lambda trace: (trace.time, trace.file.name)):
+        # Without a time in their names, files whose names differ in digits alone go together.
+        group = "" if trace.time else "name " + _DIGITS.sub("0", trace.stem)
+        groups.setdefault(group, []).append(trace)
+    return [run for group in groups.values() for run in _turns(group)]
 
 
 def hosts(cycle: Sequence[TraceFile]) -> list[str]:
     """What the ranks of a cycle are called: the same in every cycle, for a process is one in all of
     its cycles.
     """
-    workers = [one.worker for one in cycle]
-    return (
-        workers
-        if all(workers) and len(set(workers)) == len(workers)
-        else [one.stem for one in cycle]
-    )
+    workers = [trace.worker for trace in cycle]
+    if all(workers) and len(set(workers)) == len(workers):
+        return workers
+    return [trace.stem for trace in cycle]
 
 
 def process(name: str) -> str | None:
@@ -104,19 +106,20 @@ def process(name: str) -> str | None:
     return match[1] if match is not None else None
 
 
-def _turns(ordered: Sequence[TraceFile]) -> list[list[TraceFile]]:
-    if len({one.rank for one in ordered if one.rank is not None}) < 2:
-        return [[one] for one in ordered]
+def _turns(traces: Sequence[TraceFile]) -> list[list[TraceFile]]:
+    """The runs of traces that are in the order of time."""
+    if len({trace.rank for trace in traces if trace.rank is not None}) < 2:
+        return [[trace] for trace in traces]
     runs: list[list[TraceFile]] = []
-    alone: list[list[TraceFile]] = []
-    seen: dict[int, int] = {}
-    for one in ordered:
-        if one.rank is None:
-            alone.append([one])
+    without_rank: list[list[TraceFile]] = []
+    runs_of_rank: dict[int, int] = {}
+    for trace in traces:
+        if trace.rank is None:
+            without_rank.append([trace])
             continue
-        turn = seen.get(one.rank, 0)
-        seen[one.rank] = turn + 1
+        turn = runs_of_rank.get(trace.rank, 0)
+        runs_of_rank[trace.rank] = turn + 1
         if turn == len(runs):
             runs.append([])
-        runs[turn].append(one)
-    return [sorted(run, key=lambda one: one.rank or 0) for run in runs] + alone
+        runs[turn].append(trace)
+    return [sorted(run, key=lambda trace: trace.rank or 0) for run in runs] + without_rank

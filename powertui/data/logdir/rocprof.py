@@ -23,21 +23,21 @@ class Capture:
     """
 
     prefix: str
-    whole: FoundFile | None = None  # the JSON
+    json: FoundFile | None = None  # the JSON
     tables: dict[str, FoundFile] = field(default_factory=dict)
 
     @property
     def files(self) -> list[FoundFile]:
         """The better one first: a JSON holds all; of tables one stands for those beside it."""
         first = next((self.tables[name] for name in TABLES if name in self.tables), None)
-        return [file for file in (self.whole, first) if file is not None]
+        return [file for file in (self.json, first) if file is not None]
 
     @property
     def size(self) -> int:
         """Bytes that are read of the better one."""
         return (
-            self.whole.size
-            if self.whole is not None
+            self.json.size
+            if self.json is not None
             else sum(file.size for file in self.tables.values())
         )
 
@@ -47,23 +47,26 @@ def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
 
     Only the heads of files that could be are looked at.
     """
-    found: dict[str, Capture] = {}
+    by_prefix: dict[str, Capture] = {}
     agents: list[tuple[str, FoundFile]] = []
-    taken: set[str] = set()
+    paths: set[str] = set()
     for file in files:
-        named = split_table_name(file.name)
-        if named is not None and named[1] == AGENTS:
-            agents.append((named[0], file))
-        elif named is not None and file.size and rocprof.sniff(head_of(file.path), file.path):
-            found.setdefault(named[0], Capture(named[0])).tables[named[1]] = file
-            taken.add(file.path)
-        elif (
-            file.name.endswith(rocprof.RESULTS)
-            and file.size
-            and rocprof.sniff(head_of(file.path), file.path)
-        ):
+        prefix, table = split_table_name(file.name) or ("", "")
+        is_json = not table and file.name.endswith(rocprof.RESULTS)
+        if table == AGENTS:
+            agents.append((prefix, file))
+            continue
+        if not (table or is_json) or not file.size:
+            continue
+        if not rocprof.sniff(head_of(file.path), file.path):
+            continue
+        if is_json:
             prefix = file.name.removesuffix(rocprof.RESULTS).rstrip("_")
-            found.setdefault(prefix, Capture(prefix)).whole = file
-            taken.add(file.path)
-    taken.update(file.path for prefix, file in agents if prefix in found)
-    return [found[prefix] for prefix in sorted(found)], taken
+        capture = by_prefix.setdefault(prefix, Capture(prefix))
+        if is_json:
+            capture.json = file
+        else:
+            capture.tables[table] = file
+        paths.add(file.path)
+    paths.update(file.path for prefix, file in agents if prefix in by_prefix)
+    return [by_prefix[prefix] for prefix in sorted(by_prefix)], paths

@@ -1,12 +1,12 @@
 """Looking through a folder: its runs, hosts, profiles, scalars and power logs; and what is missing.
 
-Profiles lie at `plugins/profile/<run>/<host>.<tool suffix>` at any depth, or anywhere as
+Profiles are stored at `plugins/profile/<run>/<host>.<tool suffix>` at any depth, or anywhere as
 `<host>.xplane.pb`. A host name may hold dots (`34.83.195.179_6003`), so a file name is cut at the
 longest suffix that a profiler is known to write, never at a dot. Only names, sizes and the first
 bytes of files with doubtful names are looked at: a scan costs the same for a kilobyte and for a
 gigabyte.
 
-`scan` never raises for what lies in the folder: what cannot be listed is a problem with a name and
+`scan` never raises for what is in the folder: what cannot be listed is a problem with a name and
 a cause. It raises `UnreadableFile` only when the path itself is not there or cannot be opened.
 """
 
@@ -31,7 +31,11 @@ from powertui.errors import UnreadableFile, UsageError
 from powertui.opening import open_regular
 
 _PROGRESS_S = 0.25  # between two reports of how many names were gone through
-_SAMPLE = 1 << 16  # bytes in each of the stretches by which two captures are told apart
+# Two captures are told apart by five stretches of so many bytes. Chosen, not measured.
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_COUNT = 5
+# A marker of PowerBoard's is looked for in so many folders upwards. Chosen, not measured.
+_MAX_MARKER_LEVELS = 6
 
 
 # Of files that no tool's name tells apart: what stands before is the host, or what a person called
@@ -42,7 +46,7 @@ _ENDINGS = re.compile(
 
 
 def again(path: str, entry: RunEntry) -> RunEntry:
-    """The same run as it lies there now; `path` is what was scanned.
+    """The same run as it is now; `path` is what was scanned.
 
     Raises `UnreadableFile` when it is gone.
     """
@@ -54,26 +58,27 @@ def again(path: str, entry: RunEntry) -> RunEntry:
 
 def scan(path: str | os.PathLike[str]) -> Logdir:
     """Look through a logdir, a run folder, or at one file ("-": a profile on standard input)."""
-    (*_, found) = stream(path)
-    return found
+    (*_, logdir) = stream(path)
+    return logdir
 
 
 def stream(path: str | os.PathLike[str], every_s: float = 1e9) -> Iterator[Logdir]:
-    """The same, with what was found so far every so many seconds; the whole comes last, as a person
-    put it together.
+    """The stages of a scan: what was listed so far every so many seconds.
+
+    The last stage is complete, with its trainings as a person put them together.
     """
-    for found in _stream(path, every_s):
-        yield _corrected(found)
+    for stage in _stream(path, every_s):
+        yield _corrected(stage)
 
 
-def _corrected(found: Logdir) -> Logdir:
-    """With what was moved from one training to another by hand."""
-    if not found.complete:
-        return found
-    known, problems = moves.load()
+def _corrected(logdir: Logdir) -> Logdir:
+    """The folder after the moves that a person made by hand."""
+    if not logdir.complete:
+        return logdir
+    made, problems = moves.load()
     if problems:
-        found = replace(found, problems=(*found.problems, *problems))
-    return by_hand.corrected(found, known) if known else found
+        logdir = replace(logdir, problems=(*logdir.problems, *problems))
+    return by_hand.corrected(logdir, made) if made else logdir
 
 
 def _stream(path: str | os.PathLike[str], every_s: float) -> Iterator[Logdir]:
@@ -100,18 +105,20 @@ def _from_elsewhere(address: str, every_s: float) -> Iterator[Logdir]:
     local = elsewhere.listed(address, may_matter)
     place = elsewhere.parse(address).place
     with elsewhere.gathered() as asked:
-        for found in _here(local.path, address, _PROGRESS_S):
-            elsewhere.report(elsewhere.TransferProgress(place, "names", found.entries))
+        for scanned in _here(local.path, address, _PROGRESS_S):
+            elsewhere.report(elsewhere.TransferProgress(place, "names", scanned.entries))
     if asked.heads or asked.sums:
         elsewhere.look(asked)
         stages = _here(local.path, address, every_s)
     else:
-        stages = iter((found,))
+        stages = iter((scanned,))
     for stage in stages:
-        own = tuple(
+        problems = tuple(
             replace(problem, file=elsewhere.shown(problem.file)) for problem in stage.problems
         )
-        yield replace(stage, problems=(*local.problems, *own) if stage.complete else own)
+        if stage.complete:
+            problems = (*local.problems, *problems)
+        yield replace(stage, problems=problems)
     elsewhere.report(None)
 
 
@@ -142,28 +149,29 @@ def stream_all(paths: Sequence[str], every_s: float = 1e9) -> Iterator[Logdir]:
         return
     done: list[Logdir] = []
     for path in paths:
-        for found in _stream(path, every_s):
-            if not found.complete:
-                yield _together([*done, found], paths)
-        done.append(found)
+        for stage in _stream(path, every_s):
+            if not stage.complete:
+                yield _together([*done, stage], paths)
+        done.append(stage)
     yield _corrected(_together(done, paths))
 
 
-def _together(found: Sequence[Logdir], paths: Sequence[str]) -> Logdir:
+def _together(logdirs: Sequence[Logdir], paths: Sequence[str]) -> Logdir:
+    """Several logdirs as one."""
     return Logdir(
         path=", ".join(paths),
-        runs=tuple(run for one in found for run in one.runs),
-        tfevents=tuple(log for one in found for log in one.tfevents),
-        power=tuple(log for one in found for log in one.power),
-        unread=tuple(file for one in found for file in one.unread),
-        problems=tuple(warn for one in found for warn in one.problems),
-        entries=sum(one.entries for one in found),
-        truncated=any(one.truncated for one in found),
-        complete=len(found) == len(paths) and all(one.complete for one in found),
-        folders=tuple(folder for one in found for folder in one.folders),
-        began_ns=min(one.began_ns for one in found),
+        runs=tuple(run for logdir in logdirs for run in logdir.runs),
+        tfevents=tuple(log for logdir in logdirs for log in logdir.tfevents),
+        power=tuple(log for logdir in logdirs for log in logdir.power),
+        unread=tuple(file for logdir in logdirs for file in logdir.unread),
+        problems=tuple(warn for logdir in logdirs for warn in logdir.problems),
+        entries=sum(logdir.entries for logdir in logdirs),
+        truncated=any(logdir.truncated for logdir in logdirs),
+        complete=len(logdirs) == len(paths) and all(logdir.complete for logdir in logdirs),
+        folders=tuple(folder for logdir in logdirs for folder in logdir.folders),
+        began_ns=min(logdir.began_ns for logdir in logdirs),
         several=tuple(paths),
-        parts=tuple(found),
+        parts=tuple(logdirs),
     )
 
 
@@ -177,11 +185,10 @@ class _Scan(Tree):
     events: dict[str, tuple[EventFile, ...]] = field(default_factory=dict)  # of each home
 
     def folder(self, shown: str, every_s: float) -> Iterator[Logdir]:
-        """Everything below a folder, and before that what was found so far: now and then, and each
-        time half as much again.
+        """Everything below a folder, and before that what was listed so far, every `every_s`.
 
-        Whoever shows it goes through all of it each time: of thousands of runs that were as much as
-        finding them.
+        A stage comes only when there are half as many runs again: whoever shows it goes through all
+        of them each time, which for thousands of runs would take as long as the scan.
         """
         try:
             os.scandir(self.root).close()
@@ -196,22 +203,22 @@ class _Scan(Tree):
         loose: list[OtherFile] = []
         events: list[EventFile] = []
         power: list[FoundFile] = []
-        told, worth, began = time.monotonic(), 0, time.time_ns()
+        last_stage, min_runs, began = time.monotonic(), 0, time.time_ns()
         for folder in self.walk():
             folders.append(folder)
-            if time.monotonic() - told >= every_s and len(runs) >= worth:
+            if time.monotonic() - last_stage >= every_s and len(runs) >= min_runs:
                 yield Logdir(shown, tuple(runs), entries=self.entries, complete=False)
-                told, worth = time.monotonic(), len(runs) + len(runs) // 2
+                last_stage, min_runs = time.monotonic(), len(runs) + len(runs) // 2
             files, _ = self.listing(folder)
             if not files and not _is_run_folder(folder):
                 continue
             here = Path(folder)
-            torch, rest = self.pytorch(here, files)
-            runs.extend(torch)
-            amd, rest = self.rocprof(here, rest)
-            runs.extend(amd)
-            plain_ones, rest = self.chrome(here, rest, alone=not torch and not amd)
-            runs.extend(plain_ones)
+            torch_runs, rest = self.pytorch(here, files)
+            runs.extend(torch_runs)
+            amd_runs, rest = self.rocprof(here, rest)
+            runs.extend(amd_runs)
+            chrome_runs, rest = self.chrome(here, rest, alone=not torch_runs and not amd_runs)
+            runs.extend(chrome_runs)
             run, others = self.run_of(here, rest)
             if run is not None:
                 runs.append(run)
@@ -236,88 +243,76 @@ class _Scan(Tree):
         )
 
     def single(self, shown: str, path: Path) -> Logdir:
-        """One file, with what lies around it: scalars and power logs."""
+        """One file, with what is around it: scalars and power logs."""
         status = path.stat()
-        size, regular = status.st_size, stat.S_ISREG(status.st_mode)
-        split = filenames.split_tool(path.name)
-        host, tool = split if split is not None else (_ENDINGS.sub("", path.name) or path.name, "")
-        home = _home(path.parent)
-        name = path.parent.name if _is_run_folder(path.parent) else path.name
-        run = RunEntry(name, str(path))
-        events: tuple[EventFile, ...] = ()
-        if filenames.is_events(path.name):
-            events = tuple(_events([FoundFile(str(path), path.name, size)], str(path.parent)))
-            run = replace(run, name=path.name, tfevents=events)
-            return Logdir(
-                path=shown,
-                runs=(run,),
-                tfevents=events,
-                power=(),
-                unread=(),
-                problems=tuple(self.problems),
-                entries=1,
-            )
-        unread = filenames.unread()
-        if tool in filenames.RESULTS or tool in unread:
-            kinds = filenames.RESULTS if tool in filenames.RESULTS else unread
-            other = OtherFile(str(path), host, tool, size, kinds[tool])
-            run = (
-                replace(run, results=(other,))
-                if tool in filenames.RESULTS
-                else replace(run, unread=(other,))
-            )
-        elif (
-            regular
-            and not filenames.readable(tool)
-            and not _reader_takes(file := FoundFile(str(path), path.name, size))
-        ):
-            # A pipe is never asked what it holds: what was read from it to find out would be gone.
-            if logs := power_logs.named(file):
-                return Logdir(
-                    path=shown,
-                    runs=(replace(run, name=path.name, power=logs),),
-                    tfevents=(),
-                    power=logs,
-                    unread=(),
-                    problems=tuple(self.problems),
-                    entries=1,
-                )
-            # Nobody reads it. What lies around it was not asked for: it would look like this file's
+        file = FoundFile(str(path), path.name, status.st_size)
+        run = RunEntry(path.name, file.path)
+        if filenames.is_events(file.name):
+            run = replace(run, tfevents=tuple(_events([file], str(path.parent))))
+            return self._alone(shown, run)
+        split = filenames.split_tool(file.name)
+        host, tool = split if split is not None else (_ENDINGS.sub("", file.name) or file.name, "")
+        folder_name = path.parent.name if _is_run_folder(path.parent) else path.name
+        profiles = (ProfileFile(file.path, host, tool, file.size),)
+        results, unread = filenames.RESULTS, filenames.unread()
+        if tool in results:
+            other = OtherFile(file.path, host, tool, file.size, results[tool])
+            run = replace(run, name=folder_name, results=(other,))
+        elif tool in unread:
+            other = OtherFile(file.path, host, tool, file.size, unread[tool])
+            run = replace(run, name=folder_name, unread=(other,))
+        elif not stat.S_ISREG(status.st_mode):
+            # What comes through a pipe was made elsewhere. What is around it would look like its
+            # answer when nothing comes. And a pipe is never asked what it holds: what was read
+            # from it to find out would be gone.
+            return self._alone(shown, replace(run, profiles=profiles))
+        elif not filenames.readable(tool) and not _reader_takes(file):
+            logs = power_logs.named(file)
+            if logs:
+                return self._alone(shown, replace(run, power=logs))
+            # Nobody reads it. What is around it was not asked for: it would look like this file's
             # answer.
-            run = replace(run, profiles=(ProfileFile(str(path), host, tool, size),))
-            return Logdir(shown, (run,), problems=tuple(self.problems), entries=1)
-        elif not regular:
-            # What comes through a pipe was made elsewhere. What lies around it would look like its
-            # answer when nothing comes.
-            run = replace(run, name=path.name, profiles=(ProfileFile(str(path), host, tool, size),))
-            return Logdir(shown, (run,), problems=tuple(self.problems), entries=1)
+            return self._alone(shown, replace(run, name=folder_name, profiles=profiles))
         else:
-            files, _ = self.listing(str(path.parent))
-            twins = [
-                f for f in files if f.path != str(path) and filenames.split_tool(f.name) is not None
-            ]
-            alternates = [
-                p
-                for f in twins
-                if (p := _profile(f)) is not None and p.host == host and split is not None
-            ]
-            run = replace(
-                run,
-                profiles=(ProfileFile(str(path), host, tool, size),),
-                alternates=tuple(alternates),
-            )
-        events = self.events_for(home)
-        near = {str(home), str(path.parent)}
-        candidates = [f for folder in near for f in self.listing(folder)[0] if may_be_power(f.name)]
-        logs = power_logs.recognised(candidates)
-        above = power_logs.recognised(power_logs.candidates_above(self, home, list(near)))
-        run = replace(run, tfevents=events, power=logs, above=above)
+            alternates = self._alternates(path, host) if split is not None else ()
+            run = replace(run, name=folder_name, profiles=profiles, alternates=alternates)
+        return self._with_surroundings(shown, run, path)
+
+    def _alone(self, shown: str, run: RunEntry) -> Logdir:
+        """One file and nothing around it."""
         return Logdir(
             path=shown,
             runs=(run,),
+            tfevents=run.tfevents,
+            power=run.power,
+            problems=tuple(self.problems),
+            entries=1,
+        )
+
+    def _alternates(self, path: Path, host: str) -> tuple[ProfileFile, ...]:
+        """The other profiles of a host beside this one."""
+        alternates = []
+        for file in self.listing(str(path.parent))[0]:
+            profile = _profile(file)
+            if profile is not None and file.path != str(path) and profile.host == host:
+                alternates.append(profile)
+        return tuple(alternates)
+
+    def _with_surroundings(self, shown: str, run: RunEntry, path: Path) -> Logdir:
+        """A file with the scalars and the power logs around it."""
+        home = _home(path.parent)
+        events = self.events_for(home)
+        near = {str(home), str(path.parent)}
+        candidates = [
+            file for folder in near for file in self.listing(folder)[0] if may_be_power(file.name)
+        ]
+        logs = power_logs.recognised(candidates)
+        above = power_logs.recognised(power_logs.candidates_above(self, home, list(near)))
+        return Logdir(
+            path=shown,
+            runs=(replace(run, tfevents=events, power=logs, above=above),),
             tfevents=events,
             power=logs,
-            unread=(),
             problems=tuple(self.problems),
             entries=self.entries,
             truncated=self.truncated,
@@ -398,46 +393,46 @@ class _Scan(Tree):
     def pytorch(
         self, folder: Path, files: list[FoundFile]
     ) -> tuple[list[RunEntry], list[FoundFile]]:
-        """(the runs of PyTorch in this folder, the files that are none of theirs)."""
-        found = pytorch.traces(files) if not _is_run_folder(folder) else []
-        if not found:
+        """(the runs of PyTorch in this folder, the other files)."""
+        traces = pytorch.traces(files) if not _is_run_folder(folder) else []
+        if not traces:
             return [], files
-        home, cycles = _home(folder), pytorch.cycles(found)
+        home, cycles = _home(folder), pytorch.cycles(traces)
         name, events = self.name_of(folder, home), self.events_for(home)
         runs = []
         for cycle in cycles:
-            named = pytorch.hosts(cycle)
+            hosts = pytorch.hosts(cycle)
             profiles = tuple(
-                ProfileFile(one.file.path, host, one.suffix, one.file.size)
-                for one, host in zip(cycle, named, strict=True)
+                ProfileFile(trace.file.path, host, trace.suffix, trace.file.size)
+                for trace, host in zip(cycle, hosts, strict=True)
             )
-            own = name if len(cycles) == 1 else f"{name}/{cycle[0].stem}"
+            run_name = name if len(cycles) == 1 else f"{name}/{cycle[0].stem}"
             runs.append(
                 RunEntry(
-                    own,
+                    run_name,
                     str(folder) if len(cycles) == 1 else cycle[0].file.path,
                     profiles,
                     tfevents=events,
                 )
             )
-        theirs = {one.file.path for one in found}
-        return runs, [file for file in files if file.path not in theirs]
+        trace_paths = {trace.file.path for trace in traces}
+        return runs, [file for file in files if file.path not in trace_paths]
 
     def rocprof(
         self, folder: Path, files: list[FoundFile]
     ) -> tuple[list[RunEntry], list[FoundFile]]:
         """(the run of rocprofv3 in this folder, the files that are none of its)."""
-        found, theirs = rocprof.captures(files)
-        if not found:
+        captures, capture_paths = rocprof.captures(files)
+        if not captures:
             return [], files
         profiles, alternates = [], []
-        for one in found:
-            first, *second = one.files
+        for capture in captures:
+            first, *second = capture.files
             profiles.append(
-                ProfileFile(first.path, one.prefix or folder.name, rocprof.TOOL, one.size)
+                ProfileFile(first.path, capture.prefix or folder.name, rocprof.TOOL, capture.size)
             )
             alternates += [
-                ProfileFile(file.path, one.prefix or folder.name, rocprof.TOOL, file.size)
+                ProfileFile(file.path, capture.prefix or folder.name, rocprof.TOOL, file.size)
                 for file in second
             ]
         home = _home(folder)
@@ -448,7 +443,7 @@ class _Scan(Tree):
             tuple(alternates),
             self.events_for(home),
         )
-        return [run], [file for file in files if file.path not in theirs]
+        return [run], [file for file in files if file.path not in capture_paths]
 
     def chrome(
         self, folder: Path, files: list[FoundFile], *, alone: bool
@@ -457,32 +452,32 @@ class _Scan(Tree):
 
         `alone`: no run lies beside them.
         """
-        found = chrome.traces(files) if not _is_run_folder(folder) else []
-        if not found:
+        traces = chrome.traces(files) if not _is_run_folder(folder) else []
+        if not traces:
             return [], files
         home = _home(folder)
         name, events = self.name_of(folder, home), self.events_for(home)
         runs = []
-        for one in found:
-            profile = ProfileFile(one.path, chrome.stem(one), chrome.suffix(one), one.size)
-            only = alone and len(found) == 1
-            own = name if only else f"{name}/{chrome.stem(one)}"
+        for file in traces:
+            profile = ProfileFile(file.path, chrome.stem(file), chrome.suffix(file), file.size)
+            only = alone and len(traces) == 1
+            run_name = name if only else f"{name}/{chrome.stem(file)}"
             runs.append(
-                RunEntry(own, str(folder) if only else one.path, (profile,), tfevents=events)
+                RunEntry(run_name, str(folder) if only else file.path, (profile,), tfevents=events)
             )
-        theirs = {one.path for one in found}
-        return runs, [file for file in files if file.path not in theirs]
+        trace_paths = {file.path for file in traces}
+        return runs, [file for file in files if file.path not in trace_paths]
 
     def name_of(self, folder: Path, home: Path) -> str:
         """TensorBoard's name of a run: the way from the logdir to the folder above plugins/, then
-        the run's own.
+        the run's own name.
         """
-        own = folder.name if _is_run_folder(folder) else ""
-        try:
-            above = home.relative_to(self.root).as_posix()
-        except ValueError:  # the path that was named lies inside plugins/
-            above = "."
-        parts = [part for part in (above if above != "." else "", own) if part]
+        parts: list[str] = []
+        # The path that was named may be inside plugins/, below the run's home.
+        if home.is_relative_to(self.root):
+            parts += home.relative_to(self.root).parts
+        if _is_run_folder(folder) and folder.name:
+            parts.append(folder.name)
         return "/".join(parts) or folder.name or str(folder)
 
     def events_for(self, home: Path) -> tuple[EventFile, ...]:
@@ -490,10 +485,9 @@ class _Scan(Tree):
         PowerBoard's marker.
         """
         place = str(home)
-        known = self.events.get(place)
-        if known is None:  # many captures of one training share a home
-            known = self.events[place] = self._events_for(place)
-        return known
+        if place not in self.events:  # many captures of one training share a home
+            self.events[place] = self._events_for(place)
+        return self.events[place]
 
     def _events_for(self, home: str) -> tuple[EventFile, ...]:
         folders = [home]
@@ -502,46 +496,54 @@ class _Scan(Tree):
         if parent != home:
             folders.append(parent)
         if self.exists(parent):
-            folders += [
-                below
-                for below in self.listing(parent)[1]
-                if os.path.basename(below) in filenames.PARTS  # noqa: PTH119
-            ]
+            for below in self.listing(parent)[1]:
+                if _file_name(below) in filenames.PARTS:
+                    folders.append(below)
         events: list[EventFile] = []
         for folder in dict.fromkeys(folders):
             if self.exists(folder):
                 events += _events(self.listing(folder)[0], folder)
-        pids = {
-            split[2]
-            for e in events
-            if (split := filenames.split_events(os.path.basename(e.path))) is not None  # noqa: PTH119
-        } - {None}
-        folder = home
-        for _ in range(6):
-            marker = os.path.join(folder, "demo_logs")  # noqa: PTH118
-            if pids and self.exists(marker):
-                for event in _events(self.listing(marker)[0], marker):
-                    split = filenames.split_events(os.path.basename(event.path))  # noqa: PTH119
-                    if split is not None and split[2] in pids:
-                        events.append(event)
-                break
-            if self.exists(os.path.join(folder, ".git")) or os.path.dirname(folder) == folder:  # noqa: PTH118, PTH120
-                break
-            folder = os.path.dirname(folder)  # noqa: PTH120
+        pids = {_pid(event) for event in events} - {None}
+        if pids:
+            events += [event for event in self._markers(home) if _pid(event) in pids]
         return tuple(events)
+
+    def _markers(self, home: str) -> list[EventFile]:
+        """PowerBoard's markers of the nearest folder above that has some."""
+        folder = home
+        for _ in range(_MAX_MARKER_LEVELS):
+            markers = os.path.join(folder, "demo_logs")  # noqa: PTH118
+            if self.exists(markers):
+                return _events(self.listing(markers)[0], markers)
+            above = os.path.dirname(folder)  # noqa: PTH120
+            is_repository = self.exists(os.path.join(folder, ".git"))  # noqa: PTH118
+            if is_repository or above == folder:
+                break
+            folder = above
+        return []
 
 
 # ── one file ─────────────────────────────────────────────────────────────────────────────────────
 
-_RUNS_LIE_IN = os.path.join(os.sep, "plugins", "profile")  # noqa: PTH118
+_RUNS_FOLDER = os.path.join(os.sep, "plugins", "profile")  # noqa: PTH118
 
 
 def _is_run_folder(folder: Path | str) -> bool:
-    return os.path.dirname(folder).endswith(_RUNS_LIE_IN)  # noqa: PTH120
+    return os.path.dirname(folder).endswith(_RUNS_FOLDER)  # noqa: PTH120
+
+
+def _file_name(path: str) -> str:
+    return os.path.basename(path)  # noqa: PTH119
+
+
+def _pid(event: EventFile) -> int | None:
+    """The process id in the name of a tfevents file."""
+    split = filenames.split_events(_file_name(event.path))
+    return None if split is None else split[2]
 
 
 def _home(folder: Path) -> Path:
-    """The folder above plugins/, where a run's tfevents lie; for profiles outside plugins/ their
+    """The folder above plugins/, where a run's tfevents are; for profiles outside plugins/ their
     own folder.
     """
     for above in (folder, *folder.parents[:3]):
@@ -551,18 +553,14 @@ def _home(folder: Path) -> Path:
 
 
 def _events(files: Iterable[FoundFile], folder: str) -> list[EventFile]:
-    name = os.path.basename(folder)  # noqa: PTH119
+    name = _file_name(folder)
     group = name if name in filenames.PARTS or name == "demo_logs" else ""
-    return [
-        EventFile(
-            f.path,
-            group,
-            "profile-empty" if f.name.endswith(".profile-empty") else "scalars",
-            f.size,
-        )
-        for f in files
-        if filenames.is_events(f.name)
-    ]
+    events = []
+    for file in files:
+        if filenames.is_events(file.name):
+            kind = "profile-empty" if file.name.endswith(".profile-empty") else "scalars"
+            events.append(EventFile(file.path, group, kind, file.size))
+    return events
 
 
 def _profile(file: FoundFile) -> ProfileFile | None:
@@ -578,49 +576,52 @@ def _one_per_host(
     """(the best file of each host, the others): a full one before an empty one, XPlane before its
     JSON copy.
     """
-    ordered = sorted(profiles, key=lambda p: (p.host, p.size == 0, filenames.rank(p.tool)))
     best: dict[str, ProfileFile] = {}
-    others: list[ProfileFile] = []
-    for profile in ordered:
+    alternates: list[ProfileFile] = []
+    for profile in sorted(profiles, key=lambda p: (p.host, p.size == 0, filenames.rank(p.tool))):
         if best.setdefault(profile.host, profile) is not profile:
-            others.append(profile)
-    return tuple(best.values()), tuple(others)
+            alternates.append(profile)
+    return tuple(best.values()), tuple(alternates)
 
 
 def _without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile, ...], list[Warn]]:
-    """Hosts whose profiles are the same bytes are one host: the first of them, and what to say of
-    the others.
+    """(the first of the profiles with the same bytes, a problem for each of the others).
+
+    The same bytes under two names are one host's profile.
     """
-    seen: dict[tuple[int, bytes], ProfileFile] = {}
-    own: list[ProfileFile] = []
+    if len(profiles) < 2:
+        return profiles, []
+    firsts: dict[tuple[int, bytes], ProfileFile] = {}
+    unique: list[ProfileFile] = []
     problems: list[Warn] = []
     for profile in profiles:
-        alone = len(profiles) < 2 or not profile.size
-        if (
-            alone
-            or (first := seen.setdefault((profile.size, _samples(profile)), profile)) is profile
-        ):
-            own.append(profile)
-        else:
-            cause = (
-                f"has the same bytes as {Path(first.path).name}: one host's profile under "
-                "two names, counted once"
-            )
-            problems.append(Warn(profile.path, "", cause))
-    return tuple(own), problems
+        first = profile
+        if profile.size:
+            first = firsts.setdefault((profile.size, _samples(profile)), profile)
+        if first is profile:
+            unique.append(profile)
+            continue
+        cause = (
+            f"has the same bytes as {Path(first.path).name}: one host's profile under "
+            "two names, counted once"
+        )
+        problems.append(Warn(profile.path, "", cause))
+    return tuple(unique), problems
 
 
 def _samples(profile: ProfileFile) -> bytes:
-    """Five stretches of the file: enough to tell two captures apart without reading them."""
-    if (told := elsewhere.sum_of(profile.path)) is not None:
-        return told or os.fsencode(profile.path)
+    """Some stretches of the file: enough to tell two captures apart without reading them."""
+    checksum = elsewhere.sum_of(profile.path)
+    if checksum is not None:
+        return checksum or os.fsencode(profile.path)
     try:
         with open_regular(profile.path) as stream:
-            parts = []
-            for index in range(5):
-                stream.seek(max(0, (profile.size - _SAMPLE) * index // 4))
-                parts.append(stream.read(_SAMPLE))
-            return b"".join(parts)
+            samples = []
+            for index in range(_SAMPLE_COUNT):
+                last = profile.size - _SAMPLE_BYTES
+                stream.seek(max(0, last * index // (_SAMPLE_COUNT - 1)))
+                samples.append(stream.read(_SAMPLE_BYTES))
+            return b"".join(samples)
     except OSError:
         return os.fsencode(profile.path)
 
@@ -629,27 +630,26 @@ def _unknown_trace(file: FoundFile) -> OtherFile | None:
     """A JSON file under any name that looks like a trace of another tool, or one that is not
     finished.
     """
+    stem = file.name.split(".", 1)[0]
     if file.name.endswith(filenames.UNFINISHED):
-        what = (
+        cause = (
             "a trace that is still being written (PyTorch renames it when it is whole), or "
             "whose program ended before"
         )
-        return OtherFile(file.path, file.name.split(".", 1)[0], "tmp", file.size, what)
+        return OtherFile(file.path, stem, "tmp", file.size, cause)
     if not file.name.lower().endswith((".json", ".json.gz")) or file.size < 64:
         return None
     head = head_of(file.path)
-    if b'"traceEvents"' not in head and not head.lstrip().startswith(
-        (b'[{"ph"', b'[\n{"ph"', b'[\n  {\n    "ph"', b'[ {"ph"')
-    ):
-        kineto = b'"schemaVersion"' in head and b'"deviceProperties"' in head
-        if not kineto:
-            return None
-    what = (
-        "PyTorch (Kineto) trace"
-        if b"deviceProperties" in head or b"schemaVersion" in head
-        else "Chrome trace"
-    )
-    return OtherFile(file.path, file.name.split(".", 1)[0], "json", file.size, what)
+    has_schema, has_devices = b'"schemaVersion"' in head, b'"deviceProperties"' in head
+    is_chrome = b'"traceEvents"' in head or head.lstrip().startswith(_CHROME_BEGINS)
+    if not is_chrome and not (has_schema and has_devices):
+        return None
+    is_kineto = b"deviceProperties" in head or b"schemaVersion" in head
+    cause = "PyTorch (Kineto) trace" if is_kineto else "Chrome trace"
+    return OtherFile(file.path, stem, "json", file.size, cause)
+
+
+_CHROME_BEGINS = (b'[{"ph"', b'[\n{"ph"', b'[\n  {\n    "ph"', b'[ {"ph"')
 
 
 def _reader_takes(file: FoundFile) -> bool:
