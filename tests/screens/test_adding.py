@@ -18,7 +18,7 @@ from textual.app import ComposeResult
 from powertui import cli, completion, verbs
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import assemble, registry, times
+from powertui.data.power import assemble, dialects, registry, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -57,7 +57,8 @@ def test_a_dialect_of_power_logs(
         return PowerLog(source.path, "toywatts", (series,), (), "toywatts: Unix seconds and watts")
 
     _module(monkeypatch, "powertui.data.power.toywatts", NAME="toywatts", sniff=sniff, load=load)
-    monkeypatch.setattr(registry, "DIALECTS", (("toywatts", ("TOYWATTS",)), *registry.DIALECTS))
+    toywatts = dialects.Dialect("toywatts", ("TOYWATTS",))
+    monkeypatch.setattr(registry, "DIALECTS", (toywatts, *registry.DIALECTS))
     (tmp_path / "power.txt").write_text(
         "TOYWATTS\n" + "".join(f"{1_790_000_000 + k} {200 + k}\n" for k in range(9))
     )

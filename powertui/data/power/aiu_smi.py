@@ -24,10 +24,8 @@ def _header(line: str) -> list[str]:
     return [word.lower() for word in words] if words[:1] == ["ID"] and "pwr" in words else []
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its header."""
-    if isinstance(head, bytes):
-        return 0
     return 98 if any(_header(line) for line in head.split("\n")[:60]) else 0
 
 

@@ -42,10 +42,8 @@ def _header(line: str) -> list[str]:
     return cells if "gpu" in cells and any(cell in _POWERS for cell in cells) else []
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its members, or the columns of a monitor."""
-    if isinstance(head, bytes):
-        return 0
     if re.search(r'"gpu"\s*:\s*\d', head) and re.search(
         r'"(?:\w*socket_power|power_usage)"\s*:', head
     ):

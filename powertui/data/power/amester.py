@@ -25,10 +25,8 @@ _WRAP = 1 << 32
 _TICK = 1_000_000  # ns
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By a header with the counter of its samples."""
-    if isinstance(head, bytes):
-        return 0
     first = next(
         (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
     )
@@ -42,13 +40,7 @@ def sniff(head: str | bytes, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per power sensor of the controller."""
     notes = Notes(source.path)
-    layout = table.shape(source.head_text)
-    rows = table.read(source, layout, notes) if layout is not None else None
-    if rows is None or not len(rows):
-        raise UnreadableFile(
-            source.path,
-            f"has Amester's header, but no row that fits it ({notes.first_reason() or 'no row'})",
-        )
+    rows = table.read_dialect(source, "Amester", notes)
     tick = next((i for i, name in enumerate(rows.names) if _TICKS.fullmatch(name.strip())), None)
     if tick is None:
         raise UnreadableFile(

@@ -41,10 +41,8 @@ def _header(line: str) -> list[str]:
     return words[1:] if words[:1] == ["Entity"] else []
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its header."""
-    if isinstance(head, bytes):
-        return 0
     for line in head.split("\n")[:60]:
         if any(name.upper() in _COLUMNS for name in _header(line)):
             return 98

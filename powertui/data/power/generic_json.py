@@ -24,11 +24,11 @@ TAKES_OPTIONS = True
 _MOST = 1_000_000  # objects of one log
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """Low on purpose, as for tables: 55 where some member means power and another is a time, 70 for
     a Power Gadget's rows.
     """
-    if isinstance(head, bytes) or head.lstrip()[:1] not in ("{", "["):
+    if head.lstrip()[:1] not in ("{", "["):
         return 0
     if '"traceEvents"' in head or '"schemaVersion"' in head or '"ph"' in head:  # a trace
         return 0

@@ -26,10 +26,8 @@ _DEVICES = ("uuid", "pci_bus_id", "index", "gpu", "gpu_id", "device", "card")
 _MODELS = ("nvidia_smi", "amd_rocm_smi", "intel_powerstat")
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By lines whose fields mean power."""
-    if isinstance(head, bytes):
-        return 0
     for line in [
         line for line in head.split("\n") if line.strip() and not line.startswith(("#", "{", "["))
     ][:200]:

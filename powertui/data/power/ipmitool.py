@@ -53,10 +53,8 @@ class _Reading:
     state: str = ""
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its own phrases and rows."""
-    if isinstance(head, bytes):
-        return 0
     if _INSTANT.search(head):
         return 97
     if (

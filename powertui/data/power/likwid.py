@@ -30,10 +30,8 @@ _ROW = r"[\s|]{0,80}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
 _HINT = "Record it with: likwid-perfctr -f -t 500ms -g ENERGY -c 0 COMMAND"
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By the header of the timeline, or by its tables with a run time."""
-    if isinstance(head, bytes):
-        return 0
     for line in head.split("\n")[:400]:
         if (match := re.fullmatch(_HEAD, line.strip())) and re.search(_METRIC, match[1]):
             return 97

@@ -44,9 +44,9 @@ class _Reading(NamedTuple):
     mean: bool  # of a chip that has the reading itself, too, perhaps
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By a chip above its adapter, and something in watts or joules below."""
-    if isinstance(head, bytes) or not re.search(r"^Adapter: ", head, re.MULTILINE):
+    if not re.search(r"^Adapter: ", head, re.MULTILINE):
         return 0
     lines = head.split("\n")
     if not any(_CHIP.fullmatch(line.strip()) for line in lines):

@@ -63,12 +63,12 @@ class _Found(NamedTuple):
     unit: str
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """Low: whatever knows its form comes first.
 
     More where most of the lines are readings, and say of what.
     """
-    if isinstance(head, bytes) or not _WATTS.search(head) or _MARKUP.match(head):
+    if not _WATTS.search(head) or _MARKUP.match(head):
         return 0
     layout = table.shape(head)
     first = next((line for _, line in stamps.spoken(head.split("\n"))), "")

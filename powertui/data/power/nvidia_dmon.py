@@ -23,10 +23,8 @@ def _header(line: str) -> list[str]:
     return names if "gpu" in names and "pwr" in names else []
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its header."""
-    if isinstance(head, bytes):
-        return 0
     return (
         98 if any(line.startswith("#") and _header(line) for line in head.split("\n")[:50]) else 0
     )

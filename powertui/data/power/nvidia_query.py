@@ -35,10 +35,8 @@ _PARTS = {"power_readings": "", "gpu_power_readings": "", "module_power_readings
 _HINT = "Older or virtual GPUs do not report their power."
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By the name of the document, or the banner of the text."""
-    if isinstance(head, bytes):
-        return 0
     if "<nvidia_smi_log" in head or "nvsmi_device" in head:
         return 97
     return 97 if "NVSMILOG====" in head.replace(" ", "") else 0

@@ -52,10 +52,8 @@ _NO_TURN = re.compile(
 )  # columns whose repeating says nothing of turns
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By the names of its columns, or by its stamps when there is no header."""
-    if isinstance(head, bytes):
-        return 0
     lines = [line for line in head.split("\n")[:5] if line.strip()]
     if not lines or lines[0].lstrip()[:1] in ("{", "["):
         return 0

@@ -25,15 +25,6 @@ _POWER = (
 )
 
 
-def sniff(head: str | bytes, _path: str) -> int:
-    """By the head of its table."""
-    return (
-        0
-        if isinstance(head, bytes) or "Pwr:Usage/Cap" not in head or "NVIDIA-SMI" not in head
-        else 96
-    )
-
-
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU."""
     notes = Notes(source.path)

@@ -37,9 +37,9 @@ _SCOPES = {
 }
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By a row of joules with a time before it."""
-    if isinstance(head, bytes) or "Joules" not in head:
+    if "Joules" not in head:
         return 0
     return 96 if any(_LINE.match(_plain(line)) for line in head.split("\n")) else 0
 

@@ -24,10 +24,8 @@ _LINE = (
 )
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its lines."""
-    if isinstance(head, bytes):
-        return 0
     lines = [line for line in head.split("\n")[:60] if line.strip()]
     return (
         97

@@ -45,10 +45,8 @@ def is_column(name: str) -> bool:
     return _POWER.fullmatch(name.strip()) is not None
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its header."""
-    if isinstance(head, bytes):
-        return 0
     first = head.split("\n", 1)[0]
     return (
         98
@@ -62,18 +60,7 @@ def sniff(head: str | bytes, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Processor, cores, graphics and memory, each with its own counter."""
     notes = Notes(source.path)
-    layout = table.shape(source.head_text)
-    rows = (
-        table.read(source, layout, notes, end="Total Elapsed Time") if layout is not None else None
-    )
-    if rows is None or not len(rows):
-        raise UnreadableFile(
-            source.path,
-            (
-                "has Power Gadget's header, but no row that fits it "
-                f"({notes.first_reason() or 'no row'})"
-            ),
-        )
+    rows = table.read_dialect(source, "Power Gadget", notes, end="Total Elapsed Time")
     return from_table(source.path, rows, options, notes)
 
 

@@ -22,10 +22,8 @@ _ROW = re.compile(r'"?(\d{1,2}:\d{1,2}:\d{1,2})"?\s*,\s*"?([^",]*)"?\s*')
 _HEADER = re.compile(r'"?date"?\s*,\s*"?consumption"?\s*', re.IGNORECASE)
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By the header `date,consumption`, or by rows of exactly two such fields."""
-    if isinstance(head, bytes):
-        return 0
     lines = [line for line in head.split("\n")[:20] if line.strip()]
     if not lines:
         return 0

@@ -51,10 +51,8 @@ _TOUCH = 50_000_000  # ns: intervals this close follow one another
 _APART = 1.5
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its banner, or by the keys of its plists."""
-    if isinstance(head, bytes):
-        return 0
     if re.search(_SAMPLE, head):
         return 98
     return (

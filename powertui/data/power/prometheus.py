@@ -71,10 +71,8 @@ _SKIP_LABELS = {
 }
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """JSON with a result, or lines of a metric that means power."""
-    if isinstance(head, bytes):
-        return 0
     start = head.lstrip()[:1]
     if start in "{[" and start:
         if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:

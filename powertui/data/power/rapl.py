@@ -44,10 +44,8 @@ _COLUMN = re.compile(
 )
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By sysfs paths, or by columns of counters."""
-    if isinstance(head, bytes):
-        return 0
     if "energy_uj" in head and _PATH.search(head):
         return 96
     first = next(

@@ -58,10 +58,8 @@ class _Channel:
     device: Device | None = None
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By its first line, or by its columns when the header was cut away."""
-    if isinstance(head, bytes):
-        return 0
     if head.startswith(recording_rows.MAGIC):
         return 100
     first = next((line for line in head.split("\n", 50) if line and not line.startswith("#")), "")

@@ -1,18 +1,17 @@
-"""Which dialect a power log is written in, by its content, and the log itself.
+"""Recognizes by its content which dialect a power log is written in, and reads it.
 
-Each dialect is one module with `NAME`, `sniff(head, path) -> int` (0 = not mine … 100 = certain)
-and `load(source, options) -> PowerLog`, and `UNITS_WRITTEN = True` where the unit stands beside
-each of its readings. It has one line here: its name, and words of which one stands in every head
-that it takes. A module is imported when such a head comes along: most folders hold one kind of log
-or none. The readers of any JSON and of any table come last, and behind them what other packages
-bring along by the entry point `powertui.power` (plugins.py).
+Each dialect is one row of the table in `dialects`. After them come the readers that other packages
+bring along by the entry point `powertui.power` (plugins.py): objects with `NAME`,
+`sniff(head, path) -> int` (0 = not mine … 100 = certain), `load(source, options) -> PowerLog`, and
+`UNITS_WRITTEN = True` where each reading has its unit beside it.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 import numpy as np
@@ -22,127 +21,89 @@ from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own, plausible, table
+from powertui.data.power.dialects import DIALECTS, EnergyTable
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
 
-DIALECTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("recording", ("powertui recording", "time_unix_s,mono_s")),
-    ("powerboard", ("Sensor_Reading", "SensorData")),
-    ("nvidia_smi", ("power.draw", "utilization.gpu", " W", ", P")),
-    ("nvidia_dmon", ("pwr",)),
-    ("nvidia_query", ("nvidia_smi_log", "nvsmi_device", "NVSMI LOG")),
-    ("nvidia_table", ("Pwr:Usage/Cap",)),
-    ("dcgm", ("Entity",)),
-    ("rocm_smi", ("Power (W)", "SCLK")),
-    ("amd_smi", ("_power", "power_usage", "POWER")),
-    ("aiu_smi", ("pwr",)),
-    ("tegrastats", ("RAM ",)),
-    ("ipmitool", ("Watts", "watts", "Sensor ID", "ower", "OWER")),
-    (
-        "redfish",
-        ("PowerConsumedWatts", "PowerInputWatts", "PowerWatts", "ReadingUnits", "MetricValues"),
-    ),
-    ("prometheus", ("{", "watt", "joule", "power", "POWER", "status")),
-    ("influx", ("=",)),
-    ("slurm", ("ConsumedEnergy", "Series", "CurrentWatts")),
-    ("codecarbon", ("cpu_energy",)),
-    ("eco2ai", ("power_consumption(kW",)),
-    ("zeus", ("window_name",)),
-    ("scaphandre", ("consum", "Host:")),
-    ("perf_stat", ("Joules",)),
-    ("turbostat", ("Watt", "_J")),
-    ("likwid", ("MetricsCount", "NumMetrics", "RDTSC", "Energy consumed")),
-    ("powermetrics", ("Sampled system activity", "elapsed_ns")),
-    ("power_gadget", ("Elapsed Time", "System Time", "RDTSC")),
-    ("amester", ("PWR", "rcnt")),
-    (
-        "rapl",
-        (
-            "energy_uj",
-            "rapl",
-            "RAPL",
-            "timestamp;tag;duration",
-            "package",
-            "Package",
-            "dram",
-            "pkg",
-            "core",
-            "psys",
-            "pp0",
-        ),
-    ),
-    ("pm_counters", (" us",)),
-    ("ptdaemon", ("Watts,",)),
-    ("shelly", ("apower", "act_power", "meters")),
-    ("tasmota", ("ENERGY",)),
-    ("wall_plug", ("oltage", "pannung", "OLTAGE")),
-    ("powergraph", (":",)),
-    ("lm_sensors", ("Adapter: ",)),
-    (
-        "log_lines",
-        (
-            *(f"{digit}W" for digit in "0123456789"),
-            " W",
-            " mW",
-            " kW",
-            " watt",
-            " Watt",
-            "0mW",
-            "0kW",
-            " milliwatt",
-            " kilowatt",
-        ),
-    ),
-    ("generic_json", ("{",)),
-    ("generic_csv", ()),
-)
-_MANY = 1 << 20  # readings: what reading them took is worth handing back
+# From this size on, the memory that reading took is handed back to the system: about 16 MB of times
+# and watts. Chosen, not measured.
+LARGE_LOG_READINGS = 1 << 20
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
+MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
 _HINT = (
     "Name its columns, or number them from 1: --time-col NAME --watts-col NAME --unit W "
     "(and --tz for local times)."
 )
 
 
-def _readers(head: str) -> Iterator[ModuleType]:
-    """The readers that could take a log that begins so."""
-    for name, words in DIALECTS:
-        if not words or any(word in head for word in words):
-            yield importlib.import_module(f"{__package__}.{name}")
-    yield from (plugin.found for plugin in plugins.plugin_group(plugins.POWER).plugins)
+@dataclass(frozen=True)
+class Reader:
+    """What can read a log, and how sure it is that the log is its own."""
+
+    name: str
+    score: int  # 0 = not its own … 100 = certain
+    load: Callable[[LogFile, LogColumns], PowerLog]
+    units_written: bool = False  # each reading has its unit beside it
+    takes_columns: bool = False  # it knows what to do with columns that a person named
+    plugin: plugins.Plugin | None = None
 
 
-def _sure(dialect: ModuleType, head: str | bytes, path: str) -> int:
-    """How sure a dialect is of this head; a plugin that raises is not."""
+def readers(head: str | bytes, path: str) -> Iterator[Reader]:
+    """All that could read a log that begins so, in the order of the table; plugins come last."""
+    for dialect in DIALECTS:
+        if not dialect.could_read(head):
+            continue
+        if isinstance(dialect, EnergyTable):
+            energy_tables = importlib.import_module(f"{__package__}.energy_tables")
+            load_rows = functools.partial(energy_tables.load, dialect)
+            yield Reader(dialect.name, dialect.score, load_rows)
+        else:
+            module = _module(dialect.module)
+            score = dialect.score if dialect.signature else module.sniff(head, path)
+            yield _reader(module, score)
     for plugin in plugins.plugin_group(plugins.POWER).plugins:
-        if plugin.found is dialect:
-            return int(plugins.guarded(plugin, "sniff", lambda: int(dialect.sniff(head, path)), 0))
-    return int(dialect.sniff(head, path))
+        yield replace(_reader(plugin.found, _plugin_score(plugin, head, path)), plugin=plugin)
 
 
-def _best(source: LogFile) -> tuple[ModuleType | None, int]:
-    head = source.head_text if not source.head.startswith(SQLITE) else ""
-    if own.what(head):
-        return None, 0
-    best: tuple[ModuleType | None, int] = (None, 0)
-    for dialect in _readers(head or source.head.decode("latin-1")):
-        score = _sure(dialect, head if head else source.head, source.path)
-        if score > best[1]:
-            best = (dialect, score)
-    return best
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+def _reader(module: ModuleType, score: int) -> Reader:
+    return Reader(
+        str(module.NAME),
+        score,
+        module.load,
+        units_written=getattr(module, "UNITS_WRITTEN", False),
+        takes_columns=getattr(module, "TAKES_OPTIONS", False),
+    )
+
+
+def _plugin_score(plugin: plugins.Plugin, head: str | bytes, path: str) -> int:
+    """How sure a plugin is of this head; one that raises is not."""
+    return int(plugins.guarded(plugin, "sniff", lambda: int(plugin.found.sniff(head, path)), 0))
+
+
+def _surest_reader(source: LogFile) -> Reader | None:
+    """The reader that is surest of a log; None when none takes it for its own."""
+    # Of a database, and of a first line longer than the head, there is no text to look at.
+    is_database = source.head.startswith(SQLITE)
+    head = source.head if is_database or not source.head_text else source.head_text
+    if isinstance(head, str) and own.what(head):
+        return None
+    surest = max(readers(head, source.path), key=lambda reader: reader.score, default=None)
+    return surest if surest is not None and surest.score > 0 else None
 
 
 def sniff(path: str) -> tuple[str, int]:
-    """The dialect's name and how sure it is; ("", 0) when this is no power log (or cannot be
-    opened).
-    """
+    """The dialect's name and how sure it is; ("", 0) when this is no readable power log."""
     try:
-        dialect, score = _best(LogFile(path))
+        reader = _surest_reader(LogFile(path))
     except PowertuiError:
         return "", 0
-    return (str(dialect.NAME), score) if dialect is not None else ("", 0)
+    return (reader.name, reader.score) if reader is not None else ("", 0)
 
 
 def load(path: str, options: LogColumns | None = None) -> PowerLog:
@@ -156,124 +117,129 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         raise UnreadableFile(
             path, "is only a Git LFS pointer, not the file itself", hint="Run: git lfs pull"
         )
-    dialect, score = _best(source)
+    reader = _surest_reader(source)
     if options.time_col or options.watts_col:
-        dialect, score = _for_columns(source, dialect, score)
-    if dialect is None and (ours := own.what(source.head_text)):
-        raise UnreadableFile(
-            path,
-            f"holds {ours}, not a power log",
-            hint="Name the log itself, or columns: --time-col --watts-col.",
-        )
-    if dialect is None or score <= 0:
-        raise UnreadableFile(path, _looks(source), hint=_HINT + plugins.left_out(plugins.POWER))
-    log = _loaded(dialect, source, options)
+        reader = _reader_of_columns(source, reader)
+    if reader is None:
+        raise _not_a_log(source)
+    log = _load(reader, source, options)
     if not log.series:
-        raise UnreadableFile(path, f"looks like {dialect.NAME}, but has no readings", hint=_HINT)
-    found = _with_guess(
-        _plausible(log, told=options.unit is not None or getattr(dialect, "UNITS_WRITTEN", False))
-    )
-    if sum(map(len, found.series)) > _MANY:
+        raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
+    log = _plausible(log, told=options.unit is not None or reader.units_written)
+    log = _with_guess(_with_shared_times(log))
+    if sum(map(len, log.series)) > LARGE_LOG_READINGS:
         packed.give_back()
-    return found
+    return log
 
 
-def _loaded(dialect: ModuleType, source: LogFile, options: LogColumns) -> PowerLog:
-    plugin = next(
-        (one for one in plugins.plugin_group(plugins.POWER).plugins if one.found is dialect), None
-    )
+def _reader_of_columns(source: LogFile, surest: Reader | None) -> Reader | None:
+    """The reader for columns that a person named.
+
+    It is a generic one, except where the dialect's own reader takes columns too.
+    """
+    if source.head.startswith(SQLITE) or (surest is not None and surest.takes_columns):
+        return surest
+    is_json = source.head_text.lstrip()[:1] in ("{", "[")
+    return _reader(_module("generic_json" if is_json else "generic_csv"), 1)
+
+
+def _load(reader: Reader, source: LogFile, options: LogColumns) -> PowerLog:
+    """The log as its reader gives it; a plugin that fails is named as the one that did."""
     try:
-        log: PowerLog = dialect.load(source, options)
+        return reader.load(source, options)
     except PowertuiError:
         raise
     except Exception as error:
-        if plugin is None:
+        if reader.plugin is None:
             raise
         problem = (
-            f"the plugin {plugin.name!r} of {plugin.package} failed on it "
+            f"the plugin {reader.plugin.name!r} of {reader.plugin.package} failed on it "
             f"({type(error).__name__}: {error})"
         )
         raise UnreadableFile(
             source.path, problem, hint="Report it to its authors, or uninstall it."
         ) from None
-    return log
 
 
 def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
-    """Without what nothing draws.
+    """The log without channels of more watts than any machine draws.
 
-    Channels that nothing draws like are left out; a log of such alone is refused.
+    A log of such channels alone is refused.
     """
-    judged = [plausible.checked(outages.without(series), told=told) for series in log.series]
-    kept = tuple(series for series, _ in judged if series is not None)
-    refused = tuple(why for _, why in judged if why is not None)
-    if not kept:
-        raise UnreadableFile(log.path, refused[0].cause, hint=_HINT)
-    return replace(log, series=_on_the_same_times(kept), warnings=(*log.warnings, *refused))
+    series: list[PowerSeries] = []
+    warnings: list[Warn] = []
+    for channel in log.series:
+        checked, warning = plausible.checked(outages.without(channel), told=told)
+        if checked is not None:
+            series.append(checked)
+        if warning is not None:
+            warnings.append(warning)
+    if not series:
+        raise UnreadableFile(log.path, warnings[0].cause, hint=_HINT)
+    return replace(log, series=tuple(series), warnings=(*log.warnings, *warnings))
 
 
-def _on_the_same_times(found: tuple[PowerSeries, ...]) -> tuple[PowerSeries, ...]:
-    """Channels that were read in the same rows hold their times once: a hundred of them are
-    many.
+def _with_shared_times(log: PowerLog) -> PowerLog:
+    """The log with one array of times for all channels that were read in the same rows.
+
+    The times of a hundred channels would take more memory than their watts.
     """
-    first = found[0]
-    return (
-        first,
-        *(
-            replace(one, times=first.times)
-            if len(one) == len(first) and np.array_equal(one.times, first.times)
-            else one
-            for one in found[1:]
-        ),
+    times = log.series[0].times
+    series = tuple(
+        replace(channel, times=times) if np.array_equal(channel.times, times) else channel
+        for channel in log.series
     )
+    return replace(log, series=series)
 
 
 def _with_guess(log: PowerLog) -> PowerLog:
-    """The guess goes along with the first channel, so that whoever shows a log shows how it was
-    read.
+    """The log with its guess as a warning of the first channel: whoever shows the channel also
+    shows how it was read.
     """
     if not log.guess:
         return log
-    first = log.series[0]
-    said = replace(first, warnings=(*first.warnings, Warn(log.path, "", f"read as {log.guess}")))
-    return replace(log, series=(said, *log.series[1:]))
+    first, *others = log.series
+    guess = Warn(log.path, "", f"read as {log.guess}")
+    first = replace(first, warnings=(*first.warnings, guess))
+    return replace(log, series=(first, *others))
 
 
-def _for_columns(
-    source: LogFile, dialect: ModuleType | None, score: int
-) -> tuple[ModuleType | None, int]:
-    """Columns named by a person are the generic reader's, save where a dialect knows what to do
-    with them.
-    """
-    if source.head.startswith(SQLITE) or getattr(dialect, "TAKES_OPTIONS", False):
-        return dialect, score
-    name = "generic_json" if source.head_text.lstrip()[:1] in ("{", "[") else "generic_csv"
-    return importlib.import_module(f"{__package__}.{name}"), 1
+def _not_a_log(source: LogFile) -> UnreadableFile:
+    """What to raise for a file that no reader takes."""
+    if own_table := own.what(source.head_text):
+        return UnreadableFile(
+            source.path,
+            f"holds {own_table}, not a power log",
+            hint="Name the log itself, or columns: --time-col --watts-col.",
+        )
+    return UnreadableFile(source.path, _looks(source), hint=_HINT + plugins.left_out(plugins.POWER))
 
 
 def _looks(source: LogFile) -> str:
+    """Why this file is no power log, as the end of a sentence."""
     head = source.head
     if head.startswith(b"\x89HDF"):
         return (
             "is an HDF5 file, which powertui does not read (of Slurm's profiles: sh5util -j "
             "JOB -E --series=Energy writes a CSV)"
         )
-    if b"\x00" in head[:1024] and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\x00" in head[:1024] and not is_utf16:
         return "is binary, and not a power log that powertui knows"
     layout = table.shape(source.head_text)
-    if layout is not None and layout.named and len({name for name in layout.names if name}) > 1:
-        names = ", ".join(filter(None, layout.names))
+    names = [name for name in layout.names if name] if layout is not None and layout.named else []
+    if len(set(names)) > 1:
         return (
             "has no column that is named like power or energy (its columns are: "
-            f"{_printable(names)})"
+            f"{_printable(', '.join(names))})"
         )
-    first = next((line.strip() for line in source.head_text.split("\n") if line.strip()), "")
+    lines = (line.strip() for line in source.head_text.split("\n"))
+    first_line = repr(_printable(next(filter(None, lines), "")))
     if layout is not None and not layout.named:
-        return f"has no header that names its columns (its first line is: {_printable(first)!r})"
-    return f"has no column named like power or time (its first line is: {_printable(first)!r})"
+        return f"has no header that names its columns (its first line is: {first_line})"
+    return f"has no column named like power or time (its first line is: {first_line})"
 
 
 def _printable(text: str) -> str:
-    return "".join(ch if ch.isprintable() else "?" for ch in text[:60]) + (
-        "" if len(text) <= 60 else "…"
-    )
+    shown = "".join(char if char.isprintable() else "?" for char in text[:MAX_SHOWN_CHARS])
+    return shown if len(text) <= MAX_SHOWN_CHARS else f"{shown}…"

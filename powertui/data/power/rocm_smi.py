@@ -29,10 +29,8 @@ _HEAD = r"\s{0,8}(?:GPU|Device)\s.{0,200}?(?:AvgPwr|Power)\b.{0,200}?\b(?:SCLK|V
 _HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpower --json >> FILE"
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By the names of its readings, with cards around them."""
-    if isinstance(head, bytes):
-        return 0
     if "Power (W)" not in head:
         return 95 if any(re.fullmatch(_HEAD, line) for line in head.split("\n")[:80]) else 0
     if re.search(r'"card\d+"\s*:\s*\{', head) and re.search(rf'"{_POWER}"', head):

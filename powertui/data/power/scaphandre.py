@@ -24,10 +24,8 @@ _HOST = r"Host:\s{1,20}([\d.]{1,20}) W\b.{0,200}"
 _DOMAINS = {"core": Scope.CORE, "uncore": Scope.RAIL, "dram": Scope.DRAM, "psys": Scope.NODE}
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By a host with its consumption, or the line of stdout."""
-    if isinstance(head, bytes):
-        return 0
     if re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head) or (
         '"consumers"' in head and '"sockets"' in head
     ):

@@ -25,15 +25,6 @@ _HINT = (
 )
 
 
-def sniff(head: str | bytes, _path: str) -> int:
-    """By its members."""
-    if isinstance(head, bytes) or "{" not in head:
-        return 0
-    if '"apower"' in head or '"total_act_power"' in head or re.search(r'"act_power"\s*:', head):
-        return 96
-    return 96 if re.search(r'"e?meters"\s*:\s*\[\s*\{[^}]{0,300}"power"', head) else 0
-
-
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per outlet or phase."""
     notes = Notes(source.path)

@@ -50,10 +50,8 @@ def _head(line: str) -> list[str]:
     ]
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By the columns of sacct or sh5util, or the words of scontrol."""
-    if isinstance(head, bytes):
-        return 0
     first = next((line for line in head.split("\n") if line.strip()), "")
     names = _head(first)
     known = {name.lower() for name in names}

@@ -24,6 +24,7 @@ from powertui.data.power.cells import number as number
 from powertui.data.power.cells import was_cut as was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
+from powertui.errors import UnreadableFile
 
 DATE_TIME_READING = ("date", "time", "column 3")
 LARGE = 2 << 20  # bytes from which pandas is worth its import
@@ -173,6 +174,24 @@ def read(
         found if found is not None else _small(source, layout, names, notes, end), layout, notes
     )
     return grouped.read(cells, layout.delimiter, notes)
+
+
+def read_dialect(source: LogFile, program: str, notes: Notes, *, end: str = "") -> FileCells:
+    """The rows of a table whose header shows that this program wrote it.
+
+    Raises `UnreadableFile` when there is none.
+    """
+    layout = shape(source.head_text)
+    rows = read(source, layout, notes, end=end) if layout is not None else None
+    if rows is None or not len(rows):
+        raise does_not_fit(source.path, program, notes)
+    return rows
+
+
+def does_not_fit(path: str, program: str, notes: Notes) -> UnreadableFile:
+    """What to raise where a program's header has no rows below it that could be its own."""
+    reason = notes.first_reason() or "no row"
+    return UnreadableFile(path, f"has {program}'s header, but no row that fits it ({reason})")
 
 
 def _has_groups(head: str, layout: Shape) -> bool:

@@ -19,13 +19,6 @@ NAME = "tasmota"
 UNITS_WRITTEN = True
 
 
-def sniff(head: str | bytes, _path: str) -> int:
-    """By its member ENERGY."""
-    if isinstance(head, bytes):
-        return 0
-    return 97 if re.search(r'"ENERGY"\s*:\s*\{[^}]{0,600}"Power"\s*:', head) else 0
-
-
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per plug (by its topic) and outlet."""
     notes = Notes(source.path)

@@ -27,10 +27,8 @@ _BARE = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rai
 _NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ"})
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By memory beside rails on one line."""
-    if isinstance(head, bytes):
-        return 0
     for line in head.split("\n")[:40]:
         if re.search(r"\bRAM \d+/\d+MB", line) and _rails(line):
             return 98

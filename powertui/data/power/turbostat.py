@@ -44,10 +44,8 @@ def _header(line: str) -> list[str]:
     )
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By a header with its column names."""
-    if isinstance(head, bytes):
-        return 0
     return (
         96
         if any(name in head for name in _COLUMNS)

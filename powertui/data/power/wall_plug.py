@@ -26,10 +26,8 @@ _COLUMN = re.compile(
 _BESIDE = re.compile(r"(voltage|spannung)[^;,\t]{0,80}[/\[( ]V", re.IGNORECASE)
 
 
-def sniff(head: str | bytes, _path: str) -> int:
+def sniff(head: str, _path: str) -> int:
     """By watts beside volts in the header."""
-    if isinstance(head, bytes):
-        return 0
     first = next(
         (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
     )

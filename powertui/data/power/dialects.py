@@ -1,0 +1,206 @@
+"""The table of dialects: what shows that a log is written in one, and who reads it.
+
+A dialect with a grammar of its own is a module. One whose rows are joules over stretches of time is
+a row here and nothing else: `energy_tables` reads them all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from powertui.data.model import Badge, Scope
+
+JOULES_PER_KWH = 3.6e6
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A dialect with a module of its own, `powertui.data.power.<module>`.
+
+    The module holds `NAME` and `load(source, options) -> PowerLog`. Where `signature` is not enough
+    to recognize the dialect, it holds `sniff(head, path) -> int` too (0 = not mine … 100 = certain).
+    It is imported, and asked, only about a head that contains one of `words`: most folders hold one
+    kind of log or none.
+    """
+
+    module: str
+    words: tuple[str, ...] = ()  # none: the module is asked about every head
+    signature: str = ""  # a pattern that its heads contain, and no others
+    score: int = 0  # of a head that contains the signature
+    reads_sqlite: bool = False
+
+    def could_read(self, head: str | bytes) -> bool:
+        """Whether a log that begins so could be of this dialect."""
+        if isinstance(head, bytes):
+            return self.reads_sqlite
+        if self.signature:
+            return re.search(self.signature, head) is not None
+        return not self.words or any(word in head for word in self.words)
+
+
+class EnergyColumn(NamedTuple):
+    """Columns of joules: a channel for each column whose whole name matches the pattern.
+
+    The pattern's groups fill the places in `label`.
+    """
+
+    pattern: str
+    label: str
+    scope: Scope
+    scale: Badge = Badge.MEASURED
+
+
+@dataclass(frozen=True)
+class EnergyTable:
+    """A dialect whose rows are energies over stretches of time, by the names of its columns."""
+
+    name: str
+    program: str  # that writes it, for messages
+    columns: tuple[str, ...]  # the first line contains all of these names
+    score: int
+    time: str  # the column with the start of a row's stretch, or with its end
+    duration: str  # the column with its length in seconds
+    energies: tuple[EnergyColumn, ...]
+    joules_per_unit: float
+    time_is_end: bool = False
+    time_is_number: bool = False  # of seconds, from 1970 or from the machine's boot
+    run: str = ""  # the column that names the run whose rows repeat its growing total
+    max_start_gap_s: float = 0.0  # by which the rows of one such run may disagree about its start
+    drops_zero_columns: bool = False  # 0 stands where the program could not measure
+    estimates: str = ""  # what the program does not measure, as a sentence
+    guess: str = ""  # `{time}` is where the words about the time go
+
+    def could_read(self, head: str | bytes) -> bool:
+        """Whether the first line of the log names the columns of this dialect."""
+        if isinstance(head, bytes):
+            return False
+        first_line = head.split("\n", 1)[0]
+        return all(name in first_line for name in self.columns)
+
+
+ZEUS = EnergyTable(
+    name="zeus",
+    program="Zeus",
+    columns=("start_time", "window_name", "elapsed_time"),
+    score=99,
+    time="start_time",
+    time_is_number=True,
+    duration="elapsed_time",
+    energies=(
+        EnergyColumn(r"gpu(\d*)_energy", "GPU {}", Scope.GPU),
+        EnergyColumn(r"cpu(\d*)_energy", "CPU {}", Scope.PACKAGE),
+        EnergyColumn(r"dram(\d*)_energy", "DRAM {}", Scope.DRAM),
+        EnergyColumn(r"soc(\d*)_energy", "SOC {}", Scope.NODE),
+    ),
+    joules_per_unit=1.0,
+    guess="Zeus: windows in J; start_time in {time}",
+)
+
+CODECARBON = EnergyTable(
+    name="codecarbon",
+    program="CodeCarbon",
+    columns=("emissions", "cpu_energy", "duration"),
+    score=98,
+    time="timestamp",
+    time_is_end=True,
+    duration="duration",
+    energies=(
+        EnergyColumn("cpu_energy", "CPU", Scope.PACKAGE, Badge.ESTIMATED),
+        EnergyColumn("gpu_energy", "GPU", Scope.GPU),
+        EnergyColumn("ram_energy", "RAM", Scope.DRAM, Badge.ESTIMATED),
+    ),
+    joules_per_unit=JOULES_PER_KWH,
+    run="run_id",
+    max_start_gap_s=3.0,  # its times have whole seconds; the bound is chosen, not measured
+    drops_zero_columns=True,
+    estimates="CodeCarbon's memory (and processors without a counter) are estimates of a model",
+    guess="CodeCarbon: energies in kWh over `duration`, ending at `timestamp` ({time})",
+)
+
+ECO2AI = EnergyTable(
+    name="eco2ai",
+    program="Eco2AI",
+    columns=("start_time", "power_consumption(kW", "duration"),
+    score=98,
+    time="start_time",
+    duration="duration",
+    energies=(
+        EnergyColumn(
+            r"power_consumption(?:\(.*)?",
+            "processor, memory and GPU",
+            Scope.UNKNOWN,
+            Badge.ESTIMATED,
+        ),
+    ),
+    joules_per_unit=JOULES_PER_KWH,
+    run="id",
+    estimates="Eco2AI's processor and memory are estimates of a model",
+    guess="Eco2AI: energies in kWh over `duration(s)`, from `start_time` on ({time})",
+)
+
+#: The first of two dialects that are equally sure reads the log. The readers of any lines, any JSON
+#: and any table are the last.
+DIALECTS: tuple[Dialect | EnergyTable, ...] = (
+    Dialect("recording", ("powertui recording", "time_unix_s,mono_s")),
+    Dialect("powerboard", ("Sensor_Reading",), reads_sqlite=True),
+    Dialect("nvidia_smi", ("power.draw", "utilization.gpu", " W", ", P")),
+    Dialect("nvidia_dmon", ("pwr",)),
+    Dialect("nvidia_query", ("nvidia_smi_log", "nvsmi_device", "NVSMI LOG")),
+    Dialect("nvidia_table", signature="Pwr:Usage/Cap", score=96),
+    Dialect("dcgm", ("Entity",)),
+    Dialect("rocm_smi", ("Power (W)", "SCLK")),
+    Dialect("amd_smi", ("_power", "power_usage", "POWER")),
+    Dialect("aiu_smi", ("pwr",)),
+    Dialect("tegrastats", ("RAM ",)),
+    Dialect("ipmitool", ("Watts", "watts", "Sensor ID", "ower", "OWER")),
+    Dialect(
+        "redfish",
+        ("PowerConsumedWatts", "PowerInputWatts", "PowerWatts", "ReadingUnits", "MetricValues"),
+    ),
+    Dialect("prometheus", ("{", "watt", "joule", "power", "POWER", "status")),
+    Dialect("influx", ("=",)),
+    Dialect("slurm", ("ConsumedEnergy", "Series", "CurrentWatts")),
+    CODECARBON,
+    ECO2AI,
+    ZEUS,
+    Dialect("scaphandre", ("consum", "Host:")),
+    Dialect("perf_stat", ("Joules",)),
+    Dialect("turbostat", ("Watt", "_J")),
+    Dialect("likwid", ("MetricsCount", "NumMetrics", "RDTSC", "Energy consumed")),
+    Dialect("powermetrics", ("Sampled system activity", "elapsed_ns")),
+    Dialect("power_gadget", ("Elapsed Time", "System Time", "RDTSC")),
+    Dialect("amester", ("PWR", "rcnt")),
+    Dialect(
+        "rapl",
+        (
+            *("energy_uj", "rapl", "RAPL", "timestamp;tag;duration"),
+            *("package", "Package", "dram", "pkg", "core", "psys", "pp0"),
+        ),
+    ),
+    Dialect("pm_counters", (" us",)),
+    Dialect("ptdaemon", ("Watts,",)),
+    Dialect(
+        "shelly",
+        signature=(
+            r'"apower"|"total_act_power"|"act_power"\s*:'
+            r'|"e?meters"\s*:\s*\[\s*\{[^}]{0,300}"power"'
+        ),
+        score=96,
+    ),
+    Dialect("tasmota", signature=r'"ENERGY"\s*:\s*\{[^}]{0,600}"Power"\s*:', score=97),
+    Dialect("wall_plug", ("oltage", "pannung", "OLTAGE")),
+    Dialect("powergraph", (":",)),
+    Dialect("lm_sensors", ("Adapter: ",)),
+    Dialect(
+        "log_lines",
+        (
+            *(f"{digit}W" for digit in range(10)),
+            *(" W", " mW", " kW", " watt", " Watt"),
+            *("0mW", "0kW", " milliwatt", " kilowatt"),
+        ),
+    ),
+    Dialect("generic_json", ("{",)),
+    Dialect("generic_csv"),
+)
