@@ -37,7 +37,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     unit = units.UNITS["W"]
     addresses: dict[int, str] = {}
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         if header := _header(line):
             # with commas each title may hold its unit: "pwr W"
             names = (
@@ -55,10 +55,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$",
                 line.strip(),
             ):
-                addresses[int(match[1])] = devices.pci(match[2])
+                addresses[int(match[1])] = devices.pci_address(match[2])
             words = line.replace("#", " ").split()
             if words[:1] == ["YYYYMMDD"] and "pwr" in names and len(words) == len(names) - 1:
-                unit = units.written(words[names.index("pwr") - 1]) or unit
+                unit = units.unit_of_symbol(words[names.index("pwr") - 1]) or unit
             continue
         cells = [cell.strip() for cell in line.split(",")] if "," in line else line.split()
         if not names or not line.strip():

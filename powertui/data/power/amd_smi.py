@@ -51,7 +51,7 @@ def sniff(head: str, _path: str) -> int:
     if re.search(r"(?m)^GPU: \d{1,3}\s*$", head) and "SOCKET_POWER:" in head:
         return 96
     for line in head.split("\n")[:30]:
-        cells = _header(stamps.split(line)[1])
+        cells = _header(stamps.split_time(line)[1])
         if cells and (
             set(cells) & (set(_POWERS) - {"power"})
             or ("power" in cells and "," not in line and cells[0] in ("gpu", "timestamp"))
@@ -105,7 +105,7 @@ def _walk(value: Any, when: str, line: int, found: Collected) -> None:
                 when,
                 str(cell),
                 line,
-                unit=units.written(unit) or units.UNITS["W"],
+                unit=units.unit_of_symbol(unit) or units.UNITS["W"],
             )
 
 
@@ -113,8 +113,8 @@ def _text(text: str, found: Collected) -> None:
     """`amd-smi metric` as it is printed: GPU by GPU, one member a line."""
     when = ""
     gpu: int | None = None
-    for number, line in stamps.spoken(text.split("\n")):
-        when = stamps.alone(line) or when
+    for number, line in stamps.numbered_lines(text.split("\n")):
+        when = stamps.time_of_line(line) or when
         if match := re.fullmatch(r"GPU: (\d{1,3})\s*", line):
             gpu = int(match[1])
         elif gpu is not None and (
@@ -136,11 +136,11 @@ def _table(text: str, notes: Notes, found: Collected) -> None:
     above = ""
     commas = False
     lines = text.split("\n")
-    for number, line in stamps.spoken(lines):
-        if when := stamps.alone(line):
+    for number, line in stamps.numbered_lines(lines):
+        if when := stamps.time_of_line(line):
             above = when
             continue
-        when, rest = stamps.split(line)
+        when, rest = stamps.split_time(line)
         if header := _header(line) or _header(rest):
             names, commas = header, "," in line
             continue

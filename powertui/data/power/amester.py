@@ -11,7 +11,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
-from powertui.data.power.assemble import make
+from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -67,7 +67,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             sensor = Sensor(short, "occ amester", _scope(short), options.host)
             clock = Clock(detail="the controller's milliseconds")
             series.append(
-                make(
+                power_series(
                     sensor, ns[good], watts[~bad][good], clock=clock, path=source.path, notes=notes
                 )
             )

@@ -15,10 +15,10 @@ from powertui.data.power import steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.steps_of_clock import Joined
 
-_HIGHEST_W = 1e9
+_MAX_POWER_W = 1e9
 
 
-def make(
+def power_series(
     sensor: Sensor,
     ns: Int64s,
     watts: Floats,
@@ -42,7 +42,7 @@ def make(
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
     with np.errstate(invalid="ignore"):
-        absurd = np.abs(watts) > _HIGHEST_W
+        absurd = np.abs(watts) > _MAX_POWER_W
     if absurd.any():
         notes.say(
             f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped"

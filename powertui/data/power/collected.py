@@ -198,7 +198,7 @@ class Collected:
             order = np.argsort(own, kind="stable")
             own, values = own[order], values[order]
             joules = np.r_[np.nan, values[1:] * np.diff(own) / NS_PER_S]
-        return assemble.make(
+        return assemble.power_series(
             sensor,
             own,
             values,

@@ -19,7 +19,7 @@ _RANGES = (
     4_294_967.296,
     16_777.216,
 )
-_GROWS = 0.95  # of the rows of a counter that is read less often than it counts
+_MIN_GROWING_SHARE = 0.95  # of the rows of a counter that is read less often than it counts
 
 
 def intervals(
@@ -78,7 +78,11 @@ def _starts_again(values: Floats, rises: Floats) -> bool:
     """
     falls = np.flatnonzero(rises < 0)
     grown = rises[rises >= 0]
-    if not len(falls) or 3 * len(falls) > len(rises) or not (grown > 0).mean() >= _GROWS:
+    if (
+        not len(falls)
+        or 3 * len(falls) > len(rises)
+        or not (grown > 0).mean() >= _MIN_GROWING_SHARE
+    ):
         return False
     step = float(np.percentile(grown, 90))
     return bool(

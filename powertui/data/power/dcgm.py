@@ -34,7 +34,7 @@ _BLANKS = frozenset({2147483632.0, 2147483633.0, 2147483634.0, 2147483635.0})
 
 def _header(line: str) -> list[str]:
     """The columns that a header names, without the entity."""
-    rest = stamps.split(line)[1].strip()
+    rest = stamps.split_time(line)[1].strip()
     if not rest.startswith("#"):
         return []
     words = rest.lstrip("# ").split()
@@ -57,14 +57,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     written: dict[str, str] = {}
     above = ""
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         if header := _header(line):
             names = header
             continue
-        if when := stamps.alone(line):
+        if when := stamps.time_of_line(line):
             above = when
             continue
-        when, rest = stamps.split(line)
+        when, rest = stamps.split_time(line)
         cells = rest.split()
         if not cells or cells[0].startswith("#"):
             continue
@@ -108,6 +108,6 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 when or above,
                 cell,
                 number,
-                unit=units.written(written.get(name, unit)) or units.UNITS[unit],
+                unit=units.unit_of_symbol(written.get(name, unit)) or units.UNITS[unit],
             )
     return found.log(NAME, options, "dcgmi dmon: POWER in W, TOTEC in mJ", period_s=PERIOD_S)

@@ -20,16 +20,16 @@ _NUMBERED = re.compile(
 )
 
 
-def pci(text: str) -> str:
+def pci_address(text: str) -> str:
     """ "0000:3b:00.0" of any of the ways in which tools write an address; "" when it is none."""
     match = _PCI.fullmatch(text.strip())
     return f"{(match[1] or '0')[-4:]:>04}:{match[2]}:{match[3]}.{match[4]}".lower() if match else ""
 
 
-def named(text: str, model: str = "") -> Device | None:
+def device_named(text: str, model: str = "") -> Device | None:
     """The device that a cell names; None when it names none (the name of a model, a host)."""
     text = text.strip()
-    if address := pci(text):
+    if address := pci_address(text):
         return Device(None, "", address, model)
     if _UUID.fullmatch(text):
         return Device(None, text, "", model)
@@ -37,7 +37,7 @@ def named(text: str, model: str = "") -> Device | None:
     return Device(int(match[1]), "", "", model) if match else None
 
 
-def joined(first: Device | None, second: Device | None) -> Device | None:
+def joined_device(first: Device | None, second: Device | None) -> Device | None:
     """What both tell together."""
     if first is None or second is None:
         return first or second

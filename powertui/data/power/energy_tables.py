@@ -9,7 +9,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Sensor
 from powertui.data.power import groups, table, times, windows
-from powertui.data.power.assemble import make
+from powertui.data.power.assemble import power_series
 from powertui.data.power.dialects import EnergyColumn, EnergyTable
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -120,7 +120,7 @@ class _EnergyLog:
         if self.dialect.drops_zero_columns and not (energy[rows] > 0).any():
             return None
         starts, joules = self._since_last_total(rows, energy * self.dialect.joules_per_unit)
-        ns, watts, joules = windows.rows(
+        ns, watts, joules = windows.interval_rows(
             starts - self.zero,
             self.ends[rows] - self.zero,
             joules,
@@ -135,10 +135,10 @@ class _EnergyLog:
             self.dialect.name,
             energy_column.scope,
             self.host,
-            device=groups.of_column(label),
+            device=groups.device_of_column(label),
             scale=energy_column.scale,
         )
-        return make(
+        return power_series(
             sensor,
             ns,
             watts,

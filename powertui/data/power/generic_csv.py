@@ -27,20 +27,25 @@ from powertui.data.model import (
     Sensor,
 )
 from powertui.data.power import (
-    above,
     assemble,
     counters,
     groups,
     steps_of_clock,
     table,
     times,
+    titles,
     units,
 )
 from powertui.data.power.cells import number
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
-from powertui.data.power.picked import PickedColumn, of_one_unit, questioned, without_averages
+from powertui.data.power.picked_columns import (
+    PickedColumn,
+    with_doubts,
+    with_one_unit,
+    without_averages,
+)
 from powertui.data.power.source import LogFile
 from powertui.data.power.steps_of_clock import Joined
 from powertui.data.power.units import Unit
@@ -77,7 +82,7 @@ _TIME_WORDS = {
     "collectedat",
 }
 _BARE = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
-_MILLI = 5000.0  # a column of bare numbers beyond this is in mW
+_MIN_MILLIWATTS = 5000.0  # a column of bare numbers beyond this is in mW
 _RAIL_MW = 100.0  # a rail of a small board beyond this is
 _CERTAIN_PART_W = 3.0  # of one GPU or processor: as kW it would be more than any draws
 _CERTAIN_W, _DOUBTFUL_W = (
@@ -151,7 +156,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     rows = table.read(source, layout, notes)
     return from_table(
-        source.path, rows, options, notes, named=layout.named, said=above.told(layout.above)
+        source.path, rows, options, notes, named=layout.named, said=titles.read_titles(layout.above)
     )
 
 
@@ -166,7 +171,7 @@ def from_table(
     counter: bool = False,
     wrap_j: float | None = None,
     day_first_default: bool = False,
-    said: above.Told = above.NOTHING,
+    said: titles.Titles = titles.NO_TITLES,
 ) -> PowerLog:
     """The same, of a table that a dialect has already cut into columns.
 
@@ -186,11 +191,11 @@ def from_table(
         clock_columns, column = _pick_time(
             path, rows, options, {item.column for item in picked}, day_first_default, said
         )
-    column = above.in_zone(
-        above.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns]
+    column = titles.in_zone(
+        titles.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns]
     )
     if not options.unit:
-        picked = questioned(picked, said, notes)
+        picked = with_doubts(picked, said, notes)
     if not options.watts_col:
         picked = without_averages(picked, notes)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
@@ -198,7 +203,9 @@ def from_table(
     if date:
         order = "day first" if day_first([date], day_first_default) else "month first"
         notes.say(f"{date} is read {order}; nothing in the log says so (write dates as 2026-04-03)")
-    parts = groups.of_rows(rows, {item.column for item in picked} | set(clock_columns), quantity)
+    parts = groups.rows_by_channel(
+        rows, {item.column for item in picked} | set(clock_columns), quantity
+    )
     if quantity is None and groups.one_after_another(parts, column.ns, column.ok):
         notes.say(f"{parts[0][0].by} names stretches of time, not channels: one channel")
         parts = [(groups.ChannelRows(), np.ones(len(rows), np.bool_))]
@@ -213,7 +220,7 @@ def from_table(
         if (
             not options.unit
             and not rows.is_numeric(item.column)
-            and (told := units.of_cells(rows.texts(item.column))) is not None
+            and (told := units.unit_of_cells(rows.texts(item.column))) is not None
         ):
             item, values = replace(item, unit=told[0], sure=True), values * np.array(told[1])
         if item.column in rows.either and _may_be_thousands(values * item.unit.factor):
@@ -315,7 +322,7 @@ class _Shared:
 
 def _power_columns(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
     """Columns whose names mean power: with their unit, or None where only the word says so."""
-    known = [(i, units.of_name(name)) for i, name in enumerate(names)]
+    known = [(i, units.unit_of_name(name)) for i, name in enumerate(names)]
     power = [(i, unit) for i, unit in known if unit is not None and unit.quantity == "power"]
     if power:
         return list(power)
@@ -361,7 +368,7 @@ def _the_other(names: Sequence[str]) -> list[tuple[int, Unit | None]]:
 
 
 def _pick_power(
-    path: str, rows: table.FileCells, options: LogColumns, said: above.Told
+    path: str, rows: table.FileCells, options: LogColumns, said: titles.Titles
 ) -> tuple[list[PickedColumn], int | None]:
     """The columns of readings; and in a long table the column that names what was read."""
     given = units.UNITS.get(options.unit or "")
@@ -383,7 +390,7 @@ def _pick_power(
                     f"{path}: there is no column {name!r}",
                     hint=f"Its columns are: {_listed(rows.names)}.",
                 )
-            found.append((column, units.of_name(rows.names[column])))
+            found.append((column, units.unit_of_name(rows.names[column])))
     else:
         found = _power_columns(rows.names)
         long = groups.long_form(rows, [column for column, _ in found])
@@ -407,7 +414,7 @@ def _pick_power(
         if not known:  # else nothing says that it is power at all
             sure &= units.means_power(name) or _BARE.fullmatch(name.strip()) is not None
         picked.append(PickedColumn(column, name, meant, sure, unit is not None, known is None))
-    picked = of_one_unit(picked)
+    picked = with_one_unit(picked)
     if not picked:
         raise UnreadableFile(
             path,
@@ -424,7 +431,7 @@ def _in_joules(
     rows: table.FileCells,
     found: Sequence[tuple[int, Unit | None]],
     given: Unit | None,
-    said: above.Told,
+    said: titles.Titles,
 ) -> list[tuple[int, Unit | None]]:
     """Columns of energy, in the unit that was given or stands above the table.
 
@@ -461,7 +468,7 @@ def _size(name: str, values: Floats) -> tuple[Unit, bool]:
     """
     middle = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 0.0
     scope = units.scope_of(name)
-    milli = _RAIL_MW if units.BOARD_RAIL.search(name) else _MILLI
+    milli = _RAIL_MW if units.BOARD_RAIL.search(name) else _MIN_MILLIWATTS
     unit = units.UNITS[
         "uW" if middle > 5e6 else "mW" if middle > milli and scope is not Scope.PLUG else "W"
     ]
@@ -502,7 +509,7 @@ def is_time(name: str) -> bool:
 def _time_score(name: str) -> int:
     words = units.tokens(name)
     joined = "".join(words)
-    if units.of_name(name) is not None or "duration" in words:
+    if units.unit_of_name(name) is not None or "duration" in words:
         return 0
     if joined in _TIME_WORDS or set(words) & _TIME_WORDS:
         return 3 if "unix" in words or "epoch" in words else 2
@@ -515,7 +522,7 @@ def _pick_time(
     options: LogColumns,
     taken: set[int],
     default: bool,
-    said: above.Told,
+    said: titles.Titles,
 ) -> tuple[list[int], times.TimeColumn]:
     if options.time_col:
         given = rows.find(options.time_col)
@@ -567,7 +574,7 @@ def _counts_epochs(name: str) -> bool:
 
 
 def _time_column(
-    rows: table.FileCells, i: int, default: bool, said: above.Told
+    rows: table.FileCells, i: int, default: bool, said: titles.Titles
 ) -> times.TimeColumn:
     name = (
         rows.names[i]
@@ -688,7 +695,7 @@ def _series(
     name = " ".join(dict.fromkeys(part for part in (group.name, own) if part))
     scale = Badge.MEASURED if item.sure else Badge.ASSUMED
     scope = groups.scope(group, name, item.name)
-    device = group.device or (groups.of_column(item.name) if item.where is None else None)
+    device = group.device or (groups.device_of_column(item.name) if item.where is None else None)
     sensor = Sensor(
         _tidy(name),
         label,
@@ -701,7 +708,7 @@ def _series(
         values if item.unit.factor == 1 else values * item.unit.factor
     )  # the same column is packed once
     if item.unit.quantity == "power":
-        return assemble.make(
+        return assemble.power_series(
             sensor, ns, scaled, clock=clock, path=path, notes=notes, joined=joined
         ), ""
     # A clock that was set back leaves rows in the order that counted.
@@ -719,7 +726,7 @@ def _series(
         with np.errstate(divide="ignore", invalid="ignore"):
             watts = np.where(seconds > 0, joules / seconds, np.nan)
         how = " per interval"
-    return assemble.make(
+    return assemble.power_series(
         sensor,
         ns,
         watts,

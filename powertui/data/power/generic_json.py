@@ -21,7 +21,7 @@ from powertui.errors import UnreadableFile
 
 NAME = "json"
 TAKES_OPTIONS = True
-_MOST = 1_000_000  # objects of one log
+_MAX_OBJECTS = 1_000_000  # objects of one log
 
 
 def sniff(head: str, _path: str) -> int:
@@ -35,7 +35,7 @@ def sniff(head: str, _path: str) -> int:
     keys = dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,80})"\s*:', head[:16384]))
     if any(power_gadget.is_column(key) for key in keys):
         return 70
-    power = any(units.of_name(key) is not None or units.means_power(key) for key in keys)
+    power = any(units.unit_of_name(key) is not None or units.means_power(key) for key in keys)
     if not power and any(groups.is_value(key) for key in keys):  # what was read is named by a cell
         power = any(
             groups.is_power(cell)
@@ -62,8 +62,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 row = {"time": doc.when, **row}
             rows.append(row)
             lines.append(doc.line)
-        if len(rows) > _MOST:
-            notes.say(f"more than {_MOST:,} objects; the rest is not read")
+        if len(rows) > _MAX_OBJECTS:
+            notes.say(f"more than {_MAX_OBJECTS:,} objects; the rest is not read")
             break
     names = list(dict.fromkeys(name for row in rows[:1000] for name in row))
     if not names or len(names) > generic_csv.MAX_CHANNELS:

@@ -154,7 +154,7 @@ def long_form(rows: table.FileCells, powers: Sequence[int]) -> Long | None:
             continue
         cells = dict.fromkeys(_quantities(rows, i))
         found = {
-            cell: _metric(cell) or units.of_name(cell)
+            cell: _metric(cell) or units.unit_of_name(cell)
             for cell in cells
             if len(cells) <= _MOST_KINDS and is_power(cell)
         }
@@ -190,7 +190,9 @@ def _numbers(rows: table.FileCells, column: int) -> bool:
 def _by_unit(rows: table.FileCells, value: int, quantity: int | None, of_unit: int) -> Long | None:
     cells = rows.texts(of_unit)
     known = {
-        cell: unit for cell in dict.fromkeys(cells) if (unit := units.written(cell)) is not None
+        cell: unit
+        for cell in dict.fromkeys(cells)
+        if (unit := units.unit_of_symbol(cell)) is not None
     }
     if not known:
         return None
@@ -235,7 +237,7 @@ def _quantities(rows: table.FileCells, column: int) -> list[str]:
 
 def is_power(name: str) -> bool:
     """A cell that names power or energy, not a limit, a temperature, a share of time."""
-    return name in units.METRICS or units.of_name(name) is not None or units.means_power(name)
+    return name in units.METRICS or units.unit_of_name(name) is not None or units.means_power(name)
 
 
 def _metric(name: str) -> Unit | None:
@@ -250,7 +252,7 @@ def _is(name: str, words: set[str], at_most: int = 3) -> bool:
 # ── channels ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_rows(
+def rows_by_channel(
     rows: table.FileCells, taken: set[int], quantity: int | None = None
 ) -> list[tuple[ChannelRows, Bools]]:
     """Rows by channel, when some column names the channel. One group of everything otherwise."""
@@ -319,7 +321,7 @@ def _identifies(name: str) -> bool:
     words = units.tokens(name)
     if (
         not set(words) & _WORDS
-        or units.of_name(name) is not None
+        or units.unit_of_name(name) is not None
         or re.search(r"[\[(][^\])]{0,40}[\])]\s{0,3}$", name)
     ):
         return False
@@ -362,7 +364,7 @@ def _telling(
 
 
 def _is_address(text: str) -> bool:
-    named = devices.named(text)
+    named = devices.device_named(text)
     return named is not None and named.index is None
 
 
@@ -393,7 +395,7 @@ def _device(
     found: Device | None = None
     for i, values, _ in keys:
         if set(units.tokens(rows.names[i])) & _DEVICES:
-            found = devices.joined(found, devices.named(values[row]))
+            found = devices.joined_device(found, devices.device_named(values[row]))
     return found
 
 
@@ -417,7 +419,7 @@ def one_after_another(parts: Sequence[tuple[ChannelRows, Bools]], ns: Int64s, ok
 def in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
     """Channels that nothing names but their turn; one group of everything when there is but one."""
     everything = np.ones(len(ns), np.bool_)
-    count = turns.of_values(ns, values)
+    count = turns.count_by_values(ns, values)
     if count == 1:
         return [(ChannelRows(), everything)]
     place, torn = turns.places(ns, count)
@@ -453,7 +455,7 @@ def scope(group: ChannelRows, name: str, column: str) -> Scope:
     )
 
 
-def of_column(name: str) -> Device | None:
+def device_of_column(name: str) -> Device | None:
     """The device that a column's own name refers to ("GPU0", "system.gpu.1.powerWatts"); None when
     it names none.
     """

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from powertui.data.power import units
 
-_ROWS = 10  # rows below a header that are looked at
-_DATA = 0.8  # of them are data
+_CHECKED_ROWS = 10  # rows below a header that are looked at
+_MIN_DATA_SHARE = 0.8  # of them are data
 _OTHER_UNIT = re.compile(
     r"[\[(]?(?:-|n/?a|s|sec|secs|seconds?|ms|us|µs|ns|min|h|hh:mm:ss(?:\.\w+)?|yyyy[-/.]?mm[-/.]?dd.*|°?[CFK]|deg\.?\s?[CF]?|%|m?[AV]|k?VA|"
     r"k?var|volts?|amps?|amperes?|[kMG]?Hz|rpm|[kKMG]i?B(?:/s)?|unix|utc|local|date|time|idx|#|pf|cos "
@@ -30,7 +30,7 @@ class Heading(NamedTuple):
     top: int
 
 
-def find(
+def find_heading(
     lines: Sequence[tuple[int, str]],
     fields: Callable[[str], list[str]],
     like_data: Callable[[str], bool],
@@ -62,11 +62,11 @@ def find(
         below = k + 1
         while below < len(cells) and below <= k + 2 and is_words(cells[below]):
             below += 1
-        rows = cells[below : below + _ROWS]
+        rows = cells[below : below + _CHECKED_ROWS]
         if (
             not rows
             or not all(map(is_data, rows[:2]))
-            or sum(map(is_data, rows)) < _DATA * len(rows)
+            or sum(map(is_data, rows)) < _MIN_DATA_SHARE * len(rows)
         ):
             continue
         return Heading(_names(cells[k:below]), lines[below][0], lines[k][0])
@@ -113,6 +113,6 @@ def _is_units(row: Sequence[str]) -> bool:
     said = [cell for cell in row if cell]
     return (
         bool(said)
-        and any(map(units.written, said))
-        and all(units.written(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in said)
+        and any(map(units.unit_of_symbol, said))
+        and all(units.unit_of_symbol(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in said)
     )

@@ -21,13 +21,13 @@ from powertui.data.power import assemble, counters, units
 from powertui.data.power.notes import Notes
 
 SOURCE = "recorded in the trace"
-_LEAST = 2  # readings that make a series
+_MIN_READINGS = 2  # readings that make a series
 
 
 def series(trace: Trace) -> tuple[PowerSeries, ...]:
     """Every counter that is power or energy."""
     notes = Notes(trace.path)
-    made = (_made(trace, one, notes) for one in trace.counters if len(one) >= _LEAST)
+    made = (_made(trace, one, notes) for one in trace.counters if len(one) >= _MIN_READINGS)
     return tuple(one for one in made if one is not None)
 
 
@@ -44,7 +44,7 @@ def _made(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     if unit.quantity == "energy":
         kind = PowerKind.INTERVAL
         joules, values = counters.intervals(ns, values, notes, counter.name)
-    return assemble.make(
+    return assemble.power_series(
         sensor,
         ns,
         values,

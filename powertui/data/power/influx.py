@@ -65,18 +65,18 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
     if (measurement, key) == ("nvidia_smi", "power_draw"):
         return units.UNITS["W"]
     if key in ("value", "gauge", "counter", "reading", "reading_watts"):
-        if (own := units.written(tags.get("unit", tags.get("units", "")))) is not None:
+        if (own := units.unit_of_symbol(tags.get("unit", tags.get("units", "")))) is not None:
             return None if units.no_power(tags.get("name", "")) else own
         if tags.get("unit"):
             return None
         return (
             (units.METRICS.get(measurement) and units.UNITS[units.METRICS[measurement]])
-            or units.of_name(measurement)
+            or units.unit_of_name(measurement)
             or (units.UNITS["W"] if units.means_power(measurement) else None)
         )
     if key in units.METRICS:
         return units.UNITS[units.METRICS[key]]
-    unit = units.of_name(key)
+    unit = units.unit_of_name(key)
     return unit or (units.UNITS["W"] if units.means_power(key) else None)
 
 
@@ -85,9 +85,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     found = Collected(source.path, notes)
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         bare = line.strip()
-        if not bare or bare.startswith("#") or stamps.alone(bare):
+        if not bare or bare.startswith("#") or stamps.time_of_line(bare):
             continue
         match = re.fullmatch(_LINE, bare)
         if match is None or (number == len(lines) and line):
@@ -128,9 +128,11 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     device: Device | None = None
     for name in _DEVICES:
         if tags.get(name):
-            device = devices.joined(
+            device = devices.joined_device(
                 device,
-                devices.named(tags[name], tags.get("name", "") if measurement in _MODELS else ""),
+                devices.device_named(
+                    tags[name], tags.get("name", "") if measurement in _MODELS else ""
+                ),
             )
     own = tags.get("name", "") if measurement not in _MODELS else ""
     scope = units.scope_of(f"{own} {key} {measurement.replace('_', ' ')}")

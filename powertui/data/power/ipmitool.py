@@ -24,7 +24,7 @@ from powertui.errors import UnreadableFile
 
 NAME = "ipmitool"
 _DCMI = "DCMI power"
-_EARLIEST = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
+_MIN_BMC_NS = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
 _INSTANT = re.compile(
     r"(?:Instantaneous power reading|Current Power)\s*:\s*(\S+)\s*(?:Watts?)?", re.IGNORECASE
@@ -107,7 +107,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
         watts = np.array([value for _, value in found])[column.ok]
         series.append(
-            assemble.make(
+            assemble.power_series(
                 sensor,
                 ns,
                 watts,
@@ -219,7 +219,7 @@ def _times(
     if any(reading.bmc_time for reading, _ in found):
         column = times.from_texts([reading.bmc_time for reading, _ in found])
         useful = (
-            column.ok & (column.ns > _EARLIEST)
+            column.ok & (column.ns > _MIN_BMC_NS)
             if column.kind != "time of day"
             else np.zeros(len(found), np.bool_)
         )

@@ -78,7 +78,7 @@ def _before(text: str) -> str:
     document's line.
     """
     for line in reversed(text.strip().split("\n")[-3:]):
-        if found := stamps.alone(line) or stamps.split(line + " {")[0]:
+        if found := stamps.time_of_line(line) or stamps.split_time(line + " {")[0]:
             return found
     return ""
 

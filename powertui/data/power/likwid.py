@@ -66,7 +66,7 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     comma = False
     points: dict[tuple[str, int], list[tuple[float, float, bool]]] = {}
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         if match := re.fullmatch(_HEAD, line.strip()):
             comma = "," in line and "|" not in line
             names = [
@@ -156,7 +156,7 @@ def _interval(
     part = name.split(" ", 1)[1] if " " in name else "package"
     sensor = Sensor(f"{part} (core {core})" if core else part, NAME, _scope(part), options.host)
     clock = Clock(detail="seconds since likwid-perfctr was started")
-    return assemble.make(
+    return assemble.power_series(
         sensor,
         ns,
         np.r_[np.nan, watts],
@@ -203,7 +203,7 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         sensor = Sensor(f"{part} ({core})" if core else part, NAME, _scope(part), options.host)
         ns = np.array([0, round(seconds * NS_PER_S)], np.int64)
         series.append(
-            assemble.make(
+            assemble.power_series(
                 sensor,
                 ns,
                 np.array([np.nan, joules / seconds]),

@@ -21,7 +21,7 @@ from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
-from powertui.data.power.units import UNITS, Unit, scope_of, written
+from powertui.data.power.units import UNITS, Unit, scope_of, unit_of_symbol
 
 NAME = "sensors"
 UNITS_WRITTEN = True
@@ -32,7 +32,7 @@ _CHIP = re.compile(
 _VALUE = re.compile(r"([^:(]{1,60}):\s{1,40}(-?\d[\d.]*) ([mkMu]?[WJ])\s*(?:\(.*)?")
 _LABEL = re.compile(r"([^:\s][^:]{0,60}):")
 _RAW = re.compile(r"\s+(power|energy)\d{1,2}_(input|average): (-?[\d.]+)")
-_WHOLE = re.compile(r"power_meter|ibmaem|ibmpex")  # chips that measure the machine
+_MACHINE_CHIP = re.compile(r"power_meter|ibmaem|ibmpex")  # chips that measure the machine
 
 
 class _Reading(NamedTuple):
@@ -72,13 +72,13 @@ def _readings(text: str) -> list[_Reading]:
     out: list[_Reading] = []
     when = chip = label = ""
     lines = text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         bare = line.strip()
         if number == len(lines):
             break  # it has no end: it may be cut
         if _CHIP.fullmatch(bare):
             chip = bare
-        elif stamp := stamps.alone(line):
+        elif stamp := stamps.time_of_line(line):
             when = stamp
         elif match := _RAW.fullmatch(line.rstrip()):
             unit = UNITS["W" if match[1] == "power" else "J"]
@@ -86,7 +86,7 @@ def _readings(text: str) -> list[_Reading]:
                 _Reading(_sensor(chip, label), when, match[3], unit, number, match[2] == "average")
             )
         elif match := _VALUE.fullmatch(bare):
-            unit_written = written(match[3])
+            unit_written = unit_of_symbol(match[3])
             if unit_written is not None:
                 out.append(
                     _Reading(
@@ -100,4 +100,4 @@ def _readings(text: str) -> list[_Reading]:
 
 def _sensor(chip: str, label: str) -> Sensor:
     name = f"{chip} {label}".strip()
-    return Sensor(name, NAME, Scope.NODE if _WHOLE.match(chip) else scope_of(name))
+    return Sensor(name, NAME, Scope.NODE if _MACHINE_CHIP.match(chip) else scope_of(name))

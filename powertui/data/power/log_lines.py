@@ -24,7 +24,7 @@ from powertui.data.power.source import LogFile
 
 NAME = "log lines"
 UNITS_WRITTEN = True
-_FEWEST = 3  # readings of a channel: one line with watts in it is prose
+_MIN_CHANNEL_READINGS = 3  # readings of a channel: one line with watts in it is prose
 _HINT = (
     "Write the time before each line, or name the columns: --time-col NAME --watts-col "
     "NAME --unit W"
@@ -71,7 +71,7 @@ def sniff(head: str, _path: str) -> int:
     if not _WATTS.search(head) or _MARKUP.match(head):
         return 0
     layout = table.shape(head)
-    first = next((line for _, line in stamps.spoken(head.split("\n"))), "")
+    first = next((line for _, line in stamps.numbered_lines(head.split("\n"))), "")
     if (
         layout is not None
         and layout.named
@@ -81,10 +81,14 @@ def sniff(head: str, _path: str) -> int:
         return 0  # a table: its header says more than its cells
     found = [one for one in _readings(head) if one.when]
     often = Counter(_masked(one.label) for one in found)
-    several = {label for label, count in often.items() if count >= _FEWEST and _MEANS.search(label)}
+    several = {
+        label
+        for label, count in often.items()
+        if count >= _MIN_CHANNEL_READINGS and _MEANS.search(label)
+    }
     if not several:
         return 0
-    lines = sum(1 for _ in stamps.spoken(head.split("\n")))
+    lines = sum(1 for _ in stamps.numbered_lines(head.split("\n")))
     return (
         52 if 2 * len({one.line for one in found if _masked(one.label) in several}) >= lines else 15
     )
@@ -100,7 +104,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not one.when:
             notes.drop(one.line, "has no time")
         elif name := names[one.label]:
-            unit = units.written(one.unit) or units.UNITS["W"]
+            unit = units.unit_of_symbol(one.unit) or units.UNITS["W"]
             collected.add(
                 Sensor(name, NAME, units.scope_of(name)), one.when, one.value, one.line, unit=unit
             )
@@ -109,11 +113,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _readings(text: str) -> Iterator[_Found]:
     above = ""
-    for number, line in stamps.spoken(text.split("\n")):
-        if when := stamps.alone(line):
+    for number, line in stamps.numbered_lines(text.split("\n")):
+        if when := stamps.time_of_line(line):
             above = when
             continue
-        when, rest = stamps.split(line[:2000])
+        when, rest = stamps.split_time(line[:2000])
         if not when and (inside := _INSIDE.search(rest)):
             when, rest = inside[1].replace(",", "."), rest[inside.end() :]
         begin = 0
@@ -146,8 +150,8 @@ def _names(labels: list[str]) -> dict[str, str]:
         alike[_masked(label)].append(label)
     names = {}
     for masked, group in alike.items():
-        devices = all(counts[label] >= _FEWEST for label in group)
-        enough = sum(counts[label] for label in group) >= _FEWEST
+        devices = all(counts[label] >= _MIN_CHANNEL_READINGS for label in group)
+        enough = sum(counts[label] for label in group) >= _MIN_CHANNEL_READINGS
         for label in group:
             names[label] = "" if not enough else (label if devices else masked) or "watts"
     return names

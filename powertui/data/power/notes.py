@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from powertui.data.model import Warn
 
-_NAMED = 5
+_MAX_NAMED_ROWS = 5
 
 
 class Notes:
@@ -31,7 +31,7 @@ class Notes:
         count = 0
         for row in rows:
             count += 1
-            if len(named) < _NAMED:
+            if len(named) < _MAX_NAMED_ROWS:
                 named.append(int(row))
         self._counts[reason] = self._counts.get(reason, 0) + count
 

@@ -95,9 +95,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     ns, clock = assemble.zeroed(column, column.ok, keep_zero=not stamps[0])
     labels, values = np.array(gpus)[column.ok], np.array(watts)[column.ok]
     series = tuple(
-        assemble.make(
+        assemble.power_series(
             Sensor(
-                f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=devices.named(gpu)
+                f"GPU {gpu}",
+                NAME,
+                Scope.GPU,
+                options.host,
+                poll_s=poll,
+                device=devices.device_named(gpu),
             ),
             ns[labels == gpu],
             values[labels == gpu],

@@ -113,7 +113,7 @@ def _xml(text: str, found: Collected) -> None:
         elif tag == "gpu" and "mig_devices" not in stack:
             gpus.append(_Reading(len(gpus)))
             if address := re.search(r'id="([^"]{1,40})"', attributes):
-                gpus[-1].facts["pci"] = devices.pci(address[1])
+                gpus[-1].facts["pci"] = devices.pci_address(address[1])
         elif gpus and "mig_devices" not in stack:
             if tag in _KINDS and stack and stack[-1] in _PARTS:
                 line += text.count("\n", counted, match.start())
@@ -137,21 +137,21 @@ def _xml(text: str, found: Collected) -> None:
 
 def _fact(gpu: _Reading, key: str | None, value: str) -> None:
     if key and not gpu.facts.get(key):
-        gpu.facts[key] = devices.pci(value) if key == "pci" else value
+        gpu.facts[key] = devices.pci_address(value) if key == "pci" else value
 
 
 def _text(text: str, found: Collected) -> None:
     gpus: list[_Reading] = []
     when = attached = part = ""
     keys = {"Product Name": "model", "GPU UUID": "uuid", "Minor Number": "minor", "Bus Id": "pci"}
-    for number, line in stamps.spoken(text.split("\n")):
+    for number, line in stamps.numbered_lines(text.split("\n")):
         if "NVSMI LOG" in line:
             _flush(gpus, when, attached, found)
             gpus, when, attached, part = [], "", "", ""
             continue
         if address := re.fullmatch(r"GPU ([0-9A-Fa-f:.]{7,20})\s*", line):
             gpus.append(_Reading(len(gpus)))
-            gpus[-1].facts["pci"] = devices.pci(address[1])
+            gpus[-1].facts["pci"] = devices.pci_address(address[1])
             part = "none"
             continue
         match = re.fullmatch(_LINE, line)

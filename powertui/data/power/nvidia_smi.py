@@ -98,7 +98,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             rows.lines[bad & column.ok], f"{_seen(rows.texts(at), bad)} instead of a reading"
         )
         unit = (
-            units.UNITS.get(options.unit or "") or units.of_name(rows.names[at]) or units.UNITS["W"]
+            units.UNITS.get(options.unit or "")
+            or units.unit_of_name(rows.names[at])
+            or units.UNITS["W"]
         )
         watts = values[rows_ok] * unit.factor
         for gpu in gpus:
@@ -113,7 +115,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 name, source_name, Scope.GPU, gpu.host or options.host, device=gpu.device
             )
             series.append(
-                assemble.make(
+                assemble.power_series(
                     sensor, ns_all[mine], watts[mine], clock=clock, path=source.path, notes=notes
                 )
             )
@@ -214,7 +216,7 @@ def _gpus(
     for i, name in enumerate(plain):
         if not _NO_TURN.search(name) and owner is None:
             cells = _cells(rows, i, good)
-            count = turns.by_column(cells) if len(set(cells)) > 1 else 1
+            count = turns.count_by_column(cells) if len(set(cells)) > 1 else 1
             if count > 1:
                 found = (
                     (np.arange(len(good)) % count).astype(np.int32),
@@ -222,7 +224,7 @@ def _gpus(
                 )
                 how = f"{count} GPUs in turn, separated by `{rows.names[i]}`"
                 break
-    if count == 1 and (count := turns.by_pause(ns[good])) > 1:
+    if count == 1 and (count := turns.count_by_pause(ns[good])) > 1:
         found = turns.places(ns[good], count)
         how = f"{count} GPUs in turn, by their order"
         notes.drop_all(
@@ -264,14 +266,14 @@ def _identities(
     for name in _IDENTITY:
         if name in plain:
             cells = _cells(rows, plain.index(name), good)
-            if all(devices.named(cell) is not None for cell in cells[:200]) or 1 < len(
+            if all(devices.device_named(cell) is not None for cell in cells[:200]) or 1 < len(
                 set(cells)
             ) <= max(2, len(cells) // 2):
                 out.append((plain.index(name), cells))
     for i, name in enumerate(plain):
         if name.startswith("column "):
             cells = _cells(rows, i, good)
-            kinds = [devices.named(cell) for cell in cells[:64]]
+            kinds = [devices.device_named(cell) for cell in cells[:64]]
             if all(kind is not None and (kind.uuid or kind.pci) for kind in kinds) or _counts(
                 cells
             ):
@@ -283,7 +285,7 @@ def _counts(cells: Sequence[str]) -> bool:
     """0, 1, 2 … in turn: an index."""
     size = len(set(cells))
     return (
-        1 < size <= turns.MOST
+        1 < size <= turns.MAX_TURN_CHANNELS
         and set(cells) == {str(k) for k in range(size)}
         and turns.takes_turns(cells, size)
     )
@@ -303,7 +305,7 @@ def _by_identity(
         row = int(np.flatnonzero(mine)[0])
         device: Device | None = Device(model=models[row])
         for _, cells in identities:
-            device = devices.joined(device, devices.named(cells[row]))
+            device = devices.joined_device(device, devices.device_named(cells[row]))
         assert device is not None
         gpus.append(_Gpu(f"GPU {text}" if text.isdigit() else text, host, device, mine))
     return gpus

@@ -31,12 +31,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     when = ""
     gpu: Sensor | None = None
-    for number, line in stamps.spoken(source.text.split("\n")):
+    for number, line in stamps.numbered_lines(source.text.split("\n")):
         if not line.startswith("|"):
-            when = stamps.alone(line) or when
+            when = stamps.time_of_line(line) or when
             gpu = None if line.strip() else gpu
         elif match := re.fullmatch(_GPU, line):
-            device = Device(int(match[1]), "", devices.pci(match[3]), match[2].strip())
+            device = Device(int(match[1]), "", devices.pci_address(match[3]), match[2].strip())
             gpu = Sensor(f"GPU {match[1]}", f"nvidia-smi {device.model}", Scope.GPU, device=device)
         elif gpu is not None and (match := re.fullmatch(_POWER, line)):
             found.add(gpu, when, match[1], number)

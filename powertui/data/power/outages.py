@@ -14,12 +14,12 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries, Warn
 
-_LONGEST_RESTART_S = 600.0  # 0 W for longer than that is a machine that is off
+_MAX_RESTART_S = 600.0  # 0 W for longer than that is a machine that is off
 _NOTHING = 0.02  # of the least that it draws otherwise: as good as zero
 # of its usual power: a channel that never falls so far otherwise has no way down to nothing
 _NEVER_LOW = 0.2
-_LEAST_W = 2.0  # what usually draws less may well draw nothing
-_FEW = 0.4  # share of the readings that may be outages
+_MIN_USUAL_W = 2.0  # what usually draws less may well draw nothing
+_MAX_OUTAGE_SHARE = 0.4  # share of the readings that may be outages
 _RARE = 0.02  # and that may be marks of "no value"
 _MARKS = (
     255,
@@ -44,12 +44,12 @@ _MARKS = (
 _SCALES = (1.0, 10.0, 0.1, 0.01, 1e-3, 1e-6)
 _ABOVE = 3.0  # times the highest other reading: from there on such a number is a mark …
 _FAR_ABOVE = 20.0  # … and any reading that comes and goes at once
-_SAME = 20  # polls of one value in a row that are looked at
-_LONGER = 5.0  # times the longest other run of one value at that level
+_MIN_HUNG_POLLS = 20  # polls of one value in a row that are looked at
+_MIN_HUNG_RATIO = 5.0  # times the longest other run of one value at that level
 _OTHERS = 30  # other runs at that level that tell how long one usually is
 
 
-def without(series: PowerSeries) -> PowerSeries:
+def without_outages(series: PowerSeries) -> PowerSeries:
     """The channel with such readings as gaps, each kind said."""
     series = as_gaps(
         series, _marks(series.watts), "far above all others, as a sensor without a value reports"
@@ -109,12 +109,16 @@ def _restarts(times: Int64s, watts: Floats) -> Bools:
             return nothing
         usual, least = float(np.median(watts[some])), float(np.percentile(watts[some], 1))
         zero = (watts <= _NOTHING * least) & (watts >= 0)
-    if usual < _LEAST_W or least < _NEVER_LOW * usual or zero.sum() > _FEW * len(watts):
+    if (
+        usual < _MIN_USUAL_W
+        or least < _NEVER_LOW * usual
+        or zero.sum() > _MAX_OUTAGE_SHARE * len(watts)
+    ):
         return nothing
     for first, end in _runs(zero | ~np.isfinite(watts)).tolist():
         # from the last good reading to the next one
         lasted = (int(times[min(end, len(times) - 1)]) - int(times[max(first - 1, 0)])) / NS_PER_S
-        if lasted <= _LONGEST_RESTART_S:
+        if lasted <= _MAX_RESTART_S:
             nothing[first:end] = zero[first:end]
     return nothing
 
@@ -162,21 +166,21 @@ def _hangs(watts: Floats) -> Bools:
     and after it.
     """
     nothing = np.zeros(len(watts), np.bool_)
-    if len(watts) < 4 * _SAME:
+    if len(watts) < 4 * _MIN_HUNG_POLLS:
         return nothing
     opens = np.flatnonzero(np.concatenate(([True], watts[1:] != watts[:-1])))
     lengths = np.diff(np.append(opens, len(watts)))
     values = watts[opens]
-    if not (lengths >= _SAME).any():
+    if not (lengths >= _MIN_HUNG_POLLS).any():
         return nothing
     good = np.isfinite(values)
     low, high = np.percentile(watts[np.isfinite(watts)], (5, 95))
-    for run in np.flatnonzero(good & (lengths >= _SAME)).tolist():
+    for run in np.flatnonzero(good & (lengths >= _MIN_HUNG_POLLS)).tolist():
         value = float(values[run])
         if run in (0, len(opens) - 1) or value <= low + 0.15 * (high - low):
             continue  # idle may well be steady, and what the log's ends cut is not known whole
         near = good & (np.abs(values - value) <= 0.05 * abs(value))
         near[run] = False
-        if near.sum() >= _OTHERS and lengths[run] > _LONGER * lengths[near].max():
+        if near.sum() >= _OTHERS and lengths[run] > _MIN_HUNG_RATIO * lengths[near].max():
             nothing[opens[run] + 1 : opens[run] + lengths[run]] = True  # the first of them was new
     return nothing

@@ -11,7 +11,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import stamps, table, times
-from powertui.data.power.assemble import make
+from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -59,7 +59,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     found: dict[str, list[tuple[int, float]]] = {}
     clock = Clock(detail="seconds since perf was started")
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         if match := _STARTED.match(line.strip()):
             stamp = times.parse(match[1])
             if stamp is not None and stamp.dated:
@@ -99,7 +99,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         event = next((word for word in _SCOPES if f"energy-{word}" in name), "")
         sensor = Sensor(name, NAME, _SCOPES.get(event, Scope.UNKNOWN), options.host)
         series.append(
-            make(
+            power_series(
                 sensor,
                 ns,
                 watts,

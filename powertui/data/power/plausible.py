@@ -18,7 +18,7 @@ from powertui.data.power.outages import as_gaps
 
 # W that one channel of a scope stays below: twice what the largest device of its kind is built for,
 # or more
-_MOST = {
+_MAX_W = {
     Scope.GPU: 3e3,
     Scope.PACKAGE: 2e3,
     Scope.CORE: 2e3,
@@ -28,7 +28,7 @@ _MOST = {
     Scope.PLUG: 1e5,
     Scope.UNKNOWN: 1e5,
 }
-_LEAST = {
+_MIN_W = {
     Scope.NODE: 0.5,
     Scope.PLUG: 0.0,
     Scope.GPU: 0.05,
@@ -45,14 +45,16 @@ _WHAT = {
     Scope.PLUG: "one plug",
     Scope.UNKNOWN: "one device",
 }
-_SMALL = re.compile(
+_SMALL_BOARD = re.compile(
     r"jetson|tegra|\borin|xavier|\btx[12]\b|\bpom_|\bvdd_|vin_sys|raspberry", re.IGNORECASE
 )
-_SMALL_MOST = 300.0  # W of a whole board of that kind
+_SMALL_BOARD_MAX_W = 300.0  # W of a whole board of that kind
 _NOISE = 0.001  # of the channel's own highest: so far below zero a sensor at rest may read
 
 
-def checked(series: PowerSeries, *, told: bool = False) -> tuple[PowerSeries | None, Warn | None]:
+def plausible_part(
+    series: PowerSeries, *, told: bool = False
+) -> tuple[PowerSeries | None, Warn | None]:
     """The channel as it may be used, and why it is None when it may not.
 
     `told`: a person named the unit.
@@ -63,10 +65,10 @@ def checked(series: PowerSeries, *, told: bool = False) -> tuple[PowerSeries | N
         return series, None
     name = series.sensor.name or "the log"
     values = watts[there]
-    most = _MOST[series.sensor.scope]
-    if _SMALL.search(f"{series.sensor.name} {series.sensor.source}"):
-        most = min(most, _SMALL_MOST)
-    least = _LEAST.get(series.sensor.scope, 0.0)
+    most = _MAX_W[series.sensor.scope]
+    if _SMALL_BOARD.search(f"{series.sensor.name} {series.sensor.source}"):
+        most = min(most, _SMALL_BOARD_MAX_W)
+    least = _MIN_W.get(series.sensor.scope, 0.0)
     if values.min() >= least and values.max() <= most:
         return series, None  # nearly always: nothing has to be put in order
     middle, high = float(np.median(values)), float(np.percentile(values, 99))

@@ -67,7 +67,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     own = _name_of(source.path)
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         match = re.fullmatch(_LINE, line)
         if match is None:
             if re.match(r"\s*\d+ [WJ]\b", line):

@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times
-from powertui.data.power.assemble import make
+from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -114,7 +114,7 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
         number = f" {match[2]}" if match[2] else ""
         sensor = Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], options.host)
         series.append(
-            make(
+            power_series(
                 sensor,
                 ns,
                 mean,

@@ -157,7 +157,7 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     for name in names:
         mine = labels == name
         sensor = _sensor(name, options.host, alone=len(names) == 1)
-        made = assemble.make(
+        made = assemble.power_series(
             sensor, ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes
         )
         series.append(made)
@@ -254,7 +254,7 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         watts = np.array([watt for _, watt in pairs])[column.ok]
         series.append(
-            assemble.make(
+            assemble.power_series(
                 _sensor(name, options.host), ns, watts, clock=clock, path=source.path, notes=notes
             )
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import above, assemble, table, times
+from powertui.data.power import assemble, table, times, titles
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -57,7 +57,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             source.path, f"holds no reading ({notes.first_reason() or 'only a header'})"
         )
     column = times.from_texts(clocks)
-    date = above.date_in(Path(source.path).name)
+    date = titles.date_in(Path(source.path).name)
     guess = "powergraph: watts, time of day"
     if date is not None:
         column = times.in_zone(times.with_date(column, *date, "the file's name"), options.tz)
@@ -66,7 +66,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.say("the file's name holds no date: only the time of day is known")
     ns, clock = assemble.zeroed(column, column.ok)
     sensor = Sensor("power", NAME, Scope.NODE, options.host)
-    series = assemble.make(
+    series = assemble.power_series(
         sensor, ns, np.array(watts)[column.ok], clock=clock, path=source.path, notes=notes
     )
     return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)

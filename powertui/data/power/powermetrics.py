@@ -45,7 +45,7 @@ _SCOPES = {
     "Combined": Scope.PACKAGE,
     "Package": Scope.PACKAGE,
 }
-_TOUCH = 50_000_000  # ns: intervals this close follow one another
+_MAX_TOUCHING_NS = 50_000_000  # ns: intervals this close follow one another
 # s by which the lengths put together may leave the dates: beyond it something lay between two
 # samples
 _APART = 1.5
@@ -106,7 +106,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 else {"CPU": Scope.PACKAGE, "GPU": Scope.GPU}
             )
             sensor = Sensor(name, NAME, scope[name], options.host)
-        made = assemble.make(
+        made = assemble.power_series(
             sensor,
             ns,
             mean,
@@ -143,7 +143,7 @@ def _intervals(
     ns: list[int] = []
     mean: list[float] = []
     for start, end, value in zip(starts.tolist(), ends.tolist(), watts.tolist(), strict=True):
-        if not ns or start > ns[-1] + _TOUCH:
+        if not ns or start > ns[-1] + _MAX_TOUCHING_NS:
             ns.append(start)
             mean.append(float("nan"))
         if end > ns[-1]:
@@ -155,7 +155,7 @@ def _intervals(
 
 def _text(text: str) -> list[_Sample]:
     samples: list[_Sample] = []
-    for number, line in stamps.spoken(text.split("\n")):
+    for number, line in stamps.numbered_lines(text.split("\n")):
         if match := re.search(_SAMPLE, line):
             samples.append(_Sample(match[1], float(match[2]) / 1e3, number))
         elif samples and (match := re.fullmatch(_POWER, line)):

@@ -100,7 +100,7 @@ def _metric_unit(name: str) -> Unit | None:
         return units.UNITS[units.METRICS[name]]
     if name.endswith(("_power_watts_count", "_bucket", "_created")) or _SHARED_OUT.search(name):
         return None
-    return units.of_name(name)
+    return units.unit_of_name(name)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -262,7 +262,7 @@ def _text(source: LogFile, notes: Notes) -> list[_Found]:
         bare = line.strip()
         if not bare:
             continue
-        if when := stamps.alone(bare):
+        if when := stamps.time_of_line(bare):
             if (stamp := times.parse(when)) is not None and stamp.dated:
                 now, naive = stamp.ns - (stamp.offset_s or 0) * times.S, stamp.offset_s is None
             else:
@@ -360,13 +360,13 @@ def _series(
     unit = unit or units.UNITS["W"]
     scaled = values * unit.factor
     if unit.quantity == "power":
-        return assemble.make(sensor, ns, scaled, clock=clock, path=path, notes=notes)
+        return assemble.power_series(sensor, ns, scaled, clock=clock, path=path, notes=notes)
     there = np.isfinite(scaled)
     ns, scaled = ns[there], scaled[there]
     if len(ns) < 2:
         return None
     joules, watts = counters.intervals(ns, scaled, notes, name)
-    return assemble.make(
+    return assemble.power_series(
         sensor,
         ns,
         watts,
@@ -383,5 +383,7 @@ def _device(labels: dict[str, str]) -> Device | None:
     found: Device | None = None
     for key in ("gpu", "gpu_id", "minor_number", "index", "device", "UUID", "uuid", "pci_bus_id"):
         if labels.get(key):
-            found = devices.joined(found, devices.named(labels[key], labels.get("modelName", "")))
+            found = devices.joined_device(
+                found, devices.device_named(labels[key], labels.get("modelName", ""))
+            )
     return found

@@ -33,7 +33,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     found = Collected(source.path, notes)
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         match = re.fullmatch(_LINE, line.strip())
         if match is None:
             if line.startswith("Time,"):

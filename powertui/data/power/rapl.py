@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Int64s, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import counters, generic_csv, stamps, table, times, windows
-from powertui.data.power.assemble import make, zeroed
+from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -36,8 +36,8 @@ _VALUE = re.compile(
     rf"|({_DOMAIN})[\s,;:]{{1,9}}(\d{{1,19}})(?:\s?[uµμ]J)?)\s*",
     re.IGNORECASE,
 )
-_EARLIEST = 1e9  # s: a log that begins with less does not count from 1970
-_LEAST_W = 0.3  # of a domain of a processor that does anything
+_MIN_EPOCH_S = 1e9  # s: a log that begins with less does not count from 1970
+_MIN_DOMAIN_W = 0.3  # of a domain of a processor that does anything
 _COLUMN = re.compile(
     r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?",
     re.IGNORECASE,
@@ -104,7 +104,7 @@ def _lines(source: LogFile, options: LogColumns) -> PowerLog:
     rows: list[tuple[str, str, str, int]] = []  # time, value, label, line
     seen: dict[str, int] = {}
     first = ""
-    for number, line in stamps.spoken(lines):
+    for number, line in stamps.numbered_lines(lines):
         match = _VALUE.fullmatch(line)
         if match is None or (number == len(lines) and match[2] is None):
             if not line.startswith("#"):
@@ -124,7 +124,7 @@ def _lines(source: LogFile, options: LogColumns) -> PowerLog:
             (match[1], match[2] or match[5], f"{domain} {place}" if place else domain, number)
         )
     told = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
-    elapsed = bool(rows) and float(rows[0][0]) < (_EARLIEST * 1e6 if told else _EARLIEST)
+    elapsed = bool(rows) and float(rows[0][0]) < (_MIN_EPOCH_S * 1e6 if told else _MIN_EPOCH_S)
     factor = _seconds_per(rows) if elapsed and not told else 1e-6
     scale = Badge.ASSUMED if elapsed and not told else Badge.MEASURED
     found = Collected(source.path, notes)
@@ -151,7 +151,9 @@ def _seconds_per(rows: Sequence[tuple[str, str, str, int]]) -> float:
     if not good.any():
         return 1.0
     per = float(np.median(counted[good] / passed[good]))
-    return next((factor for factor in (1.0, 1e-3, 1e-6, 1e-9) if per / factor >= _LEAST_W), 1.0)
+    return next(
+        (factor for factor in (1.0, 1e-3, 1e-6, 1e-9) if per / factor >= _MIN_DOMAIN_W), 1.0
+    )
 
 
 def _columns(source: LogFile, options: LogColumns) -> PowerLog:
@@ -279,7 +281,7 @@ def _counter(
     ):  # no `name` in the dump: a zone inside a zone is a part of its package
         scope = Scope.PACKAGE if label.count(":") == 1 else Scope.CORE
     sensor = Sensor(label, NAME, scope, options.host)
-    return make(
+    return power_series(
         sensor,
         ns[order],
         watts,
@@ -315,13 +317,13 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
         usable = good & ~bad & np.isfinite(joules)
         starts = begun.ns[usable] - zero
         ends = starts + length[0][usable]
-        ns, watts, energy = windows.rows(
+        ns, watts, energy = windows.interval_rows(
             starts, ends, joules[usable] / 1e6, rows.lines[usable], notes
         )
         if len(ns):
             sensor = Sensor(name, NAME, scope_of(name), options.host)
             series.append(
-                make(
+                power_series(
                     sensor,
                     ns,
                     watts,

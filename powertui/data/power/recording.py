@@ -171,10 +171,10 @@ def _device(channel: dict[str, Any]) -> Device | None:
     is one.
     """
     index = channel.get("index")
-    told = [devices.named(str(channel[key])) for key in ("uuid", "pci") if channel.get(key)]
+    told = [devices.device_named(str(channel[key])) for key in ("uuid", "pci") if channel.get(key)]
     first = Device(index) if isinstance(index, int) and 0 <= index < _MOST_DEVICES else None
     for one in told:
-        first = devices.joined(first, one if one is not None and one.index is None else None)
+        first = devices.joined_device(first, one if one is not None and one.index is None else None)
     return first
 
 
@@ -205,7 +205,7 @@ def _series(
         logged_on=host,
     )
     if not about.interval:
-        return assemble.make(
+        return assemble.power_series(
             sensor,
             rows.ns[mine] - zero,
             rows.watts[mine],
@@ -230,7 +230,7 @@ def _series(
             np.isfinite(counted), np.where(seconds > 0, delta / seconds, np.nan), watts
         )
     joules = watts * seconds
-    return assemble.make(
+    return assemble.power_series(
         sensor,
         ns,
         watts,

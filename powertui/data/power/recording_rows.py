@@ -27,7 +27,7 @@ MAGIC = "# powertui recording"
 _FIRST, _MONO = "time_unix_s", "mono_s"
 _MARK, BEGIN, END, LIMIT = "mark", "begin", "end", "limit"  # what a row without a channel tells
 _UNKNOWN = ("none", "suspect")  # qualities of rows without a value that counts
-_MANY = 1 << 20  # numbers that are counted in a table
+_MAX_COUNTED_IN_TABLE = 1 << 20  # numbers that are counted in a table
 _CUT = "the last line is incomplete"
 
 
@@ -62,7 +62,7 @@ class RecordingRows:
 
 def read(source: LogFile, notes: Notes) -> RecordingRows:
     """All readings of a recording."""
-    if len(source.data) >= table.LARGE:
+    if len(source.data) >= table.LARGE_TABLE_BYTES:
         rows = _large(source, notes)
         if rows is not None:
             return rows
@@ -254,7 +254,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     pair = (sources.codes.to_numpy(np.int64) + 1) * (
         len(channels.categories) + 1
     ) + channels.codes.to_numpy(np.int64)
-    if int(pair.max(initial=0)) > _MANY:
+    if int(pair.max(initial=0)) > _MAX_COUNTED_IN_TABLE:
         pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
     first = _first_rows(pair)
     rank = np.zeros(int(pair.max(initial=0)) + 1, np.int32)

@@ -136,7 +136,7 @@ def _metric(metric: Any, when: str, line: int, chassis: str, found: Collected) -
         r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})",
         str(metric.get("MetricProperty", "")),
     )
-    unit = units.of_name(name)
+    unit = units.unit_of_name(name)
     if not (unit is not None or units.means_power(name) or (owner and units.means_power(owner[1]))):
         return
     if (unit is not None and unit.quantity == "energy") or re.search("energy", name, re.IGNORECASE):

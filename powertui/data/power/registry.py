@@ -20,7 +20,7 @@ from powertui import plugins
 from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
-from powertui.data.power import outages, own, plausible, table
+from powertui.data.power import outages, own_tables, plausible, table
 from powertui.data.power.dialects import DIALECTS, EnergyTable
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
@@ -91,7 +91,7 @@ def _surest_reader(source: LogFile) -> Reader | None:
     # Of a database, and of a first line longer than the head, there is no text to look at.
     is_database = source.head.startswith(SQLITE)
     head = source.head if is_database or not source.head_text else source.head_text
-    if isinstance(head, str) and own.what(head):
+    if isinstance(head, str) and own_tables.own_export(head):
         return None
     surest = max(readers(head, source.path), key=lambda reader: reader.score, default=None)
     return surest if surest is not None and surest.score > 0 else None
@@ -169,7 +169,7 @@ def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
     series: list[PowerSeries] = []
     warnings: list[Warn] = []
     for channel in log.series:
-        checked, warning = plausible.checked(outages.without(channel), told=told)
+        checked, warning = plausible.plausible_part(outages.without_outages(channel), told=told)
         if checked is not None:
             series.append(checked)
         if warning is not None:
@@ -206,7 +206,7 @@ def _with_guess(log: PowerLog) -> PowerLog:
 
 def _not_a_log(source: LogFile) -> UnreadableFile:
     """What to raise for a file that no reader takes."""
-    if own_table := own.what(source.head_text):
+    if own_table := own_tables.own_export(source.head_text):
         return UnreadableFile(
             source.path,
             f"holds {own_table}, not a power log",

@@ -41,7 +41,7 @@ def sniff(head: str, _path: str) -> int:
 
 
 def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = "") -> Sensor:
-    named = devices.named(card)
+    named = devices.device_named(card)
     index = named.index if named is not None else None
     label = f"GPU {index}" if index is not None else card
     word = "instant" if kind.startswith("Current") else ""
@@ -49,7 +49,7 @@ def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = ""
         f"{label} ({word})" if word else label,
         NAME,
         Scope.GPU,
-        device=Device(index, uuid, devices.pci(pci), model),
+        device=Device(index, uuid, devices.pci_address(pci), model),
     )
 
 
@@ -98,11 +98,11 @@ def _lines(text: str, notes: Notes, found: Collected) -> None:
     names: list[str] = []
     concise = False
     lines = text.split("\n")
-    for number, line in stamps.spoken(lines):
-        if when := stamps.alone(line):
+    for number, line in stamps.numbered_lines(lines):
+        if when := stamps.time_of_line(line):
             above = when
             continue
-        when, rest = stamps.split(line)
+        when, rest = stamps.split_time(line)
         if re.fullmatch(_HEAD, rest):
             concise = True
             continue

@@ -30,7 +30,7 @@ def sniff(head: str, _path: str) -> int:
         '"consumers"' in head and '"sockets"' in head
     ):
         return 96
-    lines = (stamps.split(line)[1].strip() for line in head.split("\n")[:200])
+    lines = (stamps.split_time(line)[1].strip() for line in head.split("\n")[:200])
     return 90 if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines) else 0
 
 
@@ -44,11 +44,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 _report(report, doc.when, doc.line, found)
         return found.log(NAME, options, "Scaphandre: µW")
     above = ""
-    for number, line in stamps.spoken(source.text.split("\n")):
-        if when := stamps.alone(line):
+    for number, line in stamps.numbered_lines(source.text.split("\n")):
+        if when := stamps.time_of_line(line):
             above = when
             continue
-        when, rest = stamps.split(line)
+        when, rest = stamps.split_time(line)
         if match := re.fullmatch(_HOST, rest.strip()):
             found.add(Sensor("host", NAME, Scope.NODE), when or above, match[1], number)
         elif match := re.match(r"Socket(\d{1,3})\s{1,20}([\d.]{1,20}) W", rest.strip()):

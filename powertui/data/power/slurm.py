@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import stamps, table, times, windows
-from powertui.data.power.assemble import make
+from powertui.data.power.assemble import power_series
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -37,7 +37,7 @@ _COLUMNS = {
         "NodeList",
     )
 }
-_MOST_J = 1e13  # Slurm writes 2^64 and near it for an energy that it does not know
+_MAX_KNOWN_J = 1e13  # Slurm writes 2^64 and near it for an energy that it does not know
 _HINT = "Record it with: sacct -P -o JobID,Start,End,Elapsed,ConsumedEnergyRaw,NodeList"
 
 
@@ -129,7 +129,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     for number, cells in rows:
         row = {name: cells[i] for name, i in at.items()}
         joules = _joules(cells[counted])
-        if not np.isfinite(joules) or not 0 < joules < _MOST_J:
+        if not np.isfinite(joules) or not 0 < joules < _MAX_KNOWN_J:
             notes.drop(number, "reports no energy")
             continue
         job = row.get("JobID", row.get("JobIDRaw", "")).split(".")[0]
@@ -182,7 +182,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     joules_all = np.array([one[5] for one in chosen])
     for host in dict.fromkeys(nodes[good].tolist()):
         mine = good & (nodes == host)
-        ns, watts, energy = windows.rows(
+        ns, watts, energy = windows.interval_rows(
             starts[mine] - zero, ends[mine] - zero, joules_all[mine], lines[mine], notes
         )
         several = bool(re.search(r"[\[,]", host))
@@ -193,7 +193,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
             "" if several else host or options.host,
         )
         series.append(
-            make(
+            power_series(
                 sensor,
                 ns,
                 watts,
@@ -226,7 +226,7 @@ def _alone(
         "" if several else hosts_of or options.host,
     )
     watts = np.array([np.nan, joules / length * NS_PER_S])
-    made = make(
+    made = power_series(
         sensor,
         np.array([0, length], np.int64),
         watts,
@@ -272,8 +272,8 @@ def _series(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
 def _scontrol(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     found = Collected(source.path, notes)
     when = node = ""
-    for number, line in stamps.spoken(source.text.split("\n")):
-        when = stamps.alone(line) or when
+    for number, line in stamps.numbered_lines(source.text.split("\n")):
+        when = stamps.time_of_line(line) or when
         if match := re.search(r"NodeName=(\S{1,100})", line):
             node = match[1]
         if match := re.search(r"CurrentWatts=(\d{1,9}|n/s|n/a)", line):

@@ -17,20 +17,20 @@ _LEADING = re.compile(
     r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[\])]?[\s,;|:]{1,9}(?=\S)"
 )
 _TITLE = re.compile(r"(?:date|time|timestamp|ts|at|sample|now)\s{0,9}[:=]\s{0,9}", re.IGNORECASE)
-_LONGEST = 60  # characters of a line that is nothing but a time
+_MAX_TIME_LINE_CHARS = 60  # characters of a line that is nothing but a time
 
 
-def spoken(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def numbered_lines(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The lines that hold something, with their numbers from 1."""
     return ((number, line) for number, line in enumerate(lines, 1) if line and not line.isspace())
 
 
-def alone(line: str) -> str:
+def time_of_line(line: str) -> str:
     """The time that a line is, where it is nothing else ("Sat Nov 21 22:02:26 UTC 2026", "#
     1700000000.25"); else "".
     """
     bare = line.strip()
-    if not bare or len(bare) > _LONGEST or not any(ch.isdigit() for ch in bare):
+    if not bare or len(bare) > _MAX_TIME_LINE_CHARS or not any(ch.isdigit() for ch in bare):
         return ""
     bare = bare.strip("#=*-[]\"' \t")
     bare = bare[match.end() :] if (match := _TITLE.match(bare)) else bare
@@ -39,7 +39,7 @@ def alone(line: str) -> str:
     return bare if times.parse(bare) is not None else ""
 
 
-def split(line: str) -> tuple[str, str]:
+def split_time(line: str) -> tuple[str, str]:
     """(the time that a line begins with, the rest); ("", the line) where it begins with none."""
     match = _LEADING.match(line)
     return (match[1].replace(",", "."), line[match.end() :]) if match else ("", line)

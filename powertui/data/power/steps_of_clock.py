@@ -83,7 +83,7 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
 HOUR = 3600 * NS_PER_S
 _LEAST_ROWS = 24
 _AROUND = 8  # rows on either side that tell where a row was due
-_FEW = 3  # steps in one log; more of them are a logger that is not regular
+_MAX_STEPS = 3  # steps in one log; more of them are a logger that is not regular
 _REGULAR = 0.1  # of the usual distance: so much the distances may vary
 _LEAST_AROUND = 4
 _WHOLE = 0.12  # of a poll: so near to a whole number of them a pause is missing rows
@@ -110,7 +110,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     least = max(_STEP_NS, _CLEAR * stray, _REGULAR * usual)
     back = np.flatnonzero(apart < 0)
     odd = np.flatnonzero(np.abs(apart - usual) > least) if stray <= _REGULAR * usual else back
-    if not len(odd) or len(back) > _FEW:
+    if not len(odd) or len(back) > _MAX_STEPS:
         return Joined(ns)
     steps = {
         row: step
@@ -128,7 +128,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
         # one length again and again: a logger that pauses, for no clock is set by the same each
         # time
         maybe = []
-    if len(sure) > _FEW or _again(ns, sure):
+    if len(sure) > _MAX_STEPS or _again(ns, sure):
         return Joined(ns)
     set_by = np.zeros(len(ns), np.int64)
     for row, step in sure.items():
@@ -136,7 +136,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     values, counts = np.unique(set_by, return_counts=True)
     set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
     ends = [int(set_by[0]), int(set_by[-1])]
-    late = sum(maybe) if len(maybe) <= _FEW and len(odd) < _MOST else 0
+    late = sum(maybe) if len(maybe) <= _MAX_STEPS and len(odd) < _MOST else 0
     told = [*sure.values(), *(maybe if late else ())]
     clocks = () if late else tuple(sorted({0, *ends}))
     return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late, clocks)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.power import grouped, heading, large_table, units
+from powertui.data.power import heading, large_table, thousands, units
 from powertui.data.power.cells import MOST as MOST
 from powertui.data.power.cells import NUMBER, irregular
 from powertui.data.power.cells import FileCells as FileCells
@@ -27,7 +27,7 @@ from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 DATE_TIME_READING = ("date", "time", "column 3")
-LARGE = 2 << 20  # bytes from which pandas is worth its import
+LARGE_TABLE_BYTES = 2 << 20  # bytes from which pandas is worth its import
 
 
 def fields(line: str, delimiter: str) -> list[str]:
@@ -58,7 +58,7 @@ def shape(head: str) -> Shape | None:
     first, top = data[0]
     cells = fields(top, delimiter)
     if not _begins_at_once(data, delimiter):
-        found = heading.find(data, lambda line: fields(line, delimiter), _like_data)
+        found = heading.find_heading(data, lambda line: fields(line, delimiter), _like_data)
         if found is not None:
             return Shape(
                 delimiter,
@@ -107,7 +107,7 @@ def _places(cells: Sequence[str]) -> tuple[str, ...]:
     ):
         if len(cells) == 3:
             return DATE_TIME_READING
-        if units.written(cells[3]) is not None:
+        if units.unit_of_symbol(cells[3]) is not None:
             return ("date", "time", "value", "unit")
     return tuple(f"column {n}" for n in range(1, len(cells) + 1))
 
@@ -168,12 +168,16 @@ def read(
     """
     names = names or layout.names
     found = None
-    if layout.delimiter and source.longer_than(LARGE) and not _has_groups(source.head_text, layout):
+    if (
+        layout.delimiter
+        and source.longer_than(LARGE_TABLE_BYTES)
+        and not _has_groups(source.head_text, layout)
+    ):
         found = large_table.read(source, layout, names, notes, end)
     cells = _headed_again(
         found if found is not None else _small(source, layout, names, notes, end), layout, notes
     )
-    return grouped.read(cells, layout.delimiter, notes)
+    return thousands.without_thousands_signs(cells, layout.delimiter, notes)
 
 
 def read_dialect(source: LogFile, program: str, notes: Notes, *, end: str = "") -> FileCells:
@@ -207,7 +211,7 @@ def _has_groups(head: str, layout: Shape) -> bool:
         others = (
             cell for other in columns if other is not column for cell in other
         )  # a hundred columns are asked for a hundred
-        if grouped.told(column, others, layout.delimiter):
+        if thousands.thousands_sign(column, others, layout.delimiter):
             return True
     return False
 
@@ -234,10 +238,10 @@ def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
     heads = [
         (row, head) for row in starts if _is_head(head := [column[row] for column in cells.columns])
     ]
-    if heads and heads[0][0] == 0 and any(map(units.written, heads[0][1])):
+    if heads and heads[0][0] == 0 and any(map(units.unit_of_symbol, heads[0][1])):
         told = heads.pop(0)[1]
         names = tuple(
-            f"{name} [{cell.strip('[]() ')}]" if units.written(cell) else name
+            f"{name} [{cell.strip('[]() ')}]" if units.unit_of_symbol(cell) else name
             for name, cell in zip(names, told, strict=True)
         )
         cells = FileCells(names, cells.lines, cells.columns).take(slice(1, None))

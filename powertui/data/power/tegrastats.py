@@ -22,8 +22,8 @@ NAME = "tegrastats"
 UNITS_WRITTEN = True
 PERIOD_S = 1.0  # tegrastats' own default
 _RAIL = r"(?<![\w@])([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/(\d{1,7})(mW)?(?:/\d{1,7}mW)?(?![\w.])"
-_WHOLE = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
-_BARE = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rails
+_BOARD_RAILS = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
+_XAVIER_RAILS = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rails
 _NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ"})
 
 
@@ -41,12 +41,14 @@ def _rails(line: str) -> list[tuple[str, str]]:
     return [
         (name, now)
         for name, now, _, own in found
-        if name not in _NO_RAIL and (own or not unit) and (own or "_" in name or name in _BARE)
+        if name not in _NO_RAIL
+        and (own or not unit)
+        and (own or "_" in name or name in _XAVIER_RAILS)
     ]
 
 
 def _scope(name: str, whole: bool) -> Scope:
-    if name in _WHOLE:
+    if name in _BOARD_RAILS:
         return Scope.NODE if whole else Scope.RAIL
     if "GPU" in name:
         return Scope.PACKAGE if "CPU" in name else Scope.GPU
@@ -66,8 +68,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     above = ""
     whole = ""
     lines = source.text.split("\n")
-    for number, line in stamps.spoken(lines):
-        if when := stamps.alone(line):
+    for number, line in stamps.numbered_lines(lines):
+        if when := stamps.time_of_line(line):
             above = when
             continue
         if "RAM " not in line and "mW" not in line:
@@ -77,9 +79,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if number == len(lines) and line and not line.rstrip().endswith(("mW", "C")):
             notes.drop(number, "the last line may be cut")
             continue
-        when = stamps.split(line)[0]
+        when = stamps.split_time(line)[0]
         for name, now in _rails(line):
-            whole = whole or (name if name in _WHOLE else "")
+            whole = whole or (name if name in _BOARD_RAILS else "")
             sensor = Sensor(name, NAME, _scope(name, name == whole))
             found.add(sensor, when or above, now, number, unit=UNITS["mW"])
     return found.log(NAME, options, "tegrastats: rails in mW", period_s=PERIOD_S)

@@ -29,7 +29,7 @@ LONGEST_S = 1e9
 _APART = (
     400 * DAY
 )  # a time further than this from the log's middle was damaged, or written before the clock was set
-_LONGEST = 80  # characters of a written time
+_MAX_TIME_CHARS = 80  # characters of a written time
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
 BMC = "BMC clock"
@@ -187,7 +187,7 @@ def _ns(
 def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
     """One time as loggers and BMCs write it; None when it is none."""
     text = text.strip().strip('"')
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_TIME_CHARS:
         return None
     if match := _ISO.fullmatch(text):
         zone = match[9]

@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
-from powertui.data.power.assemble import make, zeroed
+from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -131,7 +131,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             f"{name} package {package}" if package else name, NAME, _COLUMNS[name], options.host
         )
         series.append(
-            make(
+            power_series(
                 sensor,
                 ns,
                 watts,

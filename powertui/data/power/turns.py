@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats, Int32s, Int64s
 
-MOST = 16  # channels that may take turns
+MAX_TURN_CHANNELS = 16  # channels that may take turns
 _ROUND = 5.0  # the pause after a round is at least so many times the distance within it
 _REGULAR = 0.7  # share of the rounds that must be whole
 _ALIKE = 0.5  # one round later a reading lies nearer than its neighbour, by this much
@@ -33,7 +33,7 @@ def _pause(gaps: Int64s) -> float:
     return (low * high) ** 0.5 if high / low >= _ROUND else float("inf")
 
 
-def by_pause(ns: Int64s) -> int:
+def count_by_pause(ns: Int64s) -> int:
     """How many rows make a round, by the pauses between them; 1 when there are no rounds."""
     gaps = np.diff(ns)
     apart = _pause(gaps)
@@ -41,7 +41,7 @@ def by_pause(ns: Int64s) -> int:
         return 1
     sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, gaps > apart]), len(ns)])
     usual = int(np.bincount(sizes).argmax())
-    return usual if usual <= MOST and (sizes == usual).mean() >= _REGULAR else 1
+    return usual if usual <= MAX_TURN_CHANNELS and (sizes == usual).mean() >= _REGULAR else 1
 
 
 def takes_turns(texts: Sequence[str], count: int) -> bool:
@@ -50,7 +50,7 @@ def takes_turns(texts: Sequence[str], count: int) -> bool:
     return same >= 0.9 * max(1, len(texts) - count)
 
 
-def by_column(texts: Sequence[str]) -> int:
+def count_by_column(texts: Sequence[str]) -> int:
     """How many rows make a round, by a column that repeats from round to round while neighbours
     differ; 1 when it does not.
     """
@@ -59,7 +59,7 @@ def by_column(texts: Sequence[str]) -> int:
     beside = sum(a == b for a, b in itertools.pairwise(texts)) / (len(texts) - 1)
     if beside > 0.5:
         return 1
-    for count in range(2, min(MOST, len(texts) // 3) + 1):
+    for count in range(2, min(MAX_TURN_CHANNELS, len(texts) // 3) + 1):
         if takes_turns(texts, count):
             return count
     return 1
@@ -80,13 +80,13 @@ def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
     return place.astype(np.int32), torn
 
 
-def of_values(ns: Int64s, values: Floats) -> int:
+def count_by_values(ns: Int64s, values: Floats) -> int:
     """How many nameless channels take turns in one column of readings; 1 when it is one channel.
 
     The rows must come in rounds, and each reading must be nearer to the one a round earlier than to
     its neighbour.
     """
-    count = by_pause(ns)
+    count = count_by_pause(ns)
     if count < 2 or len(values) < 3 * count:
         return 1
     with np.errstate(invalid="ignore"):

@@ -78,7 +78,7 @@ _WORDS = {
     "wattsecond": "J",
     "wattseconds": "J",
 }
-_MOST = 300  # characters of a name that are looked at
+_MAX_NAME_CHARS = 300  # characters of a name that are looked at
 METRICS = {  # metrics and fields whose names do not end in a unit
     "DCGM_FI_DEV_POWER_USAGE": "W",
     "DCGM_FI_DEV_POWER_USAGE_INSTANT": "W",
@@ -144,29 +144,29 @@ def _spaced(name: str) -> str:
 
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = _spaced(name[:_MOST].replace("μ", "µ"))
+    name = _spaced(name[:_MAX_NAME_CHARS].replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
 
 
 def no_power(name: str) -> bool:
     """A name of a limit, a temperature, a share of time, a voltage …"""
-    name = name[:_MOST]
+    name = name[:_MAX_NAME_CHARS]
     return bool(NO_POWER.search(name) or NO_POWER.search(_spaced(name)))
 
 
 def scaled(name: str) -> bool:
     """A name that tells a scale beside its unit: "power (0.1 W)", "hundredths of kW"."""
-    return bool(_SCALED.search(name[:_MOST]))
+    return bool(_SCALED.search(name[:_MAX_NAME_CHARS]))
 
 
-def of_name(name: str) -> Unit | None:
+def unit_of_name(name: str) -> Unit | None:
     """The unit that a name carries at its end or in brackets.
 
     None when it says none, or means a limit.
     """
     if name in METRICS:
         return UNITS[METRICS[name]]
-    name = re.sub(_HOURS, _short_hours, name[:_MOST])
+    name = re.sub(_HOURS, _short_hours, name[:_MAX_NAME_CHARS])
     if no_power(name):
         return None
     if _HWMON.search(name):
@@ -190,7 +190,7 @@ def of_name(name: str) -> Unit | None:
     return None
 
 
-def written(cell: str) -> Unit | None:
+def unit_of_symbol(cell: str) -> Unit | None:
     """The unit that stands alone in a cell ("Watts", "mW"); None for any other, and for none."""
     word = cell.strip().strip("[]()").replace("μ", "µ")
     return UNITS[_WORDS[word.lower()]] if word.lower() in _WORDS else None
@@ -198,18 +198,18 @@ def written(cell: str) -> Unit | None:
 
 def any_power(names: Sequence[str]) -> bool:
     """Whether any of these names means power or energy."""
-    return any(of_name(name) is not None or means_power(name) for name in names)
+    return any(unit_of_name(name) is not None or means_power(name) for name in names)
 
 
 def means_energy(name: str) -> bool:
     """A name that means energy, with or without a unit."""
-    name = name[:_MOST]
+    name = name[:_MAX_NAME_CHARS]
     return bool(_ENERGY.search(name)) and not _POWER_ALONE.search(name) and not no_power(name)
 
 
 def means_power(name: str) -> bool:
     """A name that means power without a unit."""
-    name = name[:_MOST]
+    name = name[:_MAX_NAME_CHARS]
     return bool(_POWER.search(name)) and not no_power(name) and not _CURRENT.search(name)
 
 
@@ -254,7 +254,7 @@ _SCOPES = (
 
 def scope_of(name: str) -> Scope:
     """What part of the machine a channel's name refers to."""
-    words = _spaced(name[:_MOST]).replace(".", " ").lower()
+    words = _spaced(name[:_MAX_NAME_CHARS]).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
         if re.search(pattern, words):
             return scope
@@ -268,7 +268,7 @@ _CELLS = {
 _SUFFIX = re.compile(r"\d\s{0,3}([kKmMuµμ]?(?:Wh|W|J)|[A-Za-z]{4,12})\s*")
 
 
-def of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
+def unit_of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
     """What the readings themselves say ("950 W", "1.23 kW"): the plain unit, and what each of them
     is to be multiplied by.
     """

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope
-from powertui.data.power import above, generic_csv, table
+from powertui.data.power import generic_csv, table, titles
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -41,7 +41,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     if layout is None:
         raise UnreadableFile(source.path, "has a plug's header, but no rows")
     rows = table.read(source, layout, notes)
-    said = above.told(layout.above)
+    said = titles.read_titles(layout.above)
     log = generic_csv.from_table(
         source.path, rows, options, notes, label=NAME, day_first_default=True, said=said
     )

@@ -9,10 +9,10 @@ import numpy as np
 from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.power.notes import Notes
 
-TOUCH = 1_000_000  # ns: stretches this close follow one another
+MAX_TOUCHING_NS = 1_000_000  # ns: stretches this close follow one another
 
 
-def rows(
+def interval_rows(
     starts: Int64s, ends: Int64s, joules: Floats, lines: Int64s, notes: Notes
 ) -> tuple[Int64s, Floats, Floats]:
     """(times, mean watts since the row before, joules since the row before).
@@ -28,10 +28,10 @@ def rows(
         if end <= start:
             notes.drop(int(lines[i]), "its window has no length")
             continue
-        if ns and start < ns[-1] - TOUCH:
+        if ns and start < ns[-1] - MAX_TOUCHING_NS:
             notes.drop(int(lines[i]), "its window overlaps the one before")
             continue
-        if not ns or start > ns[-1] + TOUCH:
+        if not ns or start > ns[-1] + MAX_TOUCHING_NS:
             ns.append(start)
             watts.append(float("nan"))
             energy.append(float("nan"))

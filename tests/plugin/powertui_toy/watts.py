@@ -25,7 +25,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     rows = np.array([line.split() for line in source.head_text.splitlines()[1:]], np.float64)
     ns = (rows[:, 0] * 1e9).astype(np.int64)
     clock = Clock(int(ns[0]), int(ns[0]), "absolute timestamps")
-    series = assemble.make(
+    series = assemble.power_series(
         Sensor("toy", NAME, Scope.NODE),
         ns - ns[0],
         rows[:, 1],

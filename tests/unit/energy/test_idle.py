@@ -126,7 +126,7 @@ def test_what_a_machine_draws_that_is_off_or_a_sensor_that_restarts_is_not_idle(
     series = PowerSeries(
         Sensor("power", "test", Scope.NODE), np.round(times * 1e9).astype(np.int64), watts
     )
-    kept = outages.without(series)
+    kept = outages.without_outages(series)
     for rows in (watts, kept.watts):
         found = asked(placed(times, rows))
         assert found.figure is not None

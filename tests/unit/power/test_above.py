@@ -11,7 +11,7 @@ import pytest
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge
-from powertui.data.power import above, counters, registry, times
+from powertui.data.power import counters, registry, times, titles
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
 
@@ -238,8 +238,8 @@ def test_joules_per_interval_are_no_counter() -> None:
 
 
 def test_a_date_that_cannot_be_is_none() -> None:
-    assert above.date_in("power_2026-13-21_2026-02-30.csv") is None
-    assert above.date_in("job120261121045.csv") is None
+    assert titles.date_in("power_2026-13-21_2026-02-30.csv") is None
+    assert titles.date_in("job120261121045.csv") is None
 
 
 def test_a_date_a_time_and_a_reading_from_a_loop_in_a_shell(tmp_path: Path) -> None:

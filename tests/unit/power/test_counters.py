@@ -30,7 +30,7 @@ SECOND = 1_000_000_000
     ],
 )
 def test_a_unit_in_joules_or_watts(name: str, quantity: str, joules: float) -> None:
-    unit = units.of_name(name)
+    unit = units.unit_of_name(name)
     assert unit is not None
     assert (unit.quantity, unit.factor) == (quantity, joules)
 
@@ -86,11 +86,22 @@ def test_windows_that_nearly_touch_are_one_course() -> None:
     a hole.
     """
     starts = np.array(
-        [0, SECOND + windows.TOUCH, 2 * SECOND + windows.TOUCH + 1 + windows.TOUCH], np.int64
+        [
+            0,
+            SECOND + windows.MAX_TOUCHING_NS,
+            2 * SECOND + windows.MAX_TOUCHING_NS + 1 + windows.MAX_TOUCHING_NS,
+        ],
+        np.int64,
     )
-    ends = np.array([SECOND, 2 * SECOND + windows.TOUCH, 4 * SECOND], np.int64)
-    ns, _, joules = windows.rows(
+    ends = np.array([SECOND, 2 * SECOND + windows.MAX_TOUCHING_NS, 4 * SECOND], np.int64)
+    ns, _, joules = windows.interval_rows(
         starts, ends, np.array([100.0, 90.0, 80.0]), np.arange(3), Notes("x.csv")
     )
-    assert ns.tolist() == [0, SECOND, 2 * SECOND + windows.TOUCH, int(starts[2]), 4 * SECOND]
+    assert ns.tolist() == [
+        0,
+        SECOND,
+        2 * SECOND + windows.MAX_TOUCHING_NS,
+        int(starts[2]),
+        4 * SECOND,
+    ]
     assert np.isnan(joules).tolist() == [True, False, False, True, False]

@@ -35,7 +35,7 @@ def load(seed: int = 0, rows: int = 480) -> np.ndarray:
 def test_a_restart_of_a_bmc_is_a_gap_that_is_said() -> None:
     watts = load()
     watts[200:232] = 0.0
-    found = outages.without(series(watts))
+    found = outages.without_outages(series(watts))
     assert np.flatnonzero(np.isnan(found.watts)).tolist() == list(range(200, 232))
     assert (
         "32 readings of power are 0 W between readings that never come near it"
@@ -49,7 +49,7 @@ def test_what_is_lost_with_a_restart_is_the_restart_alone() -> None:
     whole = sensor.describe(series(watts))
     hurt = watts.copy()
     hurt[200:212] = 0.0
-    mended = sensor.describe(outages.without(series(hurt)))
+    mended = sensor.describe(outages.without_outages(series(hurt)))
     before, after = (
         integrate.energy(integrate.own_clock(one), 70 * 10**12, 118 * 10**12)
         for one in (whole, mended)
@@ -71,7 +71,7 @@ def test_what_is_lost_with_a_restart_is_the_restart_alone() -> None:
 def test_a_machine_that_is_off_draws_nothing() -> None:
     watts = load(1, rows=8000)
     watts[3000:5800] = 0.0  # twelve minutes
-    assert not outages.without(series(watts)).warnings
+    assert not outages.without_outages(series(watts)).warnings
 
 
 @pytest.mark.parametrize(
@@ -85,21 +85,21 @@ def test_a_machine_that_is_off_draws_nothing() -> None:
     ],
 )
 def test_what_may_be_true_stays(watts: np.ndarray) -> None:
-    assert not outages.without(series(watts)).warnings
+    assert not outages.without_outages(series(watts)).warnings
 
 
 def test_intervals_of_a_counter_may_hold_nothing() -> None:
     """A counter that was asked again before it counted on."""
     watts = load()
     watts[100:104] = 0.0
-    assert not outages.without(series(watts, kind=PowerKind.INTERVAL)).warnings
+    assert not outages.without_outages(series(watts, kind=PowerKind.INTERVAL)).warnings
 
 
 @pytest.mark.parametrize("mark", [65535.0, 65534.0, 6553.5, 32767.0, 4294967.295, 99999.0])
 def test_marks_of_no_value_are_gaps(mark: float) -> None:
     watts = load(2)
     watts[[100, 101, 300]] = mark
-    found = outages.without(series(watts))
+    found = outages.without_outages(series(watts))
     assert np.flatnonzero(np.isnan(found.watts)).tolist() == [100, 101, 300]
     assert "as a sensor without a value reports" in found.warnings[0].cause
 
@@ -107,24 +107,24 @@ def test_marks_of_no_value_are_gaps(mark: float) -> None:
 def test_eight_bits_of_a_sensor_that_counts_in_sevens() -> None:
     watts = np.round(load(2) / 7) * 7
     watts[100] = 255 * 7
-    assert np.isnan(outages.without(series(watts)).watts[100])
+    assert np.isnan(outages.without_outages(series(watts)).watts[100])
 
 
 def test_a_short_high_load_is_no_mark() -> None:
     watts = np.full(400, 12.0) + np.random.default_rng(1).normal(0, 1, 400)
     watts[100:104] = [60.0, 95.0, 93.0, 55.0]
-    assert not outages.without(series(watts)).warnings
+    assert not outages.without_outages(series(watts)).warnings
 
 
 def test_a_sensor_that_hangs_is_found_and_a_steady_one_is_not() -> None:
     watts = load(5)
     watts[220:300] = watts[220]
-    found = outages.without(series(watts))
+    found = outages.without_outages(series(watts))
     assert np.flatnonzero(np.isnan(found.watts)).tolist() == list(range(221, 300))
     steady = np.round(load(6) / 50) * 50  # coarse steps stand still for long
-    assert not outages.without(series(steady)).warnings
+    assert not outages.without_outages(series(steady)).warnings
     idle = np.where(np.arange(480) < 200, 150.0, load(7))
-    assert not outages.without(series(idle)).warnings
+    assert not outages.without_outages(series(idle)).warnings
 
 
 def test_a_log_with_a_restart_says_so_when_it_is_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from powertui import cli
 from powertui.data.asked import LogColumns
-from powertui.data.power import own, registry
+from powertui.data.power import own_tables, registry
 from powertui.data.power.source import LogFile
 from powertui.data.tools.registry import TOOLS
 from powertui.errors import UnreadableFile
@@ -83,4 +83,6 @@ def test_columns_that_are_named_are_read_all_the_same(logdir: Path, tmp_path: Pa
 def test_no_log_that_others_write_is_taken_for_ours() -> None:
     known = [path for path in DATA.iterdir() if path.is_file() and path.suffix != ".db"]
     assert len(known) > 20
-    assert [path.name for path in known if own.what(LogFile(str(path)).head_text)] == []
+    assert [
+        path.name for path in known if own_tables.own_export(LogFile(str(path)).head_text)
+    ] == []

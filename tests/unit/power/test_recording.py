@@ -43,7 +43,7 @@ def row(
 @pytest.fixture(params=["small", "large"])
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "large":
-        monkeypatch.setattr(table, "LARGE", 1)
+        monkeypatch.setattr(table, "LARGE_TABLE_BYTES", 1)
     return str(request.param)
 
 
@@ -262,7 +262,7 @@ def test_channels_come_in_the_order_of_their_first_readings(
     """However many sources and channels there are, and where a header without a # line stands
     between them.
     """
-    monkeypatch.setattr(recording_rows, "_MANY", 1 << 20 if few else 0)
+    monkeypatch.setattr(recording_rows, "_MAX_COUNTED_IN_TABLE", 1 << 20 if few else 0)
     rows = [
         f"{1700000000 + i}.000000,{i}.000000,{source},{channel},{100 + 10 * k + i},,0.0001,ok,,\n"
         for i in range(3)

@@ -19,7 +19,7 @@ from powertui.data.power.source import LogFile
 
 def both(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PowerLog, PowerLog]:
     small = registry.load(str(path))
-    monkeypatch.setattr(table, "LARGE", 1)
+    monkeypatch.setattr(table, "LARGE_TABLE_BYTES", 1)
     large = registry.load(str(path))
     monkeypatch.undo()
     return small, large
@@ -135,14 +135,14 @@ def test_a_packed_log_is_read_piece_by_piece(
     plain, squeezed = tmp_path / "plain.csv", tmp_path / "log.csv.gz"
     plain.write_text(text)
     squeezed.write_bytes(gzip.compress(text.encode()))
-    monkeypatch.setattr(table, "LARGE", 10)
+    monkeypatch.setattr(table, "LARGE_TABLE_BYTES", 10)
     same(registry.load(str(plain)), registry.load(str(squeezed)))
 
 
 def test_spaces_around_cells_change_nothing_in_a_large_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "LARGE", 10)
+    monkeypatch.setattr(table, "LARGE_TABLE_BYTES", 10)
     rows = [f"{1700000000 + i},{200 + i % 9},busy {i % 3}" for i in range(300)]
     plain, spaced = tmp_path / "plain.csv", tmp_path / "spaced.csv"
     plain.write_text("\n".join(["time,node_watts,state", *rows]) + "\n")

@@ -204,7 +204,7 @@ def test_zone_names(name: str, seconds: int | None) -> None:
     ],
 )
 def test_units_of_names(name: str, unit: str | None) -> None:
-    found = units.of_name(name)
+    found = units.unit_of_name(name)
     assert (found.name if found else None) == unit
 
 

@@ -470,7 +470,7 @@ def test_parts_of_a_machine_by_the_names_that_bmcs_give(name: str, scope: Scope)
     ],
 )
 def test_what_stands_beside_power_is_none(name: str) -> None:
-    assert units.of_name(name) is None
+    assert units.unit_of_name(name) is None
     assert not units.means_power(name)
 
 
@@ -534,7 +534,7 @@ def test_a_number_of_five_thousand_digits_is_no_card(tmp_path: Path) -> None:
     ],
 )
 def test_units_that_names_carry(name: str, unit: str) -> None:
-    found = units.of_name(name)
+    found = units.unit_of_name(name)
     assert found is not None
     assert found.name == unit
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from powertui.data.model import Bools
 from powertui.data.power import units
-from powertui.data.power.above import Told
 from powertui.data.power.notes import Notes
+from powertui.data.power.titles import Titles
 from powertui.data.power.units import Unit
 
 
@@ -26,7 +26,7 @@ class PickedColumn:
     where: Bools | None = None  # in a long table: its rows
 
 
-def of_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
+def with_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
     """Columns of one table whose unit goes by their size have one unit: that of the largest."""
     guessed = {item.unit for item in picked if item.sized}
     if len(guessed) < 2:
@@ -35,20 +35,22 @@ def of_one_unit(picked: list[PickedColumn]) -> list[PickedColumn]:
     return [replace(item, unit=least, sure=False) if item.sized else item for item in picked]
 
 
-_AVERAGED = frozenset({"avg", "average", "mean", "smoothed", "filtered", "rolling", "moving"})
-_NOW = frozenset({"instant", "instantaneous", "current", "raw", "now"})
-_LONG = re.compile(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
+_AVERAGE_WORDS = frozenset({"avg", "average", "mean", "smoothed", "filtered", "rolling", "moving"})
+_INSTANT_WORDS = frozenset({"instant", "instantaneous", "current", "raw", "now"})
+_TIME_SPAN = re.compile(r"\d+(?:s|sec|m|min|h)?|s|sec|m|min|minute|minutes|seconds")
 
 
 def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[PickedColumn]:
     """The columns without those that are a mean over a longer time of another one: that is the same
     power, late and smooth.
     """
-    plain = {_about(item.name) for item in picked if not set(units.tokens(item.name)) & _AVERAGED}
+    plain = {
+        _about(item.name) for item in picked if not set(units.tokens(item.name)) & _AVERAGE_WORDS
+    }
     kept = [
         item
         for item in picked
-        if not (set(units.tokens(item.name)) & _AVERAGED and _about(item.name) in plain)
+        if not (set(units.tokens(item.name)) & _AVERAGE_WORDS and _about(item.name) in plain)
     ]
     if len(kept) < len(picked):
         left = ", ".join(item.name for item in picked if item not in kept)
@@ -59,22 +61,23 @@ def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[Picke
 def _about(name: str) -> frozenset[str]:
     """What a column is of, without what it says of its time."""
     words = units.tokens(name)
-    averaged = bool(set(words) & _AVERAGED)
+    averaged = bool(set(words) & _AVERAGE_WORDS)
     return frozenset(
         word
         for word in words
-        if word not in _AVERAGED | _NOW and not (averaged and _LONG.fullmatch(word))
+        if word not in _AVERAGE_WORDS | _INSTANT_WORDS
+        and not (averaged and _TIME_SPAN.fullmatch(word))
     )
 
 
-def questioned(picked: Sequence[PickedColumn], said: Told, notes: Notes) -> list[PickedColumn]:
+def with_doubts(picked: Sequence[PickedColumn], said: Titles, notes: Notes) -> list[PickedColumn]:
     """The columns; where the lines above the table give a scale, or another unit than the one
     taken, that is in doubt.
     """
     return [item if _clear(item, said, notes) else replace(item, sure=False) for item in picked]
 
 
-def _clear(item: PickedColumn, said: Told, notes: Notes) -> bool:
+def _clear(item: PickedColumn, said: Titles, notes: Notes) -> bool:
     if said.scale or units.scaled(item.name):
         where = (
             f"{said.scale!r} is written above the table"

@@ -26,7 +26,7 @@ _HEADS = (
 )
 
 
-def what(head: str) -> str:
+def own_export(head: str) -> str:
     """What this is ("samples that powertui exported"); "" for what we did not write."""
     if _JSON.match(head):
         return "an answer of powertui in JSON"

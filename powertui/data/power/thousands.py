@@ -15,15 +15,15 @@ from dataclasses import replace
 from powertui.data.power.cells import FileCells
 from powertui.data.power.notes import Notes
 
-_LOOKED = 2000  # cells of a column
+_CHECKED_CELLS = 2000  # cells of a column
 _POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _COMMAS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
-_SHORT = re.compile(r"[-+]?\d{1,3}")
+_UNDER_THOUSAND = re.compile(r"[-+]?\d{1,3}")
 _POINT_DECIMALS = re.compile(r"[-+]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+|\d{4,}\.\d+)")
 _COMMA_DECIMALS = re.compile(r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{4,},\d+)")
 
 
-def read(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
+def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
     """The same with signs between thousands taken out; columns of which it is open are named in
     `either`.
     """
@@ -36,7 +36,7 @@ def read(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
         return cells
     columns, either = list(cells.columns), set()
     for at, some in enumerate(looked):
-        sign = told(
+        sign = thousands_sign(
             some, [cell for i, other in enumerate(looked) if i != at for cell in other], delimiter
         )
         if sign in (".", ","):
@@ -54,12 +54,12 @@ def read(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
 def _unlike(texts: Sequence[str]) -> list[str]:
     """What cells say as numbers, each once, the ones with a group first."""
     some = sorted(
-        {cell for cell in texts[:_LOOKED] if cell[:1].isdigit() or cell[:1] in ("+", "-")}
+        {cell for cell in texts[:_CHECKED_CELLS] if cell[:1].isdigit() or cell[:1] in ("+", "-")}
     )
     return sorted(some, key=lambda cell: not (_POINTS.fullmatch(cell) or _COMMAS.fullmatch(cell)))
 
 
-def told(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
+def thousands_sign(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
     """The sign that parts thousands in these cells; "?" where it may as well part decimals, ""
     where none does.
     """
@@ -68,7 +68,9 @@ def told(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
         (",", _COMMAS, _COMMA_DECIMALS, _POINT_DECIMALS),
     ):
         found = [cell for cell in cells if groups.fullmatch(cell)]
-        if not found or not all(groups.fullmatch(cell) or _SHORT.fullmatch(cell) for cell in cells):
+        if not found or not all(
+            groups.fullmatch(cell) or _UNDER_THOUSAND.fullmatch(cell) for cell in cells
+        ):
             continue
         if len(found) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(
             cell.count(sign) > 1 for cell in found

@@ -17,7 +17,7 @@ from powertui.data.power import times, units
 from powertui.data.power.units import Unit
 from powertui.errors import UsageError
 
-_MOST = 400  # characters of a line that are looked at
+_MAX_LINE_CHARS = 400  # characters of a line that are looked at
 _MARKS = "#;/%!*-\"' \t"
 _WORD = re.compile(r"(?<![\w.])(?:(\d[\d.,]*)\s*)?([A-Za-zµμ]{1,14})(?!\w)")
 _RATED = re.compile(
@@ -47,7 +47,7 @@ _DATE = re.compile(r"(?<!\d)(20\d\d)([-/._]?)(\d\d)\2(\d\d)(?!\d)")
 
 
 @dataclass(frozen=True)
-class Told:
+class Titles:
     """What the lines above a table say."""
 
     power: tuple[Unit, ...] = ()  # units of power that they name
@@ -72,28 +72,28 @@ class Told:
         found = {
             unit
             for line in self.lines
-            if (m := beside.search(line)) and (unit := units.written(m[1])) in named
+            if (m := beside.search(line)) and (unit := units.unit_of_symbol(m[1])) in named
         }
         return found.pop() if len(found) == 1 else None
 
 
-NOTHING = Told()
+NO_TITLES = Titles()
 
 
-def told(lines: Sequence[str]) -> Told:
+def read_titles(lines: Sequence[str]) -> Titles:
     """All that these lines say."""
-    kept = tuple(text for line in lines if (text := line[:_MOST].strip(_MARKS)))
+    kept = tuple(text for line in lines if (text := line[:_MAX_LINE_CHARS].strip(_MARKS)))
     found: dict[Unit, None] = {}
     for line in kept:
         if _RATED.search(line) and not _OF_UNIT.search(line):
             continue
         for number, word in _WORD.findall(line):
-            unit = None if number else units.written(word)
+            unit = None if number else units.unit_of_symbol(word)
             # "j", "w": a letter alone is a unit as units are written, and behind something that
             # asks for one
             if unit is not None and (len(word) > 1 or (word.isupper() and _announced(line, word))):
                 found[unit] = None
-    return Told(
+    return Titles(
         tuple(unit for unit in found if unit.quantity == "power"),
         tuple(unit for unit in found if unit.quantity == "energy"),
         next((line for line in kept if _scaled(line)), ""),
@@ -127,7 +127,7 @@ def date_in(text: str) -> tuple[int, int, int] | None:
     return None
 
 
-def dated(column: times.TimeColumn, path: str, said: Told) -> times.TimeColumn:
+def dated(column: times.TimeColumn, path: str, said: Titles) -> times.TimeColumn:
     """Times of day on the date that a line above the table tells, else the file's name; others stay
     what they are.
     """
@@ -143,7 +143,7 @@ def dated(column: times.TimeColumn, path: str, said: Told) -> times.TimeColumn:
 
 
 def in_zone(
-    column: times.TimeColumn, tz: str | None, said: Told, names: Sequence[str]
+    column: times.TimeColumn, tz: str | None, said: Titles, names: Sequence[str]
 ) -> times.TimeColumn:
     """Local times in the zone that a person names, else the log: in the column's own name (`Time
     (UTC)`), or above the table.
