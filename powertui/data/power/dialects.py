@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from powertui.data.model import Badge, Scope
 
-JOULES_PER_KWH = 3.6e6
+_JOULES_PER_KWH = 3.6e6
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class EnergyTable:
         return all(name in first_line for name in self.columns)
 
 
-ZEUS = EnergyTable(
+_ZEUS = EnergyTable(
     name="zeus",
     program="Zeus",
     columns=("start_time", "window_name", "elapsed_time"),
@@ -98,7 +98,7 @@ ZEUS = EnergyTable(
     guess="Zeus: windows in J; start_time in {time}",
 )
 
-CODECARBON = EnergyTable(
+_CODECARBON = EnergyTable(
     name="codecarbon",
     program="CodeCarbon",
     columns=("emissions", "cpu_energy", "duration"),
@@ -111,7 +111,7 @@ CODECARBON = EnergyTable(
         EnergyColumn("gpu_energy", "GPU", Scope.GPU),
         EnergyColumn("ram_energy", "RAM", Scope.DRAM, Badge.ESTIMATED),
     ),
-    joules_per_unit=JOULES_PER_KWH,
+    joules_per_unit=_JOULES_PER_KWH,
     run="run_id",
     max_start_gap_s=3.0,  # its times have whole seconds; the bound is chosen, not measured
     drops_zero_columns=True,
@@ -119,7 +119,7 @@ CODECARBON = EnergyTable(
     guess="CodeCarbon: energies in kWh over `duration`, ending at `timestamp` ({time})",
 )
 
-ECO2AI = EnergyTable(
+_ECO2AI = EnergyTable(
     name="eco2ai",
     program="Eco2AI",
     columns=("start_time", "power_consumption(kW", "duration"),
@@ -134,7 +134,7 @@ ECO2AI = EnergyTable(
             Badge.ESTIMATED,
         ),
     ),
-    joules_per_unit=JOULES_PER_KWH,
+    joules_per_unit=_JOULES_PER_KWH,
     run="id",
     estimates="Eco2AI's processor and memory are estimates of a model",
     guess="Eco2AI: energies in kWh over `duration(s)`, from `start_time` on ({time})",
@@ -162,9 +162,9 @@ DIALECTS: tuple[Dialect | EnergyTable, ...] = (
     Dialect("prometheus", ("{", "watt", "joule", "power", "POWER", "status")),
     Dialect("influx", ("=",)),
     Dialect("slurm", ("ConsumedEnergy", "Series", "CurrentWatts")),
-    CODECARBON,
-    ECO2AI,
-    ZEUS,
+    _CODECARBON,
+    _ECO2AI,
+    _ZEUS,
     Dialect("scaphandre", ("consum", "Host:")),
     Dialect("perf_stat", ("Joules",)),
     Dialect("turbostat", ("Watt", "_J")),

@@ -28,10 +28,10 @@ from powertui.errors import PowertuiError, UnreadableFile
 
 # From this size on, the memory that reading took is handed back to the system: about 16 MB of times
 # and watts. Chosen, not measured.
-LARGE_LOG_READINGS = 1 << 20
+_LARGE_LOG_READINGS = 1 << 20
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
-MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
+_MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
 _HINT = (
     "Name its columns, or number them from 1: --time-col NAME --watts-col NAME --unit W "
     "(and --tz for local times)."
@@ -39,7 +39,7 @@ _HINT = (
 
 
 @dataclass(frozen=True)
-class Reader:
+class LogReader:
     """What can read a log, and how sure it is that the log is its own."""
 
     name: str
@@ -50,7 +50,7 @@ class Reader:
     plugin: plugins.Plugin | None = None
 
 
-def readers(head: str | bytes, path: str) -> Iterator[Reader]:
+def readers(head: str | bytes, path: str) -> Iterator[LogReader]:
     """All that could read a log that begins so, in the order of the table; plugins come last."""
     for dialect in DIALECTS:
         if not dialect.could_read(head):
@@ -58,7 +58,7 @@ def readers(head: str | bytes, path: str) -> Iterator[Reader]:
         if isinstance(dialect, EnergyTable):
             energy_tables = importlib.import_module(f"{__package__}.energy_tables")
             load_rows = functools.partial(energy_tables.load, dialect)
-            yield Reader(dialect.name, dialect.score, load_rows)
+            yield LogReader(dialect.name, dialect.score, load_rows)
         else:
             module = _module(dialect.module)
             score = dialect.score if dialect.signature else module.sniff(head, path)
@@ -71,8 +71,8 @@ def _module(name: str) -> ModuleType:
     return importlib.import_module(f"{__package__}.{name}")
 
 
-def _reader(module: ModuleType, score: int) -> Reader:
-    return Reader(
+def _reader(module: ModuleType, score: int) -> LogReader:
+    return LogReader(
         str(module.NAME),
         score,
         module.load,
@@ -86,7 +86,7 @@ def _plugin_score(plugin: plugins.Plugin, head: str | bytes, path: str) -> int:
     return int(plugins.guarded(plugin, "sniff", lambda: int(plugin.found.sniff(head, path)), 0))
 
 
-def _surest_reader(source: LogFile) -> Reader | None:
+def _surest_reader(source: LogFile) -> LogReader | None:
     """The reader that is surest of a log; None when none takes it for its own."""
     # Of a database, and of a first line longer than the head, there is no text to look at.
     is_database = source.head.startswith(SQLITE)
@@ -127,12 +127,12 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
         raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
     log = _plausible(log, told=options.unit is not None or reader.units_written)
     log = _with_guess(_with_shared_times(log))
-    if sum(map(len, log.series)) > LARGE_LOG_READINGS:
+    if sum(map(len, log.series)) > _LARGE_LOG_READINGS:
         packed.give_back()
     return log
 
 
-def _reader_of_columns(source: LogFile, surest: Reader | None) -> Reader | None:
+def _reader_of_columns(source: LogFile, surest: LogReader | None) -> LogReader | None:
     """The reader for columns that a person named.
 
     It is a generic one, except where the dialect's own reader takes columns too.
@@ -143,7 +143,7 @@ def _reader_of_columns(source: LogFile, surest: Reader | None) -> Reader | None:
     return _reader(_module("generic_json" if is_json else "generic_csv"), 1)
 
 
-def _load(reader: Reader, source: LogFile, options: LogColumns) -> PowerLog:
+def _load(reader: LogReader, source: LogFile, options: LogColumns) -> PowerLog:
     """The log as its reader gives it; a plugin that fails is named as the one that did."""
     try:
         return reader.load(source, options)
@@ -241,5 +241,5 @@ def _looks(source: LogFile) -> str:
 
 
 def _printable(text: str) -> str:
-    shown = "".join(char if char.isprintable() else "?" for char in text[:MAX_SHOWN_CHARS])
-    return shown if len(text) <= MAX_SHOWN_CHARS else f"{shown}…"
+    shown = "".join(char if char.isprintable() else "?" for char in text[:_MAX_SHOWN_CHARS])
+    return shown if len(text) <= _MAX_SHOWN_CHARS else f"{shown}…"
