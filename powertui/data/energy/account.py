@@ -91,8 +91,8 @@ class Account:
     @property
     def idle_text(self) -> str:
         """Where it was read, or why it is not known; "" where nothing can be said."""
-        found = self.idle_of()
-        return f"at most: {found.text}" if found.at_most else found.text
+        idle_power = self.idle_of()
+        return f"at most: {idle_power.text}" if idle_power.at_most else idle_power.text
 
     @property
     def idle_at_most(self) -> bool:
@@ -102,32 +102,35 @@ class Account:
     @functools.cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """Which channel is which GPU's."""
-        return devices.pairs(self.trace, [one.power for one in self.placed])
+        return devices.pairs(self.trace, [channel.power for channel in self.placed])
 
     @functools.cached_property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
-        """The channels that something places on the trace: what is drawn above it, its devices and
-        the leading log first.
+        """The channels that something places on the trace, in the order in which they are drawn.
+
+        The main log comes first, and in each log its devices.
         """
-        power = [one.power for one in self.placed]
-        rows = [
+        power = [channel.power for channel in self.placed]
+        placed = [
             row for row in main_log.order(power, self.trace.span) if power[row].status != "none"
         ]
-        ordered = [
-            row
-            for row in (*self.counted, *(row for row in rows if row not in self.counted))
-            if row in rows
-        ]
-        own = {pair.channel: pair.device for pair in self.pairs if pair.channel is not None}
+        counted = [row for row in self.counted if row in placed]
+        ordered = counted + [row for row in placed if row not in self.counted]
         logs = list(dict.fromkeys(power[row].series.path for row in ordered))
-        stranger = {
-            row
-            for row in ordered
-            if own and row not in own and power[row].series.sensor.scope is Scope.GPU
-        }
-        ordered.sort(key=lambda row: (logs.index(power[row].series.path), row in stranger))
+        device_of = {pair.channel: pair.device for pair in self.pairs if pair.channel is not None}
+
+        def place_in_drawing(row: int) -> tuple[int, bool]:
+            series = power[row].series
+            # Where some GPUs have their channels, the others are GPUs that the trace did not see.
+            unseen_gpu = (
+                bool(device_of) and row not in device_of and series.sensor.scope is Scope.GPU
+            )
+            return logs.index(series.path), unseen_gpu
+
+        ordered.sort(key=place_in_drawing)
         return tuple(
-            replace(power[row], device=own[row]) if row in own else power[row] for row in ordered
+            replace(power[row], device=device_of[row]) if row in device_of else power[row]
+            for row in ordered
         )
 
     @property
@@ -152,8 +155,8 @@ class Account:
 
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window, and what of it was more than idle."""
-        found = self.drew(lo_ps, hi_ps, edge_ps=edge_ps)
-        return integrate.above_idle(found, self.idle) if found is not None else None
+        drawn = self.drew(lo_ps, hi_ps, edge_ps=edge_ps)
+        return integrate.above_idle(drawn, self.idle) if drawn is not None else None
 
     def drew(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window, for those who do not ask what an idle machine would
@@ -164,12 +167,12 @@ class Account:
         every = [powers for _, powers in self._worlds] or [self.channels]
         # All channels at all places at once: one place after the other costs as much again for
         # each.
-        told = iter(
+        results = iter(
             integrate.across(
                 [power for powers in every for power in powers], lo_ps, hi_ps, edge_ps=edge_ps
             )
         )
-        return self._over_places([list(itertools.islice(told, len(powers))) for powers in every])
+        return self._over_places([list(itertools.islice(results, len(powers))) for powers in every])
 
     def _over_places(self, every: Sequence[Sequence[Energy]]) -> Energy | None:
         """What the counted channels drew together, over all places in question; `every` tells of
@@ -206,7 +209,9 @@ class Account:
         out = []
         for row in range(len(lo)):
             parts = [
-                e for powers in every if (e := combined([one[row] for one in powers])) is not None
+                e
+                for powers in every
+                if (e := combined([energies[row] for energies in powers])) is not None
             ]
             out.append(mixture.mixed(weights, parts) if weights else mixture.withheld(parts[0]))
         return tuple(out)
@@ -246,12 +251,12 @@ class Account:
         Epochs that have neither bounds nor steps in this profile are left out.
         """
         rows = ByNumber(self.steps.epoch, len(self.epochs))
-        known = []
+        windows = []
         for index, epoch in enumerate(self.epochs):
             bounds = self.epochs.bounds(index, self.steps, rows[index])
             if bounds is not None:
-                known.append((index, *bounds, epoch.slack / 1.96))
-        return known
+                windows.append((index, *bounds, epoch.slack / 1.96))
+        return windows
 
     @functools.cached_property
     def by_wall(self) -> Account | None:
@@ -264,21 +269,34 @@ class Account:
     def epoch_energies(self) -> tuple[EpochEnergy, ...]:
         """What each epoch drew: the one figure that every page, table and file tells of it."""
         wall = self.by_wall
-        told = {epoch.number: epoch for epoch in wall.epochs} if wall is not None else {}
-        out = []
+        wall_epochs = {epoch.number: epoch for epoch in wall.epochs} if wall is not None else {}
+        energies = []
         for index, lo, hi, edge in self.epoch_windows():
             number = self.epochs[index].number
-            known, using = told.get(number), self
-            if wall is not None and known is not None and (known.start, known.end) == (lo, hi):
-                using, edge = wall, known.slack / 1.96
-            out.append(
-                EpochEnergy(index, number, lo, hi, edge, using.energy(lo, hi, edge_ps=edge), using)
+            wall_epoch, account = wall_epochs.get(number), self
+            if (
+                wall is not None
+                and wall_epoch is not None
+                and (wall_epoch.start, wall_epoch.end) == (lo, hi)
+            ):
+                account, edge = wall, wall_epoch.slack / 1.96
+            energies.append(
+                EpochEnergy(
+                    index, number, lo, hi, edge, account.energy(lo, hi, edge_ps=edge), account
+                )
             )
-        return tuple(out)
+        return tuple(energies)
 
     def of_window(self, lo: int, hi: int) -> Energy | None:
         """What any window drew; of one that is an epoch, what is told of the epoch."""
-        epoch = next((one for one in self.epoch_energies if (one.lo, one.hi) == (lo, hi)), None)
+        epoch = next(
+            (
+                candidate
+                for candidate in self.epoch_energies
+                if (candidate.lo, candidate.hi) == (lo, hi)
+            ),
+            None,
+        )
         return epoch.energy if epoch is not None else self.energy(lo, hi)
 
     @functools.cached_property
@@ -287,7 +305,11 @@ class Account:
         used.
         """
         return tuple(
-            dict.fromkeys(one.alignment.elsewhere for one in self.placed if one.alignment.elsewhere)
+            dict.fromkeys(
+                channel.alignment.elsewhere
+                for channel in self.placed
+                if channel.alignment.elsewhere
+            )
         )
 
     @functools.cached_property
@@ -295,22 +317,22 @@ class Account:
         """Sentences on the logs that do not meet the run, and, where none meets the profile itself,
         how far the nearest lies.
         """
-        said = [*self.elsewhere]
+        sentences = [*self.elsewhere]
         beside: dict[
             int, str
         ] = {}  # by their distance (ps): logs of the training around the profile
-        for one in self.placed:
-            if one.power.status == "none" or not len(one.power.series):
+        for channel in self.placed:
+            if channel.power.status == "none" or not len(channel.power.series):
                 continue
-            gap = meeting.gap_on_trace(one.power, self.trace.span)
+            gap = meeting.gap_on_trace(channel.power, self.trace.span)
             if gap is None:
                 beside = {}
                 break
-            beside[gap] = one.power.series.path
+            beside[gap] = channel.power.series.path
         if beside:
             gap = meeting.nearest(*beside)
-            said.append(meeting.sentence(beside[gap], gap // PS_PER_NS, "this profile"))
-        return " ".join(said)
+            sentences.append(meeting.sentence(beside[gap], gap // PS_PER_NS, "this profile"))
+        return " ".join(sentences)
 
     def compare(
         self, ops: Ops | None = None, scalars: Sequence[ScalarSeries] = (), *, around: bool = False
@@ -321,11 +343,11 @@ class Account:
         from powertui.data.energy.findings import throttling, trace_findings
 
         training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
-        back = throttling.throttled_stretches(one.power for one in self.placed)
+        throttled = throttling.throttled_stretches(channel.power for channel in self.placed)
         near = self.near if around else None
         return trace_findings.findings_in_trace(
             trace_findings.FindingInputs(
-                self.trace, self.steps, self.epochs, self.power, scalars, training, back, near
+                self.trace, self.steps, self.epochs, self.power, scalars, training, throttled, near
             ),
             ops,
         )
@@ -337,8 +359,8 @@ class Account:
         reach = max(_MIN_SURROUNDINGS_PS, 2 * (hi - lo))
         return summed_channels.summed(
             [
-                placing.within(one, lo - reach, hi + reach, _MIN_SURROUNDING_READINGS)
-                for one in self.channels
+                placing.within(channel, lo - reach, hi + reach, _MIN_SURROUNDING_READINGS)
+                for channel in self.channels
             ]
         )
 
@@ -362,10 +384,10 @@ def energy_account(profile: Profile, aligning: Aligning | None = None) -> Accoun
     opened = profile.opened
 
     def place(placed: Sequence[Placed]) -> Sequence[Placed]:
-        found: Sequence[Placed] = (
+        placed_by_run: Sequence[Placed] = (
             opened.around.placed(profile, placed, how) if opened.around is not None else placed
         )
-        return found
+        return placed_by_run
 
     def make() -> Account:
         found = _of_run(opened.run, profile.index, place(placed_alone(profile, how)), how)
@@ -406,10 +428,10 @@ def key(index: int, aligning: Aligning) -> tuple[object, ...]:
 
 def known_findings(profile: Profile, aligning: Aligning | None = None) -> Findings | None:
     """What stands out in a profile, where somebody has looked already."""
-    found: Findings | None = profile.opened.known(
+    findings: Findings | None = profile.opened.known(
         _findings_key(profile.index, aligning or Aligning())
     )
-    return found
+    return findings
 
 
 def _findings_key(index: int, aligning: Aligning) -> tuple[object, ...]:
@@ -427,10 +449,10 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         around = profile.opened.around
         rest = around is not None and around.looks_around(profile, how)
         account = energy_account(profile, how)
-        found = account.compare(LongerOps(trace), profile.opened.run.scalars, around=rest)
+        result = account.compare(LongerOps(trace), profile.opened.run.scalars, around=rest)
         if rest and account.power is not None and len(account.power.times) > _LONG_LOG_READINGS:
             packed.give_back()
-        return found if around is None else cast("Findings", around.findings(profile, found, how))
+        return result if around is None else cast("Findings", around.findings(profile, result, how))
 
     return profile.opened.cached(_findings_key(profile.index, how), compare)
 
@@ -546,15 +568,15 @@ def _usable(
     these the ones that cover it; of these the ones that more than their own power places.
     """
     rows = [*rows]
-    known = [row for row in rows if span is None or meeting.meets(power[row], span)] or rows
-    best = min((main_log.STATUS_RANK[power[row].status] for row in known), default=2)
-    known = [row for row in known if main_log.STATUS_RANK[power[row].status] == best]
-    if span is None or len(known) < 2:
-        return known
-    known = [
-        row for row in known if main_log.coverage(power[row], span) >= main_log.FULL_COVERAGE
-    ] or known
-    return [row for row in known if power[row].source != align.SIGNAL] or known
+    usable = [row for row in rows if span is None or meeting.meets(power[row], span)] or rows
+    best = min((main_log.STATUS_RANK[power[row].status] for row in usable), default=2)
+    usable = [row for row in usable if main_log.STATUS_RANK[power[row].status] == best]
+    if span is None or len(usable) < 2:
+        return usable
+    usable = [
+        row for row in usable if main_log.coverage(power[row], span) >= main_log.FULL_COVERAGE
+    ] or usable
+    return [row for row in usable if power[row].source != align.SIGNAL] or usable
 
 
 def _idle(
@@ -574,10 +596,10 @@ def _busy(trace: Trace, epochs: Epochs) -> idle.When:
     Around the profile that is unknown, unless the epochs tell when training began and ended.
     """
     los, his = [], []
-    for one in expected_work.activities(trace):
-        working = one.kind > expected_work.WAIT
-        los.append(one.edges[:-1][working])
-        his.append(one.edges[1:][working])
+    for activity in expected_work.activities(trace):
+        working = activity.kind > expected_work.WAIT
+        los.append(activity.edges[:-1][working])
+        his.append(activity.edges[1:][working])
     bounds = [e.start for e in epochs if e.start is not None] + [
         e.end for e in epochs if e.end is not None
     ]

@@ -81,10 +81,10 @@ _MIN_DOUBT_OF_INTERVAL = 0.5
 
 def seconds(text: str) -> float:
     """A time as a person writes it: "1.25s", "-300ms", "2min", "12"."""
-    found = units.parse_time(text)
-    if found is None or abs(found) > _MAX_TIME_PS:
+    time_ps = units.parse_time(text)
+    if time_ps is None or abs(time_ps) > _MAX_TIME_PS:
         raise UsageError(f"`{text}` is not a time.", hint="Write it like 1.25s, -300ms or 2min.")
-    return found / PS_PER_S
+    return time_ps / PS_PER_S
 
 
 @dataclass(frozen=True)
@@ -165,15 +165,25 @@ class AlignmentContext:
     @functools.cached_property
     def training(self) -> tuple[int, int] | None:
         """When training ran (ps), as far as something says so to a second."""
-        known = [
-            e
-            for e in self.epochs
-            if e.start is not None and e.end is not None and e.slack < PS_PER_S
+        epochs = [
+            epoch
+            for epoch in self.epochs
+            if epoch.start is not None and epoch.end is not None and epoch.slack < PS_PER_S
         ]
-        if not known:
+        if not epochs:
             return None
-        ends = [e.end for e in known if e.end is not None] + [p.end for p in self.epochs.phases]
-        return min(e.start for e in known if e.start is not None), max(ends)
+        ends = [epoch.end for epoch in epochs if epoch.end is not None] + [
+            p.end for p in self.epochs.phases
+        ]
+        return min(epoch.start for epoch in epochs if epoch.start is not None), max(ends)
+
+    @property
+    def span_with_training(self) -> tuple[int, int]:
+        """First and last moment (ps) of the profile and of the training around it."""
+        lo, hi = self.trace.span
+        if self.training is None:
+            return lo, hi
+        return min(lo, self.training[0]), max(hi, self.training[1])
 
     @functools.cached_property
     def step_s(self) -> float | None:
@@ -242,19 +252,21 @@ def place(
 ) -> Placed:
     """One channel on a trace, by the best evidence there is."""
     options = options or Aligning()
-    found = _ladder(series, context, options)
-    return Placed(put_on_trace(series, found), found)
+    alignment = _ladder(series, context, options)
+    return Placed(put_on_trace(series, alignment), alignment)
 
 
 def moved(placed: Placed, by_s: float) -> Placed:
     """The same channel, shifted by hand."""
     if placed.alignment.offset_s is None or not by_s:
         return placed
-    found = placed.alignment.moved(by_s)
-    found = replace(
-        found, source=OFFSET, evidence=(*found.evidence, f"shifted by hand by {by_s:+.3f} s")
+    alignment = placed.alignment.moved(by_s)
+    alignment = replace(
+        alignment,
+        source=OFFSET,
+        evidence=(*alignment.evidence, f"shifted by hand by {by_s:+.3f} s"),
     )
-    return Placed(put_on_trace(placed.power.series, found), found)
+    return Placed(put_on_trace(placed.power.series, alignment), alignment)
 
 
 def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
@@ -262,35 +274,37 @@ def shifted(power: PowerOnTrace, by_ps: int) -> PowerOnTrace:
     return placing.shifted(power, by_ps, source=OFFSET)
 
 
-def put_on_trace(series: PowerSeries, found: Alignment) -> PowerOnTrace:
-    if found.offset_s is None or found.lo_s is None or found.hi_s is None:
+def put_on_trace(series: PowerSeries, alignment: Alignment) -> PowerOnTrace:
+    if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         lo, hi = -(1 << 62), 1 << 62
-        return placing.on_trace(series, 0, lo, hi, "none", found.source)
-    at, lo, hi = (round(x * PS_PER_S) for x in (found.offset_s, found.lo_s, found.hi_s))
+        return placing.on_trace(series, 0, lo, hi, "none", alignment.source)
+    at, lo, hi = (round(x * PS_PER_S) for x in (alignment.offset_s, alignment.lo_s, alignment.hi_s))
     places = [
-        LogPlace(round(p.offset_s * PS_PER_S), p.weight, round(p.half_s * PS_PER_S))
-        for p in found.places
+        LogPlace(round(place.offset_s * PS_PER_S), place.weight, round(place.half_s * PS_PER_S))
+        for place in alignment.places
     ]
-    if not found.ppm:
-        return placing.on_trace(series, at, lo, hi, found.status, found.source, places)
+    if not alignment.ppm:
+        return placing.on_trace(series, at, lo, hi, alignment.status, alignment.source, places)
     stretched = replace(
-        series, times=series.times + np.round(series.times * (found.ppm * 1e-6)).astype(np.int64)
+        series,
+        times=series.times + np.round(series.times * (alignment.ppm * 1e-6)).astype(np.int64),
     )
     return replace(
-        placing.on_trace(stretched, at, lo, hi, found.status, found.source, places), series=series
+        placing.on_trace(stretched, at, lo, hi, alignment.status, alignment.source, places),
+        series=series,
     )
 
 
 def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -> Alignment:
-    said: list[str] = []
+    reasons: list[str] = []
     by_hand = placed_by_hand(options)
     if by_hand is not None:
         return by_hand
-    found: Alignment | None = None
+    alignment: Alignment | None = None
     if options.mode == "none":
         return Alignment(None, None, None, "none", NOTHING, ("alignment is switched off",))
     if series.sensor.source == _SAME_CLOCK and series.path == context.trace.path:
-        found = Alignment(
+        alignment = Alignment(
             0.0,
             0.0,
             0.0,
@@ -298,14 +312,14 @@ def _ladder(series: PowerSeries, context: AlignmentContext, options: Aligning) -
             _SAME_CLOCK,
             ("the power was recorded on the clock of the trace's events",),
         )
-    if found is None and options.mode in ("auto", "clock"):
-        found = _by_clocks(series, context, options, said)
-    if found is None and options.mode in ("auto", "signal"):
-        found = _by_signal(series, context, said, asked=options.mode == "signal")
-    if found is None:
-        said.append(BY_HAND)
-        return Alignment(None, None, None, "none", NOTHING, tuple(said))
-    return moved(Placed(put_on_trace(series, found), found), options.pins.nudge_s).alignment
+    if alignment is None and options.mode in ("auto", "clock"):
+        alignment = _by_clocks(series, context, options, reasons)
+    if alignment is None and options.mode in ("auto", "signal"):
+        alignment = _by_signal(series, context, reasons, asked=options.mode == "signal")
+    if alignment is None:
+        reasons.append(BY_HAND)
+        return Alignment(None, None, None, "none", NOTHING, tuple(reasons))
+    return moved(Placed(put_on_trace(series, alignment), alignment), options.pins.nudge_s).alignment
 
 
 def placed_by_hand(options: Aligning) -> Alignment | None:
@@ -346,11 +360,11 @@ def placed_by_hand(options: Aligning) -> Alignment | None:
 
 
 def _by_clocks(
-    series: PowerSeries, context: AlignmentContext, options: Aligning, said: list[str]
+    series: PowerSeries, context: AlignmentContext, options: Aligning, reasons: list[str]
 ) -> Alignment | None:
     trace = context.trace.clock
     if not trace.known:
-        said.append("the wall time of the profile is not known")
+        reasons.append("the wall time of the profile is not known")
         return None
     clock, source, words = series.clock, CLOCKS, f"the log has wall time ({series.clock.source})"
     resolved = _zone(series, context) if times.is_local(clock) else None
@@ -367,7 +381,7 @@ def _by_clocks(
                 return Alignment(
                     None, None, None, "none", NOTHING, zones
                 )  # the training around the profile may place it
-            said.append("the log's times are local and their time zone is not known: give --tz")
+            reasons.append("the log's times are local and their time zone is not known: give --tz")
             return None
         bmc = "BMC" in series.clock.detail  # in the right zone it is still a clock that nobody sets
         clock, source = (
@@ -378,7 +392,7 @@ def _by_clocks(
     elif not clock.known:
         marked = anchor.find(series, context.logs())
         if marked is None:
-            said.append(log_zone.unplaced(series))
+            reasons.append(log_zone.unplaced(series))
             return None
         clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
     lo, hi = _difference(clock, trace)
@@ -391,20 +405,20 @@ def _by_clocks(
             f"{trace.half_ns / NS_PER_S:.3g} s ({about})"
         ),
     ]
-    found = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
-    away = _gap_ns(series, context, found.moved(options.pins.nudge_s))
+    alignment = Alignment((lo + hi) / 2, lo - spare, hi + spare, "aligned", source, tuple(evidence))
+    away = _gap_ns(series, context, alignment.moved(options.pins.nudge_s))
     if away is not None:
         zone = "in another time zone it might: give --tz" if source == LOCAL else ""
         return elsewhere(series, away, *evidence, *filter(None, (zone, BY_HAND)))
     if not _overlaps(
-        series, context.trace, found
+        series, context.trace, alignment
     ):  # it meets the training around the profile: samples cannot say more
-        return _spread(series, found)
+        return _spread(series, alignment)
     return _spread(
         series,
-        _doubted(series, context, _refined(series, context, found))
+        _doubted(series, context, _refined(series, context, alignment))
         if options.mode == "auto"
-        else found,
+        else alignment,
     )
 
 
@@ -417,8 +431,10 @@ def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
     return (clock.lo_ns - trace.hi_ns) / NS_PER_S, (clock.hi_ns - trace.lo_ns) / NS_PER_S
 
 
-def _overlaps(series: PowerSeries, trace: Trace, found: Alignment) -> bool:
-    return len(series) > 0 and meeting.gap(*_reach_ns(series, found), _span_ns(trace.span)) is None
+def _overlaps(series: PowerSeries, trace: Trace, alignment: Alignment) -> bool:
+    return (
+        len(series) > 0 and meeting.gap(*_reach_ns(series, alignment), _span_ns(trace.span)) is None
+    )
 
 
 def _span_ns(span: tuple[int, int]) -> tuple[int, int]:
@@ -426,14 +442,14 @@ def _span_ns(span: tuple[int, int]) -> tuple[int, int]:
     return span[0] // PS_PER_NS, -(-span[1] // PS_PER_NS)
 
 
-def _reach_ns(series: PowerSeries, found: Alignment) -> tuple[int, int]:
+def _reach_ns(series: PowerSeries, alignment: Alignment) -> tuple[int, int]:
     """From when to when the readings may lie (ns on the trace), wherever in its interval the log
     lies.
     """
-    assert found.lo_s is not None
-    assert found.hi_s is not None
-    return int(series.times[0]) + round(found.lo_s * NS_PER_S), int(series.times[-1]) + round(
-        found.hi_s * NS_PER_S
+    assert alignment.lo_s is not None
+    assert alignment.hi_s is not None
+    return int(series.times[0]) + round(alignment.lo_s * NS_PER_S), int(series.times[-1]) + round(
+        alignment.hi_s * NS_PER_S
     )
 
 
@@ -455,9 +471,7 @@ def _meeting_ns(context: AlignmentContext) -> tuple[int, int]:
     The ± of its clock is in the log's interval already.
     """
     zero = context.trace.clock.mid_ns
-    lo, hi = context.trace.span
-    if context.training is not None:
-        lo, hi = min(lo, context.training[0]), max(hi, context.training[1])
+    lo, hi = context.span_with_training
     first, last = _span_ns((lo, hi))
     first, last = zero + first, zero + last
     around = context.around_ns
@@ -468,8 +482,8 @@ def elsewhere(series: PowerSeries, gap_ns: int, *evidence: str) -> Alignment:
     """No place, for the log does not meet the run: the sentence that says so, and what else is
     known of it.
     """
-    said = meeting.not_used(series.path, gap_ns)
-    return Alignment(None, None, None, "none", NOTHING, (said, *evidence), elsewhere=said)
+    sentence = meeting.not_used(series.path, gap_ns)
+    return Alignment(None, None, None, "none", NOTHING, (sentence, *evidence), elsewhere=sentence)
 
 
 def _zone(series: PowerSeries, context: AlignmentContext) -> Clock | None:
@@ -482,19 +496,17 @@ def _run_ns(context: AlignmentContext) -> tuple[int, int]:
     clock = context.trace.clock
     assert clock.lo_ns is not None
     assert clock.hi_ns is not None
-    lo, hi = context.trace.span
-    if context.training is not None:
-        lo, hi = min(lo, context.training[0]), max(hi, context.training[1])
+    lo, hi = context.span_with_training
     return clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS
 
 
-def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:
+def _refined(series: PowerSeries, context: AlignmentContext, alignment: Alignment) -> Alignment:
     """Signal inside a clock's interval, when that is much wider than the sensor resolves."""
-    if found.lo_s is None or found.hi_s is None:
-        return found
-    if not _is_wide(series, found.lo_s, found.hi_s):
-        return found
-    fit = _search(series, context, within=(found.lo_s, found.hi_s))
+    if alignment.lo_s is None or alignment.hi_s is None:
+        return alignment
+    if not _is_wide(series, alignment.lo_s, alignment.hi_s):
+        return alignment
+    fit = _search(series, context, within=(alignment.lo_s, alignment.hi_s))
     if isinstance(fit, str) or fit.ambiguous or fit.r2 < _MIN_EXPLAINED_SHARE:
         why = (
             fit
@@ -502,16 +514,17 @@ def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -
             else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
         )
         return replace(
-            found, evidence=(*found.evidence, f"the samples do not narrow this interval: {why}")
+            alignment,
+            evidence=(*alignment.evidence, f"the samples do not narrow this interval: {why}"),
         )
     evidence = (
-        *found.evidence,
+        *alignment.evidence,
         f"within this interval the samples fit best at {fit.offset_s:.3f} s ({fit_in_words(fit)})",
     )
     return Alignment(
         fit.offset_s,
-        max(fit.lo_s, found.lo_s),
-        min(fit.hi_s, found.hi_s),
+        max(fit.lo_s, alignment.lo_s),
+        min(fit.hi_s, alignment.hi_s),
         "aligned",
         REFINED,
         evidence,
@@ -520,38 +533,38 @@ def _refined(series: PowerSeries, context: AlignmentContext, found: Alignment) -
     )
 
 
-def _doubted(series: PowerSeries, context: AlignmentContext, found: Alignment) -> Alignment:
+def _doubted(series: PowerSeries, context: AlignmentContext, alignment: Alignment) -> Alignment:
     """A clock that the samples plainly contradict, with both places: the log is of a machine whose
     clock is off, or its readings come late. Neither is taken for right: what is told holds for
     both.
     """
     if (
-        found.source == REFINED
-        or found.offset_s is None
-        or found.lo_s is None
-        or found.hi_s is None
+        alignment.source == REFINED
+        or alignment.offset_s is None
+        or alignment.lo_s is None
+        or alignment.hi_s is None
     ):
-        return found
-    if _is_wide(series, found.lo_s, found.hi_s) or len(series.clocks_ns) > 1:
-        return found
+        return alignment
+    if _is_wide(series, alignment.lo_s, alignment.hi_s) or len(series.clocks_ns) > 1:
+        return alignment
     if context.trace.span[1] <= context.trace.span[0]:
-        return found
+        return alignment
     data = samples.power_samples(series)
     data = data.gathered(_MIN_COARSE_WINDOW_S) if len(data) > _MAX_UNGATHERED_SAMPLES else data
     shares = context.shares(data.refresh)
-    if not cross_check.may_lie_beside(data, shares, found.offset_s, _SEARCH_BESIDE_CLOCK_S):
-        return found
-    within = (found.lo_s - _SEARCH_BESIDE_CLOCK_S, found.hi_s + _SEARCH_BESIDE_CLOCK_S)
+    if not cross_check.may_lie_beside(data, shares, alignment.offset_s, _SEARCH_BESIDE_CLOCK_S):
+        return alignment
+    within = (alignment.lo_s - _SEARCH_BESIDE_CLOCK_S, alignment.hi_s + _SEARCH_BESIDE_CLOCK_S)
     fit = signal_alignment.search(data, shares, within=within, step_s=context.step_s)
     if isinstance(fit, str) or fit.r2 < _MIN_EXPLAINED_SHARE:
-        return found
+        return alignment
     # Its interval holds all its places: it need not be sure of one to rule out another.
-    apart = max(fit.lo_s - found.hi_s, found.lo_s - fit.hi_s)
-    by, half = fit.offset_s - found.offset_s, (fit.hi_s - fit.lo_s) / 2
+    apart = max(fit.lo_s - alignment.hi_s, alignment.lo_s - fit.hi_s)
+    by, half = fit.offset_s - alignment.offset_s, (fit.hi_s - fit.lo_s) / 2
     if abs(by) < _MIN_DOUBT_S or apart <= _MIN_DOUBT_OF_INTERVAL * half:
-        return found
+        return alignment
     places = (
-        signal_alignment.Where(found.offset_s, 0.5, (found.hi_s - found.lo_s) / 2),
+        signal_alignment.Where(alignment.offset_s, 0.5, (alignment.hi_s - alignment.lo_s) / 2),
         signal_alignment.Where(fit.offset_s, 0.5, half),
     )
     way = f"{abs(by):.2f} s {'later' if by > 0 else 'earlier'}"
@@ -563,11 +576,11 @@ def _doubted(series: PowerSeries, context: AlignmentContext, found: Alignment) -
         ),
     )
     return replace(
-        found,
-        lo_s=min(found.lo_s, fit.lo_s),
-        hi_s=max(found.hi_s, fit.hi_s),
+        alignment,
+        lo_s=min(alignment.lo_s, fit.lo_s),
+        hi_s=max(alignment.hi_s, fit.hi_s),
         status="ambiguous",
-        evidence=(*found.evidence, *words),
+        evidence=(*alignment.evidence, *words),
         fit=fit,
         places=places,
     )
@@ -579,38 +592,43 @@ def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:
     return hi_s - lo_s >= 2 * max(refresh, 0.5)
 
 
-def _spread(series: PowerSeries, found: Alignment) -> Alignment:
+def _spread(series: PowerSeries, alignment: Alignment) -> Alignment:
     """A clock that leaves much open: every place in its interval is as likely, and joules are
     computed over all of them.
     """
-    if found.places or found.source == REFINED or found.lo_s is None or found.hi_s is None:
-        return found
-    if (either := _either_clock(series, found)) is not None:
+    if (
+        alignment.places
+        or alignment.source == REFINED
+        or alignment.lo_s is None
+        or alignment.hi_s is None
+    ):
+        return alignment
+    if (either := _either_clock(series, alignment)) is not None:
         return either
     if (
-        not _is_wide(series, found.lo_s, found.hi_s)
+        not _is_wide(series, alignment.lo_s, alignment.hi_s)
         or len(series) * MAX_SPREAD_PLACES > _MAX_SPREAD_ROWS
     ):
-        return found
-    each = (found.hi_s - found.lo_s) / MAX_SPREAD_PLACES
-    offsets = found.lo_s + each * (np.arange(MAX_SPREAD_PLACES) + 0.5)
-    order = np.argsort(np.abs(offsets - (found.offset_s or 0.0)), kind="stable")
+        return alignment
+    each = (alignment.hi_s - alignment.lo_s) / MAX_SPREAD_PLACES
+    offsets = alignment.lo_s + each * (np.arange(MAX_SPREAD_PLACES) + 0.5)
+    order = np.argsort(np.abs(offsets - (alignment.offset_s or 0.0)), kind="stable")
     half = 1.96 * each / 12**0.5
     places = tuple(
         signal_alignment.Where(float(offsets[row]), 1 / MAX_SPREAD_PLACES, half) for row in order
     )
-    return replace(found, status="ambiguous", places=places)
+    return replace(alignment, status="ambiguous", places=places)
 
 
-def _either_clock(series: PowerSeries, found: Alignment) -> Alignment | None:
+def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None:
     """A log whose clock was set: one clock was right or the other, and none between them.
 
     None where each leaves much open.
     """
-    if len(series.clocks_ns) < 2 or found.lo_s is None or found.hi_s is None:
+    if len(series.clocks_ns) < 2 or alignment.lo_s is None or alignment.hi_s is None:
         return None
-    clocks = [one / NS_PER_S for one in series.clocks_ns]
-    lo, hi = found.lo_s - min(clocks), found.hi_s - max(clocks)
+    clocks = [clock / NS_PER_S for clock in series.clocks_ns]
+    lo, hi = alignment.lo_s - min(clocks), alignment.hi_s - max(clocks)
     if _is_wide(series, lo, hi):
         return None
     usual = (lo + hi) / 2
@@ -618,8 +636,10 @@ def _either_clock(series: PowerSeries, found: Alignment) -> Alignment | None:
         signal_alignment.Where(usual + by, 1 / len(clocks), (hi - lo) / 2)
         for by in sorted(clocks, key=abs)  # that of most rows first
     )
-    status: Status = "ambiguous" if _is_wide(series, found.lo_s, found.hi_s) else found.status
-    return replace(found, offset_s=usual, status=status, places=places)
+    status: Status = (
+        "ambiguous" if _is_wide(series, alignment.lo_s, alignment.hi_s) else alignment.status
+    )
+    return replace(alignment, offset_s=usual, status=status, places=places)
 
 
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────
@@ -637,13 +657,13 @@ def _search(
 
 
 def _by_signal(
-    series: PowerSeries, context: AlignmentContext, said: list[str], *, asked: bool
+    series: PowerSeries, context: AlignmentContext, reasons: list[str], *, asked: bool
 ) -> Alignment | None:
     fit = _search(series, context)
     if isinstance(fit, str):
-        said.append(f"by signal: {fit}")
+        reasons.append(f"by signal: {fit}")
         return None
-    first = "wall clocks were ignored, as requested" if asked else said[-1] if said else ""
+    first = "wall clocks were ignored, as requested" if asked else reasons[-1] if reasons else ""
     evidence = [*([first] if first else []), fit_in_words(fit), *fit.reasons, *several_places(fit)]
     return Alignment(
         fit.offset_s,
@@ -672,12 +692,12 @@ def several_places(fit: signal_alignment.Fit) -> list[str]:
     if not fit.ambiguous or len(fit.places) < 2:
         return []
     shown = sorted(fit.places, key=lambda place: -place.weight)[:4]
-    told = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
+    listed = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
     rest = len(fit.places) - len(shown)
     more = f" and {rest} more" if rest else ""
     return [
         (
-            f"it may lie at {told}{more}; joules are computed over all of these places, weighted "
+            f"it may lie at {listed}{more}; joules are computed over all of these places, weighted "
             "by probability"
         )
     ]

@@ -87,31 +87,31 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     `held`: asked more often than it changes, as meters are that tell of the time since they last
     did.
     """
-    seen = _liveliest(watts)
-    if len(seen.level) < _MIN_READINGS:
+    stretch = _liveliest(watts)
+    if len(stretch.level) < _MIN_READINGS:
         return None
-    steps, far = _steps(seen)
+    steps, larger = _steps(stretch)
     seen_at_once = steps[0] >= max(2.0, 0.5 * (steps[1] + steps[2]))
-    rise = _rise(seen)
-    if far[0] + far[1] < 2:  # a long mean goes so far in two readings only by chance
-        wide = _from_gaps(seen.level, rise)
+    rise = _rise(stretch)
+    if larger[0] + larger[1] < 2:  # a long mean goes so far in two readings only by chance
+        window = _from_gaps(stretch.level, rise)
         if (
-            wide is not None and not rise < _MIN_RISE_OF_WINDOW * wide
+            window is not None and not rise < _MIN_RISE_OF_WINDOW * window
         ):  # a burst of power has such a spectrum, too, but begins at once
             # A mean so long rises within it. What rises more slowly is slow power, or the gaps are
             # the power's own.
             longer = (
-                min((rise / _SHARP_SHARE - wide) / _SLOW_RISE_SIGMAS, _RISE_SIGMA_SHARE * wide)
-                if rise > wide
+                min((rise / _SHARP_SHARE - window) / _SLOW_RISE_SIGMAS, _RISE_SIGMA_SHARE * window)
+                if rise > window
                 else 0.0
             )
             return Smear(
-                _round(wide) * refresh_s, max(0.03 * wide, 0.2, longer) * refresh_s, "gaps"
+                _round(window) * refresh_s, max(0.03 * window, 0.2, longer) * refresh_s, "gaps"
             )
-    slowly = (
+    forgets = (
         steps[2] > steps[0] + steps[1]
     )  # a sensor that forgets goes on after the two readings that were seen
-    least = 2.0 if slowly else 3.0
+    least = 2.0 if forgets else 3.0
     # No step shows at once: a slow sensor, or power that is slow itself.
     if least <= rise <= _MAX_RISE_S / (1.2 * refresh_s) and not seen_at_once:
         return Smear(
@@ -120,17 +120,17 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
             "rise",
         )
     prior = 0.75 if held else 0.5
-    own = steps.own
-    share = (own * (steps[1] / _VISIBLE_STEP_SHARE + 2 * steps[2]) + 2 * prior) / (
-        own * steps.all + 2
+    own_share = steps.own
+    share = (own_share * (steps[1] / _VISIBLE_STEP_SHARE + 2 * steps[2]) + 2 * prior) / (
+        own_share * steps.all + 2
     )
     share = min(1.0, share) if steps[2] < 2 else share
-    part = min(share, 1.0)
+    variance_share = min(share, 1.0)
     if steps[0] + steps[1] < 2 and np.isnan(
         rise
     ):  # nothing was seen to rise at once: means over a second would look just so
         rising = (
-            _rise(seen.alone(), 1) if refresh_s < UNSEEN_S else 0.0
+            _rise(stretch.alone(), 1) if refresh_s < UNSEEN_S else 0.0
         )  # a slower one shows nothing faster than itself
         slowest = min(
             rising * refresh_s, _MAX_RISE_S
@@ -142,8 +142,10 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
             _SLOW_SIGMA_PER_RISE * slowest,
             "slow",
         )
-    sd = (max(part * (1 - part), 0.04) / (own * steps.all + 3) + 0.05**2) ** 0.5
-    if slowly:
+    sd = (
+        max(variance_share * (1 - variance_share), 0.04) / (own_share * steps.all + 3) + 0.05**2
+    ) ** 0.5
+    if forgets:
         sd = max(sd, _RISE_SIGMA_SHARE * share)
     elif steps.all > 1:
         sd = max(sd, min(_RAMP_S / refresh_s, _RAMP_SHARE * share))
@@ -250,29 +252,29 @@ def _from_gaps(level: Floats, rise: float) -> float | None:
     spectrum = np.abs(np.fft.rfft(moved * _taper(count), size)) ** 2
     above = np.concatenate(([0.0], np.cumsum(spectrum)))
     widths, gaps = _usual_gaps(size, longest)
-    told = _told(above, count, gaps)
-    if told.max() < _MIN_GAP_LOG_LIKELIHOOD:
+    gain = _gap_gain(above, count, gaps)
+    if gain.max() < _MIN_GAP_LOG_LIKELIHOOD:
         return None
     # The gaps of half a window are among its own: the longest that tells is the one, unless steps
     # rise too fast for that.
     top = int(
-        np.flatnonzero(told >= max(_MIN_GAP_LOG_LIKELIHOOD, _RIVAL_GAP_SHARE * told.max()))[-1]
+        np.flatnonzero(gain >= max(_MIN_GAP_LOG_LIKELIHOOD, _RIVAL_GAP_SHARE * gain.max()))[-1]
     )
     first = max(0, top - 10)
-    top = first + int(told[first : top + 1].argmax())
+    top = first + int(gain[first : top + 1].argmax())
     if rise < _MIN_RISE_OF_RIVAL * widths[top]:
-        parts = (
+        is_fraction = (
             np.abs(np.log(widths[:, None] * np.array([2.0, 3.0]) / widths[top])) < _SAME_WIDTH_LOG
         ).any(axis=1)
-        at = int(np.where(parts & (_MIN_RISE_OF_RIVAL * widths <= rise), told, 0.0).argmax())
+        at = int(np.where(is_fraction & (_MIN_RISE_OF_RIVAL * widths <= rise), gain, 0.0).argmax())
         top = (
             at
-            if parts[at]
-            and told[at] >= max(_MIN_GAP_LOG_LIKELIHOOD, told[max(0, at - 2) : at + 3].max())
+            if is_fraction[at]
+            and gain[at] >= max(_MIN_GAP_LOG_LIKELIHOOD, gain[max(0, at - 2) : at + 3].max())
             else top
         )
-    near = float(widths[top]) * np.linspace(0.97, 1.03, 25)
-    return float(near[np.argmax(_told(above, count, _gaps_of(size, near)))])
+    finer = float(widths[top]) * np.linspace(0.97, 1.03, 25)
+    return float(finer[np.argmax(_gap_gain(above, count, _gaps_of(size, finer)))])
 
 
 @functools.lru_cache(maxsize=4)
@@ -339,50 +341,50 @@ def _usual_gaps(size: int, longest: float) -> tuple[Floats, _Gaps]:
     return widths, _gaps_of(size, widths)
 
 
-def _told(above: Floats, count: int, gaps: _Gaps) -> Floats:
+def _gap_gain(above: Floats, count: int, gaps: _Gaps) -> Floats:
     """How much likelier the spectrum is with gaps at the multiples of 1/width than without, as a
     logarithm.
 
     `above`: the spectrum's prefix sums. Lines of it are independent and spread like exponentials;
     what a gap would hold if it were none is told by what lies half-way to the next ones.
     """
-    there, many = gaps.there, gaps.many
+    exists, numbers = gaps.there, gaps.many
     around = np.fmin(gaps.before.mean(above), gaps.after.mean(above))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = gaps.within.mean(above) / around
-    share = np.where(there, np.where(np.isfinite(share), share, 1.0), 0.0)
-    gain = np.where(there, (share - 1 - np.log(np.maximum(share, 1e-6))) * np.sign(1 - share), 0.0)
+    share = np.where(exists, np.where(np.isfinite(share), share, 1.0), 0.0)
+    gain = np.where(exists, (share - 1 - np.log(np.maximum(share, 1e-6))) * np.sign(1 - share), 0.0)
     # A taper leaves half as many independent lines. The further gaps may lie in the noise of the
     # readings: as many as tell most.
     total = _GAP_HALF_WIDTH / gaps.width * count * np.cumsum(gain, axis=1)
-    deep = (np.cumsum(share, axis=1) / np.maximum(many, 1) < _MAX_GAP_DEPTH) & (
+    deep = (np.cumsum(share, axis=1) / np.maximum(numbers, 1) < _MAX_GAP_DEPTH) & (
         np.maximum.accumulate(share, axis=1) < 2 * _MAX_GAP_DEPTH
     )
-    return np.asarray(np.where(deep & there & (many >= 2), total, 0.0).max(axis=1))
+    return np.asarray(np.where(deep & exists & (numbers >= 2), total, 0.0).max(axis=1))
 
 
 # ── steps ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _rise(seen: _Stretch, which: int = _STEP_RANK) -> float:
+def _rise(stretch: _Stretch, which: int = _STEP_RANK) -> float:
     """Refreshes that the sharpest steps take, the first or the third of them; 1 when one comes
     within a refresh.
 
     NaN when there is no step worth the name.
     """
-    level = seen.level
-    large = _RISING_STEP_SHARE * seen.swing
+    level = stretch.level
+    large = _RISING_STEP_SHARE * stretch.swing
     if large <= 0:
         return float("nan")
     ranges = _Ranges(level)
     span, before = 1, 0
     while 8 * span < len(level):
         if _may_be_sharp(level, span, large):
-            share = _sharpest(seen, ranges, span, large, which)
+            share = _sharpest(stretch, ranges, span, large, which)
             if share >= _SHARP_SHARE:
                 if not before:
                     return float(span)
-                was = _sharpest(seen, ranges, before, large, which)
+                was = _sharpest(stretch, ranges, before, large, which)
                 return before + (span - before) * (_SHARP_SHARE - was) / max(share - was, 1e-9)
         before, span = span, max(span + 1, round(span * 1.4))
     return float("nan")
@@ -392,11 +394,11 @@ def _may_be_sharp(level: Floats, span: int, large: float) -> bool:
     """Whether any step moves so far in `span` refreshes that it could be sharp: a look that costs
     little.
     """
-    around, left, right, every = _around(span)
+    around, start, right, every = _around(span)
     size = len(level) - 2 * around
     if size < 1:
         return False
-    moved = level[right : right + size][every] - level[left : left + size][every]
+    moved = level[right : right + size][every] - level[start : start + size][every]
     return bool(max(moved.max(), -moved.min()) >= _SHARP_SHARE * large * (1 - 1e-9))
 
 
@@ -413,20 +415,20 @@ def _around(span: int) -> tuple[int, int, int, slice]:
     )
 
 
-def _sharpest(seen: _Stretch, ranges: _Ranges, span: int, large: float, which: int) -> float:
+def _sharpest(stretch: _Stretch, ranges: _Ranges, span: int, large: float, which: int) -> float:
     """The share of a step that `span` refreshes make of what eight such spans around do: of the
     sharpest step, or the third.
     """
-    level = seen.level
+    level = stretch.level
     around, left, right, every = _around(span)
     size = len(level) - 2 * around
     if size < 1:
         return 0.0
     most = ranges.means(2 * around + 1, every)
     rows = np.flatnonzero(most >= large)  # seldom many: a step is rare
-    if not seen.whole:
+    if not stretch.whole:
         middle = rows * every.step + around
-        rows = rows[seen.read(middle - span // 2, middle + (span + 1) // 2)]
+        rows = rows[stretch.read(middle - span // 2, middle + (span + 1) // 2)]
     which = min(which, len(most))
     if len(rows) < which:
         return 0.0
@@ -475,15 +477,17 @@ class _Steps(NamedTuple):
 _NO_STEPS = _Steps(0, 0, 0, 0, 1.0)
 
 
-def _steps(seen: _Stretch) -> tuple[_Steps, _Steps]:
+def _steps(stretch: _Stretch) -> tuple[_Steps, _Steps]:
     """The large ones, and of these the larger ones."""
-    level = seen.level
-    large = _LARGE_STEP_SHARE * seen.swing
+    level = stretch.level
+    large = _LARGE_STEP_SHARE * stretch.swing
     if large <= 0 or len(level) < 9:
         return _NO_STEPS, _NO_STEPS
     moves = np.abs(np.diff(level))
-    found = [_between(seen, moves, inner, large) for inner in range(3)]
-    return _counted(found), _counted([one.larger(_RISING_STEP_SHARE * seen.swing) for one in found])
+    clear = [_between(stretch, moves, inner, large) for inner in range(3)]
+    return _counted(clear), _counted(
+        [steps.larger(_RISING_STEP_SHARE * stretch.swing) for steps in clear]
+    )
 
 
 class _Clear(NamedTuple):
@@ -499,8 +503,8 @@ class _Clear(NamedTuple):
         return _Clear(self.at[some], self.up[some], self.jump[some])
 
 
-def _between(seen: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
-    level = seen.level
+def _between(stretch: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
+    level = stretch.level
     size = len(level) - 5 - inner  # two readings before, two after
     left, right = level[2 : 2 + size], level[3 + inner : 3 + inner + size]
     jump = np.abs(right - left)
@@ -509,8 +513,8 @@ def _between(seen: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
         jump = jump[rows]
         still = [moves[at + rows] < _QUIET_SHARE * jump for at in (0, 1, 3 + inner, 4 + inner)]
         clear = still[1] & still[2] & (still[0] | still[3])
-        if not seen.whole:
-            clear &= seen.read(rows + 1, rows + 4 + inner)
+        if not stretch.whole:
+            clear &= stretch.read(rows + 1, rows + 4 + inner)
         last = np.zeros(len(rows))
         for k in range(inner):
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -527,16 +531,16 @@ def _between(seen: _Stretch, moves: Floats, inner: int, large: float) -> _Clear:
     )
 
 
-def _counted(found: Sequence[_Clear]) -> _Steps:
-    counts = [len(one.at) for one in found]
+def _counted(clear: Sequence[_Clear]) -> _Steps:
+    counts = [len(steps.at) for steps in clear]
     if not sum(counts):
         return _NO_STEPS
     middle, up = (
-        np.concatenate([one.at for one in found]),
-        np.concatenate([one.up for one in found]),
+        np.concatenate([steps.at for steps in clear]),
+        np.concatenate([steps.up for steps in clear]),
     )
-    own = sum(_phases(np.sort(middle[one])) for one in (up, ~up))
-    return _Steps(counts[0], counts[1], counts[2], len(middle), own / len(middle))
+    own_phases = sum(_phases(np.sort(middle[steps])) for steps in (up, ~up))
+    return _Steps(counts[0], counts[1], counts[2], len(middle), own_phases / len(middle))
 
 
 def _phases(at: Floats) -> float:
@@ -549,13 +553,21 @@ def _phases(at: Floats) -> float:
     """
     if len(at) < 3:
         return float(len(at))
-    apart = np.diff(at)
+    distances = np.diff(at)
     ends = np.concatenate(
-        ([0], np.flatnonzero(np.abs(np.diff(apart)) > _SAME_DISTANCE_REFRESHES) + 1, [len(apart)])
+        (
+            [0],
+            np.flatnonzero(np.abs(np.diff(distances)) > _SAME_DISTANCE_REFRESHES) + 1,
+            [len(distances)],
+        )
     )
-    found = 1.0
+    phases = 1.0
     for first, last in itertools.pairwise(ends.tolist()):
-        many = last - first
-        each = float(at[last] - at[first]) / many
-        found += 1.0 if many == 1 else many * min(abs(each - round(each)) / (2 * _QUIET_SHARE), 1.0)
-    return found
+        steps = last - first
+        length = float(at[last] - at[first]) / steps
+        phases += (
+            1.0
+            if steps == 1
+            else steps * min(abs(length - round(length)) / (2 * _QUIET_SHARE), 1.0)
+        )
+    return phases

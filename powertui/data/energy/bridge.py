@@ -64,12 +64,14 @@ class _Read:
         self.usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
 
     def _upto(self, times: Int64s) -> tuple[Floats, Floats]:
-        knots, left, right = self.knots, self.left, self.right
+        knots, left_w, right = self.knots, self.left, self.right
         inside = np.clip(times, knots[0], knots[-1])
         row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-        dt = np.where(self.known[row], (inside - knots[row]) / _PS_PER_S_FLOAT, 0.0)
-        rise = (right[row] - left[row]) * dt / np.maximum(self.seconds[row], 1e-12)
-        return self.energy[row] + dt * (left[row] + rise / 2), self.covered[row] + dt
+        since_knot = np.where(self.known[row], (inside - knots[row]) / _PS_PER_S_FLOAT, 0.0)
+        rise = (right[row] - left_w[row]) * since_knot / np.maximum(self.seconds[row], 1e-12)
+        return self.energy[row] + since_knot * (left_w[row] + rise / 2), self.covered[
+            row
+        ] + since_knot
 
     def mean(self, lo: Int64s, hi: Int64s, least: Floats) -> Floats:
         """Mean power of stretches of which more than `least` seconds are known; NaN of others."""
@@ -89,17 +91,19 @@ class _Read:
         )
         out = np.empty(len(length))
         scale = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
-        for one in np.unique(scale).tolist():
-            wide = round(2.0 ** (one / 2) * PS_PER_S)
+        for octave in np.unique(scale).tolist():
+            wide = round(2.0 ** (octave / 2) * PS_PER_S)
             count = min(_MAX_STRETCHES, int((self.knots[-1] - self.knots[0]) // wide))
             edges = self.knots[0] + np.arange(count + 1, dtype=np.int64) * wide
             means = self.mean(
                 edges[:-1], edges[1:], np.full(count, _MIN_READ_SHARE * wide / _PS_PER_S_FLOAT)
             )
-            apart = np.diff(means)
-            apart = apart[np.isfinite(apart)]
-            out[scale == one] = (
-                float((apart**2).mean()) / 2 if len(apart) >= _MIN_DIFFERENCES else spread**2
+            differences = np.diff(means)
+            differences = differences[np.isfinite(differences)]
+            out[scale == octave] = (
+                float((differences**2).mean()) / 2
+                if len(differences) >= _MIN_DIFFERENCES
+                else spread**2
             )
         return out
 
@@ -112,23 +116,23 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     length, None where all are.
     """
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
-    long = known & (seconds > _PAUSE_INTERVALS * usual_s)
-    rows = np.flatnonzero(long)
+    is_long = known & (seconds > _PAUSE_INTERVALS * usual_s)
+    rows = np.flatnonzero(is_long)
     if not len(rows):
         return None
-    short = known & ~long
+    is_short = known & ~is_long
     energy, covered = (
-        summed_up(np.where(short, level * seconds, 0.0)),
-        summed_up(np.where(short, seconds, 0.0)),
+        summed_up(np.where(is_short, level * seconds, 0.0)),
+        summed_up(np.where(is_short, seconds, 0.0)),
     )
-    read = _Read(knots, level, level, short, energy, covered)
+    read = _Read(knots, level, level, is_short, energy, covered)
     begin, end = knots[rows], knots[rows + 1]
-    none = np.zeros(len(rows))
+    no_least = np.zeros(len(rows))
     around = [
-        read.mean(begin - (end - begin), begin, none),
-        read.mean(end, end + (end - begin), none),
+        read.mean(begin - (end - begin), begin, no_least),
+        read.mean(end, end + (end - begin), no_least),
     ]
-    beside = np.nansum([(level[rows] - one) ** 2 for one in around], axis=0)
+    beside = np.nansum([(level[rows] - mean) ** 2 for mean in around], axis=0)
     out = np.zeros(len(known))
     # No power is negative: of what was counted any share, but no more than all, lies on either
     # side.
@@ -160,8 +164,11 @@ def build(
 
     begin, end = knots[holes], knots[holes + 1]
     length = np.where(missing, seconds[holes], paused_s[holes])
-    none = np.zeros(len(holes))
-    before, after = mean(begin - (end - begin), begin, none), mean(end, end + (end - begin), none)
+    no_least = np.zeros(len(holes))
+    before, after = (
+        mean(begin - (end - begin), begin, no_least),
+        mean(end, end + (end - begin), no_least),
+    )
     usual = read.usual
     filled = np.where(
         np.isnan(before),

@@ -34,13 +34,13 @@ def candidates(
     )
     grid = np.arange(begin, end + step, step, dtype=np.float64)
     index = np.searchsorted(data.hi, grid, side="left").clip(0, len(data) - 1)
-    seen = (data.hi[index] - grid) < 2.0 * max(data.refresh, step)
+    has_sample = (data.hi[index] - grid) < 2.0 * max(data.refresh, step)
     sums = np.concatenate([[0.0], np.cumsum(data.watts)])
     edges = np.searchsorted(data.hi, grid + step, side="left")
     starts = np.searchsorted(data.hi, grid, side="left")
-    many = edges > starts + 1  # several samples in one cell: their mean
+    is_shared = edges > starts + 1  # several samples in one cell: their mean
     values = np.where(
-        many, (sums[edges] - sums[starts]) / np.maximum(edges - starts, 1), data.watts[index]
+        is_shared, (sums[edges] - sums[starts]) / np.maximum(edges - starts, 1), data.watts[index]
     )
     width = max(float(np.median(data.hi - data.lo)), step)
     around = margin(data, length)
@@ -52,9 +52,9 @@ def candidates(
     inside = (at > first) & (at <= last)
     middle = float(np.median(values))
     padded = np.concatenate(
-        [np.zeros(cells), np.where(seen, values - middle, 0.0), np.zeros(cells)]
+        [np.zeros(cells), np.where(has_sample, values - middle, 0.0), np.zeros(cells)]
     )
-    mask = np.concatenate([np.zeros(cells), seen.astype(np.float64), np.zeros(cells)])
+    mask = np.concatenate([np.zeros(cells), has_sample.astype(np.float64), np.zeros(cells)])
     count = columns.shape[1]
     pairs = [(i, j) for i in range(count) for j in range(i, count)]
     slide = np.lib.stride_tricks.sliding_window_view
@@ -86,29 +86,29 @@ def candidates(
     raw = squares[fine] + 2 * rise * total[fine] + rise**2 * gram[:, 0, 0]
     score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
     least = apart(data, length, step)
-    found = separated(offsets[fine], score, least, MAX_CANDIDATES // 3)
+    best = separated(offsets[fine], score, least, MAX_CANDIDATES // 3)
     # And the best of other regions, and those that leave least of what there is: plain least
     # squares is drawn aside by what no trace shows, and a long log may hold much of that.
     away = separated(offsets[fine], score, max(length / 16, 2 * least), MAX_CANDIDATES)
-    found = _more(found, away, least, 2 * MAX_CANDIDATES // 3)
+    best = _more(best, away, least, 2 * MAX_CANDIDATES // 3)
     count = np.maximum(gram[:, 0, 0], 1.0)
     noise = count * (_MIN_NOISE_OF_SWING * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
     varies = raw - (total[fine] + rise * count) ** 2 / count
     share = (raw - explained + noise) / np.maximum(varies + noise, 1e-12)
     return _more(
-        found,
+        best,
         separated(offsets[fine], share, max(length / 4, 2 * least), MAX_CANDIDATES),
         least,
         MAX_CANDIDATES,
     )
 
 
-def _more(found: Floats, others: Floats, least: float, most: int) -> Floats:
+def _more(chosen: Floats, others: Floats, least: float, most: int) -> Floats:
     """With those of the others, best first, that are no nearer than `least` to any of them: `most`
     in all.
     """
-    new = [at for at in others.tolist() if np.abs(found - at).min() > least]
-    return np.concatenate([found, np.array(new[: most - len(found)], np.float64)])
+    new = [at for at in others.tolist() if np.abs(chosen - at).min() > least]
+    return np.concatenate([chosen, np.array(new[: most - len(chosen)], np.float64)])
 
 
 def apart(data: Samples, length: float, step: float = 0.0) -> float:
@@ -136,7 +136,7 @@ def separated(offsets: Floats, score: Floats, distance: float, most: int) -> Flo
     """The offsets of the lowest scores, best first, none nearer to another than `distance`."""
     chosen: list[float] = []
     for index in np.argsort(score, kind="stable"):
-        if all(abs(offsets[index] - other) > distance for other in chosen):
+        if all(abs(offsets[index] - near) > distance for near in chosen):
             chosen.append(float(offsets[index]))
             if len(chosen) == most:
                 break

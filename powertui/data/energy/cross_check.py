@@ -33,13 +33,13 @@ def may_lie_beside(data: Samples, shares: WindowShares, at_s: float, most_s: flo
     if len(near) < _MIN_SAMPLES:
         return False
     steps = round(most_s / _PLACE_STEP_S)
-    left = np.array(
+    unexplained = np.array(
         [
             _unexplained(data[near], shares, at_s + _PLACE_STEP_S * step)
             for step in range(-steps, steps + 1)
         ]
     )
-    return bool(np.any(left.min(axis=0) < [most for _, most in _LOOKS] * left[steps]))
+    return bool(np.any(unexplained.min(axis=0) < [most for _, most in _LOOKS] * unexplained[steps]))
 
 
 def _unexplained(data: Samples, shares: WindowShares, offset_s: float) -> Floats:

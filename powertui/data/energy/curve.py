@@ -91,15 +91,17 @@ class CurveValues(NamedTuple):
     watts: Floats
 
 
-def place(found: CurveEntries) -> CurveValues:
+def place(entries: CurveEntries) -> CurveValues:
     """Energy, coverage and power at each time. Nothing is added outside the knots."""
-    dt = (found.inside - found.start) / _PS_PER_S_FLOAT
-    rise = (found.right - found.left) * (
-        dt / np.maximum((found.end - found.start) / _PS_PER_S_FLOAT, 1e-12)
+    dt = (entries.inside - entries.start) / _PS_PER_S_FLOAT
+    rise = (entries.right - entries.left) * (
+        dt / np.maximum((entries.end - entries.start) / _PS_PER_S_FLOAT, 1e-12)
     )
-    known = found.known * dt
+    known_s = entries.known * dt
     return CurveValues(
-        found.energy + known * (found.left + rise / 2), found.covered + known, found.left + rise
+        entries.energy + known_s * (entries.left + rise / 2),
+        entries.covered + known_s,
+        entries.left + rise,
     )
 
 
@@ -203,25 +205,25 @@ class Curve:
         s² of these holes.
         """
         if self.bridges is None:
-            nothing = _nothing(count)
+            nothing = _zeros(count)
             return nothing, nothing, nothing
-        over, row = self.bridges, at.row[:count]
-        past, whole = (
+        bridges, row = self.bridges, at.row[:count]
+        since_start, segment_s = (
             (at.inside[:count] - at.start[:count]) / _PS_PER_S_FLOAT,
             (at.end[:count] - at.start[:count]) / _PS_PER_S_FLOAT,
         )
-        part = past * whole * ~self.known[row]
+        part = since_start * segment_s * ~self.known[row]
         return (
-            over.joules[row] + over.watts[row] * past,
-            over.variance[row] + over.spread[row] * past,
-            over.squares[row] + part,
+            bridges.joules[row] + bridges.watts[row] * since_start,
+            bridges.variance[row] + bridges.spread[row] * since_start,
+            bridges.squares[row] + part,
         )
 
     def cuts(self, at: Spot, count: int) -> Floats:
         """What the first so many times leave open of a long interval that they cut: W², 0 where
         they cut none.
         """
-        return _nothing(count) if self.cut is None else self.cut[at.row[:count]]
+        return _zeros(count) if self.cut is None else self.cut[at.row[:count]]
 
     def peaks_of(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
         """The same of many: where they are short, all of them in one pass."""
@@ -231,44 +233,46 @@ class Curve:
         ):
             return [self.peak(first, last) for first, last in ranges]
         ends = np.array(ranges, np.int64)
-        usual = (ends[:, 0] < ends[:, 1]) & (ends[:, 1] < len(self.power))
+        in_order = (ends[:, 0] < ends[:, 1]) & (ends[:, 1] < len(self.power))
         # What lies between two of them is gone through as well: where they follow one another it is
         # little.
-        between = np.maximum(np.diff(ends[usual].ravel()), 0)
-        if not usual.any() or int(between.sum()) > 2 * len(self.power):
+        between = np.maximum(np.diff(ends[in_order].ravel()), 0)
+        if not in_order.any() or int(between.sum()) > 2 * len(self.power):
             return [self.peak(first, last) for first, last in ranges]
-        found = np.full(len(ranges), np.nan)
-        found[usual] = np.maximum.reduceat(self.power, ends[usual].ravel())[::2]
-        for row in np.flatnonzero(~usual).tolist():
-            found[row] = self.peak(*ranges[row])
-        out: list[float] = found.tolist()
+        maxima = np.full(len(ranges), np.nan)
+        maxima[in_order] = np.maximum.reduceat(self.power, ends[in_order].ravel())[::2]
+        for row in np.flatnonzero(~in_order).tolist():
+            maxima[row] = self.peak(*ranges[row])
+        out: list[float] = maxima.tolist()
         return out
 
     def peak(self, first: int, last: int) -> float:
         """Maximum power over knots first … last-1; NaN when there is none."""
         if last <= first:
             return float("nan")
-        most = np.maximum.reduce
+        maximum = np.maximum.reduce
         if last - first <= 2 * _BLOCK_ROWS:
-            return float(most(self.power[first:last]))
-        a, b = -(-first // _BLOCK_ROWS), last // _BLOCK_ROWS
-        best = float(most(self.peaks[a:b]))
-        if first < a * _BLOCK_ROWS:
-            best = max(best, float(most(self.power[first : a * _BLOCK_ROWS])))
-        if b * _BLOCK_ROWS < last:
-            best = max(best, float(most(self.power[b * _BLOCK_ROWS : last])))
+            return float(maximum(self.power[first:last]))
+        first_block, last_block = -(-first // _BLOCK_ROWS), last // _BLOCK_ROWS
+        best = float(maximum(self.peaks[first_block:last_block]))
+        if first < first_block * _BLOCK_ROWS:
+            best = max(best, float(maximum(self.power[first : first_block * _BLOCK_ROWS])))
+        if last_block * _BLOCK_ROWS < last:
+            best = max(best, float(maximum(self.power[last_block * _BLOCK_ROWS : last])))
         return best
 
 
 @functools.lru_cache(maxsize=8)
-def _nothing(count: int) -> Floats:
+def _zeros(count: int) -> Floats:
     nothing = np.zeros(count)
     nothing.flags.writeable = False
     return nothing
 
 
-_kept: weakref.WeakKeyDictionary[PowerOnTrace, Curve] = weakref.WeakKeyDictionary()
-_times: weakref.WeakValueDictionary[tuple[int, int, int], Int64s] = weakref.WeakValueDictionary()
+_curves: weakref.WeakKeyDictionary[PowerOnTrace, Curve] = weakref.WeakKeyDictionary()
+_shared_times: weakref.WeakValueDictionary[tuple[int, int, int], Int64s] = (
+    weakref.WeakValueDictionary()
+)
 
 
 def _shared(times: Int64s) -> Int64s:
@@ -278,40 +282,42 @@ def _shared(times: Int64s) -> Int64s:
     if not len(times):
         return times
     key = (len(times), int(times[0]), int(times[-1]))
-    found = _times.get(key)
-    if found is times or (found is not None and np.array_equal(found, times)):
-        return found
-    _times[key] = times
+    shared = _shared_times.get(key)
+    if shared is times or (shared is not None and np.array_equal(shared, times)):
+        return shared
+    _shared_times[key] = times
     return times
 
 
-_places: weakref.WeakKeyDictionary[
+_curves_by_place: weakref.WeakKeyDictionary[
     PowerSeries, weakref.WeakValueDictionary[tuple[int, ...], Curve]
 ] = weakref.WeakKeyDictionary()
 
 
 def power_curve(power: PowerOnTrace) -> Curve:
-    """The curve of a placed series; built when it is first asked for. A series at one place has
-    one, however sure that place is; at another place it is the same one, so much later.
+    """The curve of a placed series, which is built when it is first asked for.
+
+    A series has one curve at each place, however sure that place is. At another place its curve is
+    the same one, moved in time.
     """
-    found = _kept.get(power)
-    if found is None:
+    curve = _curves.get(power)
+    if curve is None:
         times = power.times
-        key = (
-            power.offset_ps,
-            len(times),
-            *((int(times[0]), int(times[len(times) // 2]), int(times[-1])) if len(times) else ()),
-        )
-        here = _places.setdefault(power.series, weakref.WeakValueDictionary())
-        found = here.get(key)
-        if found is None:
-            found = here[key] = _elsewhere(power, key, here) or _build(power)
-        _kept[power] = found
-    return found
+        key: tuple[int, ...] = (power.offset_ps, len(times))
+        if len(times):
+            # A clock that drifts moves these three by different amounts.
+            key += (int(times[0]), int(times[len(times) // 2]), int(times[-1]))
+        curves_of_series = _curves_by_place.setdefault(power.series, weakref.WeakValueDictionary())
+        curve = curves_of_series.get(key)
+        if curve is None:
+            curve = _moved_curve(power, key, curves_of_series) or _build(power)
+            curves_of_series[key] = curve
+        _curves[power] = curve
+    return curve
 
 
-def _elsewhere(
-    power: PowerOnTrace, key: tuple[int, ...], here: Mapping[tuple[int, ...], Curve]
+def _moved_curve(
+    power: PowerOnTrace, key: tuple[int, ...], curves: Mapping[tuple[int, ...], Curve]
 ) -> Curve | None:
     """The curve of the same readings at another place, moved; None where none is known.
 
@@ -320,12 +326,12 @@ def _elsewhere(
     offset, count, *moments = key
     if not count or count != len(power.series):
         return None
-    for (other, *rest), curve in list(here.items()):
-        by = offset - other
-        if rest == [count, *(moment - by for moment in moments)]:
-            knots = _shared(curve.knots + by)
-            hold_at = knots if curve.hold_at is curve.knots else _shared(curve.hold_at + by)
-            return replace(curve, knots=knots, hold_at=hold_at, hold_end=curve.hold_end + by)
+    for (other_offset, *rest), curve in list(curves.items()):
+        shift = offset - other_offset
+        if rest == [count, *(moment - shift for moment in moments)]:
+            knots = _shared(curve.knots + shift)
+            hold_at = knots if curve.hold_at is curve.knots else _shared(curve.hold_at + shift)
+            return replace(curve, knots=knots, hold_at=hold_at, hold_end=curve.hold_end + shift)
     return None
 
 
@@ -345,8 +351,8 @@ def _build(power: PowerOnTrace) -> Curve:
     refresh = _value(sensor.refresh_s) or _value(sensor.poll_s)
     centre = round(min(sensors.centre_s(sensor), MAX_SENSOR_TIME_S) * PS_PER_S)
     # By the log's own times, so that it has the same holes wherever it lies.
-    own = series.times if len(times) == len(series) else times // PS_PER_NS
-    gaps = sensors.holes(own, watts, sensor, kind, longest_ns=distances.longest(own))
+    log_times = series.times if len(times) == len(series) else times // PS_PER_NS
+    gaps = sensors.holes(log_times, watts, sensor, kind, longest_ns=distances.longest(log_times))
     if kind is PowerKind.INTERVAL:
         knots = (
             distances.earlier(times, round(_value(sensor.delay_s) * PS_PER_S))
@@ -364,18 +370,18 @@ def _build(power: PowerOnTrace) -> Curve:
         )
         left, right = level[:-1], level[1:]
     knots = _shared(knots)
-    between = distances.reading_distances(
+    gaps_between = distances.reading_distances(
         times if len(times) == len(knots) else knots
     )  # whose channels share them, however late their sensors are
-    seconds = between.seconds
-    whole = bool(known.all())
-    moved = np.diff(level)
-    if kind is PowerKind.INTERVAL and len(moved):
-        moved[0] = 0.0  # the first row opens the first interval: its power is nobody's
-    if not whole:
-        moved[~known] = 0.0
+    seconds = gaps_between.seconds
+    all_known = bool(known.all())
+    differences = np.diff(level)
+    if kind is PowerKind.INTERVAL and len(differences):
+        differences[0] = 0.0  # the first row opens the first interval: its power is nobody's
+    if not all_known:
+        differences[~known] = 0.0
         if kind is PowerKind.INTERVAL:
-            moved[1:][~known[:-1]] = 0.0
+            differences[1:][~known[:-1]] = 0.0
     # Columns are made where their sums will stand: what is written to fresh memory costs more than
     # what is counted.
     sums, energy, hold_energy = bridge.room_for_two(len(seconds))
@@ -383,7 +389,7 @@ def _build(power: PowerOnTrace) -> Curve:
     np.add(left, right, out=area)
     area *= seconds
     area /= 2
-    if not whole:
+    if not all_known:
         area[~known] = 0.0
     hold_at, hold_power, hold_end = knots, left, int(knots[-1]) if len(knots) else 0
     if kind is PowerKind.INTERVAL:
@@ -406,17 +412,17 @@ def _build(power: PowerOnTrace) -> Curve:
             int(hold_at[-1]) + round(refresh * PS_PER_S) if len(times) else 0
         )  # the last one for a refresh, too
     window, guess = _value(sensor.window_s), _guess(sensor, refresh)
-    sums, squares, turns = bridge.room_for_two(len(moved))
-    np.multiply(moved, moved, out=squares[1:])
-    _turns(knots, between, moved, refresh, turns[1:])
+    sums, squares, turns = bridge.room_for_two(len(differences))
+    np.multiply(differences, differences, out=squares[1:])
+    _turns(knots, gaps_between, differences, refresh, turns[1:])
     np.cumsum(sums, out=sums)
-    steep, steep_s = _steep(knots, between, level, known, squares, max(refresh, window), kind)
-    covered = None if whole else summed_up(np.where(known, seconds, 0.0))
-    changes = np.zeros(len(moved) + 1, np.int32)
-    np.cumsum(moved != 0, dtype=np.int32, out=changes[1:])
-    beat = _beat(moved) if kind is PowerKind.SAMPLED else (1.0, 1.0)
+    steep, steep_s = _steep(knots, gaps_between, level, known, squares, max(refresh, window), kind)
+    covered = None if all_known else summed_up(np.where(known, seconds, 0.0))
+    changes = np.zeros(len(differences) + 1, np.int32)
+    np.cumsum(differences != 0, dtype=np.int32, out=changes[1:])
+    beat = _beat(differences) if kind is PowerKind.SAMPLED else (1.0, 1.0)
     noise = (
-        _noise(moved if whole else np.diff(level), _value(sensor.quantum_w))
+        _noise(differences if all_known else np.diff(level), _value(sensor.quantum_w))
         if kind is PowerKind.SAMPLED
         else 0.0
     )
@@ -425,12 +431,12 @@ def _build(power: PowerOnTrace) -> Curve:
         left=left,
         right=right,
         known=known,
-        whole=whole,
+        whole=all_known,
         energy=energy,
         covered=covered,
         bridges=_bridges(
             knots,
-            between,
+            gaps_between,
             left,
             right,
             known,
@@ -464,7 +470,7 @@ def _build(power: PowerOnTrace) -> Curve:
         averaged=_averaged(sensor, kind),
         quantum_w=_value(sensor.quantum_w),
         steps=rounding.steady_rounding(
-            level, seconds if whole else seconds * known, _value(sensor.quantum_w)
+            level, seconds if all_known else seconds * known, _value(sensor.quantum_w)
         )
         if kind is PowerKind.SAMPLED
         else None,

@@ -117,14 +117,14 @@ class Intervals:
         return np.asarray((index >= 0) & (at < self.end[np.maximum(index, 0)]))
 
 
-def minus(one: Intervals, other: Intervals) -> Intervals:
+def minus(base: Intervals, removed: Intervals) -> Intervals:
     """The parts of one that the other does not cover."""
-    if not len(one) or not len(other):
-        return one
-    edges = np.unique(np.concatenate([one.start, one.end, other.start, other.end]))
+    if not len(base) or not len(removed):
+        return base
+    edges = np.unique(np.concatenate([base.start, base.end, removed.start, removed.end]))
     middle = edges[:-1]
-    kept = one.holds(middle) & ~other.holds(middle)
-    return union(middle[kept], edges[1:][kept], ordered=True)
+    remains = base.holds(middle) & ~removed.holds(middle)
+    return union(middle[remains], edges[1:][remains], ordered=True)
 
 
 def union(start: Int64s, end: Int64s, *, gap: int = 0, ordered: bool = False) -> Intervals:
@@ -216,24 +216,26 @@ class WindowShares:
         ran /= length[..., None]
         return out
 
-    def _forgotten(self, at: Floats, forget_s: float) -> Floats:
+    def _forgotten(self, times_s: Floats, forget_s: float) -> Floats:
         """The columns of exponential means."""
         times, means = self._means(forget_s)
-        out = np.empty((*at.shape, len(self.names) - 1))
+        out = np.empty((*times_s.shape, len(self.names) - 1))
         out[..., 0] = 1.0
-        place = np.clip((at - times[0]) / (times[1] - times[0]), 0, len(times) - 1)
+        place = np.clip((times_s - times[0]) / (times[1] - times[0]), 0, len(times) - 1)
         index = np.minimum(place.astype(np.int64), len(times) - 2)
         part = (place - index)[..., None]
         low = means.take(index, axis=0)
         out[..., 1:] = low + part * (means.take(index + 1, axis=0) - low)
-        out[..., 1:] *= np.exp(-np.maximum(at - times[-1], 0.0) / forget_s)[..., None]
+        out[..., 1:] *= np.exp(-np.maximum(times_s - times[-1], 0.0) / forget_s)[..., None]
         (first, last), (begin, end) = self.span, self.training
-        for one, other in ((begin, first), (last, end)):
-            if other > one:
+        for begin_s, end_s in ((begin, first), (last, end)):
+            if end_s > begin_s:
                 newer, older = (
-                    np.exp(-np.maximum(at - edge, 0.0) / forget_s) for edge in (other, one)
+                    np.exp(-np.maximum(times_s - edge, 0.0) / forget_s) for edge in (end_s, begin_s)
                 )
-                out[..., 1:] += np.where(at > one, newer - older, 0.0)[..., None] * self.mixture
+                out[..., 1:] += (
+                    np.where(times_s > begin_s, newer - older, 0.0)[..., None] * self.mixture
+                )
         return out
 
     def _means(self, forget_s: float) -> tuple[Floats, Floats]:
@@ -304,12 +306,12 @@ def shares(
     kinds = sorted({int(k) for k in target} - {IDLE, WAIT})
     grid = np.linspace(span[0], span[1], _TABLE_BINS + 1)
     table = np.zeros((_TABLE_BINS + 1, len(kinds)))
-    for one in devices:
-        pieces = np.diff(one.edges).astype(np.float64)
-        joined = target[one.kind]
+    for device in devices:
+        pieces = np.diff(device.edges).astype(np.float64)
+        joined = target[device.kind]
         for column, kind in enumerate(kinds):
             running = np.concatenate([[0.0], np.cumsum(np.where(joined == kind, pieces, 0.0))])
-            table[:, column] += np.interp(grid, one.edges, running) / PS_PER_S / len(devices)
+            table[:, column] += np.interp(grid, device.edges, running) / PS_PER_S / len(devices)
     around = training if training is not None else span
     begin, end = min(around[0], span[0]) / PS_PER_S, max(around[1], span[1]) / PS_PER_S
     names = ("base", *(NAMES[k] for k in kinds), OUTSIDE)
@@ -338,10 +340,10 @@ def activities(trace: Trace) -> tuple[Activity, ...]:
     """What ran in a trace, device by device: worked out once. The host alone counts when no device
     recorded anything: beside a busy device its threads mostly wait, and the watts are the device's.
     """
-    found = _kept.get(trace)
-    if found is None:
-        found = _kept[trace] = _activities(trace)
-    return found
+    work = _kept.get(trace)
+    if work is None:
+        work = _kept[trace] = _activities(trace)
+    return work
 
 
 def _activities(trace: Trace) -> tuple[Activity, ...]:
@@ -354,14 +356,14 @@ def _activities(trace: Trace) -> tuple[Activity, ...]:
     groups = devices or [[i for i, p in enumerate(trace.processes) if p.kind is ProcessKind.HOST]]
     table = kinds_of_names(trace, bool(devices))
     gap = max((trace.span[1] - trace.span[0]) // (4 * _TABLE_BINS), 1)
-    found = []
+    result = []
     for group in groups:
         parts = _unions(trace, group, table, gap)
         if not devices and HOST in parts:
             parts[UNSEEN] = _unseen(parts[HOST], _edges(trace, group))
             parts[HOST] = minus(parts[HOST], parts[UNSEEN])
-        found.append(Activity(*exclusive(parts, trace.span)))
-    return tuple(found)
+        result.append(Activity(*exclusive(parts, trace.span)))
+    return tuple(result)
 
 
 def kinds_of_names(trace: Trace, device: bool = False) -> Int64s:
@@ -395,17 +397,17 @@ def _tracks(trace: Trace, group: Sequence[int]) -> Iterator[Track]:
 
 def _unions(trace: Trace, group: Sequence[int], table: Int64s, gap: int) -> dict[int, Intervals]:
     """When each kind of work ran on any line of these planes."""
-    found: dict[int, list[Intervals]] = {}
+    parts_by_kind: dict[int, list[Intervals]] = {}
     for track in _tracks(trace, group):
         for kind, part in _of_track(track, table, gap):
-            found.setdefault(kind, []).append(part)
+            parts_by_kind.setdefault(kind, []).append(part)
     return {
         kind: union(
             np.concatenate([p.start for p in parts]),
             np.concatenate([p.end for p in parts]),
             gap=gap,
         )
-        for kind, parts in found.items()
+        for kind, parts in parts_by_kind.items()
     }
 
 

@@ -70,7 +70,7 @@ def given(watts: float) -> IdlePower:
 def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     """Idle watts of several channels together, over all places where they may lie."""
     levels = [_mixed(channel, when) for channel in channels]
-    lowest = [low for one in levels if (low := _lowest(one, told=when.told)) is not None]
+    lowest = [low for level in levels if (low := _lowest(level, ends_known=when.told)) is not None]
     if not levels or len(lowest) < len(levels):
         return IdlePower(None)
     value = float(sum(lowest))
@@ -83,23 +83,25 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
                 "would tell"
             ),
         )
-    known = {
+    watts_by_place = {
         "the pauses of the trace": total.pauses,
         "before": total.before,
         "after": total.after,
         "the rest of it": total.within,
     }
-    here = [where for where, watts in known.items() if watts <= value + total.alike]
-    others = {
+    at_idle = [where for where, watts in watts_by_place.items() if watts <= value + total.alike]
+    elsewhere = {
         where: watts
-        for where, watts in known.items()
+        for where, watts in watts_by_place.items()
         if watts > value + total.alike and where != "the rest of it"
     }
-    agree = len([where for where in here if where != "the rest of it"]) > 1
-    rested = when.told or (np.isfinite(total.pauses) and any(one.rests > 0 for one in levels))
-    sure = agree and rested and all(len(one.places) == 1 for one in channels)
+    agree = len([where for where in at_idle if where != "the rest of it"]) > 1
+    rested = when.told or (np.isfinite(total.pauses) and any(level.rests > 0 for level in levels))
+    sure = agree and rested and all(len(level.places) == 1 for level in channels)
     return IdlePower(
-        Figure(value, Badge.MEASURED if sure else Badge.ESTIMATED), _told(here, others), not sure
+        Figure(value, Badge.MEASURED if sure else Badge.ESTIMATED),
+        _told(at_idle, elsewhere),
+        not sure,
     )
 
 
@@ -111,45 +113,49 @@ def _told(here: Sequence[str], others: dict[str, float]) -> str:
 
 
 def _places(where: Sequence[str]) -> str:
-    within = [f"in {one}" for one in where if one == "the pauses of the trace"]
-    beside = " and ".join(one for one in where if one in ("before", "after"))
-    found = [*within, *([f"{beside} the profile"] if beside else [])]
-    return " and ".join(found) or "at the lowest of the profile"
+    within = [f"in {place}" for place in where if place == "the pauses of the trace"]
+    beside = " and ".join(place for place in where if place in ("before", "after"))
+    phrases = [*within, *([f"{beside} the profile"] if beside else [])]
+    return " and ".join(phrases) or "at the lowest of the profile"
 
 
-def _lowest(one: _Levels, *, told: bool) -> float | None:
+def _lowest(levels: _Levels, *, ends_known: bool) -> float | None:
     """Of one channel; None where nothing says that any level is more than that of something
     else.
     """
-    beside = [watts for watts in (one.before, one.after) if np.isfinite(watts)]
-    if np.isfinite(one.pauses) or (told and beside):
-        usual = one.pauses if np.isfinite(one.pauses) else max(beside)
+    beside = [watts for watts in (levels.before, levels.after) if np.isfinite(watts)]
+    if np.isfinite(levels.pauses) or (ends_known and beside):
+        usual = levels.pauses if np.isfinite(levels.pauses) else max(beside)
         return min(
-            (watts for watts in (one.pauses, one.within, *beside) if watts > _OFF_SHARE * usual),
+            (
+                watts
+                for watts in (levels.pauses, levels.within, *beside)
+                if watts > _OFF_SHARE * usual
+            ),
             default=None,
         )
-    both = len(beside) == 2 and abs(beside[0] - beside[1]) <= one.alike and one.rests == 2
-    return min(beside) if both and max(beside) < one.within - one.alike else None
+    both = len(beside) == 2 and abs(beside[0] - beside[1]) <= levels.alike and levels.rests == 2
+    return min(beside) if both and max(beside) < levels.within - levels.alike else None
 
 
 def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
     """The levels over all places of a channel."""
-    found = [_levels(one, when) for one in placing.everywhere(channel)]
-    if len(found) == 1:
-        return found[0]
+    levels = [_levels(placed, when) for placed in placing.everywhere(channel)]
+    if len(levels) == 1:
+        return levels[0]
     weights = np.array([place.weight for place in channel.places])
 
     def mixed(column: Sequence[float]) -> float:
         watts = np.array(column)
-        known = np.isfinite(watts)
-        weight = float(weights[known].sum())
+        is_known = np.isfinite(watts)
+        weight = float(weights[is_known].sum())
         return (
-            float((weights[known] * watts[known]).sum() / weight)
+            float((weights[is_known] * watts[is_known]).sum() / weight)
             if weight >= 1 - mixture.MAX_UNRESOLVED_WEIGHT
             else np.nan
         )
 
-    return _Levels._make(map(mixed, zip(*found, strict=True)))
+    return _Levels._make(map(mixed, zip(*levels, strict=True)))
 
 
 def _levels(power: PowerOnTrace, when: When) -> _Levels:

@@ -214,11 +214,11 @@ def _energy(
         lo_ps=lo_ps,
         hi_ps=hi_ps,
         joules=joules if resolved else None,
-        lo=_some(lo, resolved),
-        hi=_some(hi, resolved),
+        lo=_if_finite(lo, resolved),
+        hi=_if_finite(hi, resolved),
         gain_j=abs(joules) * curve.gain if resolved and curve.gain is not None else None,
-        mean_w=_some(mean_w, resolved),
-        max_w=_some(max_w, coverage > 0),
+        mean_w=_if_finite(mean_w, resolved),
+        max_w=_if_finite(max_w, coverage > 0),
         covered_joules=covered_joules,
         coverage=coverage,
         extrapolated=extrapolated,
@@ -226,7 +226,7 @@ def _energy(
         resolved=resolved,
         reason="" if resolved else _why(power, curve, lo_ps, hi_ps, coverage),
         method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
-        other_joules=_some(other_joules, resolved),
+        other_joules=_if_finite(other_joules, resolved),
         sigma_quantum=sigma_quantum,
         sigma_sampling=sigma_sampling,
         sigma_edges=sigma_edges,
@@ -263,10 +263,10 @@ def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: fl
             f"not resolved: {sensors.seconds(duration)} is too short, the sensor {how} "
             f"{sensors.seconds(least)}"
         )
-    return _lost(curve, lo_ps, hi_ps, coverage)
+    return _why_not_enough(curve, lo_ps, hi_ps, coverage)
 
 
-def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
+def _why_not_enough(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     """Why what was sampled of a window is not enough."""
     if coverage >= _FULL_COVERAGE:
         return (
@@ -287,7 +287,7 @@ def _lost(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     )
 
 
-def _some(value: float, there: bool) -> float | None:
+def _if_finite(value: float, there: bool) -> float | None:
     return value if there and math.isfinite(value) else None
 
 
@@ -302,54 +302,45 @@ def energies(
 
     `edge_ps`: one sigma of each edge, where edges err independently of one another.
     """
-    a, b = np.asarray(los, np.int64), np.asarray(his, np.int64)
+    begins, stops = np.asarray(los, np.int64), np.asarray(his, np.int64)
     curve = curves.power_curve(power)
-    if len(curve.knots) < 2 or not len(a):
-        return _nothing(power, curve, a, b)
-    found = _settle([_look(curve, a, b, {})])
+    if len(curve.knots) < 2 or not len(begins):
+        return _unresolved_rows(power, curve, begins, stops)
+    lookup = _combine([_entries_at(curve, begins, stops, {})])
     return Energies(
-        lo_ps=a,
-        hi_ps=b,
+        lo_ps=begins,
+        hi_ps=stops,
         power=power,
         curve=curve,
-        **_judge(found, _traits(power, curve), a, b, edge_ps),
+        **_budget(lookup, _traits(power, curve), begins, stops, edge_ps),
     )
 
 
 def across(
     powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0
 ) -> list[Energy]:
-    """One window of many channels: the same answers as `energy` for each, at a fraction of the
-    cost.
-    """
-    a, b = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
-    built = [curves.power_curve(power) for power in powers]
-    usable = [i for i, curve in enumerate(built) if len(curve.knots) >= 2]
-    out = {
-        i: _nothing(powers[i], built[i], a, b)[0]
-        for i in range(len(powers))
-        if len(built[i].knots) < 2
-    }
+    """One window of many channels: what `energy` returns for each, at a fraction of the cost."""
+    begin, stop = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
+    all_curves = [curves.power_curve(power) for power in powers]
+    usable = [row for row, curve in enumerate(all_curves) if len(curve.knots) >= 2]
+    results: dict[int, Energy] = {}
     if usable:
-        memo: _Memo = {}
-        found = _settle([_look(built[i], a, b, memo) for i in usable])
-        traits = _Traits(
-            *(
-                np.array(column)
-                for column in zip(*(_traits(powers[i], built[i]) for i in usable), strict=True)
-            )
-        )
-        columns = _judge(
-            found, traits, np.full(len(usable), lo_ps), np.full(len(usable), hi_ps), edge_ps
-        )
-        for i, *row in zip(
-            usable, *(columns[name].tolist() for name in _VALUE_COLUMNS), strict=True
-        ):
-            out[i] = _energy(powers[i], built[i], lo_ps, hi_ps, *row)
-    return [out[i] for i in range(len(powers))]
+        windows: _WindowCache = {}
+        lookup = _combine([_entries_at(all_curves[row], begin, stop, windows) for row in usable])
+        traits_by_channel = [_traits(powers[row], all_curves[row]) for row in usable]
+        traits = _Traits(*(np.array(column) for column in zip(*traits_by_channel, strict=True)))
+        begins, stops = np.full(len(usable), lo_ps), np.full(len(usable), hi_ps)
+        budget = _budget(lookup, traits, begins, stops, edge_ps)
+        rows_of_values = zip(*(budget[name].tolist() for name in _VALUE_COLUMNS), strict=True)
+        for row, values in zip(usable, rows_of_values, strict=True):
+            results[row] = _energy(powers[row], all_curves[row], lo_ps, hi_ps, *values)
+    for row, curve in enumerate(all_curves):
+        if row not in results:
+            results[row] = _unresolved_rows(powers[row], curve, begin, stop)[0]
+    return [results[row] for row in range(len(powers))]
 
 
-class _Found(NamedTuple):
+class _Lookup(NamedTuple):
     """What the curves say of each window: everything that `_judge` needs of them."""
 
     joules: Floats
@@ -418,7 +409,7 @@ def _traits(power: PowerOnTrace, curve: Curve) -> _Traits:
     )
 
 
-class _Look(NamedTuple):
+class _Entries(NamedTuple):
     """Entries of one curve for its windows, end to end: eight, six, two or one for each."""
 
     reading: curves.CurveEntries  # six
@@ -452,7 +443,7 @@ class _Windows(NamedTuple):
     inside: Bools
 
 
-_Memo = dict[tuple[int, int, int, float], _Windows]
+_WindowCache = dict[tuple[int, int, int, float], _Windows]
 
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
@@ -491,12 +482,12 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
     )
 
 
-def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
+def _entries_at(curve: Curve, a: Int64s, b: Int64s, memo: _WindowCache) -> _Entries:
     key = (id(curve.knots), id(curve.hold_at), curve.hold_end, curve.smeared_s)
     at = memo.get(key)
     if at is None:
         at = memo[key] = _windows(curve, a, b)
-    return _Look(
+    return _Entries(
         curve.read(at.edges),
         curve.bridged(at.edges, len(at.inside)),
         curve.cuts(at.edges, len(at.inside)),
@@ -513,24 +504,24 @@ def _look(curve: Curve, a: Int64s, b: Int64s, memo: _Memo) -> _Look:
     )
 
 
-def _beside(columns: Sequence[Any]) -> Any:
+def _side_by_side(columns: Sequence[Any]) -> Any:
     """What each channel says, side by side; as one column where they share it."""
     first = columns[0]
     return first[:, None] if all(column is first for column in columns) else np.array(columns).T
 
 
-def _settle(looks: Sequence[_Look]) -> _Found:
+def _combine(looks: Sequence[_Entries]) -> _Lookup:
     """The arithmetic, once: for many windows of one channel, or for one window of many."""
     if len(looks) > 1:
         columns: list[Any] = [
-            _beside(column) for column in zip(*(look.reading for look in looks), strict=True)
+            _side_by_side(column) for column in zip(*(look.reading for look in looks), strict=True)
         ]
         reading = curves.CurveEntries(*columns)
         bridged = [
-            _beside(column) for column in zip(*(look.bridged for look in looks), strict=True)
+            _side_by_side(column) for column in zip(*(look.bridged for look in looks), strict=True)
         ]
         cut, steep, moved, turned, runs, held, pairs, inside = (
-            _beside([getattr(look, name) for look in looks])
+            _side_by_side([getattr(look, name) for look in looks])
             for name in ("cut", "steep", "moved", "turned", "runs", "held", "pairs", "inside")
         )
         alike = rounding.alike(
@@ -549,16 +540,16 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(len(look.peak))
         peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
-    there = (
+    on_known_ground = (
         reading.known[:2] & inside
     )  # an edge that lies on known ground counts for the maximum, too
-    peak = np.fmax(peak, np.fmax.reduce(np.where(there, watts[:2], np.nan)))
+    peak = np.fmax(peak, np.fmax.reduce(np.where(on_known_ground, watts[:2], np.nan)))
     slopes = steep[1::2] - steep[::2]
-    past, left = (
+    since_last, to_next = (
         (reading.inside[:2] - reading.start[:2]) / PS_PER_S,
         (reading.end[:2] - reading.inside[:2]) / PS_PER_S,
     )
-    return _Found(
+    return _Lookup(
         joules=energy[1] - energy[0],
         length=covered[1] - covered[0],
         within=(reading.inside[1] - reading.inside[0]) / PS_PER_S,
@@ -566,7 +557,7 @@ def _settle(looks: Sequence[_Look]) -> _Found:
         opened=bridged[1][1] - bridged[1][0],
         lost=bridged[2][1] - bridged[2][0],
         steep=np.maximum(slopes[:2] / (2 * _NEAR_REFRESHES), slopes[2:] / (2 * _FAR_REFRESHES)),
-        inner=np.where(inside, past * left, 0.0),
+        inner=np.where(inside, since_last * to_next, 0.0),
         cut=cut,
         before=watts[2] - watts[4],
         after=watts[3] - watts[5],
@@ -582,54 +573,58 @@ def _settle(looks: Sequence[_Look]) -> _Found:
     )
 
 
-def _between_looks(found: _Found, sensor: _Traits) -> Floats:
+def _between_looks(lookup: _Lookup, sensor: _Traits) -> Floats:
     """What lies between two looks, as a share of T² d².
 
     By the correlation of neighbouring differences: -1/2 where power is anywhere at the next look, 0
     where it seldom changes.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(found.moved > 0, found.turned / found.moved, 0.0)
-    few = _CORRELATION_PRIOR / (_CORRELATION_PRIOR + found.pairs)
-    turn = np.clip(own * (1 - few) + few * sensor.turn, -1.0, 0.0)
+        correlation = np.where(lookup.moved > 0, lookup.turned / lookup.moved, 0.0)
+    prior_weight = _CORRELATION_PRIOR / (_CORRELATION_PRIOR + lookup.pairs)
+    turn = np.clip(correlation * (1 - prior_weight) + prior_weight * sensor.turn, -1.0, 0.0)
     share = 1 / 12 - turn * 5 / 6  # some of it never the same again, some of it seldom another
     swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
     share = np.where(
         turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _MIN_LOOK_VARIANCE), share
     )
-    same = np.minimum(sensor.beats, found.pairs) / np.square(
+    repeats = np.minimum(sensor.beats, lookup.pairs) / np.square(
         sensor.beat
     )  # … unless the same places of every step are seen
     tails = _TAIL_FACTOR + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
-    return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * same))
+    return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * repeats))
 
 
-def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float) -> dict[str, Any]:
+def _budget(
+    lookup: _Lookup, sensor: _Traits, begins: Int64s, stops: Int64s, edge_ps: float
+) -> dict[str, Any]:
     """The columns of `Energies`: energy, budget, and whether it is resolved at all."""
-    seconds = (b - a) / PS_PER_S
+    seconds = (stops - begins) / PS_PER_S
     least = np.maximum(sensor.refresh_s, sensor.window_s)
     with np.errstate(divide="ignore", invalid="ignore"):
-        coverage = np.where(seconds > 0, np.clip(found.length / seconds, 0.0, 1.0), 0.0)
-        within = np.where(seconds > 0, np.clip(found.within / seconds, 0.0, 1.0), 0.0)
+        coverage = np.where(seconds > 0, np.clip(lookup.length / seconds, 0.0, 1.0), 0.0)
+        within = np.where(seconds > 0, np.clip(lookup.within / seconds, 0.0, 1.0), 0.0)
         scale = np.where(within > 0, 1 / within, 1.0)
     refresh = np.maximum(sensor.refresh_s, 1e-9)
-    quantum = sensor.quantum_w / 12**0.5 * np.sqrt(np.maximum(seconds**2 / found.runs, found.alike))
+    quantum = (
+        sensor.quantum_w / 12**0.5 * np.sqrt(np.maximum(seconds**2 / lookup.runs, lookup.alike))
+    )
     noise = sensor.noise_w**2 * seconds / refresh
     # A short time between two means holds few of the moves, and little of each.
     between = 1 - np.asarray(sensor.averaged)
     unseen = (
-        _between_looks(found, sensor) * between * np.minimum(1.0, 2 * between)
+        _between_looks(lookup, sensor) * between * np.minimum(1.0, 2 * between)
         + (sensor.poll_s / refresh) ** 2 / 24
     )
     sampling = sensor.refresh_s * np.sqrt(
-        found.moved * unseen + _NOISE_SHARE * noise * sensor.averaged
+        lookup.moved * unseen + _NOISE_SHARE * noise * sensor.averaged
     )
     # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on
     # which side.
     length = 1 / 24 + np.minimum(1.0, refresh / np.maximum(least, 1e-9)) / 12
     straddled = np.where(
         sensor.interval,
-        _CUT_INTERVAL_VARIANCE * found.inner,
+        _CUT_INTERVAL_VARIANCE * lookup.inner,
         length * least**2 + sensor.poll_s**2 / 4,
     )
     means = _EDGE_VARIANCE_SMEARED + (_EDGE_VARIANCE_MEANS - _EDGE_VARIANCE_SMEARED) * np.minimum(
@@ -642,37 +637,37 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     )
     # A counter's long interval that an end cuts: what is known of it as a whole may have come
     # before the end or after it.
-    parted = np.where(found.cut > 0, found.inner * found.cut, 0.0).sum(axis=0)
+    parted = np.where(lookup.cut > 0, lookup.inner * lookup.cut, 0.0).sum(axis=0)
     slopes = (
-        np.where(found.cut > 0, 0.0, straddled * found.steep).sum(axis=0)
+        np.where(lookup.cut > 0, 0.0, straddled * lookup.steep).sum(axis=0)
         * sensor.steep_s
         / np.maximum(least, 1e-9)
     )
     edges = np.sqrt(slopes + parted)
     edge = edge_ps / PS_PER_S
-    ends = (found.before**2 + found.after**2) / 2
-    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (found.at_a**2 + found.at_b**2))
-    all_of_it = (found.joules + found.filled) * scale
-    missing = found.opened + np.where(
+    ends = (lookup.before**2 + lookup.after**2) / 2
+    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (lookup.at_a**2 + lookup.at_b**2))
+    total_j = (lookup.joules + lookup.filled) * scale
+    missing = lookup.opened + np.where(
         within < _FULL_COVERAGE, ((1 - within) * seconds * sensor.spread_w) ** 2, 0.0
     )
     sampling = np.sqrt(sampling**2 + missing)  # a hole is a long time between two looks
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    bearable = (Z95 * np.sqrt(found.opened + parted) <= _MAX_BRIDGED_SHARE * np.abs(all_of_it)) & (
-        found.lost <= (_MAX_HOLE_SHARE * seconds) ** 2
-    )
+    holes_small = (
+        Z95 * np.sqrt(lookup.opened + parted) <= _MAX_BRIDGED_SHARE * np.abs(total_j)
+    ) & (lookup.lost <= (_MAX_HOLE_SHARE * seconds) ** 2)
     # What a counter counted from one of its readings to another is known, however few they are.
     counted = (
-        np.asarray(sensor.interval) & (found.inner == 0).all(axis=0) & (coverage >= _FULL_COVERAGE)
+        np.asarray(sensor.interval) & (lookup.inner == 0).all(axis=0) & (coverage >= _FULL_COVERAGE)
     )
-    enough = (within >= _MIN_LOGGED_SHARE) & (coverage > 0) & bearable
+    enough_read = (within >= _MIN_LOGGED_SHARE) & (coverage > 0) & holes_small
     resolved = (
-        enough
+        enough_read
         & ((seconds >= _MIN_REFRESHES * sensor.resolves_s) | counted)
         & np.asarray(sensor.placed)
     )
-    total = np.where(resolved, all_of_it, np.nan)
-    held = (found.held + found.filled) * scale
+    total = np.where(resolved, total_j, np.nan)
+    held = (lookup.held + lookup.filled) * scale
     with np.errstate(invalid="ignore"):
         differs = (np.abs(held - total) > _MIN_RULE_DIFFERENCE * np.abs(total)) & ~np.asarray(
             sensor.interval
@@ -684,8 +679,8 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
         "mean_w": np.where(
             resolved & (seconds > 0), total / np.where(seconds > 0, seconds, 1.0), np.nan
         ),
-        "max_w": found.peak,
-        "covered_joules": found.joules,
+        "max_w": lookup.peak,
+        "covered_joules": lookup.joules,
         "coverage": coverage,
         "resolved": resolved,
         "other_joules": np.where(differs, held, np.nan),
@@ -696,7 +691,7 @@ def _judge(found: _Found, sensor: _Traits, a: Int64s, b: Int64s, edge_ps: float)
     }
 
 
-def _nothing(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
+def _unresolved_rows(power: PowerOnTrace, curve: Curve, a: Int64s, b: Int64s) -> Energies:
     zeros = np.zeros(len(a))
     zero_columns = (
         "covered_joules",
@@ -717,8 +712,8 @@ def energy(
     power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0, idle: Figure | None = None
 ) -> Energy:
     """One window. With the idle power, the joules above it are told as well."""
-    found = energies(power, np.array([lo_ps]), np.array([hi_ps]), edge_ps=edge_ps)[0]
-    return above_idle(found, idle)
+    result = energies(power, np.array([lo_ps]), np.array([hi_ps]), edge_ps=edge_ps)[0]
+    return above_idle(result, idle)
 
 
 def unresolved(lo_ps: int, hi_ps: int, reason: str) -> Energy:
@@ -747,12 +742,12 @@ def unresolved(lo_ps: int, hi_ps: int, reason: str) -> Energy:
     )
 
 
-def above_idle(found: Energy, idle: Figure | None) -> Energy:
+def above_idle(measured: Energy, idle: Figure | None) -> Energy:
     """The same energy, split into what an idle machine would have drawn and what came on top."""
-    if idle is None or found.joules is None:
-        return found
-    rest = idle.value * found.duration_s
-    return replace(found, idle_joules=rest, active_joules=found.joules - rest)
+    if idle is None or measured.joules is None:
+        return measured
+    idle_j = idle.value * measured.duration_s
+    return replace(measured, idle_joules=idle_j, active_joules=measured.joules - idle_j)
 
 
 def mean_energy(
@@ -765,20 +760,25 @@ def mean_energy(
     single integrals would carry every edge. Windows that do not touch are taken as several
     stretches. None without any window.
     """
-    a, b = np.asarray(los, np.int64), np.asarray(his, np.int64)
-    if not len(a):
+    begins, stops = np.asarray(los, np.int64), np.asarray(his, np.int64)
+    if not len(begins):
         return None
-    order = np.argsort(a, kind="stable")
-    a, b = a[order], b[order]
-    apart = np.flatnonzero(a[1:] - b[:-1] > np.maximum(1_000_000, (b[:-1] - a[:-1]) // 1000)) + 1
-    starts = np.r_[0, apart]
-    ends = np.maximum.reduceat(b, starts)
-    stretches = energies(power, a[starts], ends)
+    order = np.argsort(begins, kind="stable")
+    begins, stops = begins[order], stops[order]
+    breaks = (
+        np.flatnonzero(
+            begins[1:] - stops[:-1] > np.maximum(1_000_000, (stops[:-1] - begins[:-1]) // 1000)
+        )
+        + 1
+    )
+    starts = np.r_[0, breaks]
+    ends = np.maximum.reduceat(stops, starts)
+    stretches = energies(power, begins[starts], ends)
     if len(starts) == 1:
-        whole = stretches[0]
+        total = stretches[0]
     else:
-        whole = _sum(stretches)
-    return _share(whole, len(a))
+        total = _sum(stretches)
+    return _share(total, len(begins))
 
 
 def _sum(parts: Energies) -> Energy:
@@ -810,7 +810,7 @@ def _sum(parts: Energies) -> Energy:
         hi=joules + Z95 * sigma if good else None,
         gain_j=abs(joules) * gain if good and gain is not None else None,
         mean_w=joules / float(seconds.sum()) if good and length else None,
-        max_w=_some(float(np.fmax.reduce(parts.max_w)), True),
+        max_w=_if_finite(float(np.fmax.reduce(parts.max_w)), True),
         covered_joules=float(parts.covered_joules.sum()),
         coverage=coverage,
         other_joules=None,
@@ -821,7 +821,7 @@ def _sum(parts: Energies) -> Energy:
     )
 
 
-def _share(whole: Energy, count: int) -> Energy:
+def _share(total: Energy, count: int) -> Energy:
     """A total divided by a number. Powers and times stay those of the whole."""
     scaled = {
         "joules",
@@ -836,11 +836,11 @@ def _share(whole: Energy, count: int) -> Energy:
         "sigma_timing",
     }
     changes = {}
-    for field in fields(whole):
-        value = getattr(whole, field.name)
+    for field in fields(total):
+        value = getattr(total, field.name)
         if field.name in scaled and value is not None:
             changes[field.name] = value / count
-    return replace(whole, **changes)
+    return replace(total, **changes)
 
 
 def of_series(series: PowerSeries) -> Energy:
@@ -870,8 +870,8 @@ def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
     curve = curves.power_curve(power)
     if len(curve.knots) < 2:
         return np.zeros(len(times_ps)), np.zeros(len(times_ps))
-    found = curves.place(curve.read(curves.spot(curve.knots, times_ps)))
-    return found.energy, found.covered
+    values = curves.place(curve.read(curves.spot(curve.knots, times_ps)))
+    return values.energy, values.covered
 
 
 def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
@@ -880,5 +880,5 @@ def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     at = np.asarray(times_ps, np.int64)
     if len(curve.knots) < 2:
         return np.full(len(at), np.nan)
-    found = curve.read(curves.spot(curve.knots, at))
-    return np.where(found.known & (found.inside == at), curves.place(found).watts, np.nan)
+    entries = curve.read(curves.spot(curve.knots, at))
+    return np.where(entries.known & (entries.inside == at), curves.place(entries).watts, np.nan)

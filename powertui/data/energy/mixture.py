@@ -39,29 +39,32 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
     groups: list[list[int]] = []
     for members in logs.values():
         lead = powers[members[0]].places
-        same = [
+        together = [
             i for i in members if [p.weight for p in powers[i].places] == [p.weight for p in lead]
         ]
-        groups += [same, *([i] for i in members if i not in same)]
+        groups += [together, *([i] for i in members if i not in together)]
     counts = [len(powers[group[0]].places) for group in groups]
     if int(np.prod(counts, dtype=np.float64)) > _MAX_WORLDS:
         return []
-    found = []
+    combinations = []
     for chosen in itertools.product(*(range(count) for count in counts)):
-        weight, put = 1.0, list(powers)
+        weight, placed = 1.0, list(powers)
         for group, number in zip(groups, chosen, strict=True):
             weight *= powers[group[0]].places[number].weight
             for index in group:
-                put[index] = placing.everywhere(powers[index])[number]
-        found.append((weight, tuple(put)))
-    return found
+                placed[index] = placing.everywhere(powers[index])[number]
+        combinations.append((weight, tuple(placed)))
+    return combinations
 
 
 def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy:
     """One window of one channel."""
     return mixed(
         [p.weight for p in power.places],
-        [integrate.energy(one, lo_ps, hi_ps, edge_ps=edge_ps) for one in placing.everywhere(power)],
+        [
+            integrate.energy(placed, lo_ps, hi_ps, edge_ps=edge_ps)
+            for placed in placing.everywhere(power)
+        ],
     )
 
 
@@ -88,7 +91,7 @@ def energies(
     if len(parts) < 2 or not len(parts[0]):
         return parts[0]
     weight = np.array([p.weight for p in power.places])
-    stack = {
+    by_place = {
         name: np.array([getattr(part, name) for part in parts])
         for name in (
             "joules",
@@ -101,34 +104,34 @@ def energies(
             *_SIGMA_COLUMNS,
         )
     }
-    there = stack.pop("resolved")
-    resolved = _enough(weight, there)
-    shares = np.where(there, weight[:, None], 0.0)
+    is_resolved = by_place.pop("resolved")
+    resolved = _enough(weight, is_resolved)
+    shares = np.where(is_resolved, weight[:, None], 0.0)
     shares /= np.maximum(shares.sum(axis=0), 1e-300)
     joules, timing, lo, hi = _moments(
-        shares, stack["joules"], [stack[name] for name in _SIGMA_COLUMNS]
+        shares, by_place["joules"], [by_place[name] for name in _SIGMA_COLUMNS]
     )
     columns = {
-        name: np.sqrt((shares * stack[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
+        name: np.sqrt((shares * by_place[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
     }
     coverage = np.where(
-        resolved, (shares * stack["coverage"]).sum(axis=0), stack["coverage"].min(axis=0)
+        resolved, (shares * by_place["coverage"]).sum(axis=0), by_place["coverage"].min(axis=0)
     )
-    known = np.isfinite(stack["other_joules"]) | ~there
-    held = np.where(
-        known.all(axis=0), (shares * np.nan_to_num(stack["other_joules"])).sum(axis=0), np.nan
+    has_held = np.isfinite(by_place["other_joules"]) | ~is_resolved
+    held_joules = np.where(
+        has_held.all(axis=0), (shares * np.nan_to_num(by_place["other_joules"])).sum(axis=0), np.nan
     )
     return replace(
         parts[0],
         joules=np.where(resolved, joules, np.nan),
         lo=np.where(resolved, lo, np.nan),
         hi=np.where(resolved, hi, np.nan),
-        mean_w=np.where(resolved, (shares * np.nan_to_num(stack["mean_w"])).sum(axis=0), np.nan),
-        max_w=np.fmax.reduce(stack["max_w"]),
-        covered_joules=weight @ stack["covered_joules"],
+        mean_w=np.where(resolved, (shares * np.nan_to_num(by_place["mean_w"])).sum(axis=0), np.nan),
+        max_w=np.fmax.reduce(by_place["max_w"]),
+        covered_joules=weight @ by_place["covered_joules"],
         coverage=coverage,
         resolved=resolved,
-        other_joules=np.where(resolved, held, np.nan),
+        other_joules=np.where(resolved, held_joules, np.nan),
         sigma_timing=timing,
         power=power,
         **columns,
@@ -139,40 +142,51 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     """One energy out of those at every place."""
     if len(parts) == 1:
         return parts[0]
-    weight, there = (
+    weight, is_resolved = (
         np.array(weights),
         np.array([part.resolved and part.joules is not None for part in parts]),
     )
     covered = float(weight @ [part.covered_joules for part in parts])
-    if not _enough(weight, there[:, None])[0]:
-        first = next(part for part, known in zip(parts, there, strict=True) if not known)
-        lost = float(weight[~there].sum() / weight.sum())
-        why = (
+    if not _enough(weight, is_resolved[:, None])[0]:
+        first = next(
+            part
+            for part, resolved_parts in zip(parts, is_resolved, strict=True)
+            if not resolved_parts
+        )
+        unresolved_share = float(weight[~is_resolved].sum() / weight.sum())
+        reason = (
             first.reason
-            if lost > 0.999
-            else f"{first.reason} in {lost:.0%} of the places where the log may lie"
+            if unresolved_share > 0.999
+            else f"{first.reason} in {unresolved_share:.0%} of the places where the log may lie"
         )
         return replace(
-            first, reason=why, coverage=min(part.coverage for part in parts), covered_joules=covered
+            first,
+            reason=reason,
+            coverage=min(part.coverage for part in parts),
+            covered_joules=covered,
         )
-    known = [part for part, is_known in zip(parts, there, strict=True) if is_known]
-    share = weight[there] / weight[there].sum()
+    resolved_parts = [part for part, is_known in zip(parts, is_resolved, strict=True) if is_known]
+    share = weight[is_resolved] / weight[is_resolved].sum()
 
     def mean(name: str) -> float | None:
-        values = [getattr(part, name) for part in known]
+        values = [getattr(part, name) for part in resolved_parts]
         return float(share @ values) if all(value is not None for value in values) else None
 
-    sigmas = [np.array([[getattr(part, name)] for part in known]) for name in _SIGMA_COLUMNS]
+    sigmas = [
+        np.array([[getattr(part, name)] for part in resolved_parts]) for name in _SIGMA_COLUMNS
+    ]
     joules, timing, lo, hi = _moments(
-        share[:, None], np.array([[part.joules] for part in known]), sigmas
+        share[:, None], np.array([[part.joules] for part in resolved_parts]), sigmas
     )
     quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
     badge = (
-        Badge.MEASURED if all(part.badge is Badge.MEASURED for part in known) else Badge.ESTIMATED
+        Badge.MEASURED
+        if all(part.badge is Badge.MEASURED for part in resolved_parts)
+        else Badge.ESTIMATED
     )
-    peaks = [part.max_w for part in known if part.max_w is not None]
+    peaks = [part.max_w for part in resolved_parts if part.max_w is not None]
     return replace(
-        known[0],
+        resolved_parts[0],
         joules=float(joules[0]),
         lo=float(lo[0]),
         hi=float(hi[0]),
@@ -181,8 +195,8 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         max_w=max(peaks, default=None),
         other_joules=mean("other_joules"),
         covered_joules=covered,
-        coverage=float(share @ [part.coverage for part in known]),
-        extrapolated=any(part.extrapolated for part in known),
+        coverage=float(share @ [part.coverage for part in resolved_parts]),
+        extrapolated=any(part.extrapolated for part in resolved_parts),
         badge=badge,
         sigma_quantum=quantum,
         sigma_sampling=sampling,
@@ -191,10 +205,10 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     )
 
 
-def withheld(found: Energy) -> Energy:
+def withheld(measured: Energy) -> Energy:
     """The same window without a number: its logs may lie in more ways than can be looked at."""
     return replace(
-        found,
+        measured,
         resolved=False,
         reason=(
             "not resolved: the places of several logs on this trace are uncertain; place "
@@ -211,8 +225,8 @@ def withheld(found: Energy) -> Energy:
 
 def _enough(weight: Floats, resolved: Bools) -> Bools:
     """Whether the places at which a window is resolved are all that count."""
-    found: Bools = weight @ ~resolved <= MAX_UNRESOLVED_WEIGHT * weight.sum()
-    return found
+    is_enough: Bools = weight @ ~resolved <= MAX_UNRESOLVED_WEIGHT * weight.sum()
+    return is_enough
 
 
 def _moments(
@@ -221,12 +235,12 @@ def _moments(
     """Mean, one sigma of the place, and the 95 % interval of mixtures of normals [places,
     windows].
     """
-    known = shares > 0
-    values = np.where(known, joules, 0.0)
-    within = np.sqrt(sum(np.where(known, sigma, 0.0) ** 2 for sigma in sigmas))
+    counts = shares > 0
+    values = np.where(counts, joules, 0.0)
+    within = np.sqrt(sum(np.where(counts, sigma, 0.0) ** 2 for sigma in sigmas))
     mean = (shares * values).sum(axis=0)
     timing = np.sqrt(
-        (shares * np.where(known, sigmas[-1], 0.0) ** 2).sum(axis=0)
+        (shares * np.where(counts, sigmas[-1], 0.0) ** 2).sum(axis=0)
         + (shares * (values - mean) ** 2).sum(axis=0)
     )
     lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in _INTERVAL_TAILS)

@@ -137,87 +137,85 @@ class Likeness:
         above = data.watts - self.base_w
         # Beforehand: the idle machine stands near the floor, and no kind of work draws many times
         # the log's swing.
-        usual = self.swing_w * np.array(
+        expected_w = self.swing_w * np.array(
             [self.idle, *(_WORK_SHARE_OF_SWING.get(name, 1.5) for name in self.shares.names[1:-1])]
         )
-        prior = self.alike / usual**2
-        usual_level = np.array([self.usual_w, *[0.0] * (len(usual) - 1)])
+        prior = self.alike / expected_w**2
+        usual_level = np.array([self.usual_w, *[0.0] * (len(expected_w) - 1)])
         kinds = self.shares.names[1:-1]
-        more = self.swing_w * np.array(
+        allowed_excess = self.swing_w * np.array(
             [_EXCESS_OVER_COMPUTE.get(name, _DEFAULT_EXCESS_OVER_COMPUTE) for name in kinds]
         )
         strongest = kinds.index("compute") if "compute" in kinds else None
         ridge = np.diag(prior * self.scale**2)
-        low = ridge.copy()
-        low[0, 0] += 10.0 * len(data)  # the first turns keep the idle machine where it is likeliest
+        idle_ridge = ridge.copy()
+        # The first iterations keep the idle machine where it is likeliest.
+        idle_ridge[0, 0] += 10.0 * len(data)
         sigma = self.scale * self.widths(data)
-        steady = _steady(above, sigma)
+        steady = _change_price(above, sigma)
         trust = (self.scale / sigma) ** 2
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
         rates = self._rates(data)
         for start in range(0, len(offsets), chunk):
-            part = offsets[start : start + chunk, None]
-            lo, hi = data.lo * stretch + part, data.hi * stretch + part
+            offset = offsets[start : start + chunk, None]
+            lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
             columns = self.shares.work(lo, hi, data.forget_s)  # [offsets, readings, kinds]
             state = self._state((lo + hi) / 2)
             weight = np.where(state == _IN_PROFILE, 1.0, 0.01) * trust
             turns = _FIT_ITERATIONS if exact else _FIT_ITERATIONS - 1
             for turn in range(turns):
                 weighted = (columns * weight[..., None]).transpose(0, 2, 1)
-                last = exact and turn == turns - 1
-                held = ridge if turn > 1 else low
+                is_last = exact and turn == turns - 1
+                penalty = ridge if turn > 1 else idle_ridge
                 moment = weighted @ above
-                moment[:, 0] += held[0, 0] * self.usual_w
-                fitted = nnls.many(weighted @ columns + held, moment, exact=last)
-                left = (above - (columns @ fitted[..., None])[..., 0]) / sigma
+                moment[:, 0] += penalty[0, 0] * self.usual_w
+                fitted = nnls.many(weighted @ columns + penalty, moment, exact=is_last)
+                residual = (above - (columns @ fitted[..., None])[..., 0]) / sigma
                 if turn < turns - 1:
                     weight = trust * self._weight(
-                        left, (above - fitted[:, :1]) / sigma, state, steady + rates.lasting
+                        residual, (above - fitted[:, :1]) / sigma, state, steady + rates.lasting
                     )
-            levels = np.sort(fitted @ usual_work.T, axis=1)[
-                :, _WINDOWS_PER_LEVEL // 2 :: _WINDOWS_PER_LEVEL
-            ]
             idle = (above - fitted[:, :1]) / sigma
-            bare, untold = (
-                _bare(data, part[:, 0], span) for span in (self.shares.span, self.shares.training)
+            busy = _level_price(above, _power_levels(fitted, usual_work), sigma)
+            uncovered = _uncovered_share(data, offset[:, 0], self.shares.span)
+            unrecorded = _uncovered_share(data, offset[:, 0], self.shares.training)
+            cost = self._price(residual, idle, busy, state, steady, rates, unrecorded)
+            cost = cost + ((fitted - usual_level) ** 2 @ prior) / 2
+            cost += (
+                _UNCOVERED_PROFILE_PRICE * self.alike * uncovered / (uncovered + _HALF_PRICE_SHARE)
             )
-            cost = self._price(
-                left, idle, _among(above, levels, sigma), state, steady, rates, untold
-            )
-            total[start : start + chunk] = cost + ((fitted - usual_level) ** 2 @ prior) / 2
-            total[start : start + chunk] += (
-                _UNCOVERED_PROFILE_PRICE * self.alike * bare / (bare + _HALF_PRICE_SHARE)
-            )
-            drawn = (
-                fitted[:, 1:] @ self.shares.mixture / max(float(self.shares.mixture.sum()), 1e-9)
-            )
-            total[start : start + chunk] += (
-                _NO_POWER_PRICE
-                * self.alike
-                * np.exp(-((drawn / (_NO_POWER_SHARE * self.swing_w)) ** 2) / 2)
-            )
+            cost += self._no_power_price(fitted)
             if strongest is not None:
-                excess = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0) / more
-                total[start : start + chunk] += self.alike * (excess**2).sum(axis=1) / 2
+                over_compute = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0)
+                excess = over_compute / allowed_excess
+                cost += self.alike * (excess**2).sum(axis=1) / 2
+            total[start : start + chunk] = cost
             watts[start : start + chunk] = fitted
         watts[:, 0] += self.base_w
         return total, watts
 
+    def _no_power_price(self, fitted: Floats) -> Floats:
+        """What each fit costs for saying that the work of the profile hardly draws power."""
+        mixture = self.shares.mixture
+        work_w = fitted[:, 1:] @ mixture / max(float(mixture.sum()), 1e-9)
+        share = work_w / (_NO_POWER_SHARE * self.swing_w)
+        return np.asarray(_NO_POWER_PRICE * self.alike * np.exp(-(share**2) / 2))
+
     def sweep(self, offsets: Floats, watts: Floats, data: Samples) -> Floats:
         """What each of many offsets costs, roughly, when every kind of work draws these watts."""
-        drawn = self.shares.running(watts[1:])
+        joules_until = self.shares.running(watts[1:])
         above = data.watts - watts[0]
         sigma = self.scale * self.widths(data)
         outside = np.minimum(0.5 * (above / sigma) ** 2, _UNKNOWN_LOAD_PRICE)
         total = np.empty(len(offsets))
         chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
-            part = offsets[start : start + chunk, None]
-            lo, hi = data.lo + part, data.hi + part
-            left = (above - (drawn(hi) - drawn(lo)) / (data.hi - data.lo)) / sigma
+            offset = offsets[start : start + chunk, None]
+            lo, hi = data.lo + offset, data.hi + offset
+            residual = (above - (joules_until(hi) - joules_until(lo)) / (data.hi - data.lo)) / sigma
             inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
             total[start : start + chunk] = np.where(
-                inside, np.minimum(0.5 * left**2, _MAX_PRICE_ABOVE), outside
+                inside, np.minimum(0.5 * residual**2, _MAX_PRICE_ABOVE), outside
             ).sum(axis=1)
         return total
 
@@ -228,31 +226,29 @@ class Likeness:
         """
         above = data.watts - self.base_w
         sigma = self.scale * self.widths(data)
-        steady, rates = _steady(above, sigma), self._rates(data)
+        steady, rates = _change_price(above, sigma), self._rates(data)
         usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
         middle = (data.lo + data.hi) / 2
         total = np.empty(len(offsets))
         chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
-            part, fitted = (
+            offset, fitted = (
                 offsets[start : start + chunk],
                 watts[start : start + chunk] - [self.base_w, *[0.0] * (watts.shape[1] - 1)],
             )
-            levels = np.sort(fitted @ usual_work.T, axis=1)[
-                :, _WINDOWS_PER_LEVEL // 2 :: _WINDOWS_PER_LEVEL
-            ]
+            levels = _power_levels(fitted, usual_work)
             idle = _residual_price((above - fitted[:, :1]) / sigma)
-            untold = _bare(data, part, self.shares.training)
+            unrecorded = _uncovered_share(data, offset, self.shares.training)
             outside = self._outside(
                 idle,
-                _among(above, levels, sigma),
-                self._state(middle + part[:, None]),
+                _level_price(above, levels, sigma),
+                self._state(middle + offset[:, None]),
                 steady,
                 rates,
-                untold,
+                unrecorded,
             )
             total[start : start + chunk] = outside.ended * (
-                1 - np.minimum(untold / _MAX_UNRECORDED_TRAINING_SHARE, 1.0)
+                1 - np.minimum(unrecorded / _MAX_UNRECORDED_TRAINING_SHARE, 1.0)
             )
         return total
 
@@ -296,17 +292,17 @@ class Likeness:
         return state.astype(np.int8)
 
     def _weight(
-        self, left: Floats, idle: Floats, state: npt.NDArray[np.int8], going_on: Floats
+        self, residual: Floats, idle: Floats, state: npt.NDArray[np.int8], going_on: Floats
     ) -> Floats:
         """How much each reading teaches the next turn.
 
         Outside the profile the level of the idle machine at most.
         """
-        weight = 1 / (1 + left**2 / (2 * _STUDENT_T_FACTOR))
+        weight = 1 / (1 + residual**2 / (2 * _STUDENT_T_FACTOR))
         most = np.minimum(
             _MAX_PRICE_ABOVE, going_on
         )  # where more is left over than that, it is foreign
-        foreign = left > np.sqrt(2 * _STUDENT_T_FACTOR * np.expm1(most / _STUDENT_T_FACTOR))
+        foreign = residual > np.sqrt(2 * _STUDENT_T_FACTOR * np.expm1(most / _STUDENT_T_FACTOR))
         weight = np.where(foreign, 0.2 * weight, weight)
         return np.asarray(
             np.where(
@@ -316,19 +312,21 @@ class Likeness:
 
     def _price(
         self,
-        left: Floats,
+        residual: Floats,
         idle: Floats,
         busy: Floats,
         state: npt.NDArray[np.int8],
         steady: Floats,
         rates: _Rates,
-        untold: Floats,
+        unrecorded: Floats,
     ) -> Floats:
-        cost = _residual_price(left)
+        cost = _residual_price(residual)
         cost = np.where(
-            left > 0, np.minimum(cost, np.minimum(_MAX_PRICE_ABOVE, steady + rates.lasting)), cost
+            residual > 0,
+            np.minimum(cost, np.minimum(_MAX_PRICE_ABOVE, steady + rates.lasting)),
+            cost,
         )
-        outside = self._outside(_residual_price(idle), busy, state, steady, rates, untold)
+        outside = self._outside(_residual_price(idle), busy, state, steady, rates, unrecorded)
         cost = np.where(
             state == _IN_PROFILE,
             cost,
@@ -343,33 +341,33 @@ class Likeness:
         state: npt.NDArray[np.int8],
         steady: Floats,
         rates: _Rates,
-        untold: Floats,
+        unrecorded: Floats,
     ) -> _Outside:
         """What readings cost where nothing was profiled: any of these may be."""
-        second = rates.second
-        other = np.minimum(steady, _UNKNOWN_LOAD_PRICE - _MAX_UNPROFILED_TRAINING_PRICE)
+        going_on = rates.second
+        unlike = np.minimum(steady, _UNKNOWN_LOAD_PRICE - _MAX_UNPROFILED_TRAINING_PRICE)
         # Programs are busy before they train: they start, and load.
-        fits = np.minimum(idle, np.minimum(busy, other))
-        free = np.minimum(
+        cheapest = np.minimum(idle, np.minimum(busy, unlike))
+        going_on_cost = np.minimum(
             idle,
-            np.minimum(busy, other)
-            + np.where(state == _BEFORE_TRAINING, _STARTUP_PRICE_FACTOR * second, second),
+            np.minimum(busy, unlike)
+            + np.where(state == _BEFORE_TRAINING, _STARTUP_PRICE_FACTOR * going_on, going_on),
         )
-        going = np.minimum(busy, np.minimum(idle, other) + rates.lapse)
-        ended = np.minimum(idle, np.minimum(busy, other) + rates.lapse) - free
+        training_cost = np.minimum(busy, np.minimum(idle, unlike) + rates.lapse)
+        ended = np.minimum(idle, np.minimum(busy, unlike) + rates.lapse) - going_on_cost
         # Whatever tells of the end may be wrong.
         ended = np.minimum(
             np.where(state == _AFTER_TRAINING, ended, 0.0).sum(axis=1),
             _MAX_PRICE_AFTER_END * self.alike,
         )
-        known = (state == _IN_PROFILE) | (state == _IN_TRAINING)
-        goes_on = np.where(known, 0.0, free - fits).sum(axis=1)
-        enough = _LOGARITHMIC_FROM_PRICE * self.alike
-        longer = enough * np.log1p(goes_on / enough)
+        recorded = (state == _IN_PROFILE) | (state == _IN_TRAINING)
+        goes_on = np.where(recorded, 0.0, going_on_cost - cheapest).sum(axis=1)
+        threshold = _LOGARITHMIC_FROM_PRICE * self.alike
+        longer = threshold * np.log1p(goes_on / threshold)
         goes_on = longer + (goes_on - longer) * np.minimum(
-            untold / _MAX_UNRECORDED_TRAINING_SHARE, 1.0
+            unrecorded / _MAX_UNRECORDED_TRAINING_SHARE, 1.0
         )
-        return _Outside(going, fits, goes_on, ended)
+        return _Outside(training_cost, cheapest, goes_on, ended)
 
     def widths(self, data: Samples) -> Floats:
         """How much wider than usual the residual of each reading is: as its neighbours differ,
@@ -390,15 +388,23 @@ class Likeness:
 
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""
-        left = (data.watts - level) / (self.scale * self.widths(data))
+        residual = (data.watts - level) / (self.scale * self.widths(data))
         return float(
             np.where(
-                left > 0, np.minimum(_residual_price(left), _MAX_PRICE_ABOVE), _residual_price(left)
+                residual > 0,
+                np.minimum(_residual_price(residual), _MAX_PRICE_ABOVE),
+                _residual_price(residual),
             ).sum()
         )
 
 
-def _bare(data: Samples, offsets: Floats, span: tuple[float, float]) -> Floats:
+def _power_levels(fitted: Floats, usual_work: Floats) -> Floats:
+    """The levels of power [offsets, levels] that windows all over the profile have by each fit."""
+    in_order = np.sort(fitted @ usual_work.T, axis=1)
+    return np.asarray(in_order[:, _WINDOWS_PER_LEVEL // 2 :: _WINDOWS_PER_LEVEL])
+
+
+def _uncovered_share(data: Samples, offsets: Floats, span: tuple[float, float]) -> Floats:
     """The share of a span that the log does not cover at each offset: people record power around
     what they profile.
     """
@@ -409,7 +415,7 @@ def _bare(data: Samples, offsets: Floats, span: tuple[float, float]) -> Floats:
     return np.asarray(1 - np.clip(covered / max(end - begin, 1e-9), 0, 1))
 
 
-def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
+def _level_price(above: Floats, levels: Floats, sigma: Floats) -> Floats:
     """What readings cost that may be any of these levels [offsets, levels]: by the nearest, and by
     how many are as near.
     """
@@ -422,12 +428,12 @@ def _among(above: Floats, levels: Floats, sigma: Floats) -> Floats:
     return np.asarray(_residual_price(nearest / sigma) + _LEVEL_SURPRISE.take(near))
 
 
-def _steady(above: Floats, sigma: Floats) -> Floats:
+def _change_price(above: Floats, sigma: Floats) -> Floats:
     """What it costs that a reading is like the one before."""
     return _residual_price(np.abs(np.diff(above, prepend=above[:1])) / (sigma * 2**0.5))
 
 
-def _residual_price(left: Floats) -> Floats:
+def _residual_price(residual: Floats) -> Floats:
     """What a residual costs, in units of the ordinary one."""
-    size: Floats = _STUDENT_T_FACTOR * np.log1p(left**2 / (2 * _STUDENT_T_FACTOR))
+    size: Floats = _STUDENT_T_FACTOR * np.log1p(residual**2 / (2 * _STUDENT_T_FACTOR))
     return size

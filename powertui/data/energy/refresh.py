@@ -65,20 +65,20 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     )
     share, now = np.empty(at.shape, np.float32), np.empty(at.shape)
     for first in range(0, len(after), _BATCH_CHANGES):
-        some = slice(first, first + _BATCH_CHANGES)
-        ago = _ago(at[some])
-        likeliest = np.empty(at[some].shape, np.int64)
-        for k, (blur, said) in enumerate(
-            zip(_column(blurs[some]), _said(ago, long[some], poll / tried), strict=True)
+        batch = slice(first, first + _BATCH_CHANGES)
+        ago = _ago(at[batch])
+        likeliest = np.empty(at[batch].shape, np.int64)
+        for k, (blur, likelihood) in enumerate(
+            zip(_column(blurs[batch]), _said(ago, long[batch], poll / tried), strict=True)
         ):
             wide[:, 1:-1], wide[:, 0], wide[:, -1] = likely, likely[:, -1], likely[:, 0]
             likely += (wide[:, :-2] + wide[:, 2:] - 2 * likely) * blur
-            likely *= said
+            likely *= likelihood
             total = likely.sum(axis=1, out=share[first + k])
             likely /= total[:, None]
             likeliest[k] = likely.argmax(axis=1)
-        now[some] = (
-            at[some] - np.take_along_axis(ago, likeliest[:, :, None], axis=2)[:, :, 0] / _PHASES
+        now[batch] = (
+            at[batch] - np.take_along_axis(ago, likeliest[:, :, None], axis=2)[:, :, 0] / _PHASES
         )
     score = np.log(share * np.maximum(long, 1.0)).sum(axis=0)
     some_before = now[:-1].any(axis=1, keepdims=True)
@@ -103,8 +103,8 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     between = float(after[-1] - after[0]) / float(
         passed[best]
     )  # the same, to the last digit, where every change was counted
-    told = float(tried[begin:end].mean())
-    return between if abs(between - told) <= _SAME_DISTANCE_SHARE * told else told
+    fitted = float(tried[begin:end].mean())
+    return between if abs(between - fitted) <= _SAME_DISTANCE_SHARE * fitted else fitted
 
 
 def _ago(at: Floats) -> _Shares:
@@ -124,10 +124,10 @@ def _said(ago: _Shares, long: Floats, poll: Floats) -> _Shares:
     """
     on_time = np.clip(_column(long * _PHASES + 0.5) - ago, 0.0, 1.0)
     late = np.clip(_column((long + poll) * _PHASES + 0.5) - ago, 0.0, 1.0)
-    said: _Shares = (
+    likelihood: _Shares = (
         (1 - 2 * _LATE_CHANCE - _STRAY_CHANCE) * on_time + _LATE_CHANCE * late + _STRAY_CHANCE
     )
-    return said
+    return likelihood
 
 
 def _column(values: Floats) -> _Shares:

@@ -40,15 +40,15 @@ class Steady:
         """
         a, b = self._rows(first, last)
         b = np.minimum(b, len(self.upto) - 1)
-        found = np.empty(len(a))
+        squares = np.empty(len(a))
         for at in range(0, len(a), _BATCH_WINDOWS):
             some = slice(at, at + _BATCH_WINDOWS)
             held = self.upto[b[some]] - self.upto[a[some]]
             beside = np.zeros_like(held)
             beside[:, 1:] += held[:, :-1]
             beside[:, :-1] += held[:, 1:]
-            found[some] = _off(held, beside).sum(axis=1)
-        return np.asarray(_UNIFORM_VARIANCE_SHARE * found)
+            squares[some] = _off(held, beside).sum(axis=1)
+        return np.asarray(_UNIFORM_VARIANCE_SHARE * squares)
 
     def read_into(self, first: int, last: int, out: Floats) -> None:
         """How long each step was read from a knot to another."""
@@ -71,19 +71,21 @@ def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
 
     Their steps lie in one row, a 0 between two.
     """
-    steps = np.array([0 if one is None else one.upto.shape[1] + 1 for one, _, _ in windows])
+    steps = np.array(
+        [0 if steady is None else steady.upto.shape[1] + 1 for steady, _, _ in windows]
+    )
     ends = np.cumsum(steps)
     held = np.zeros(int(ends[-1]) + 1)
     for (steady, first, last), end in zip(windows, ends.tolist(), strict=True):
         if steady is not None:
             steady.read_into(first, last, held[end - steady.upto.shape[1] : end])
-    found, some = np.zeros(len(windows)), steps > 0
-    if some.any():
+    squares, has_steps = np.zeros(len(windows)), steps > 0
+    if has_steps.any():
         beside = held[2:] + held[:-2]
-        found[some] = np.add.reduceat(
-            np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[some]
+        squares[has_steps] = np.add.reduceat(
+            np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[has_steps]
         )
-    return _UNIFORM_VARIANCE_SHARE * found
+    return _UNIFORM_VARIANCE_SHARE * squares
 
 
 def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | None:
@@ -93,11 +95,11 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     low, high = float(np.fmin.reduce(level)), float(np.fmax.reduce(level))
     if not (high - low) / step < _MAX_STEPS:
         return None
-    many = round((high - low) / step) + 1
+    steps = round((high - low) / step) + 1
     every = -(-len(level) // _MAX_ROWS)
     rows = -(-len(level) // every)
-    two = many + many % 2
-    upto = np.empty((rows + 1, two))
+    even_steps = steps + steps % 2
+    upto = np.empty((rows + 1, even_steps))
     upto[0] = 0.0
     sums = upto.view(
         np.complex128
@@ -108,15 +110,21 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     for row in range(0, rows, piece):
         first, last = row * every, min((row + piece) * every, len(level))
         held = _held(
-            level[first:last], low, step, seconds[max(first - 1, 0) : last], first > 0, every, two
+            level[first:last],
+            low,
+            step,
+            seconds[max(first - 1, 0) : last],
+            first > 0,
+            every,
+            even_steps,
         )
         held[0] += upto[row]
         np.cumsum(held.view(np.complex128), axis=0, out=sums[row + 1 : row + 1 + len(held)])
-    return Steady(every, upto[:, :many])
+    return Steady(every, upto[:, :steps])
 
 
 def _held(
-    level: Floats, low: float, step: float, seconds: Floats, goes_on: bool, every: int, many: int
+    level: Floats, low: float, step: float, seconds: Floats, goes_on: bool, every: int, steps: int
 ) -> Floats:
     """How long each step was read, for every so many readings.
 
@@ -129,12 +137,12 @@ def _held(
     rows = -(-len(level) // every)
     place = np.zeros((rows, every), np.int64)
     place.reshape(-1)[: len(at)] = at
-    place += (np.arange(rows) * many)[:, None]
+    place += (np.arange(rows) * steps)[:, None]
     half, each = seconds / 2, np.zeros(len(level))  # half of the time to either side is a reading's
     after = half[1:] if goes_on else half
     each[: len(after)] += after
     each[0 if goes_on else 1 :] += half[: len(level) - (not goes_on)]
-    held: Floats = np.bincount(place.reshape(-1)[: len(at)], each, rows * many).astype(
+    held: Floats = np.bincount(place.reshape(-1)[: len(at)], each, rows * steps).astype(
         np.float64, copy=False
     )
-    return held.reshape(rows, many)
+    return held.reshape(rows, steps)

@@ -87,10 +87,10 @@ class Samples:
         if count < 2 or len(self) < 2 * count:
             return self
         first = np.arange(0, len(self) - count + 1, count)
-        whole = (
+        unbroken = (
             self.hi[first + count - 1] - self.hi[first] < 1.5 * count * pace
         )  # none across a pause
-        rows = (first[whole, None] + np.arange(count)).ravel()
+        rows = (first[unbroken, None] + np.arange(count)).ravel()
         lo, hi, watts = (
             column[rows].reshape(-1, count) for column in (self.lo, self.hi, self.watts)
         )
@@ -208,11 +208,13 @@ def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...
         return ()
     # Whatever the readings seem to say: a meter tells of the time since it last published, as a
     # rule.
-    found = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
-    found += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
-    own = window.value
+    lengths = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
+    lengths += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
+    assumed_s = window.value
     return tuple(
-        (length / own, price) for length, price in found if length > 0.1 * own and length != own
+        (length / assumed_s, price)
+        for length, price in lengths
+        if length > 0.1 * assumed_s and length != assumed_s
     )
 
 
@@ -235,7 +237,7 @@ def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ..
         return ()
     if window is not None and window.value > 1.5 * refresh:
         return tuple((part * window.value, _MEMORY_PRICE) for part in _MEMORY_TIMES_OF_WINDOW)
-    return tuple((one, _MEMORY_PRICE) for one in _MEMORY_TIMES_S if one > 0.4 * refresh)
+    return tuple((seconds, _MEMORY_PRICE) for seconds in _MEMORY_TIMES_S if seconds > 0.4 * refresh)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:

@@ -53,44 +53,44 @@ def stretches(
     values = difference[columns]
     size = max(1, int(np.ceil(len(values) / _MAX_BINS)))
     bins = max(1, int(np.ceil(least / size)))
-    taken = np.zeros(len(values), np.bool_)
-    found: list[ScannedStretch] = []
+    is_used = np.zeros(len(values), np.bool_)
+    results: list[ScannedStretch] = []
     for _ in range(_MAX_STRETCHES):
-        flat = np.where(taken, 0.0, values - np.median(values[~taken]))
+        flat = np.where(is_used, 0.0, values - np.median(values[~is_used]))
         first, last = _largest(_binned(flat, size), bins, size, len(values))
-        if last <= first or taken[first:last].any():
+        if last <= first or is_used[first:last].any():
             break
         first, last = _sharpen(flat, first, last, block, size)
         inside = np.zeros(len(values), np.bool_)
         inside[first:last] = True
-        usual = float(np.median(values[~taken & ~inside]))
+        usual = float(np.median(values[~is_used & ~inside]))
         mean = float(values[inside].mean())
-        rest = np.where(taken, 0.0, values - np.where(inside, mean, usual))
+        rest = np.where(is_used, 0.0, values - np.where(inside, mean, usual))
         height, length = abs(mean - usual), last - first
         if min(height, abs(mean)) < 2 * floor or mean * (mean - usual) < 0:
             break
-        alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-        if alone.p > _FALSE_ALARM_CHANCE:
+        trial = _trial(rest, height, length, block, size, bins, floor, looks, rng)
+        if trial.p > _FALSE_ALARM_CHANCE:
             # Two stretches in one epoch hide each other as noise. Taking both out of it has its
             # price in certainty.
             rest = _without_others(rest, height * float(np.sqrt(length)), block, bins, size)
-            alone = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-            if alone.p > _FALSE_ALARM_CHANCE or alone.tail > _FALSE_ALARM_CHANCE / 20:
+            trial = _trial(rest, height, length, block, size, bins, floor, looks, rng)
+            if trial.p > _FALSE_ALARM_CHANCE or trial.tail > _FALSE_ALARM_CHANCE / 20:
                 break
-        taken |= inside
-        found.append(
+        is_used |= inside
+        results.append(
             ScannedStretch(
                 int(columns[first]),
                 int(columns[last - 1]) + 1,
                 mean,
-                alone.error,
-                alone.p,
-                alone.blocks,
+                trial.error,
+                trial.p,
+                trial.blocks,
             )
         )
-        if (~taken).sum() < max(8, 3 * block):
+        if (~is_used).sum() < max(8, 3 * block):
             break
-    return found
+    return results
 
 
 class _Trial(NamedTuple):
@@ -190,9 +190,9 @@ def _binned(values: Floats, size: int) -> Floats:
         return values
     pad = -len(values) % size
     padded = np.concatenate([values, np.full(pad, np.nan)]).reshape(-1, size)
-    known = np.isfinite(padded)
+    is_known = np.isfinite(padded)
     with np.errstate(invalid="ignore"):  # a bin of nothing
-        return np.asarray(np.where(known, padded, 0.0).sum(axis=1) / known.sum(axis=1))
+        return np.asarray(np.where(is_known, padded, 0.0).sum(axis=1) / is_known.sum(axis=1))
 
 
 def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]:
@@ -230,8 +230,12 @@ def _noise(values: Floats, block: int) -> float:
     The larger of two robust measures: the median deviation alone comes out too small in one of ten
     short series.
     """
-    whole = len(values) // block * block
-    means = np.sort(values[:whole].reshape(-1, block).mean(axis=1)) if whole else np.sort(values)
+    in_blocks = len(values) // block * block
+    means = (
+        np.sort(values[:in_blocks].reshape(-1, block).mean(axis=1))
+        if in_blocks
+        else np.sort(values)
+    )
     cut = len(means) // 20
     inner = means[cut : len(means) - cut] if cut else means
     spread = float(inner.std()) * (
@@ -272,10 +276,11 @@ def _resampled(rest: Floats, block: int, size: int, rng: np.random.Generator) ->
     drawn = (blocks[starts] * signs[..., None]).reshape(_BATCH_DRAWS, -1)[:, :count]
     if size > 1:
         pad = -count % size
-        known = np.full(-(-count // size), float(size))
-        known[-1] -= pad
+        bin_lengths = np.full(-(-count // size), float(size))
+        bin_lengths[-1] -= pad
         drawn = (
-            np.pad(drawn, ((0, 0), (0, pad))).reshape(_BATCH_DRAWS, -1, size).sum(axis=2) / known
+            np.pad(drawn, ((0, 0), (0, pad))).reshape(_BATCH_DRAWS, -1, size).sum(axis=2)
+            / bin_lengths
         )
     return np.concatenate([np.zeros((_BATCH_DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
 

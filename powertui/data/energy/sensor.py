@@ -64,26 +64,26 @@ def describe(series: PowerSeries) -> PowerSeries:
     """The same series, its sensor filled: what the samples tell is measured, the rest assumed or
     left open.
     """
-    sensor, known = series.sensor, defaults(series.sensor)
+    sensor, usual = series.sensor, defaults(series.sensor)
     times, watts = series.times, series.watts
     if not (rows := np.isfinite(watts)).all():
         times, watts = times[rows], watts[rows]
     poll = _poll(series)
     refresh = _refresh(times, watts, poll) if series.kind is PowerKind.SAMPLED else poll
-    if refresh is None and known.refresh_s is not None:
-        refresh = Figure(max(known.refresh_s, poll.value if poll else 0.0), Badge.ASSUMED)
+    if refresh is None and usual.refresh_s is not None:
+        refresh = Figure(max(usual.refresh_s, poll.value if poll else 0.0), Badge.ASSUMED)
     step = quantum(watts) if series.kind is PowerKind.SAMPLED else None
     measured_step = Figure(step, Badge.MEASURED) if step is not None else None
     if measured_step is None and series.kind is PowerKind.SAMPLED:
         measured_step = sensor.quantum_w or _assumed(
-            known.quantum_w if known.quantum_w is not None else _written_step(watts)
+            usual.quantum_w if usual.quantum_w is not None else _written_step(watts)
         )
     window, error = sensor.window_s, sensor.window_err_s
     if window is None and series.kind is PowerKind.INTERVAL:
         window = poll
     elif window is None and poll is not None:
         window, error = _window(
-            times, watts, poll.value, refresh.value if refresh else poll.value, known.window_s
+            times, watts, poll.value, refresh.value if refresh else poll.value, usual.window_s
         )
     return replace(
         series,
@@ -94,8 +94,8 @@ def describe(series: PowerSeries) -> PowerSeries:
             quantum_w=measured_step,
             window_s=window,
             window_err_s=error,
-            delay_s=sensor.delay_s or _assumed(known.delay_s),
-            gain=sensor.gain or _assumed(known.gain),
+            delay_s=sensor.delay_s or _assumed(usual.delay_s),
+            gain=sensor.gain or _assumed(usual.gain),
         ),
     )
 
@@ -107,12 +107,12 @@ def _window(
     for such a source.
     """
     held = refresh > 1.5 * poll
-    seen = averaging_window.look(_steady(times, watts, poll, refresh), refresh, held=held)
+    look = averaging_window.look(_steady(times, watts, poll, refresh), refresh, held=held)
     if usual is not None:
-        if seen is None or not _contradicts(seen, usual, refresh):
+        if look is None or not _contradicts(look, usual, refresh):
             return Figure(usual, Badge.ASSUMED), None
-    elif seen is None or seen.by == "nothing":
-        unseen = averaging_window.UNSEEN_S if seen is None else seen.sd_s
+    elif look is None or look.by == "nothing":
+        unseen = averaging_window.UNSEEN_S if look is None else look.sd_s
         error = (
             max(unseen, _WINDOW_SIGMA_OF_REFRESH * refresh)
             if unseen >= averaging_window.UNSEEN_S > refresh
@@ -120,26 +120,26 @@ def _window(
         )
         # A meter that publishes now and then tells of the time since it last did, as a rule.
         return Figure(refresh, Badge.ASSUMED) if held else None, error
-    elif seen.by == "slow":
-        return Figure(refresh if held else seen.window_s, Badge.ASSUMED), max(
-            seen.sd_s, _WINDOW_SIGMA_OF_REFRESH * refresh
+    elif look.by == "slow":
+        return Figure(refresh if held else look.window_s, Badge.ASSUMED), max(
+            look.sd_s, _WINDOW_SIGMA_OF_REFRESH * refresh
         )
     elif (
         held
-        and seen.by == "steps"
-        and seen.window_s < refresh < seen.window_s + _REFRESH_WINDOW_SIGMAS * seen.sd_s
+        and look.by == "steps"
+        and look.window_s < refresh < look.window_s + _REFRESH_WINDOW_SIGMAS * look.sd_s
     ):
         return Figure(refresh, Badge.ASSUMED), max(
-            seen.sd_s, (refresh - seen.window_s) / _REFRESH_WINDOW_SIGMAS
+            look.sd_s, (refresh - look.window_s) / _REFRESH_WINDOW_SIGMAS
         )  # they do not say otherwise
-    return Figure(seen.window_s, Badge.ESTIMATED), seen.sd_s
+    return Figure(look.window_s, Badge.ESTIMATED), look.sd_s
 
 
-def _contradicts(seen: Smear, usual: float, refresh: float) -> bool:
+def _contradicts(look: Smear, usual: float, refresh: float) -> bool:
     """The readings cannot be means over the time that is usual for their source."""
-    if seen.by == "gaps":
-        return abs(seen.window_s - usual) > 3 * seen.sd_s + 0.1 * usual
-    return seen.by == "steps" and usual > 2 * refresh and seen.window_s + 3 * seen.sd_s < usual
+    if look.by == "gaps":
+        return abs(look.window_s - usual) > 3 * look.sd_s + 0.1 * usual
+    return look.by == "steps" and usual > 2 * refresh and look.window_s + 3 * look.sd_s < usual
 
 
 def _steady(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats:
@@ -173,14 +173,14 @@ def _published(times: Int64s, watts: Floats, refresh_ns: int) -> Floats:
     """
     first = np.concatenate(([0], np.flatnonzero(watts[1:] != watts[:-1]) + 1))
     lasted = np.diff(np.append(times[first], times[-1]))
-    many = np.maximum(np.round(lasted / refresh_ns).astype(np.int64), 1)
+    publications = np.maximum(np.round(lasted / refresh_ns).astype(np.int64), 1)
     asked = (
         np.add.reduceat(np.append(np.diff(times) > _UNASKED_REFRESHES * refresh_ns, False), first)
         == 0
     )
-    out = np.repeat(watts[first], many)
-    out[np.repeat(~asked, many)] = np.nan
-    began = np.cumsum(many) - many
+    out = np.repeat(watts[first], publications)
+    out[np.repeat(~asked, publications)] = np.nan
+    began = np.cumsum(publications) - publications
     out[began] = watts[first]
     return out
 
@@ -216,22 +216,24 @@ def _refresh(times: Int64s, watts: Floats, poll: Figure | None) -> Figure | None
     # a run that holds a pause of the log says nothing about the sensor
     usual = float(np.median(runs))
     longest = usual * 20 + _HOLE_REFRESHES * poll.value
-    whole = runs[runs <= longest]
+    complete = runs[runs <= longest]
     # Nor does one that began, went on or ended while it was not asked, as long as there are others.
     paused = np.diff(times) > _HOLE_REFRESHES * poll.value * NS_PER_S
     if paused.any():
         pauses = np.concatenate(([0], np.cumsum(paused)))
         asked = runs[(pauses[rows[1:] + 1] == pauses[rows[:-1]]) & (runs <= longest)]
-        if len(asked) >= max(_MIN_RUNS, len(whole) / 4):
-            whole = asked
-    if len(whole) < _MIN_RUNS:
+        if len(asked) >= max(_MIN_RUNS, len(complete) / 4):
+            complete = asked
+    if len(complete) < _MIN_RUNS:
         return None
     if np.mean(runs > 1.5 * poll.value) > _MIN_LONGER_RUN_SHARE:
         since = (times - times[0]) / NS_PER_S
-        if (told := refresh.distance(since[rows], since[rows + 1], poll.value)) is not None:
-            return Figure(told, Badge.MEASURED)
+        if (
+            published_every := refresh.distance(since[rows], since[rows + 1], poll.value)
+        ) is not None:
+            return Figure(published_every, Badge.MEASURED)
     return Figure(
-        max(usual if len(whole) == len(runs) else float(np.median(whole)), poll.value),
+        max(usual if len(complete) == len(runs) else float(np.median(complete)), poll.value),
         Badge.MEASURED,
     )
 
@@ -252,10 +254,14 @@ def quantum(watts: Floats) -> float | None:
     levels, counts = _counted(moved)
     for digits in range(5):
         scaled = levels * 10**digits
-        whole = (np.abs(scaled - np.round(scaled)) < 1e-3) & (scaled > 0.5)
-        if counts[whole].sum() >= STEP_SHARE * counts.sum():
+        is_multiple = (np.abs(scaled - np.round(scaled)) < 1e-3) & (scaled > 0.5)
+        if counts[is_multiple].sum() >= STEP_SHARE * counts.sum():
             return float(
-                _common(np.round(scaled[whole]).astype(np.int64), counts[whole], int(counts.sum()))
+                _common(
+                    np.round(scaled[is_multiple]).astype(np.int64),
+                    counts[is_multiple],
+                    int(counts.sum()),
+                )
                 / 10**digits
             )
     return None
@@ -264,11 +270,11 @@ def quantum(watts: Floats) -> float | None:
 def _counted(moved: Floats) -> tuple[Floats, Int64s]:
     """How often each difference occurs: whole watts, as most are, without sorting them."""
     if moved.max() < _MAX_COUNTED_W and (moved.astype(np.int64) == moved).all():
-        many = np.bincount(moved.astype(np.int64))
-        levels = np.flatnonzero(many)
-        return levels.astype(np.float64), many[levels]
-    found, counts = np.unique(np.round(moved, 9), return_counts=True)
-    return found, counts
+        occurrences = np.bincount(moved.astype(np.int64))
+        levels = np.flatnonzero(occurrences)
+        return levels.astype(np.float64), occurrences[levels]
+    differences, counts = np.unique(np.round(moved, 9), return_counts=True)
+    return differences, counts
 
 
 def _written_step(watts: Floats) -> float | None:
@@ -283,9 +289,9 @@ def _written_step(watts: Floats) -> float | None:
         return None
     for digits in range(4):
         scaled = watts * 10**digits
-        whole = np.round(scaled)
-        if (np.abs(scaled - whole) < 1e-3).all():
-            shared = functools.reduce(math.gcd, np.unique(whole).astype(np.int64).tolist(), 0)
+        rounded = np.round(scaled)
+        if (np.abs(scaled - rounded) < 1e-3).all():
+            shared = functools.reduce(math.gcd, np.unique(rounded).astype(np.int64).tolist(), 0)
             return float(
                 max(n for n in range(1, _MAX_WRITTEN_STEP + 1) if shared % n == 0)
             ) / float(10**digits)
@@ -476,10 +482,10 @@ def sentence(series: PowerSeries) -> str:
     if sensor.quantum_w:
         word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"
         parts.append(f"in steps of {sensor.quantum_w.value:.4g} W{word}")
-    told = (
+    window_is_known = (
         sensor.window_s is not None and (sensor.window_err_s or 0.0) <= 0.25 * sensor.window_s.value
     )
-    if sensor.window_s and told and not interval and not window_is_guess(sensor):
+    if sensor.window_s and window_is_known and not interval and not window_is_guess(sensor):
         parts.append(
             f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})"
         )

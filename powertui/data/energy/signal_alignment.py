@@ -162,8 +162,8 @@ def search(
     rough = coarse_search.candidates(data, shares, lo, hi, base_w)
     if not len(rough):
         return f"no offset puts {MIN_SAMPLES} samples inside the profile"
-    near = _near(data, shares, rough)
-    return _Search(data[near], shares, step_s, base_w).run(rough, lo, hi)
+    is_near = _near(data, shares, rough)
+    return _Search(data[is_near], shares, step_s, base_w).run(rough, lo, hi)
 
 
 def _is_flat(spread: float, data: Samples) -> bool:
@@ -184,10 +184,10 @@ def _near(data: Samples, shares: WindowShares, offsets: Floats) -> Bools:
     """
     first, last = shares.span
     margin = coarse_search.margin(data, last - first)
-    found = np.zeros(len(data), np.bool_)
+    is_near = np.zeros(len(data), np.bool_)
     for offset in offsets.tolist():
-        found |= (data.hi + offset > first - margin) & (data.lo + offset < last + margin)
-    return found
+        is_near |= (data.hi + offset > first - margin) & (data.lo + offset < last + margin)
+    return is_near
 
 
 def _offsets(
@@ -225,18 +225,25 @@ class _Choices:
     watts: Floats
     width: Floats  # how many of the finest steps each stands for
 
-    def rows(self, kept: Bools) -> _Choices:
+    def rows(self, rows: Bools) -> _Choices:
         """Some of them."""
-        return _Choices(*(getattr(self, field.name)[kept] for field in fields(self)))
+        return _Choices(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def _joined(one: _Choices, other: _Choices) -> _Choices:
+def _joined(first: _Choices, second: _Choices) -> _Choices:
     return _Choices(
         *(
-            np.concatenate([getattr(part, f.name) for part in (one, other)])
-            for f in fields(_Choices)
+            np.concatenate([getattr(part, field.name) for part in (first, second)])
+            for field in fields(_Choices)
         )
     )
+
+
+def _thinned_to(data: Samples, count: int) -> Samples:
+    """At most `count` samples, evenly spread over all of them."""
+    if len(data) <= count:
+        return data
+    return data[np.linspace(0, len(data) - 1, count).astype(np.int64)]
 
 
 def _away(offsets: Floats, others: Floats, least: float) -> Bools:
@@ -256,11 +263,7 @@ class _Search:
     def __init__(
         self, data: Samples, shares: WindowShares, step_s: float | None, base_w: float
     ) -> None:
-        self.data = (
-            data
-            if len(data) <= _MAX_FINE_SAMPLES
-            else data[np.linspace(0, len(data) - 1, _MAX_FINE_SAMPLES).astype(np.int64)]
-        )
+        self.data = _thinned_to(data, _MAX_FINE_SAMPLES)
         self.shares = shares
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
@@ -330,19 +333,15 @@ class _Search:
         reach = max(
             coarse_step, 0.6 * coarse_search.apart(data, self.shares.span[1] - self.shares.span[0])
         )
-        few = (
-            data
-            if len(data) <= _MAX_FINE_SAMPLES // 4
-            else data[np.linspace(0, len(data) - 1, _MAX_FINE_SAMPLES // 4).astype(np.int64)]
-        )
-        self._choose_way(rough, few, reach)
-        rough = self._everywhere(rough, few, coarse_step, near, lo, hi)
+        thinned = _thinned_to(data, _MAX_FINE_SAMPLES // 4)
+        self._choose_way(rough, thinned, reach)
+        rough = self._everywhere(rough, thinned, coarse_step, near, lo, hi)
         if self.step_s is not None and self.step_s > 2 * near:
-            rough = np.concatenate([rough, self._swept(rough[:_SWEPT_FITS], few, near, lo, hi)])
+            rough = np.concatenate([rough, self._swept(rough[:_SWEPT_FITS], thinned, near, lo, hi)])
         offsets = self._around(rough, reach, step, lo, hi)
-        self._choose_scale(rough[:_SCALE_PLACES], few)
-        total, _ = self._costs(offsets, few, exact=False)
-        centres = coarse_search.separated(offsets, total, near, _MAX_BASINS)
+        self._choose_scale(rough[:_SCALE_PLACES], thinned)
+        cost, _ = self._costs(offsets, thinned, exact=False)
+        centres = coarse_search.separated(offsets, cost, near, _MAX_BASINS)
         if self.step_s is not None and self.step_s >= near / 4:
             aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
             centres = np.concatenate(
@@ -350,10 +349,10 @@ class _Search:
             )
         self._set_scale(centres[:1], data)
         centres = np.concatenate([centres, self._aliases(float(centres[0]), lo, hi, near)])
-        total, _ = self._costs(centres, data)
-        ranked = np.argsort(total, kind="stable")[:_MAX_CENTERS]
+        cost, _ = self._costs(centres, data)
+        ranked = np.argsort(cost, kind="stable")[:_MAX_CENTERS]
         centres = np.clip(
-            centres[ranked[total[ranked] - total.min() < 2 * _NEGLIGIBLE_COST * self.like.alike]],
+            centres[ranked[cost[ranked] - cost.min() < 2 * _NEGLIGIBLE_COST * self.like.alike]],
             lo,
             hi,
         )  # grids reach beyond
@@ -382,48 +381,42 @@ class _Search:
             )
             if more.cost.min() > best:
                 break
-        found = self._judge(_joined(choices, beside), step, near)
-        return found if isinstance(found, str) or not ppm else replace(found, ppm=ppm)
+        answer = self._judge(_joined(choices, beside), step, near)
+        return answer if isinstance(answer, str) or not ppm else replace(answer, ppm=ppm)
 
     def _everywhere(
-        self, rough: Floats, few: Samples, step: float, near: float, lo: float, hi: float
+        self, rough: Floats, thinned: Samples, step: float, near: float, lo: float, hi: float
     ) -> Floats:
         """The best offsets of all, robustly, where there are few enough to try each; else those of
         plain least squares.
         """
         every = np.arange(lo, hi + step, step)
-        if len(every) * len(few) > _MAX_ROBUST_CELLS:
+        if len(every) * len(thinned) > _MAX_ROBUST_CELLS:
             return rough
         offsets = np.concatenate([rough, every])
-        total, _ = self._costs(offsets, few, exact=False)
+        cost, _ = self._costs(offsets, thinned, exact=False)
         return coarse_search.separated(
-            offsets, total, max(near, 4 * step), coarse_search.MAX_CANDIDATES
+            offsets, cost, max(near, 4 * step), coarse_search.MAX_CANDIDATES
         )
 
-    def _swept(self, levels: Floats, few: Samples, near: float, lo: float, hi: float) -> Floats:
-        """The best of all offsets in fine steps, each kind of work with the watts of the fit at one
-        of these: where steps are much longer than what a reading tells of, the right place lies
-        between the offsets of a coarse grid.
+    def _swept(self, levels: Floats, thinned: Samples, near: float, lo: float, hi: float) -> Floats:
+        """The best of all offsets in fine steps, with the watts of the fits at `levels`.
+
+        Where steps are much longer than a reading's window, the right place is between the offsets
+        of a coarse grid.
         """
         step = max(near / _SWEEP_STEPS_PER_READING, (hi - lo) / _MAX_SWEPT_OFFSETS)
         offsets = np.arange(lo, hi + step, step)
-        data = (
-            few
-            if len(offsets) * len(few) <= _MAX_SWEPT_CELLS
-            else few[
-                np.linspace(0, len(few) - 1, _MAX_SWEPT_CELLS // len(offsets)).astype(np.int64)
-            ]
-        )
-        _, watts = self._costs(levels, few, exact=False)
-        found = [
-            self.like.sweep(offsets - self._shift(self.main), one, self._as(self.main, data))
-            for one in watts
+        data = _thinned_to(thinned, _MAX_SWEPT_CELLS // max(len(offsets), 1))
+        _, watts = self._costs(levels, thinned, exact=False)
+        costs_by_fit = [
+            self.like.sweep(offsets - self._shift(self.main), fit_watts, self._as(self.main, data))
+            for fit_watts in watts
         ]
-        return (
-            coarse_search.separated(offsets, np.min(found, axis=0), near, _MAX_BASINS)
-            if found
-            else np.empty(0)
-        )
+        if not costs_by_fit:
+            return np.empty(0)
+        lowest = np.min(costs_by_fit, axis=0)
+        return coarse_search.separated(offsets, lowest, near, _MAX_BASINS)
 
     def _fine(
         self, centres: Floats, near: float, data: Samples, lo: float, hi: float
@@ -437,16 +430,16 @@ class _Search:
             choices = self._windows(
                 self._around(centres, reach, step, lo, hi), data, several=fraction == 24
             )
-            total = choices.cost
-            if not len(total):  # nothing is left between `lo` and `hi`
+            cost = choices.cost
+            if not len(cost):  # nothing is left between `lo` and `hi`
                 break
-            best = int(np.argmin(total))
+            best = int(np.argmin(cost))
             if fraction == 6:
                 # The last pass keeps the scale that it was looked at with.
                 self._set_scale(choices.offsets[best : best + 1], data)
-                ranked = np.argsort(total, kind="stable")[:_MAX_REFINED_OFFSETS]
-                kept = ranked[total[ranked] - total[best] < 2 * _NEGLIGIBLE_COST * self.like.alike]
-                centres, reach = np.unique(choices.offsets[kept]), step / 2
+                ranked = np.argsort(cost, kind="stable")[:_MAX_REFINED_OFFSETS]
+                close = ranked[cost[ranked] - cost[best] < 2 * _NEGLIGIBLE_COST * self.like.alike]
+                centres, reach = np.unique(choices.offsets[close]), step / 2
         return choices, step
 
     def _drift(self, choices: _Choices, data: Samples, near: float) -> float:
@@ -465,25 +458,27 @@ class _Search:
         for _ in range(4):
             for ppm in rate + np.linspace(-reach, reach, 9):
                 offsets = at - (ppm - rate) * 1e-6 * middle + np.linspace(-spread, spread, 9)
-                total, watts = self.like.costs(offsets, data, ppm)
-                if total.min() < lowest:
-                    lowest, found, level = (
-                        float(total.min()),
-                        (float(ppm), float(offsets[np.argmin(total)])),
-                        watts[np.argmin(total)],
+                cost, watts = self.like.costs(offsets, data, ppm)
+                if cost.min() < lowest:
+                    lowest, best_fit, level = (
+                        float(cost.min()),
+                        (float(ppm), float(offsets[np.argmin(cost)])),
+                        watts[np.argmin(cost)],
                     )
-            rate, at = found
+            rate, at = best_fit
             reach, spread = reach / 4, spread / 3
         before, _ = self.like.residuals(offset, choices.watts[best], data)
         after, _ = self.like.residuals(at, level, data, rate)
         lag = self._lag(after[inside])
         count = float(inside.sum()) * (1 - lag) / (1 + lag)
-        was, now = (
+        cost_before, cost_after = (
             float(np.minimum(np.abs(r[inside]), 3 * self.like.scale) @ np.abs(r[inside]))
             for r in (before, after)
         )
-        sure = count * np.log(max(was, 1e-12) / max(now, 1e-12)) - np.log(max(count, 2.0))
-        return rate if sure > _MIN_DRIFT_BIC and abs(rate) <= _MAX_DRIFT_PPM else 0.0
+        evidence = count * np.log(max(cost_before, 1e-12) / max(cost_after, 1e-12)) - np.log(
+            max(count, 2.0)
+        )
+        return rate if evidence > _MIN_DRIFT_BIC and abs(rate) <= _MAX_DRIFT_PPM else 0.0
 
     def _aliases(self, at: float, lo: float, hi: float, near: float) -> Floats:
         """Every offset that lies whole steps away: equal steps look alike, and the set of places
@@ -501,7 +496,7 @@ class _Search:
         it averages.
         """
         parts = []
-        for way in (one for one, _ in self.ways) if several else (self.main,):
+        for way in (way for way, _ in self.ways) if several else (self.main,):
             cost, watts = self._costs(offsets, data, way)
             parts.append((offsets, np.full(len(offsets), way), cost, watts))
         columns = [np.concatenate([part[i] for part in parts]) for i in range(4)]
@@ -510,29 +505,28 @@ class _Search:
     def _beside_these(
         self, choices: _Choices, step: float, coarse_step: float, lo: float, hi: float
     ) -> _Choices:
-        """All offsets that were not looked at closely: where nothing stands out, they weigh more
-        than the few that were.
+        """The coarse offsets between `lo` and `hi` that were not looked at closely.
+
+        Where no place is better than the rest, they weigh more than the few that were.
         """
-        every = np.arange(lo, hi + coarse_step, coarse_step)
-        every = every[_away(every, choices.offsets, coarse_step / 2)]
+        grid = np.arange(lo, hi + coarse_step, coarse_step)
+        offsets = grid[_away(grid, choices.offsets, coarse_step / 2)]
         best = int(np.argmin(choices.cost))
-        data, way = self.data, float(choices.way[best])
-        count = min(len(data), max(_MIN_GRID_READINGS, _GRID_CELLS // max(len(every), 1)))
-        few = (
-            data
-            if count == len(data)
-            else data[np.linspace(0, len(data) - 1, count).astype(np.int64)]
-        )
-        cost, watts = self._costs(
-            np.concatenate([choices.offsets[best : best + 1], every]), few, way, exact=False
-        )
-        cost = choices.cost[best] + np.maximum(cost[1:] - cost[0], 0.0) * (len(data) / len(few))
+        best_offset = choices.offsets[best : best + 1]
+        way = float(choices.way[best])
+        count = max(_MIN_GRID_READINGS, _GRID_CELLS // max(len(offsets), 1))
+        thinned = _thinned_to(self.data, count)
+        cost, watts = self._costs(np.concatenate([best_offset, offsets]), thinned, way, exact=False)
+        # Fewer readings cost less. The best offset is among them, so that the others can be told
+        # by how much more they cost.
+        readings_ratio = len(self.data) / len(thinned)
+        above_best = np.maximum(cost[1:] - cost[0], 0.0) * readings_ratio
         return _Choices(
-            every,
-            np.full(len(every), way),
-            cost,
-            watts[1:],
-            np.full(len(every), coarse_step / step),
+            offsets=offsets,
+            way=np.full(len(offsets), way),
+            cost=choices.cost[best] + above_best,
+            watts=watts[1:],
+            width=np.full(len(offsets), coarse_step / step),
         )
 
     def _around(self, centres: Floats, reach: float, step: float, lo: float, hi: float) -> Floats:
@@ -546,22 +540,24 @@ class _Search:
         these (beside its place a long window, or one that forgets slowly, explains more than the
         true one), and the width of ordinary residuals with it.
         """
-        usual = self._choose_scale(self._best_beside(offsets[:_SCALE_PLACES], data, reach), data)
-        best, kept = usual, (self.main, self.like.scale, self.like.alike)
+        default_cost = self._choose_scale(
+            self._best_beside(offsets[:_SCALE_PLACES], data, reach), data
+        )
+        lowest_cost, best_settings = default_cost, (self.main, self.like.scale, self.like.alike)
         drifts = (
             float(data.hi[-1] - data.lo[0]) > _MIN_DRIFT_SPAN_S
         )  # which looks like a longer memory
         for way, price in () if drifts else self.ways[1:]:
             self.main = way
-            found = (
+            cost = (
                 self._choose_scale(
                     self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach), data
                 )
                 + price * self.like.alike
             )
-            if found < best - _MIN_AVERAGING_GAIN * self.like.alike:
-                best, kept = found, (way, self.like.scale, self.like.alike)
-        self.main, self.like.scale, self.like.alike = kept
+            if cost < lowest_cost - _MIN_AVERAGING_GAIN * self.like.alike:
+                lowest_cost, best_settings = cost, (way, self.like.scale, self.like.alike)
+        self.main, self.like.scale, self.like.alike = best_settings
 
     def _best_beside(self, offsets: Floats, data: Samples, reach: float) -> Floats:
         """For each of these the offset within `reach` that costs least."""
@@ -576,18 +572,18 @@ class _Search:
         """The width of ordinary residuals where all is explained best with its own: a wide one
         makes every place alike.
         """
-        found = []
+        candidates = []
         for offset in offsets:
-            at = np.array([offset])
-            self._set_scale(at, data)
-            cost, watts = self._costs(at, data)
+            single = np.array([offset])
+            self._set_scale(single, data)
+            cost, watts = self._costs(single, data)
             _, inside = self._residuals(float(offset), watts[0], data)
-            total = float(cost[0]) + float(inside.sum()) * float(
+            cost_of_best = float(cost[0]) + float(inside.sum()) * float(
                 np.log(self.like.scale / self.floor)
             )
-            found.append((total, self.like.scale, self.like.alike))
-        total, self.like.scale, self.like.alike = min(found)
-        return total
+            candidates.append((cost_of_best, self.like.scale, self.like.alike))
+        cost_of_best, self.like.scale, self.like.alike = min(candidates)
+        return cost_of_best
 
     def _set_scale(self, offsets: Floats, data: Samples) -> None:
         """The width of ordinary residuals, from the best of these offsets."""
@@ -634,13 +630,13 @@ class _Search:
             1 - np.exp(-2 * _MIN_PROFILE_FIT_GAIN / max(count / alike, 1.0)), _MAX_REQUIRED_R2
         )
         if r2 < least:
-            known = self._beside(
+            in_training = self._beside(
                 data,
                 float(offsets[best]) - self._shift(way),
                 max(3 * near, 1.0),
                 self.shares.training,
             )
-            r2 = self._explained(known, data, residual)
+            r2 = self._explained(in_training, data, residual)
         if r2 < least:
             return (
                 f"what ran explains {max(r2, 0.0):.0%} of its changes where it fits best: "
@@ -668,26 +664,29 @@ class _Search:
         )
         # What is left over of few readings comes out small: of so many as are independent, each
         # fitted figure takes one.
-        few = count / alike / max(count / alike - len(fitted), 1.0)
-        for unsure in (1.0, wider):
-            cost = (total - total[best]) / (alike * unsure) + self._beforehand(choices.way)
+        few_factor = count / alike / max(count / alike - len(fitted), 1.0)
+        for divisor in (1.0, wider):
+            cost = (total - total[best]) / (alike * divisor) + self._beforehand(choices.way)
             weight = choices.width * np.exp(-cost)
             weight /= weight.sum()
-            if unsure != 1.0:
-                weight = self._weighed_again(choices, weight, cost, alike * unsure)
-            open_ = (
-                weight if unsure == 1.0 else choices.width * np.exp(-cost / few)
+            if divisor != 1.0:
+                weight = self._weighed_again(choices, weight, cost, alike * divisor)
+            interval_weight = (
+                weight if divisor == 1.0 else choices.width * np.exp(-cost / few_factor)
             )  # so few readings leave more places open
             order = np.argsort(offsets, kind="stable")
             places = _weighed_places(offsets[order], weight[order], max(SURE_S, near / 4), least)
             low, high = (
-                _weighted_quantile(offsets[order], open_[order], at) for at in (0.025, 0.975)
+                _weighted_quantile(offsets[order], interval_weight[order], at)
+                for at in (0.025, 0.975)
             )
             offset = places[0].offset_s
-            own = max(high - offset, offset - low) + step
+            fit_half_s = max(high - offset, offset - low) + step
             order = np.argsort(zero, kind="stable")
-            from_, to = (_weighted_quantile(zero[order], open_[order], at) for at in (0.025, 0.975))
-            low, high = min(low, from_), max(high, to)
+            zero_low, zero_high = (
+                _weighted_quantile(zero[order], interval_weight[order], at) for at in (0.025, 0.975)
+            )
+            low, high = min(low, zero_low), max(high, zero_high)
             elsewhere = float(
                 weight[np.abs(offsets - offset) > max(SURE_S, self.data.refresh / 10)].sum()
             )
@@ -709,7 +708,8 @@ class _Search:
         # What the fit leaves open and what its window does add up (the one moves with the other),
         # though either is narrow enough.
         if age > _MAX_READING_AGE_S or (
-            not reasons and own + self.data.centre_err_s > max(SURE_S, self.data.refresh / 10)
+            not reasons
+            and fit_half_s + self.data.centre_err_s > max(SURE_S, self.data.refresh / 10)
         ):
             reasons.append(f"how old a reading is, is known to ±{age:.2g} s only")
         return Fit(
@@ -738,60 +738,60 @@ class _Search:
         rows = np.flatnonzero(cost < 2 * _NEGLIGIBLE_COST)
         ended = np.zeros(len(cost))
         for way in np.unique(choices.way[rows]).tolist():
-            mine = rows[choices.way[rows] == way]
-            ended[mine] = self.like.ended(
-                choices.offsets[mine] - self._shift(way),
-                choices.watts[mine],
+            same_way = rows[choices.way[rows] == way]
+            ended[same_way] = self.like.ended(
+                choices.offsets[same_way] - self._shift(way),
+                choices.watts[same_way],
                 self._as(way, self.data),
             )
         if not ended.any():
             return weight
         common = cost - ended / unit
-        other = choices.width * np.exp(common.min() - common)
-        return np.asarray((weight + other / other.sum()) / 2)
+        common_weight = choices.width * np.exp(common.min() - common)
+        return np.asarray((weight + common_weight / common_weight.sum()) / 2)
 
     def _better(self, choices: _Choices, best: int, near: float) -> _Rival | None:
         """Another place at which clearly less power, of the whole log, is left to what no trace
         shows, though it costs more: how likely that is to come, and to go on, is a guess.
         """
-        kept = (
+        in_reach = (
             choices.cost - choices.cost[best]
             < _RIVAL_COST_FACTOR * _NEGLIGIBLE_COST * self.like.alike
         )
-        kept[best] = True
-        total, rows = choices.cost[kept], np.flatnonzero(kept)
-        centres = coarse_search.separated(choices.offsets[kept], total, near, _MAX_BASINS)
-        left = []
+        in_reach[best] = True
+        total, rows = choices.cost[in_reach], np.flatnonzero(in_reach)
+        centres = coarse_search.separated(choices.offsets[in_reach], total, near, _MAX_BASINS)
+        unexplained = []
         for centre in centres.tolist():
             row = int(
                 rows[
                     np.argmin(
-                        np.where(np.abs(choices.offsets[kept] - centre) < 1e-9, total, np.inf)
+                        np.where(np.abs(choices.offsets[in_reach] - centre) < 1e-9, total, np.inf)
                     )
                 ]
             )
             residual, _ = self._residuals(
                 float(choices.offsets[row]), choices.watts[row], self.data, float(choices.way[row])
             )
-            left.append(np.maximum(np.abs(residual) - self.like.scale, 0.0))
-        more = left[0] - np.array(left)
-        gained = more.sum(axis=1)
+            unexplained.append(np.maximum(np.abs(residual) - self.like.scale, 0.0))
+        saved = unexplained[0] - np.array(unexplained)
+        gained = saved.sum(axis=1)
         chance = np.sqrt(
-            self.like.alike * (more**2).sum(axis=1)
+            self.like.alike * (saved**2).sum(axis=1)
         )  # neighbours are alike, and so is what they leave
-        least = int(np.argmax(gained - _RIVAL_STANDARD_ERRORS * chance))
-        if gained[least] <= _RIVAL_STANDARD_ERRORS * chance[least] + self.like.scale:
+        winner = int(np.argmax(gained - _RIVAL_STANDARD_ERRORS * chance))
+        if gained[winner] <= _RIVAL_STANDARD_ERRORS * chance[winner] + self.like.scale:
             return None
         return _Rival(
-            float(centres[least]), float(total[choices.offsets[kept] == centres[least]].min())
+            float(centres[winner]), float(total[choices.offsets[in_reach] == centres[winner]].min())
         )
 
     def _beforehand(self, ways: Floats) -> Floats:
         """What each way of averaging costs beforehand."""
-        found = np.zeros(len(ways))
+        price_of_way = np.zeros(len(ways))
         for way, price in self.ways:
-            found[ways == way] = price
-        return found
+            price_of_way[ways == way] = price
+        return price_of_way
 
     def _beside(
         self, data: Samples, offset: float, margin: float, span: tuple[float, float] | None = None
@@ -800,8 +800,8 @@ class _Search:
         like any other.
         """
         first, last = span or self.shares.span
-        found: Bools = (data.lo + offset > first - margin) & (data.hi + offset < last + margin)
-        return found
+        is_beside: Bools = (data.lo + offset > first - margin) & (data.hi + offset < last + margin)
+        return is_beside
 
     def _explained(self, rows: Bools, data: Samples, residual: Floats) -> float:
         """The share of these readings' variation that the fit explains, single odd ones
@@ -845,21 +845,21 @@ def _weighed_places(
     """The weight of ordered offsets, gathered in places no wider than `width`; the heaviest
     first.
     """
-    found: list[Where] = []
-    left = weight.copy()
-    while left.max() > 1e-4 * weight.max():
-        at = int(np.argmax(left))
-        mine = (np.abs(offsets - offsets[at]) <= width / 2) & (left > 0)
-        share = left[mine]
-        middle = float(np.average(offsets[mine], weights=share))
-        spread = float(np.sqrt(np.average((offsets[mine] - middle) ** 2, weights=share)))
-        found.append(Where(middle, float(share.sum()), 1.96 * spread + least))
-        left[mine] = 0.0
-    best = max(found, key=lambda one: one.weight)
-    found = _thinned(found)
-    total = sum(one.weight for one in found)
-    found.sort(key=lambda one: (one.offset_s != best.offset_s, -one.weight))
-    return tuple(one._replace(weight=one.weight / total) for one in found)
+    places: list[Where] = []
+    remaining = weight.copy()
+    while remaining.max() > 1e-4 * weight.max():
+        heaviest = int(np.argmax(remaining))
+        in_place = (np.abs(offsets - offsets[heaviest]) <= width / 2) & (remaining > 0)
+        share = remaining[in_place]
+        middle = float(np.average(offsets[in_place], weights=share))
+        spread = float(np.sqrt(np.average((offsets[in_place] - middle) ** 2, weights=share)))
+        places.append(Where(middle, float(share.sum()), 1.96 * spread + least))
+        remaining[in_place] = 0.0
+    best = max(places, key=lambda place: place.weight)
+    places = _thinned(places)
+    total = sum(place.weight for place in places)
+    places.sort(key=lambda place: (place.offset_s != best.offset_s, -place.weight))
+    return tuple(place._replace(weight=place.weight / total) for place in places)
 
 
 def _thinned(places: list[Where]) -> list[Where]:
@@ -869,18 +869,18 @@ def _thinned(places: list[Where]) -> list[Where]:
     if len(places) <= MAX_PLACES:
         return places
     ordered = sorted(places)
-    best = max(ordered, key=lambda one: one.weight)
-    running = np.cumsum([one.weight for one in ordered])
+    best = max(ordered, key=lambda place: place.weight)
+    running = np.cumsum([place.weight for place in ordered])
     drawn = np.searchsorted(
         running, (np.arange(MAX_PLACES - 1) + 0.5) / (MAX_PLACES - 1) * running[-1]
     )
     share = running[-1] / (MAX_PLACES - 1)
     rows, counts = np.unique(drawn, return_counts=True)
-    kept = [
+    chosen = [
         ordered[row]._replace(weight=float(count * share))
         for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
     ]
-    return kept if any(one.offset_s == best.offset_s for one in kept) else [*kept, best]
+    return chosen if any(place.offset_s == best.offset_s for place in chosen) else [*chosen, best]
 
 
 def _weighted_quantile(offsets: Floats, weight: Floats, share: float) -> float:
