@@ -73,12 +73,12 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
                 )
                 if marker.pid is not None and marker.pid == log.pid:
                     both += f" (both files name process {log.pid})"
-                found = Anchor(
+                agreed = Anchor(
                     Clock(low, high, "powerboard marker", "marker and first training record"),
                     (about, both),
                 )
                 if best is None or high - low < best[0]:
-                    best = (high - low, found)
+                    best = (high - low, agreed)
         if best is None:
             best = (
                 hi - lo + NS_PER_S,
@@ -91,7 +91,7 @@ def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
     """The run's tfevents, and markers in folders `demo_logs` beside the run, its logdir or the
     power logs.
     """
-    found: dict[str, str] = (
+    groups: dict[str, str] = (
         {file.path: file.group for file in entry.tfevents if file.kind == "scalars"}
         if entry is not None
         else {}
@@ -104,11 +104,11 @@ def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
     for folder in folders:
         try:
             for file in sorted((folder / "demo_logs").glob("*tfevents*"))[:64]:
-                found.setdefault(str(file), "")
+                groups.setdefault(str(file), "")
         except OSError:
             continue
     logs = []
-    for name, group in found.items():
+    for name, group in groups.items():
         try:
             logs.append(tfevents.read(name, group))
         except UnreadableFile:

@@ -17,10 +17,10 @@ NOT_RESOLVED = "the sensor has too few readings there for an answer"
 
 def legend(shown: Iterable[Energy | None]) -> str:
     """One line for the badges among these; empty without any."""
-    found = [energy for energy in shown if energy is not None]
-    badges = {energy.badge for energy in found if energy.resolved}
+    energies = [energy for energy in shown if energy is not None]
+    badges = {energy.badge for energy in energies if energy.resolved}
     parts = [f"{badge.value}: {meaning}" for badge, meaning in MEANING.items() if badge in badges]
     parts += (
-        [f"not resolved: {NOT_RESOLVED}"] if any(not energy.resolved for energy in found) else []
+        [f"not resolved: {NOT_RESOLVED}"] if any(not energy.resolved for energy in energies) else []
     )
     return "; ".join(parts)

@@ -34,8 +34,11 @@ class DevicePower:
     def epoch_energies(self, host: Account) -> list[tuple[EpochEnergy, Energy | None]]:
         """Of each epoch that the host's account knows; a device without a channel has no joules."""
         if self.account is None:
-            return [(one, None) for one in host.epoch_energies]
-        return [(one, self._badged(one.energy)) for one in self.account.epoch_energies]
+            return [(epoch_energy, None) for epoch_energy in host.epoch_energies]
+        return [
+            (epoch_energy, self._badged(epoch_energy.energy))
+            for epoch_energy in self.account.epoch_energies
+        ]
 
     def per_step(self, epoch: int | None) -> Energy | None:
         """Mean energy of one step."""
@@ -45,21 +48,21 @@ class DevicePower:
     def step_energies(self) -> tuple[Energy | None, ...]:
         """Every step's."""
         return (
-            tuple(self._badged(one) for one in self.account.step_energies)
+            tuple(self._badged(step_energy) for step_energy in self.account.step_energies)
             if self.account is not None
             else ()
         )
 
-    def _badged(self, found: Energy | None) -> Energy | None:
+    def _badged(self, measured: Energy | None) -> Energy | None:
         least = self.pair.badge
-        if found is None or least is None or found.badge is Badge.ASSUMED:
-            return found
-        return replace(found, badge=least)
+        if measured is None or least is None or measured.badge is Badge.ASSUMED:
+            return measured
+        return replace(measured, badge=least)
 
 
 def device_powers(account: Account) -> tuple[DevicePower, ...]:
     """The GPUs of an account's trace with their power."""
-    power = [one.power for one in account.placed]
+    power = [channel.power for channel in account.placed]
     return tuple(
         DevicePower(
             pair,

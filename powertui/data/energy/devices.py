@@ -78,12 +78,12 @@ def _planes(trace: Trace) -> dict[int, list[Process]]:
     """The GPUs of a trace by the number that its program gave them; those that recorded nothing,
     too.
     """
-    found: dict[int, list[Process]] = {}
+    processes_by_number: dict[int, list[Process]] = {}
     for process in trace.processes:
         match = scopes.NUMBER.search(process.name)
         if process.kind is ProcessKind.DEVICE and match is not None:
-            found.setdefault(int(match[1]), []).append(process)
-    return dict(sorted(found.items()))
+            processes_by_number.setdefault(int(match[1]), []).append(process)
+    return dict(sorted(processes_by_number.items()))
 
 
 def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
@@ -91,12 +91,12 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
 
     Empty without GPUs, or without a channel of one.
     """
-    found = _planes(trace)
+    planes = _planes(trace)
     channels = _one_each(power)
-    if not found or not channels:
+    if not planes or not channels:
         return ()
-    names = {number: processes[0].name for number, processes in found.items()}
-    if len(found) == len(channels) == 1:
+    names = {number: processes[0].name for number, processes in planes.items()}
+    if len(planes) == len(channels) == 1:
         return (
             Pair(
                 next(iter(names.values())),
@@ -105,23 +105,25 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
                 "the only GPU on both sides",
             ),
         )
-    settled = {number: _by_identity(processes, channels) for number, processes in found.items()}
-    scores = _scores(trace, found, {row: power[row] for row in channels})
+    settled = {number: _by_identity(processes, channels) for number, processes in planes.items()}
+    scores = _scores(trace, planes, {row: power[row] for row in channels})
     signal = _by_signal(scores)
     moved = any(row is not None and channels[row].index != number for number, row in signal.items())
-    taken = {row for row in (*settled.values(), *signal.values()) if row is not None}
+    assigned = {row for row in (*settled.values(), *signal.values()) if row is not None}
     variable = "HIP_VISIBLE_DEVICES" if _is_amd(trace, power) else "CUDA_VISIBLE_DEVICES"
-    out = []
+    result = []
     for number, name in names.items():
         same_number = next(
             (row for row, device in channels.items() if device.index == number), None
         )
-        own, follows = settled[number], signal[number]
+        by_identity, follows = settled[number], signal[number]
         likelier = _likelier(scores[number], same_number)
-        if own is not None:
-            out.append(Pair(name, own, DeviceEvidence.IDENTITY, "by its UUID or PCI address"))
+        if by_identity is not None:
+            result.append(
+                Pair(name, by_identity, DeviceEvidence.IDENTITY, "by its UUID or PCI address")
+            )
         elif follows is not None and follows == same_number:
-            out.append(
+            result.append(
                 Pair(
                     name,
                     follows,
@@ -134,10 +136,10 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
                 f"its power follows what ran there, and no other's does: {variable} has "
                 "changed the order"
             )
-            out.append(Pair(name, follows, DeviceEvidence.SIGNAL, why))
+            result.append(Pair(name, follows, DeviceEvidence.SIGNAL, why))
         elif likelier:
             named = " or ".join(power[row].series.sensor.channel for row in likelier[:4])
-            out.append(
+            result.append(
                 Pair(
                     name,
                     None,
@@ -147,46 +149,50 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
             )
         elif moved:
             why = f"{variable} has changed the order, and its power does not tell which GPU it is"
-            out.append(Pair(name, None, DeviceEvidence.NONE, why))
-        elif same_number is None or same_number in taken:
-            out.append(Pair(name, None, DeviceEvidence.NONE, "no channel has its number"))
+            result.append(Pair(name, None, DeviceEvidence.NONE, why))
+        elif same_number is None or same_number in assigned:
+            result.append(Pair(name, None, DeviceEvidence.NONE, "no channel has its number"))
         else:
-            out.append(
+            result.append(
                 Pair(
                     name,
                     same_number,
                     DeviceEvidence.INDEX,
-                    f"by its number alone: {_doubt(len(found), len(channels), variable)}",
+                    f"by its number alone: {_doubt(len(planes), len(channels), variable)}",
                 )
             )
-    return tuple(out)
+    return tuple(result)
 
 
 def _one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
     """One channel for each GPU of the machine: of two ways to read one (average, instant) the
     first.
     """
-    found: dict[int, Device] = {}
-    for row, one in enumerate(power):
-        device = scopes.device(one.series.sensor)
-        if one.series.sensor.scope is not Scope.GPU or one.status == "none" or device is None:
+    devices: dict[int, Device] = {}
+    for row, channel in enumerate(power):
+        device = scopes.device(channel.series.sensor)
+        if (
+            channel.series.sensor.scope is not Scope.GPU
+            or channel.status == "none"
+            or device is None
+        ):
             continue
-        if not any(_same(device, other) for other in found.values()):
-            found[row] = device
-    return found
+        if not any(_same(device, listed) for listed in devices.values()):
+            devices[row] = device
+    return devices
 
 
-def _same(one: Device, other: Device) -> bool:
+def _same(first: Device, second: Device) -> bool:
     """Whether two channels name the same device of a machine."""
-    if one.uuid and other.uuid:
-        return one.uuid.casefold() == other.uuid.casefold()
-    if one.pci and other.pci:
-        return one.pci == other.pci
-    return one.index is not None and one.index == other.index
+    if first.uuid and second.uuid:
+        return first.uuid.casefold() == second.uuid.casefold()
+    if first.pci and second.pci:
+        return first.pci == second.pci
+    return first.index is not None and first.index == second.index
 
 
 def _by_identity(processes: Sequence[Process], channels: Mapping[int, Device]) -> int | None:
-    told = {
+    identities = {
         str(stat.value).strip().casefold()
         for process in processes
         for stat in process.stats
@@ -195,7 +201,7 @@ def _by_identity(processes: Sequence[Process], channels: Mapping[int, Device]) -
     rows = [
         row
         for row, device in channels.items()
-        if ({device.uuid.casefold(), device.pci.casefold()} - {""}) & told
+        if ({device.uuid.casefold(), device.pci.casefold()} - {""}) & identities
     ]
     return rows[0] if len(rows) == 1 else None
 
@@ -207,7 +213,7 @@ def _is_amd(trace: Trace, power: Sequence[PowerOnTrace]) -> bool:
         for stat in process.stats
         if stat.name == "device_vendor"
     }
-    sources = " ".join(one.series.sensor.source.casefold() for one in power)
+    sources = " ".join(channel.series.sensor.source.casefold() for channel in power)
     return "AMD" in vendors or "rocm" in sources or "amd" in sources
 
 
@@ -224,17 +230,17 @@ def _doubt(profiled: int, logged: int, variable: str) -> str:
 
 
 def _scores(
-    trace: Trace, found: Mapping[int, Sequence[Process]], power: Mapping[int, PowerOnTrace]
+    trace: Trace, planes: Mapping[int, Sequence[Process]], power: Mapping[int, PowerOnTrace]
 ) -> dict[int, list[tuple[float, int]]]:
     """For each device how surely each channel's power follows what ran there, the surest first.
 
     Empty where that cannot be said.
     """
-    none: dict[int, list[tuple[float, int]]] = {number: [] for number in found}
-    if len(power) < 2 or any(one.status != "aligned" for one in power.values()):
+    none: dict[int, list[tuple[float, int]]] = {number: [] for number in planes}
+    if len(power) < 2 or any(channel.status != "aligned" for channel in power.values()):
         return none
-    windows = {row: _windows(one, trace.span) for row, one in power.items()}
-    busy = {number: _busy(processes) for number, processes in found.items()}
+    windows = {row: _windows(channel, trace.span) for row, channel in power.items()}
+    busy = {number: _busy(processes) for number, processes in planes.items()}
     return none | {
         number: sorted(((_follows(ran, windows[row]), row) for row in power), reverse=True)
         for number, ran in busy.items()
@@ -263,12 +269,12 @@ def _likelier(mine: Sequence[tuple[float, int]], row: int | None) -> list[int]:
     """The channels whose power follows what ran on a device, where that of the one with its number
     clearly does not.
     """
-    own = next((score for score, channel in mine if channel == row), 0.0)
+    score_of_number = next((score for score, channel in mine if channel == row), 0.0)
     return (
         sorted(
             channel
             for score, channel in mine
-            if score >= _MIN_FOLLOW_ERRORS and score - own >= _MIN_LEAD_ERRORS
+            if score >= _MIN_FOLLOW_ERRORS and score - score_of_number >= _MIN_LEAD_ERRORS
         )
         if row is not None
         else []
@@ -279,16 +285,16 @@ def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, F
     """The readings inside a trace (from, to, ps; watts), for every length that the sensor's window
     may have.
     """
-    told = samples.power_samples(power.series)
-    if len(told) > _MAX_READINGS:
-        told = told[:_MAX_READINGS]
-    length = float(np.median(told.hi - told.lo)) if len(told) else 1.0
+    readings = samples.power_samples(power.series)
+    if len(readings) > _MAX_READINGS:
+        readings = readings[:_MAX_READINGS]
+    length = float(np.median(readings.hi - readings.lo)) if len(readings) else 1.0
     out = []
-    for factor in sorted({1.0, 0.5, 0.25, min(1.0, told.refresh / length)}):
-        one = told if factor == 1.0 else told.scaled(factor)
-        lo, hi = (side * PS_PER_S + power.offset_ps for side in (one.lo, one.hi))
+    for factor in sorted({1.0, 0.5, 0.25, min(1.0, readings.refresh / length)}):
+        way = readings if factor == 1.0 else readings.scaled(factor)
+        lo, hi = (side * PS_PER_S + power.offset_ps for side in (way.lo, way.hi))
         inside = (lo >= span[0]) & (hi <= span[1])
-        out.append((lo[inside], hi[inside], one.watts[inside]))
+        out.append((lo[inside], hi[inside], way.watts[inside]))
     return out
 
 
@@ -305,7 +311,7 @@ def _busy(processes: Sequence[Process]) -> Intervals:
         nothing = np.empty(0, np.int64)
         return Intervals(nothing, nothing)
     return expected_work.union(
-        np.concatenate([one.start for one in lanes]), np.concatenate([one.end for one in lanes])
+        np.concatenate([lane.start for lane in lanes]), np.concatenate([lane.end for lane in lanes])
     )
 
 
@@ -322,12 +328,14 @@ def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) 
         share = (np.interp(hi, edges, ran) - np.interp(lo, edges, ran)) / np.maximum(hi - lo, 1.0)
         if len(watts) < _MIN_READINGS or np.ptp(share) < 0.1 or np.ptp(watts) <= 0:
             continue
-        alike = float(np.corrcoef(share, watts)[0, 1])
-        told = len(share) / (
+        correlation = float(np.corrcoef(share, watts)[0, 1])
+        independent = len(share) / (
             1 + 2 * float((_autocorrelation(share) * _autocorrelation(watts)).sum())
         )
-        if alike >= _MIN_CORRELATION and told > 4:
-            best = max(best, float(np.arctanh(min(alike, 0.999999))) * (told - 3) ** 0.5)
+        if correlation >= _MIN_CORRELATION and independent > 4:
+            best = max(
+                best, float(np.arctanh(min(correlation, 0.999999))) * (independent - 3) ** 0.5
+            )
     return best
 
 
@@ -336,5 +344,5 @@ def _autocorrelation(values: Floats) -> Floats:
     rest = values - values.mean()
     size = 1 << (2 * len(rest) - 1).bit_length()
     power = np.abs(np.fft.rfft(rest, size)) ** 2
-    found = np.fft.irfft(power, size)[1 : max(2, len(rest) // 4)]
-    return np.asarray(np.maximum(found / max(float((rest * rest).sum()), 1e-12), 0.0))
+    correlation = np.fft.irfft(power, size)[1 : max(2, len(rest) // 4)]
+    return np.asarray(np.maximum(correlation / max(float((rest * rest).sum()), 1e-12), 0.0))

@@ -43,15 +43,15 @@ class _Lately(Generic[_T]):
 
     def cached_for(self, array: Int64s, by: int = 0) -> _T:
         for reference, shift, made in tuple(self._made):
-            if shift == by and reference() is array and (found := made()) is not None:
-                return found
+            if shift == by and reference() is array and (result := made()) is not None:
+                return result
         new = self._make(array, by)
         self._made.append((weakref.ref(array, self._gone), by, self._keep(new)))
         del self._made[: -self._most]
         return new
 
     def _gone(self, which: weakref.ref[Int64s]) -> None:
-        self._made = [one for one in self._made if one[0] is not which]
+        self._made = [entry for entry in self._made if entry[0] is not which]
 
 
 def _held(made: _T) -> Callable[[], _T | None]:

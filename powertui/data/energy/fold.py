@@ -100,8 +100,8 @@ def median(values: Floats) -> float:
 
     (numpy's own warns then, on the person's terminal.)
     """
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else float("nan")
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else float("nan")
 
 
 def medians(values: Floats) -> Floats:
@@ -137,11 +137,11 @@ def _tracing(seconds: Floats) -> Bools:
 
 
 def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Floats:
-    found = integrate.energies(power, start[there], end[there])
-    length = found.coverage * (found.hi_ps - found.lo_ps) / PS_PER_S
+    energies = integrate.energies(power, start[there], end[there])
+    length = energies.coverage * (energies.hi_ps - energies.lo_ps) / PS_PER_S
     out = np.full(start.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        out[there] = np.where(found.coverage >= 0.5, found.covered_joules / length, np.nan)
+        out[there] = np.where(energies.coverage >= 0.5, energies.covered_joules / length, np.nan)
     return out
 
 

@@ -46,15 +46,15 @@ def sensor_hosts(name: str) -> tuple[HostName, ...]:
     words = list(_WORD.finditer(text))
     if not words or len(words) > _MOST_WORDS:
         return ()
-    found = []
+    hosts = []
     for first, last in _ranges([word[0] for word in words]):
         candidate = text[words[first].start() : words[last].end()]
         host = hostnames.parse(candidate)
         alone = last - first + 1 < len(words) and not re.search(r"[a-z]", candidate)
         if host is not None and not (alone and not host.address):
-            found.append((candidate, host))
-    found.sort(key=lambda pair: -len(pair[0]))
-    return tuple(host for _, host in found)
+            hosts.append((candidate, host))
+    hosts.sort(key=lambda pair: -len(pair[0]))
+    return tuple(host for _, host in hosts)
 
 
 @functools.lru_cache(maxsize=4096)

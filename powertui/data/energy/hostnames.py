@@ -59,14 +59,14 @@ def parse(text: str, *, controller: bool = True) -> HostName | None:
     if "://" in bare:
         bare = bare.split("://", 1)[1].split("/", 1)[0].rpartition("@")[2]
     bare = bare.rstrip(".")
-    found = _address(bare)
-    if found is not None or not bare:
-        return found if found is not None and found.full else None
+    address = _address(bare)
+    if address is not None or not bare:
+        return address if address is not None and address.full else None
     with_port = _PORT.fullmatch(bare)
     if with_port is not None and "." not in bare[len(with_port[1]) :]:
-        found = _address(with_port[1].strip("[]"))
-        if found is not None:
-            return found if found.full else None
+        address = _address(with_port[1].strip("[]"))
+        if address is not None:
+            return address if address.full else None
         if ":" in bare:
             bare = with_port[1].rstrip(".")
     labels = [label for label in bare.split(".") if label]
@@ -89,20 +89,20 @@ def _address(text: str) -> HostName | None:
     (loopback).
     """
     try:
-        found = ipaddress.ip_address(text.strip("[]"))
+        ip = ipaddress.ip_address(text.strip("[]"))
     except ValueError:
         return None
-    found = getattr(found, "ipv4_mapped", None) or found
-    if found.is_loopback or found.is_unspecified:
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if ip.is_loopback or ip.is_unspecified:
         return HostName("", "")
-    return HostName(str(found), str(found), address=True)
+    return HostName(str(ip), str(ip), address=True)
 
 
 def _unmarked(label: str) -> tuple[str, ...]:
     """What a label can be without the marks of a controller: bmc-node17 is node17's, mgmt7-bmc is
     mgmt7's and not bmc's.
     """
-    found: list[str] = []
+    shortened: list[str] = []
     todo = [label]
     while todo:
         name = todo.pop()
@@ -110,10 +110,16 @@ def _unmarked(label: str) -> tuple[str, ...]:
             _TRAILING.sub("", name),
             _LEADING.sub("", name, count=1) if _LEADING.match(name) else name,
         ):
-            if shorter not in (*found, label) and len(shorter) > 1 and re.search(r"[a-z]", shorter):
-                found.append(shorter)
+            if (
+                shorter not in (*shortened, label)
+                and len(shorter) > 1
+                and re.search(r"[a-z]", shorter)
+            ):
+                shortened.append(shorter)
                 todo.append(shorter)
-    return tuple(name for name in found if not _MARKED.fullmatch(name) or re.search(r"\d", name))
+    return tuple(
+        name for name in shortened if not _MARKED.fullmatch(name) or re.search(r"\d", name)
+    )
 
 
 def _is_network(label: str) -> bool:
@@ -133,11 +139,15 @@ def without_port(name: HostName) -> HostName:
     )
 
 
-def alike(one: HostName, other: HostName) -> bool:
+def alike(first: HostName, second: HostName) -> bool:
     """Whether two names can mean one machine as they stand: the same first label, and no domain
     that contradicts the other's.
     """
-    return one.short == other.short and one.address == other.address and compatible(one, other)
+    return (
+        first.short == second.short
+        and first.address == second.address
+        and compatible(first, second)
+    )
 
 
 def means(label: HostName, machine: HostName) -> bool:
@@ -147,11 +157,11 @@ def means(label: HostName, machine: HostName) -> bool:
     )
 
 
-def compatible(one: HostName, other: HostName) -> bool:
+def compatible(first: HostName, second: HostName) -> bool:
     """Whether the domains agree as far as both go: node17 and node17.cluster do, node17.dc1 and
     node17.dc2 do not.
     """
-    return all(a == b for a, b in zip(one.domain, other.domain, strict=False))
+    return all(a == b for a, b in zip(first.domain, second.domain, strict=False))
 
 
 def within(text: str, name: HostName) -> bool:

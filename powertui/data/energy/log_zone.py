@@ -31,28 +31,28 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
     """
     if series.clock.of_day_ns is not None:
         return _on_the_day(series, run, machine_s)
-    own = None
+    machine_clock = None
     if machine_s is not None:
         name = times.offset_words(machine_s)
         detail = (
             f"the profiled machine's time zone is UTC{name} (run directory against profile-empty)"
         )
-        own = times.with_offset(series.clock, machine_s, detail)
-        if _overlap(series, own, run):
-            return own
+        machine_clock = times.with_offset(series.clock, machine_s, detail)
+        if _overlap(series, machine_clock, run):
+            return machine_clock
     fits = [
         at * _HALF_HOUR_S
         for at in _ZONES
         if _overlap(series, times.with_offset(series.clock, at * _HALF_HOUR_S), run)
     ]
     if len(fits) != 1:
-        return own
+        return machine_clock
     only = f"log and run overlap only in time zone UTC{times.offset_words(fits[0])}"
-    if own is None:
+    if machine_clock is None:
         return times.with_offset(series.clock, fits[0], only)
     length_s = (int(series.times[-1]) - int(series.times[0]) + run[1] - run[0]) / NS_PER_S
     if length_s > _MAX_CHANCE_OVERLAP * _HALF_HOUR_S:
-        return own
+        return machine_clock
     machine = times.offset_words(machine_s or 0)
     return times.with_offset(
         series.clock,
@@ -101,7 +101,7 @@ def nearest_gap(series: PowerSeries, run: tuple[int, int]) -> int:
         _gap(series, times.with_offset(series.clock, at * _HALF_HOUR_S // 2, ""), run)
         for at in _QUARTER_HOUR_ZONES
     ]
-    return meeting.nearest(*(one or 0 for one in gaps))
+    return meeting.nearest(*(distance or 0 for distance in gaps))
 
 
 def unplaced(series: PowerSeries) -> str:
@@ -122,7 +122,7 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
     zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
     if zone_s is None or not len(series):
         return None
-    found = []
+    clocks = []
     for day in range(
         (run[0] + zone_s * NS_PER_S) // times.DAY - _DAYS_OF_LOG,
         (run[1] + zone_s * NS_PER_S) // times.DAY + 1,
@@ -131,7 +131,7 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
         name = times.offset_words(zone_s)
         clock = Clock(zero, zero, times.ABSOLUTE, f"time of day at UTC{name}", zone_s)
         if _overlap(series, clock, run):
-            found.append(
+            clocks.append(
                 replace(
                     clock,
                     assumed=(
@@ -140,7 +140,7 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
                     ),
                 )
             )
-    return found[0] if len(found) == 1 else None
+    return clocks[0] if len(clocks) == 1 else None
 
 
 def _overlap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> bool:

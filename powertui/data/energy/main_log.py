@@ -70,36 +70,42 @@ def coverage(power: PowerOnTrace, span: Span) -> float:
     if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
         return 0.0
     at = np.clip(power.times, max(span[0], -_MAX_INT64), min(span[1], _MAX_INT64))
-    known = ~sensors.holes(power.times // 1000, power.watts, power.series.sensor, power.series.kind)
-    return float(np.diff(at)[known].sum()) / (span[1] - span[0])
+    is_known = ~sensors.holes(
+        power.times // 1000, power.watts, power.series.sensor, power.series.kind
+    )
+    return float(np.diff(at)[is_known].sum()) / (span[1] - span[0])
 
 
 def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
     """All logs, the one that leads first."""
     files: dict[str, list[int]] = {}
-    for row, one in enumerate(power):
-        files.setdefault(one.series.path, []).append(row)
-    found = []
+    for row, channel in enumerate(power):
+        files.setdefault(channel.series.path, []).append(row)
+    result = []
     for path, rows in files.items():
         mine = [power[row] for row in rows]
         resolves = [
-            r.value
-            for one in mine
-            if (r := one.series.sensor.refresh_s or one.series.sensor.poll_s) is not None
+            figure.value
+            for channel in mine
+            if (figure := channel.series.sensor.refresh_s or channel.series.sensor.poll_s)
+            is not None
         ]
-        found.append(
+        result.append(
             Log(
                 path,
                 tuple(rows),
-                any(meeting.meets(one, span) for one in mine),
-                min(STATUS_RANK[one.status] for one in mine),
-                max(coverage(one, span) for one in mine),
-                all(one.source == align.SIGNAL for one in mine),
-                min(_SCOPE_RANK.get(one.series.sensor.scope, _OTHER_SCOPE_RANK) for one in mine),
+                any(meeting.meets(channel, span) for channel in mine),
+                min(STATUS_RANK[channel.status] for channel in mine),
+                max(coverage(channel, span) for channel in mine),
+                all(channel.source == align.SIGNAL for channel in mine),
+                min(
+                    _SCOPE_RANK.get(channel.series.sensor.scope, _OTHER_SCOPE_RANK)
+                    for channel in mine
+                ),
                 min(resolves, default=float("inf")),
             )
         )
-    return sorted(found, key=lambda log: log.key)
+    return sorted(result, key=lambda log: log.key)
 
 
 def order(power: Sequence[PowerOnTrace], span: Span) -> list[int]:
@@ -111,14 +117,14 @@ def why(power: Sequence[PowerOnTrace], span: Span) -> str:
     """ "bmc.csv leads, not gpu.csv: it measures more of the machine"; "" where there is only one
     log.
     """
-    found = logs(power, span)
-    if len(found) < 2:
+    by_rank = logs(power, span)
+    if len(by_rank) < 2:
         return ""
-    names = [PurePath(log.path).name or "the log" for log in found]
+    names = [PurePath(log.path).name or "the log" for log in by_rank]
     if len(set(names)) < len(names):
-        names = [log.path for log in found]
-    rest = names[1] if len(found) == 2 else f"{len(found) - 1} others"
-    return f"{names[0]} leads, not {rest}: {_because(found[0], found[1])}"
+        names = [log.path for log in by_rank]
+    rest = names[1] if len(by_rank) == 2 else f"{len(by_rank) - 1} others"
+    return f"{names[0]} leads, not {rest}: {_because(by_rank[0], by_rank[1])}"
 
 
 def _because(first: Log, second: Log) -> str:

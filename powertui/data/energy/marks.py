@@ -24,15 +24,15 @@ def on_trace(power: Iterable[PowerOnTrace]) -> tuple[MarkOnTrace, ...]:
 
 def by_log(power: Iterable[PowerOnTrace]) -> dict[tuple[str, Mark], MarkOnTrace]:
     """The same by the log's path and the mark as it stands there."""
-    found: dict[tuple[str, Mark], MarkOnTrace] = {}
-    for one in power:
-        if one.status != "none":
-            for mark in one.series.marks:
-                if (one.series.path, mark) not in found and (
-                    placed := _placed(one, mark)
+    marks: dict[tuple[str, Mark], MarkOnTrace] = {}
+    for channel in power:
+        if channel.status != "none":
+            for mark in channel.series.marks:
+                if (channel.series.path, mark) not in marks and (
+                    placed := _placed(channel, mark)
                 ) is not None:
-                    found[one.series.path, mark] = placed
-    return found
+                    marks[channel.series.path, mark] = placed
+    return marks
 
 
 def _placed(power: PowerOnTrace, mark: Mark) -> MarkOnTrace | None:

@@ -78,9 +78,9 @@ def not_used(path: str, gap_ns: int) -> str:
 
 def length(seconds: float) -> str:
     """A length that may be years: "199 days", "2.5 hours", "0.3 seconds"."""
-    for unit, one in _UNITS:
-        if seconds >= 2 * one:
-            number = seconds / one
+    for unit, unit_size in _UNITS:
+        if seconds >= 2 * unit_size:
+            number = seconds / unit_size
             return (
                 f"{number:,.0f} {unit}" if number >= _WHOLE_UNITS_FROM else f"{number:.1f} {unit}"
             )

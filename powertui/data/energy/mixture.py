@@ -86,7 +86,8 @@ def energies(
 ) -> Energies:
     """Many windows of one channel."""
     parts = [
-        integrate.energies(one, los, his, edge_ps=edge_ps) for one in placing.everywhere(power)
+        integrate.energies(placed, los, his, edge_ps=edge_ps)
+        for placed in placing.everywhere(power)
     ]
     if len(parts) < 2 or not len(parts[0]):
         return parts[0]

@@ -61,9 +61,13 @@ def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
     """The times in ps on an axis on which the log's zero lies at `offset_ps`, and which rows int64
     ps can hold.
     """
-    for one in tuple(_lately):
-        if one.of() is times and one.offset_ps == offset_ps and (known := one.times()) is not None:
-            return known, one.rows
+    for entry in tuple(_lately):
+        if (
+            entry.of() is times
+            and entry.offset_ps == offset_ps
+            and (cached := entry.times()) is not None
+        ):
+            return cached, entry.rows
     shift, rest = divmod(offset_ps, PS_PER_NS)
     moved = times + shift
     fits = np.abs(moved) < _MAX_NS

@@ -33,34 +33,44 @@ _NO_POWER = "No power log was found with this run. Name one: --power FILE."
 
 def energy(question: Question) -> Result:
     """Energy of every epoch and every step that touches the window, and of the window itself."""
-    found = account.energy_account(question.profile, question.aligning)
-    whole = question.lo is None and question.hi is None
-    lo, hi = found.trace.span if whole else question.window
-    total = found.of_window(lo, hi)
-    facts = [_joules("energy", "energy of the profile" if whole else "energy of the window", total)]
+    host_account = account.energy_account(question.profile, question.aligning)
+    is_whole_profile = question.lo is None and question.hi is None
+    lo, hi = host_account.trace.span if is_whole_profile else question.window
+    total = host_account.of_window(lo, hi)
+    facts = [
+        _joules(
+            "energy", "energy of the profile" if is_whole_profile else "energy of the window", total
+        )
+    ]
     if total is not None and total.resolved:
-        facts += _parts(found, total)
-    facts += _stands_on(found)
-    shown = [_epochs(question, found), _steps(question, found), *_devices(question, found)]
+        facts += _parts(host_account, total)
+    facts += _stands_on(host_account)
+    shown = [
+        _epochs(question, host_account),
+        _steps(question, host_account),
+        *_devices(question, host_account),
+    ]
     if len(question.opened.profiles) > 1:
         shown.append(
             host_energy.table(
                 question.opened, host_energy.run_energy(question.opened, question.aligning)
             )
         )
-    return Result("energy", "Energy", tuple(shown), tuple(facts), notes=_notes(found, total))
+    return Result("energy", "Energy", tuple(shown), tuple(facts), notes=_notes(host_account, total))
 
 
-def _joules(id: str, label: str, one: Energy | None) -> Fact:
-    if one is None or not one.resolved:
-        return Fact(id, label, None, "number", "J", why=_NO_POWER if one is None else one.reason)
-    return Fact(id, label, one.joules, "number", "J", one.badge, one.lo, one.hi)
+def _joules(id: str, label: str, measured: Energy | None) -> Fact:
+    if measured is None or not measured.resolved:
+        return Fact(
+            id, label, None, "number", "J", why=_NO_POWER if measured is None else measured.reason
+        )
+    return Fact(id, label, measured.joules, "number", "J", measured.badge, measured.lo, measured.hi)
 
 
-def _parts(found: Account, total: Energy) -> list[Fact]:
+def _parts(host_account: Account, total: Energy) -> list[Fact]:
     facts = [Fact("mean", "mean power", total.mean_w, "number", "W", total.badge)]
     if total.idle_joules is not None and total.active_joules is not None:
-        at_most, at_least = (", at most", ", at least") if found.idle_at_most else ("", "")
+        at_most, at_least = (", at most", ", at least") if host_account.idle_at_most else ("", "")
         facts.append(
             Fact(
                 "idle_joules",
@@ -86,14 +96,18 @@ def _parts(found: Account, total: Energy) -> list[Fact]:
     return facts
 
 
-def _stands_on(found: Account) -> list[Fact]:
+def _stands_on(host_account: Account) -> list[Fact]:
     facts = []
-    if found.idle is not None or found.idle_text:
+    if host_account.idle is not None or host_account.idle_text:
         badge, value = (
-            (found.idle.badge, found.idle.value) if found.idle is not None else (None, None)
+            (host_account.idle.badge, host_account.idle.value)
+            if host_account.idle is not None
+            else (None, None)
         )
-        facts.append(Fact("idle", "idle power", value, "number", "W", badge, why=found.idle_text))
-    alignment = found.alignment
+        facts.append(
+            Fact("idle", "idle power", value, "number", "W", badge, why=host_account.idle_text)
+        )
+    alignment = host_account.alignment
     if alignment is not None and alignment.offset_s is not None:
         why = f"{alignment.status}, {alignment.source}"
         at = Fact(
@@ -111,36 +125,36 @@ def _stands_on(found: Account) -> list[Fact]:
     return facts
 
 
-def _notes(found: Account, total: Energy | None) -> tuple[str, ...]:
-    whose = found.share.notes if found.share is not None else ()
-    if not found.placed:
+def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
+    whose = host_account.share.notes if host_account.share is not None else ()
+    if not host_account.placed:
         return whose or (_NO_POWER,)
-    notes = [*whose, *([f"Counted: {found.text}."] if found.text else [])]
-    if found.apart:
-        notes.append(found.apart)
+    notes = [*whose, *([f"Counted: {host_account.text}."] if host_account.text else [])]
+    if host_account.apart:
+        notes.append(host_account.apart)
     if total is not None and total.gain_j:
         notes.append(
             f"The sensor's own gain: ± {total.gain_j:.3g} J on this energy, systematic, not in "
             "the intervals."
         )
-    steps = found.step_energies
-    unresolved = [one for one in steps if not one.resolved]
+    steps = host_account.step_energies
+    unresolved = [part for part in steps if not part.resolved]
     if unresolved:
         notes.append(f"Single steps: {len(unresolved):,} of {len(steps):,} {unresolved[0].reason}.")
-    epochs = (one.energy for one in found.epoch_energies)
+    epochs = (part.energy for part in host_account.epoch_energies)
     if legend := badges.legend([total, *unresolved[:1], *epochs]):
         notes.append(f"{legend[0].upper()}{legend[1:]}.")
     return tuple(notes)
 
 
-def _figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
+def _figures(energies: Sequence[Energy | None]) -> tuple[Column, ...]:
     return (
-        *tables.figures(found),
+        *tables.figures(energies),
         optional(
             "max_watts",
             "max",
             "number",
-            [e.max_w if e else None for e in found],
+            [part.max_w if part else None for part in energies],
             unit="W",
             weight=2,
         ),
@@ -148,39 +162,39 @@ def _figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
             "active_joules",
             "above idle",
             "number",
-            [e.active_joules if e else None for e in found],
+            [part.active_joules if part else None for part in energies],
             unit="J",
             weight=2,
         ),
     )
 
 
-def _epochs(question: Question, found: Account) -> Table:
-    windows = list(found.epoch_energies)
+def _epochs(question: Question, host_account: Account) -> Table:
+    windows = list(host_account.epoch_energies)
     if question.lo is not None or question.hi is not None:
         lo, hi = (
             np.array(side, np.int64)
-            for side in ([one.lo for one in windows], [one.hi for one in windows])
+            for side in ([epoch.lo for epoch in windows], [epoch.hi for epoch in windows])
         )
         windows = [windows[at] for at in np.flatnonzero(touches(lo, hi, *question.window)).tolist()]
-    per_step = [found.per_step(one.index) for one in windows]
+    per_step = [host_account.per_step(epoch.index) for epoch in windows]
     means = [None if e is None or not e.resolved else e.joules for e in per_step]
     starts, ends = (
         np.array(side, np.int64)
-        for side in ([one.lo for one in windows], [one.hi for one in windows])
+        for side in ([epoch.lo for epoch in windows], [epoch.hi for epoch in windows])
     )
     columns = (
         Column(
             "number",
             "epoch",
             "integer",
-            np.array([one.number for one in windows], np.int64),
+            np.array([epoch.number for epoch in windows], np.int64),
             weight=9,
         ),
         Column("start_s", "start", "instant", starts, weight=6),
         Column("end_s", "end", "instant", ends, weight=3),
         Column("duration_s", "duration", "duration", ends - starts, weight=7),
-        *_figures([one.energy for one in windows]),
+        *_figures([epoch.energy for epoch in windows]),
         optional("joules_per_step", "a step", "number", means, unit="J", weight=5),
     )
 
@@ -199,14 +213,16 @@ def _epochs(question: Question, found: Account) -> Table:
     )
 
 
-def _steps(question: Question, found: Account) -> Table:
-    steps = found.steps
+def _steps(question: Question, host_account: Account) -> Table:
+    steps = host_account.steps
     rows = step_tool.inside(question, steps)
-    known = found.step_energies
-    energies: list[Energy | None] = [known[row] if known else None for row in rows.tolist()]
+    step_energies = host_account.step_energies
+    energies: list[Energy | None] = [
+        step_energies[row] if step_energies else None for row in rows.tolist()
+    ]
     starts, ends = steps.start[rows], steps.ends()[rows]
     columns = (
-        step_tool.epoch_column(steps, found.epochs, rows),
+        step_tool.epoch_column(steps, host_account.epochs, rows),
         step_tool.number_column(steps, rows),
         Column(
             "name",
@@ -239,21 +255,21 @@ def _steps(question: Question, found: Account) -> Table:
 # ── joules of devices ────────────────────────────────────────────────────────────────────────────
 
 
-def _devices(question: Question, found: Account) -> list[Table]:
+def _devices(question: Question, host_account: Account) -> list[Table]:
     """The GPUs of the trace over the window, and each of its steps on each of them.
 
     Nothing where no GPU's power was logged.
     """
-    known = device_energy.device_powers(found)
-    if not known:
+    devices = device_energy.device_powers(host_account)
+    if not devices:
         return []
-    whole = question.lo is None and question.hi is None
-    lo, hi = found.trace.span if whole else question.window
-    energies = [one.energy(lo, hi) for one in known]
-    means = [one.per_step(None) for one in known]
+    is_whole_profile = question.lo is None and question.hi is None
+    lo, hi = host_account.trace.span if is_whole_profile else question.window
+    energies = [device.energy(lo, hi) for device in devices]
+    means = [device.per_step(None) for device in devices]
     columns = (
-        text_column("device", "device", [one.pair.device for one in known], weight=9),
-        *_channel_columns(known),
+        text_column("device", "device", [device.pair.device for device in devices], weight=9),
+        *_channel_columns(devices),
         *_figures(energies),
         optional(
             "joules_per_step",
@@ -278,38 +294,46 @@ def _devices(question: Question, found: Account) -> list[Table]:
         ("device",),
         "device",
     )
-    return [table, _device_steps(question, found, known)]
+    return [table, _device_steps(question, host_account, devices)]
 
 
-def _channel_columns(known: Sequence[DevicePower]) -> tuple[Column, ...]:
+def _channel_columns(devices: Sequence[DevicePower]) -> tuple[Column, ...]:
     return (
         text_column(
             "sensor",
             "sensor",
-            [one.channel.sensor.label if one.channel is not None else None for one in known],
+            [
+                device.channel.sensor.label if device.channel is not None else None
+                for device in devices
+            ],
             weight=7,
         ),
-        optional("sure", "sure", "flag", [one.pair.sure for one in known], weight=6),
-        text_column("why", "taken for it", [one.pair.why for one in known], weight=3),
+        optional("sure", "sure", "flag", [device.pair.sure for device in devices], weight=6),
+        text_column("why", "taken for it", [device.pair.why for device in devices], weight=3),
     )
 
 
-def _device_steps(question: Question, found: Account, known: Sequence[DevicePower]) -> Table:
-    steps = found.steps
+def _device_steps(
+    question: Question, host_account: Account, devices: Sequence[DevicePower]
+) -> Table:
+    steps = host_account.steps
     rows = step_tool.inside(question, steps)
-    per_device = [one.step_energies for one in known]
-    each = np.repeat(rows, len(known))
-    own = np.tile(np.arange(len(known)), len(rows))
+    per_device = [device_power.step_energies for device_power in devices]
+    each = np.repeat(rows, len(devices))
+    device_rows = np.tile(np.arange(len(devices)), len(rows))
     energies: list[Energy | None] = [
         per_device[device][row] if per_device[device] else None
-        for row, device in zip(each.tolist(), own.tolist(), strict=True)
+        for row, device in zip(each.tolist(), device_rows.tolist(), strict=True)
     ]
     starts, ends = steps.start[each], steps.ends()[each]
     columns = (
-        step_tool.epoch_column(steps, found.epochs, each),
+        step_tool.epoch_column(steps, host_account.epochs, each),
         step_tool.number_column(steps, each),
         text_column(
-            "device", "device", [known[device].pair.device for device in own.tolist()], weight=8
+            "device",
+            "device",
+            [devices[device].pair.device for device in device_rows.tolist()],
+            weight=8,
         ),
         Column("start_s", "start", "instant", starts, weight=6),
         Column("end_s", "end", "instant", ends, weight=3),
@@ -340,26 +364,29 @@ def findings(question: Question) -> Result:
     neighbours let expect.
     """
     profile = question.profile
-    told = account.findings(profile, question.aligning)
+    result = account.findings(profile, question.aligning)
     if question.lo is not None or question.hi is not None:
         starts, ends = (
-            np.array([span[side] for span in _spans(told)], np.int64) for side in (0, 1)
+            np.array([span[side] for span in _spans(result)], np.int64) for side in (0, 1)
         )
         rows = np.flatnonzero(touches(starts, ends, *question.window)).tolist()
-        told = replace(told, findings=tuple(told.findings[row] for row in rows))
-    notes = [words.folded(len(told.smaller)) + ", not listed"] if told.smaller else []
+        result = replace(result, findings=tuple(result.findings[row] for row in rows))
+    notes = [words.folded(len(result.smaller)) + ", not listed"] if result.smaller else []
     notes += [
         text
-        for text in (told.could, f"epochs were not compared: {told.reason}" if told.reason else "")
+        for text in (
+            result.could,
+            f"epochs were not compared: {result.reason}" if result.reason else "",
+        )
         if text
     ]
     return Result(
-        "findings", "Findings", (tables.findings(told, profile),), notes=(*notes, *told.notes)
+        "findings", "Findings", (tables.findings(result, profile),), notes=(*notes, *result.notes)
     )
 
 
-def _spans(told: Findings) -> list[tuple[int, int]]:
-    return [(one.start_ps, one.end_ps) for one in told.findings]
+def _spans(result: Findings) -> list[tuple[int, int]]:
+    return [(finding.start_ps, finding.end_ps) for finding in result.findings]
 
 
 # ── sensors ──────────────────────────────────────────────────────────────────────────────────────
@@ -382,30 +409,38 @@ def sensors_found(question: Question) -> Result:
     listed = _channels(question)
 
     def figures(id: str, label: str, unit: str, name: str, weight: int) -> Column:
-        known = [getattr(one.series.sensor, name) for one in listed]
+        values = [getattr(channel.series.sensor, name) for channel in listed]
         return optional(
             id,
             label,
             "number",
-            [None if f is None else f.value for f in known],
+            [None if figure is None else figure.value for figure in values],
             unit=unit,
             weight=weight,
         )
 
     spans = [
-        int(s.times[-1] - s.times[0]) * PS_PER_NS / PS_PER_S if len(s := one.series) > 1 else None
-        for one in listed
+        int(s.times[-1] - s.times[0]) * PS_PER_NS / PS_PER_S
+        if len(s := channel.series) > 1
+        else None
+        for channel in listed
     ]
     columns = (
-        text_column("name", "sensor", [one.series.sensor.name for one in listed], weight=9),
-        text_column("scope", "scope", [one.series.sensor.scope.value for one in listed], weight=7),
-        text_column("source", "source", [one.series.sensor.source for one in listed], weight=6),
-        text_column("sensor_host", "host", [one.series.sensor.host for one in listed], weight=1),
+        text_column("name", "sensor", [channel.series.sensor.name for channel in listed], weight=9),
+        text_column(
+            "scope", "scope", [channel.series.sensor.scope.value for channel in listed], weight=7
+        ),
+        text_column(
+            "source", "source", [channel.series.sensor.source for channel in listed], weight=6
+        ),
+        text_column(
+            "sensor_host", "host", [channel.series.sensor.host for channel in listed], weight=1
+        ),
         Column(
             "readings",
             "readings",
             "integer",
-            np.array([len(one.series) for one in listed], np.int64),
+            np.array([len(channel.series) for channel in listed], np.int64),
             weight=4,
         ),
         optional("span_s", "over", "number", spans, unit="s", weight=4),
@@ -415,12 +450,15 @@ def sensors_found(question: Question) -> Result:
         figures("window_s", "mean of", "s", "window_s", 3),
         figures("delay_s", "late by", "s", "delay_s", 2),
         figures("gain", "gain ±", "", "gain", 2),
-        text_column("placed", "placed", [one.placed for one in listed], weight=5),
-        optional("counted", "counted", "flag", [one.counted for one in listed], weight=5),
+        text_column("placed", "placed", [channel.placed for channel in listed], weight=5),
+        optional("counted", "counted", "flag", [channel.counted for channel in listed], weight=5),
         text_column(
-            "text", "what it resolves", [sensors.sentence(one.series) for one in listed], weight=2
+            "text",
+            "what it resolves",
+            [sensors.sentence(channel.series) for channel in listed],
+            weight=2,
         ),
-        text_column("file", "file", [one.series.path for one in listed], weight=0),
+        text_column("file", "file", [channel.series.path for channel in listed], weight=0),
     )
     table = Table(
         "sensors", "Sensors", columns, empty=_NO_POWER, key=("name", "file"), noun="channel"
@@ -435,15 +473,19 @@ def _channels(question: Question) -> list[_Channel]:
             for s in question.opened.run.power
         )
         return [_Channel(series, "no profile", None) for series in described]
-    found = account.energy_account(question.profile, question.aligning)
+    host_account = account.energy_account(question.profile, question.aligning)
     return [
-        _Channel(one.power.series, _placed(one), at in found.counted)
-        for at, one in enumerate(found.placed)
+        _Channel(channel.power.series, _placed(channel), at in host_account.counted)
+        for at, channel in enumerate(host_account.placed)
     ]
 
 
-def _placed(one: Placed) -> str:
+def _placed(channel: Placed) -> str:
     """How a channel lies on the trace, or why it does not."""
-    if one.alignment.elsewhere:
-        return one.alignment.elsewhere
-    return "unknown" if one.power.status == "none" else f"{one.power.status}, {one.power.source}"
+    if channel.alignment.elsewhere:
+        return channel.alignment.elsewhere
+    return (
+        "unknown"
+        if channel.power.status == "none"
+        else f"{channel.power.status}, {channel.power.source}"
+    )

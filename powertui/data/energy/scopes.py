@@ -34,7 +34,7 @@ class Addends:
     text: str
 
 
-def _overlap(one: PowerSeries, other: PowerSeries) -> bool:
+def _overlap(series: PowerSeries, rival: PowerSeries) -> bool:
     """Whether two channels of a machine are, or may be, one thing that draws power. Of two such
     only one is counted.
 
@@ -42,19 +42,19 @@ def _overlap(one: PowerSeries, other: PowerSeries) -> bool:
     (instant)") have one name. Channels of two logs are two GPUs only where both say which, in the
     same way.
     """
-    a, b = one.sensor, other.sensor
+    a, b = series.sensor, rival.sensor
     if a.scope is not b.scope:
         return False
     if a.name.split(" (")[0].casefold() == b.name.split(" (")[0].casefold():
         return True
     first, second = device(a), device(b)
     if first is None or second is None:
-        return one.path != other.path
+        return series.path != rival.path
     for key in ("uuid", "pci", "index"):
-        told = getattr(first, key), getattr(second, key)
-        if told[0] not in ("", None) and told[1] not in ("", None):
-            return bool(told[0] == told[1])
-    return one.path != other.path
+        identities = getattr(first, key), getattr(second, key)
+        if identities[0] not in ("", None) and identities[1] not in ("", None):
+            return bool(identities[0] == identities[1])
+    return series.path != rival.path
 
 
 def device(sensor: Sensor) -> Device | None:
@@ -67,7 +67,7 @@ def device(sensor: Sensor) -> Device | None:
 
 def of_one(series: Sequence[PowerSeries]) -> Addends:
     """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17)."""
-    rows, text = _host(series, [i for i, one in enumerate(series) if len(one)], _label)
+    rows, text = _host(series, [i for i, channel in enumerate(series) if len(channel)], _label)
     return Addends(tuple(series[i] for i in rows), tuple(rows), text)
 
 
@@ -80,8 +80,10 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     """
     picked: list[int] = []
     words: list[str] = []
-    for host in dict.fromkeys(one.sensor.host for one in series):
-        mine = [i for i, one in enumerate(series) if one.sensor.host == host and len(one)]
+    for host in dict.fromkeys(channel.sensor.host for channel in series):
+        mine = [
+            i for i, channel in enumerate(series) if channel.sensor.host == host and len(channel)
+        ]
         rows, text = _host(series, mine, _name)
         picked += rows
         if text:
@@ -151,9 +153,9 @@ def _supplies(series: Sequence[PowerSeries], mine: Sequence[int]) -> list[int]:
             groups.setdefault(
                 (series[i].path, _SUPPLY.sub("", name, count=1).casefold()), []
             ).append(i)
-    found = next(iter(groups.values()), [])
-    numbers = {match[1] for i in found if (match := _SUPPLY.search(series[i].sensor.name))}
-    return found if len(found) > 1 and len(numbers) == len(found) else []
+    supplies = next(iter(groups.values()), [])
+    numbers = {match[1] for i in supplies if (match := _SUPPLY.search(series[i].sensor.name))}
+    return supplies if len(supplies) > 1 and len(numbers) == len(supplies) else []
 
 
 def _name(series: PowerSeries) -> str:

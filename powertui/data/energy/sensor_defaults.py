@@ -76,22 +76,22 @@ def defaults(sensor: Sensor) -> Defaults:
     source, device = _words(sensor.source), _words(sensor.name)
     while source and source[0] in _EXPORTERS:
         source = source[1:]
-    found = _of_source(source)
+    usual = _of_source(source)
     if (
-        found is None and device and device[0] in ("nvidia", "nvml", "dcgm")
+        usual is None and device and device[0] in ("nvidia", "nvml", "dcgm")
     ):  # a table that names the maker in its columns
-        found = _NVIDIA
-    if found is _NVIDIA and _SHORT & {*source, *device} and "average" not in (*source, *device):
+        usual = _NVIDIA
+    if usual is _NVIDIA and _SHORT & {*source, *device} and "average" not in (*source, *device):
         return _NVIDIA_SHORT
-    return found or _UNKNOWN
+    return usual or _UNKNOWN
 
 
 def _of_source(words: list[str]) -> Defaults | None:
     """By as many of its first words as are known together."""
     for count in range(min(2, len(words)), 0, -1):
-        found = _SOURCES.get(" ".join(words[:count]))
-        if found is not None:
-            return found
+        usual = _SOURCES.get(" ".join(words[:count]))
+        if usual is not None:
+            return usual
     return None
 
 

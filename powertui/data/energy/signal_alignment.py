@@ -647,7 +647,7 @@ class _Search:
         # holds both.
         zero = (
             offsets
-            - np.array([self._shift(one) for one in choices.way])
+            - np.array([self._shift(way_of_place) for way_of_place in choices.way])
             + max(self.length / 2 - self.data.centre_s, 0.0)
             * ((choices.way > 0) & (choices.way != 1.0))
         )

@@ -46,13 +46,19 @@ def answer(question: Question) -> Result:
     steps = question.profile.steps
     rows = step_tool.inside(question, steps)
     length, usual = lengths(steps), usual_of(steps)
-    known = usual[rows] >= 0
-    over = np.where(known, length[rows] - usual[rows], 0)
+    has_usual = usual[rows] >= 0
+    over = np.where(has_usual, length[rows] - usual[rows], 0)
     energies = account.energy_account(question.profile, question.aligning).step_energies
-    told = _went_to(question, steps, length, usual)
+    causes = _went_to(question, steps, length, usual)
     columns = (
         Column(
-            "over_usual_s", "against usual", "duration", over, present=known, weight=9, signed=True
+            "over_usual_s",
+            "against usual",
+            "duration",
+            over,
+            present=has_usual,
+            weight=9,
+            signed=True,
         ),
         optional(
             "joules",
@@ -62,17 +68,17 @@ def answer(question: Question) -> Result:
             unit="J",
             weight=7,
         ),
-        text_column("went_to", "spent on", [told[row] for row in rows.tolist()], weight=7),
-        Column("usual_s", "usual", "duration", usual[rows], present=known, weight=3),
+        text_column("went_to", "spent on", [causes[row] for row in rows.tolist()], weight=7),
+        Column("usual_s", "usual", "duration", usual[rows], present=has_usual, weight=3),
         text_column(
             "joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0
         ),
     )
-    own = tuple(
+    plain_columns = tuple(
         replace(column, weight=_WEIGHTS.get(column.id, column.weight))
         for column in plain.tables[0].columns
     )
-    table = replace(plain.tables[0], columns=(*own, *columns))
+    table = replace(plain.tables[0], columns=(*plain_columns, *columns))
     facts = [*plain.facts, *_usual_facts(question, usual)]
     return replace(
         plain,
@@ -99,10 +105,10 @@ def usual_of(steps: Steps) -> Int64s:
     names = [
         steps.names[row].rstrip("0123456789") for row in range(len(steps))
     ]  # "train 12" is a "train"
-    many = {name for name, count in Counter(names).items() if count >= _MIN_NAMED_STEPS}
-    if len(many) > 1:
+    frequent = {name for name, count in Counter(names).items() if count >= _MIN_NAMED_STEPS}
+    if len(frequent) > 1:
         label = np.array(names, dtype=object)
-        for name in many:
+        for name in frequent:
             alike = label == name
             out[alike] = int(np.median(length[alike]))
     return out
@@ -117,18 +123,24 @@ def _why(energies: tuple[Energy, ...], row: int) -> str:
 
 
 def _no_joules(energies: tuple[Energy, ...]) -> tuple[str, ...]:
-    missing = [one for one in energies if not one.resolved]
+    missing = [energy for energy in energies if not energy.resolved]
     if not missing:
         return ()
     return (f"Joules: {len(missing):,} of {len(energies):,} steps {missing[0].reason}.",)
 
 
 def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
-    known = usual[usual >= 0]
-    if not len(known):
+    usual_lengths = usual[usual >= 0]
+    if not len(usual_lengths):
         return []
     facts = [
-        Fact("usual", "a usual step takes", int(np.median(known)), "duration", why="the median")
+        Fact(
+            "usual",
+            "a usual step takes",
+            int(np.median(usual_lengths)),
+            "duration",
+            why="the median",
+        )
     ]
     each = account.energy_account(question.profile, question.aligning).per_step(None)
     if each is not None and each.resolved:
@@ -154,29 +166,31 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
     out = [""] * len(steps)
     if not len(steps):
         return out
-    found = breakdown.step_breakdown(question.profile, question.compat)
-    if not len(found):
+    by_step = breakdown.step_breakdown(question.profile, question.compat)
+    if not len(by_step):
         return out
     labels = [label for _, label, _, _ in breakdown.CATEGORIES]
-    parts = np.stack([found.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1)
+    parts = np.stack(
+        [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES], axis=1
+    )
     median = np.median(parts, axis=0)
     # Its steps are those of the program as a profiler sees them: each belongs to the step in which
     # its middle lies.
-    middle = found.start + found.length // 2
+    middle = by_step.start + by_step.length // 2
     row = np.searchsorted(steps.start, middle, side="right") - 1
     inside = (row >= 0) & (middle < steps.ends()[row])
     for at in np.flatnonzero(inside).tolist():
-        one = int(row[at])
-        more = int(length[one] - usual[one]) if usual[one] > 0 else 0
-        if more > _MIN_NOTABLE_SHARE * max(1, int(usual[one])):
+        step = int(row[at])
+        more = int(length[step] - usual[step]) if usual[step] > 0 else 0
+        if more > _MIN_NOTABLE_SHARE * max(1, int(usual[step])):
             largest = int(np.argmax(parts[at] - median))
             excess = int(parts[at][largest] - median[largest])
-            out[one] = (
+            out[step] = (
                 f"{labels[largest]} +{units.duration(excess, 3)}"
                 if excess >= _MIN_EXPLAINED_SHARE * more
                 else "no single category"
             )
-        elif found.length[at] > 0:
+        elif by_step.length[at] > 0:
             largest = int(np.argmax(parts[at]))
-            out[one] = f"{labels[largest]} {parts[at][largest] / found.length[at]:.0%}"
+            out[step] = f"{labels[largest]} {parts[at][largest] / by_step.length[at]:.0%}"
     return out

@@ -36,10 +36,11 @@ def where_many(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """The sum of channels that are too many, or too long, to be worked with one by one; None where
     they are not, or have no sum.
     """
-    many = len(channels) > MAX_SEPARATE_CHANNELS or (
-        len(channels) > 1 and sum(len(one.series) for one in channels) > _MAX_SEPARATE_READINGS
+    is_much = len(channels) > MAX_SEPARATE_CHANNELS or (
+        len(channels) > 1
+        and sum(len(channel.series) for channel in channels) > _MAX_SEPARATE_READINGS
     )
-    return together(channels) if many else None
+    return together(channels) if is_much else None
 
 
 def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
@@ -47,15 +48,19 @@ def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     curves of a week would take gigabytes. None where they were not.
     """
     first = channels[0]
-    kinds = {(one.series.path, one.series.kind, one.offset_ps, len(one.series)) for one in channels}
+    kinds = {
+        (channel.series.path, channel.series.kind, channel.offset_ps, len(channel.series))
+        for channel in channels
+    }
     if len(kinds) > 1 or first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
         return None
     times = first.series.times
     if not all(
-        one.series.times is times or np.array_equal(one.series.times, times) for one in channels
+        channel.series.times is times or np.array_equal(channel.series.times, times)
+        for channel in channels
     ):
         return None
-    series = _sum(tuple(one.series for one in channels))
+    series = _sum(tuple(channel.series for channel in channels))
     return replace(first, series=series, watts=series.watts)
 
 
@@ -68,16 +73,16 @@ def _sum(channels: tuple[PowerSeries, ...]) -> PowerSeries:
     """Their sum, reading by reading: the one that was made last with this channel as its first,
     where it is of the same ones.
     """
-    known = _sums.get(channels[0])
-    if known is not None and tuple(one() for one in known[0]) == channels:
-        return known[1]
+    last_sum = _sums.get(channels[0])
+    if last_sum is not None and tuple(channel() for channel in last_sum[0]) == channels:
+        return last_sum[1]
     watts = np.zeros(len(channels[0].times))
-    for one in channels:
-        watts += one.watts
+    for channel in channels:
+        watts += channel.watts
     name = f"{len(channels)} channels of {PurePath(channels[0].path).name}"
     sensor = replace(channels[0].sensor, name=name, device=None, quantum_w=None)
     made = sensors.describe(replace(channels[0], sensor=sensor, watts=watts, warnings=(), marks=()))
-    _sums[channels[0]] = tuple(weakref.ref(one) for one in channels), made
+    _sums[channels[0]] = tuple(weakref.ref(channel) for channel in channels), made
     return made
 
 
@@ -88,25 +93,33 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """
     if len(channels) < 2:
         return channels[0] if channels else None
-    if len(channels[0].times) > MAX_SUMMED_ROWS and (one := together(channels)) is not None:
-        return one
+    if (
+        len(channels[0].times) > MAX_SUMMED_ROWS
+        and (together_as_one := together(channels)) is not None
+    ):
+        return together_as_one
     at = np.unique(np.concatenate([c.times for c in channels]))
-    known = [c.series.sensor for c in channels]
+    channel_sensors = [c.series.sensor for c in channels]
     refresh = _worst(channels, "refresh_s")
     if len(at) > MAX_SUMMED_ROWS:
         at, watts = _thinned(channels, at)
         every = Figure(
             float(np.median(np.diff(at))) / PS_PER_S,
-            refresh.badge if refresh is not None else known[0].scale,
+            refresh.badge if refresh is not None else channel_sensors[0].scale,
         )
         refresh = max(
-            (one for one in (refresh, every) if one is not None), key=lambda one: one.value
+            (
+                together_as_one
+                for together_as_one in (refresh, every)
+                if together_as_one is not None
+            ),
+            key=lambda together_as_one: together_as_one.value,
         )
     else:
         watts = np.sum([integrate.watts_at(c, at) for c in channels], axis=0)
     sensor = replace(
-        known[0],
-        name=" + ".join(s.name for s in known),
+        channel_sensors[0],
+        name=" + ".join(s.name for s in channel_sensors),
         poll_s=refresh,
         refresh_s=refresh,
         window_s=_worst(channels, "window_s"),
@@ -139,16 +152,16 @@ def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floa
     """Fewer moments, and what all channels drew on average around each: the joules of a stretch are
     those of the channels.
     """
-    kept = at[np.linspace(0, len(at) - 1, MAX_SUMMED_ROWS).astype(np.int64)]
-    edges = np.concatenate([kept[:1], kept[:-1] + np.diff(kept) // 2, kept[-1:]])
-    total = np.zeros(len(kept))
-    for one in channels:
-        joules, seconds = (np.diff(column) for column in integrate.upto(one, edges))
+    moments = at[np.linspace(0, len(at) - 1, MAX_SUMMED_ROWS).astype(np.int64)]
+    edges = np.concatenate([moments[:1], moments[:-1] + np.diff(moments) // 2, moments[-1:]])
+    total = np.zeros(len(moments))
+    for channel in channels:
+        joules, seconds = (np.diff(column) for column in integrate.upto(channel, edges))
         with np.errstate(divide="ignore", invalid="ignore"):
             total += np.where(seconds > 0, joules / seconds, np.nan)
-    return kept, total
+    return moments, total
 
 
 def _worst(channels: Sequence[PowerOnTrace], name: str) -> Figure | None:
-    found = [figure for c in channels if (figure := getattr(c.series.sensor, name)) is not None]
-    return max(found, key=lambda figure: figure.value) if found else None
+    figures = [figure for c in channels if (figure := getattr(c.series.sensor, name)) is not None]
+    return max(figures, key=lambda figure: figure.value) if figures else None

@@ -28,16 +28,26 @@ def energies(
     epoch: int | None = None,
 ) -> Table:
     """Every epoch and the whole profile; or one epoch by its own number; or one window (ps)."""
-    found = account.energy_account(profile, aligning)
+    host_account = account.energy_account(profile, aligning)
     windows: list[_Asked] = []
     if window is not None:
-        windows.append(("window", None, *window, found.of_window(*window)))
+        windows.append(("window", None, *window, host_account.of_window(*window)))
     else:
-        for one in found.epoch_energies:
-            if epoch is None or epoch == one.number:
-                windows.append((f"epoch {one.number}", one.number, one.lo, one.hi, one.energy))
+        for epoch_energy in host_account.epoch_energies:
+            if epoch is None or epoch == epoch_energy.number:
+                windows.append(
+                    (
+                        f"epoch {epoch_energy.number}",
+                        epoch_energy.number,
+                        epoch_energy.lo,
+                        epoch_energy.hi,
+                        epoch_energy.energy,
+                    )
+                )
         if epoch is None:
-            windows.append(("whole", None, *profile.trace.span, found.energy(*profile.trace.span)))
+            windows.append(
+                ("whole", None, *profile.trace.span, host_account.energy(*profile.trace.span))
+            )
 
     def place(row: int) -> Place:
         return Place(profile.opened.name, profile.index, windows[row][2], windows[row][3])
@@ -55,7 +65,7 @@ def _energy_columns(windows: Sequence[_Asked]) -> tuple[Column, ...]:
     )
 
 
-def figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
+def figures(energies: Sequence[Energy | None]) -> tuple[Column, ...]:
     """The columns that every table of energies has.
 
     What is not resolved has no figure, but a reason.
@@ -65,50 +75,76 @@ def figures(found: Sequence[Energy | None]) -> tuple[Column, ...]:
             "joules",
             "energy",
             "number",
-            [e.joules if e else None for e in found],
+            [part.joules if part else None for part in energies],
             unit="J",
             weight=9,
         ),
-        optional("lo", "from", "number", [e.lo if e else None for e in found], unit="J", weight=6),
-        optional("hi", "to", "number", [e.hi if e else None for e in found], unit="J", weight=6),
+        optional(
+            "lo",
+            "from",
+            "number",
+            [part.lo if part else None for part in energies],
+            unit="J",
+            weight=6,
+        ),
+        optional(
+            "hi",
+            "to",
+            "number",
+            [part.hi if part else None for part in energies],
+            unit="J",
+            weight=6,
+        ),
         optional(
             "mean_watts",
             "mean",
             "number",
-            [e.mean_w if e else None for e in found],
+            [part.mean_w if part else None for part in energies],
             unit="W",
             weight=7,
         ),
         optional(
-            "coverage", "covered", "share", [e.coverage if e else None for e in found], weight=4
+            "coverage",
+            "covered",
+            "share",
+            [part.coverage if part else None for part in energies],
+            weight=4,
         ),
         text_column(
-            "badge", "badge", [e.badge.value if e and e.resolved else None for e in found], weight=8
+            "badge",
+            "badge",
+            [part.badge.value if part and part.resolved else None for part in energies],
+            weight=8,
         ),
         text_column(
-            "reason", "why unresolved", [e.reason if e else NO_POWER for e in found], weight=5
+            "reason",
+            "why unresolved",
+            [part.reason if part else NO_POWER for part in energies],
+            weight=5,
         ),
     )
 
 
 def windows(opened: Opened) -> Table:
     """The windows that recordings of this run name, on the clock of each log."""
-    found = opened.cached(("windows",), lambda: window_energy.window_energies(opened.run.power))
+    mark_energies = opened.cached(
+        ("windows",), lambda: window_energy.window_energies(opened.run.power)
+    )
     seconds = [
         (
-            one.mark.start_ns * PS_PER_NS / PS_PER_S,
-            (one.mark.end_ns or one.mark.start_ns) * PS_PER_NS / PS_PER_S,
+            marked.mark.start_ns * PS_PER_NS / PS_PER_S,
+            (marked.mark.end_ns or marked.mark.start_ns) * PS_PER_NS / PS_PER_S,
         )
-        for one in found
+        for marked in mark_energies
     ]
     columns = (
-        text_column("window", "window", [one.mark.name for one in found], weight=9),
+        text_column("window", "window", [marked.mark.name for marked in mark_energies], weight=9),
         optional(
             "log_start_s", "start", "number", [start for start, _ in seconds], unit="s", weight=3
         ),
         optional("log_end_s", "end", "number", [end for _, end in seconds], unit="s", weight=3),
-        *figures([one.energy for one in found]),
-        text_column("log", "log", [one.path for one in found], weight=0),
+        *figures([marked.energy for marked in mark_energies]),
+        text_column("log", "log", [marked.path for marked in mark_energies], weight=0),
     )
     return Table(
         "windows",
@@ -119,49 +155,83 @@ def windows(opened: Opened) -> Table:
     )
 
 
-def findings(found: Findings, profile: Profile) -> Table:
+def findings(result: Findings, profile: Profile) -> Table:
     """What stands out, the largest energy first."""
 
     def place(row: int) -> Place:
         return Place(
             profile.opened.name,
             profile.index,
-            found.findings[row].start_ps,
-            found.findings[row].end_ps,
+            result.findings[row].start_ps,
+            result.findings[row].end_ps,
         )
 
-    return replace(NO_FINDINGS, columns=_finding_columns(found.findings), place=place)
+    return replace(NO_FINDINGS, columns=_finding_columns(result.findings), place=place)
 
 
-def _finding_columns(all: Sequence[Finding]) -> tuple[Column, ...]:
+def _finding_columns(findings: Sequence[Finding]) -> tuple[Column, ...]:
     return (
-        text_column("kind", "kind", [one.kind for one in all], weight=4),
-        text_column("witness", "evidence", [", ".join(one.witnesses) for one in all], weight=3),
-        optional("epoch", "epoch", "integer", [one.epoch for one in all], weight=8),
-        optional("step_lo", "first step", "integer", [one.step_lo for one in all], weight=7),
-        optional("step_hi", "last step", "integer", [one.step_hi for one in all], weight=7),
-        optional("start_s", "start", "instant", [one.start_ps for one in all], weight=5),
-        optional("end_s", "end", "instant", [one.end_ps for one in all], weight=5),
-        optional(
-            "delta_watts", "power", "number", [one.delta_watts for one in all], unit="W", weight=6
+        text_column("kind", "kind", [finding.kind for finding in findings], weight=4),
+        text_column(
+            "witness", "evidence", [", ".join(finding.witnesses) for finding in findings], weight=3
         ),
-        optional("lo_watts", "from", "number", [one.lo_watts for one in all], unit="W", weight=2),
-        optional("hi_watts", "to", "number", [one.hi_watts for one in all], unit="W", weight=2),
+        optional("epoch", "epoch", "integer", [finding.epoch for finding in findings], weight=8),
+        optional(
+            "step_lo", "first step", "integer", [finding.step_lo for finding in findings], weight=7
+        ),
+        optional(
+            "step_hi", "last step", "integer", [finding.step_hi for finding in findings], weight=7
+        ),
+        optional(
+            "start_s", "start", "instant", [finding.start_ps for finding in findings], weight=5
+        ),
+        optional("end_s", "end", "instant", [finding.end_ps for finding in findings], weight=5),
+        optional(
+            "delta_watts",
+            "power",
+            "number",
+            [finding.delta_watts for finding in findings],
+            unit="W",
+            weight=6,
+        ),
+        optional(
+            "lo_watts",
+            "from",
+            "number",
+            [finding.lo_watts for finding in findings],
+            unit="W",
+            weight=2,
+        ),
+        optional(
+            "hi_watts",
+            "to",
+            "number",
+            [finding.hi_watts for finding in findings],
+            unit="W",
+            weight=2,
+        ),
         optional(
             "delta_joules",
             "energy",
             "number",
-            [one.delta_joules for one in all],
+            [finding.delta_joules for finding in findings],
             unit="J",
             weight=6,
         ),
         optional(
-            "delta_s", "time", "number", [one.delta_seconds for one in all], unit="s", weight=6
+            "delta_s",
+            "time",
+            "number",
+            [finding.delta_seconds for finding in findings],
+            unit="s",
+            weight=6,
         ),
-        optional("p", "p", "number", [one.p for one in all], weight=3),
-        text_column("badge", "badge", [one.badge.value for one in all], weight=4),
-        optional("explained", "explained", "flag", [one.explained for one in all], weight=3),
-        text_column("text", "what", [one.text for one in all], weight=9),
+        optional("p", "p", "number", [finding.p for finding in findings], weight=3),
+        text_column("badge", "badge", [finding.badge.value for finding in findings], weight=4),
+        optional(
+            "explained", "explained", "flag", [finding.explained for finding in findings], weight=3
+        ),
+        text_column("text", "what", [finding.text for finding in findings], weight=9),
     )
 
 

@@ -29,22 +29,22 @@ def window_energies(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
     Channels of one log that overlap are counted once, as everywhere.
     """
     logs: dict[str, list[PowerSeries]] = {}
-    for one in series:
-        if one.marks:
-            logs.setdefault(one.path, []).append(one)
+    for channel in series:
+        if channel.marks:
+            logs.setdefault(channel.path, []).append(channel)
     out: list[MarkEnergy] = []
     for path, channels in logs.items():
         windows = [mark for mark in channels[0].marks if mark.end_ns is not None]
-        known = [
+        placeable = [
             mark
             for mark in windows
             if placing.fits(mark.start_ns) and placing.fits(mark.end_ns or 0)
         ]
-        lo = np.array([mark.start_ns for mark in known], np.int64) * PS_PER_NS
-        hi = np.array([mark.end_ns for mark in known], np.int64) * PS_PER_NS
+        lo = np.array([mark.start_ns for mark in placeable], np.int64) * PS_PER_NS
+        hi = np.array([mark.end_ns for mark in placeable], np.int64) * PS_PER_NS
         drew = dict(
             zip(
-                known,
+                placeable,
                 _drawn([channels[i] for i in scopes.total(channels).indices], lo, hi),
                 strict=True,
             )
@@ -55,8 +55,8 @@ def window_energies(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
 
 def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Energy | None]:
     parts = []
-    for one in channels:
-        described = one if one.sensor.poll_s is not None else sensors.describe(one)
+    for channel in channels:
+        described = channel if channel.sensor.poll_s is not None else sensors.describe(channel)
         parts.append(
             list(
                 integrate.energies(
