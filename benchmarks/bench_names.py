@@ -26,7 +26,7 @@ from powertui.data.formats import registry
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Clock, ScalarSeries, Steps
 from powertui.data.run import clocks, epochs, marks
-from powertui.data.run.steps import FoundSteps
+from powertui.data.run.steps import StepsAndOthers
 from powertui.data.tools import op_stats
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def screens() -> None:
     table.print()
 
 
-def training(count: int) -> tuple[FoundSteps, list[EventLog], Clock, int]:
+def training(count: int) -> tuple[StepsAndOthers, list[EventLog], Clock, int]:
     """So many epochs of three steps, with the scalars of training and validation."""
     start = np.arange(3 * count, dtype=np.int64) * 10**10
     number, epoch = np.tile(np.arange(3), count), np.repeat(np.arange(count), 3).astype(np.int32)
@@ -189,7 +189,7 @@ def training(count: int) -> tuple[FoundSteps, list[EventLog], Clock, int]:
         path = f"{group}/events.out.tfevents.1700000000.vm.1.2.v2"
         logs.append(EventLog(path, group, (series,), int(wall[0]), int(wall[-1]), zero))
     return (
-        FoundSteps(steps, marks.join([]), True),
+        StepsAndOthers(steps, marks.join_marks([]), True),
         logs,
         Clock(zero, zero + 10, "generated"),
         int(start[-1]) + 10**10,
@@ -211,7 +211,7 @@ def many_epochs() -> None:
         trace = traces.trace({("/host:CPU", "python"): [(0, end, "x")]})
         placed = median_s(3, partial(epochs.place, replace(trace, clock=clock), found, logs))
         timed = median_s(
-            3, partial(clocks.find, trace, None, logs, steps=found.steps, epoch_num=True)
+            3, partial(clocks.best_clock, trace, None, logs, steps=found.steps, epoch_num=True)
         )
         table.row(f"{count:,}", f"{placed:.2f} s", f"{placed / count * 1e6:.0f}", f"{timed:.2f} s")
     table.note("Target: 30,000 epochs within 1 s.")

@@ -22,8 +22,8 @@ from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import ProfileFile, RunEntry
 from powertui.data.model import Clock, Epochs, PowerSeries, Run, Steps, Trace, Warn
 from powertui.data.run import clocks, epochs
-from powertui.data.run.steps import nothing as no_steps
-from powertui.data.run.steps import search as find_steps
+from powertui.data.run.steps import find_steps_and_others as find_steps
+from powertui.data.run.steps import no_steps as no_steps
 from powertui.data.wire.stored import FileState
 from powertui.errors import FileChanged, UnreadableFile
 
@@ -222,7 +222,7 @@ class _Loader:
     def _clock(
         self, trace: Trace, marked: Steps | None = None, *, epoch_num: bool = False
     ) -> Clock:
-        return clocks.find(
+        return clocks.best_clock(
             trace, self.entry, self.logs, tz=self.options.tz, steps=marked, epoch_num=epoch_num
         )
 

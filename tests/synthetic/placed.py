@@ -41,7 +41,7 @@ def make(seed: int, plan: Plan | None = None) -> Made:
         path = Path(folder) / "synthetic.xplane.pb"
         path.write_bytes(work.xplane())
         trace = list(registry.load(str(path)))[-1]
-    trace = replace(trace, clock=clocks.find(trace))
+    trace = replace(trace, clock=clocks.best_clock(trace))
     steps, _ = epochs.mark(trace)
     bounds = tuple(
         Epoch(i, round(lo * 1e12), round(hi * 1e12), "synthetic")

@@ -36,8 +36,8 @@ def test_what_else_could_mark_the_steps_can_be_chosen(name: str, tmp_path: Path)
     told.
     """
     trace = registry.read(ROWS[name].programs()[0].write(tmp_path))
-    for marker in steps.find(trace).markers:
-        assert len(steps.find(trace, marker=marker.pattern)) == marker.count
+    for marker in steps.find_steps(trace).markers:
+        assert len(steps.find_steps(trace, marker=marker.pattern)) == marker.count
 
 
 def test_the_table_covers_its_subjects() -> None:

@@ -14,7 +14,7 @@ from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Steps, Trace
 from powertui.data.run import clocks, steps, zones
-from powertui.data.run.clocks import find
+from powertui.data.run.clocks import best_clock
 from powertui.data.run.zones import offsets_at
 from powertui.errors import UsageError
 from tests.synthetic.tfevents import frame, write_scalars
@@ -58,7 +58,7 @@ def batch_file(path: Path, wall: float, first: float | None = None) -> None:
 def clock_of(root: Path, *, tz: str | None = None) -> Clock:
     (run,) = logdir.scan(root).runs
     logs = [tfevents.read(event.path, event.group) for event in run.tfevents]
-    return find(registry.read(run.profiles[0].path), run, logs, tz=tz)
+    return best_clock(registry.read(run.profiles[0].path), run, logs, tz=tz)
 
 
 def holds(clock: Clock, zero_s: float) -> bool:
@@ -158,7 +158,7 @@ def test_the_training_around_it_when_nothing_else_is_there(tmp_path: Path) -> No
 
 def test_a_profile_from_a_pipe_has_no_clock(tmp_path: Path) -> None:
     trace = replace(registry.read(write_profile(tmp_path / "p")), path="-")
-    clock = find(trace, None)
+    clock = best_clock(trace, None)
     assert not clock.known
     assert clock.detail
 
@@ -197,7 +197,7 @@ def empty_file(path: Path, second: int) -> None:
 def runs_of(root: Path, tz: str | None = None) -> list[Clock]:
     """The clock of each run, by its folder's name."""
     found = sorted(logdir.scan(root).runs, key=lambda run: run.name)
-    return [find(registry.read(run.profiles[0].path), run, [], tz=tz) for run in found]
+    return [best_clock(registry.read(run.profiles[0].path), run, [], tz=tz) for run in found]
 
 
 @pytest.mark.parametrize("tz", [None, "UTC"])
@@ -285,7 +285,7 @@ def test_a_thousand_captures_of_one_training_cost_one_look(
     trace = registry.read(profile)
     run = next(run for run in logdir.scan(tmp_path).runs if run.profiles)
     for _ in range(20):
-        clock = find(trace, run, [])
+        clock = best_clock(trace, run, [])
     assert holds(clock, 1_616_241_600 + 39 * 60 - SPAN_S)
     assert len(looks) == 1
 
@@ -305,8 +305,8 @@ def test_the_last_step_ended_before_the_batch_record(tmp_path: Path) -> None:
     (run,) = logdir.scan(tmp_path).runs
     logs = [tfevents.read(event.path, event.group) for event in run.tfevents]
     trace = registry.read(path)
-    marked = steps.find(trace, marker="op")
-    loose, tight = find(trace, run, logs), find(trace, run, logs, steps=marked)
+    marked = steps.find_steps(trace, marker="op")
+    loose, tight = best_clock(trace, run, logs), best_clock(trace, run, logs, steps=marked)
     assert loose.hi_ns is not None
     assert tight.hi_ns is not None
     assert tight.hi_ns < loose.hi_ns
@@ -407,7 +407,7 @@ def test_a_zones_offset_is_that_of_the_profile_not_of_today(tmp_path: Path) -> N
         path = write_profile(tmp_path / str(second))
         os.utime(path, (second, second))
         (run,) = logdir.scan(path).runs
-        assert find(registry.read(path), run, [], tz=BERLIN).utc_offset_s == offset
+        assert best_clock(registry.read(path), run, [], tz=BERLIN).utc_offset_s == offset
 
 
 @pytest.mark.parametrize(
@@ -424,8 +424,8 @@ def test_offsets_of_a_local_time(local: tuple[int, ...], found: tuple[int, ...])
 
 
 def test_no_place_is_a_quarter_of_an_hour_off() -> None:
-    assert zones.fit(15 * 60, 5, 60) is None
-    assert zones.fit(3600 * 5 + 45 * 60, 5, 60) == (True, 0, 20_700)  # Nepal
+    assert zones.fit_zone(15 * 60, 5, 60) is None
+    assert zones.fit_zone(3600 * 5 + 45 * 60, 5, 60) == (True, 0, 20_700)  # Nepal
 
 
 @pytest.mark.parametrize(
@@ -494,7 +494,7 @@ def test_eight_runs_in_one_folder_each_get_their_own_clock(tmp_path: Path) -> No
     runs = logdir.scan(tmp_path).runs
     logs = [tfevents.read(event.path, event.group) for event in runs[0].tfevents]
     for run, end in zip(runs, ends, strict=True):
-        clock = find(registry.read(run.profiles[0].path), run, logs)
+        clock = best_clock(registry.read(run.profiles[0].path), run, logs)
         assert clock.source == "tfevents batch"
         assert clock.utc_offset_s == 9 * 3600
         assert "contradicted" not in clock.detail
@@ -521,29 +521,29 @@ def real(root: Path) -> tuple[Trace, RunEntry, tuple[EventLog, ...]]:
 
 def test_lesser_evidence_holds_the_truth_of_the_demo() -> None:
     trace, run, logs = real(demo.folder())
-    truth = find(trace, run, logs)
+    truth = best_clock(trace, run, logs)
     assert truth.source == "task environment"
-    guess = find(without_session(trace), run, logs)
+    guess = best_clock(without_session(trace), run, logs)
     assert guess.source == "tfevents batch"
     assert holds(guess, truth.mid_ns / S)
     assert guess.utc_offset_s == 0
-    named = find(without_session(trace), run, (), tz="UTC")
+    named = best_clock(without_session(trace), run, (), tz="UTC")
     assert named.source == "run directory"
     assert holds(named, truth.mid_ns / S)
 
 
 def test_lesser_evidence_holds_the_truth_of_keras(shared_data: Path) -> None:
     trace, run, logs = real(shared_data / "own/keras_cifar")
-    truth = find(trace, run, logs).mid_ns / S
-    assert holds(find(without_session(trace), run, logs), truth)
-    assert holds(find(without_session(trace), run, (), tz="UTC"), truth)
+    truth = best_clock(trace, run, logs).mid_ns / S
+    assert holds(best_clock(without_session(trace), run, logs), truth)
+    assert holds(best_clock(without_session(trace), run, (), tz="UTC"), truth)
 
 
 def test_powerboards_machine_is_three_hours_behind(shared_data: Path) -> None:
     for name in ("powerboard_tf22_run195247", "powerboard_tf22_run183023_5epochs"):
         trace, run, logs = real(shared_data / "public" / name)
-        found = steps.search(trace)
-        clock = find(trace, run, logs, steps=found.steps, epoch_num=found.epoch_num)
+        found = steps.find_steps_and_others(trace)
+        clock = best_clock(trace, run, logs, steps=found.steps, epoch_num=found.epoch_num)
         assert clock.utc_offset_s == -10_800
         assert clock.source == "tfevents batch"
         assert clock.half_ns < 0.4 * S

@@ -16,7 +16,7 @@ from powertui.data.model import Clock, Epoch, Epochs, ScalarSeries, Steps, Trace
 from powertui.data.run import clocks, epochs, marks
 from powertui.data.run.epochs import mark
 from powertui.data.run.logged_epochs import from_logs
-from powertui.data.run.steps import FoundSteps
+from powertui.data.run.steps import StepsAndOthers
 from tests.synthetic import traces
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -384,8 +384,8 @@ def test_many_epochs_cost_one_look_at_the_steps_and_the_logs(
 
     monkeypatch.setattr(np, "flatnonzero", counted)
     Counted.looked_at = 0
-    found = FoundSteps(train, marks.join([]), epoch_num=True)
-    clock = clocks.find(trace, None, logs, steps=train, epoch_num=True)
+    found = StepsAndOthers(train, marks.join_marks([]), epoch_num=True)
+    clock = clocks.best_clock(trace, None, logs, steps=train, epoch_num=True)
     marked, made = epochs.place(replace(trace, clock=clock), found, logs)
     assert (len(made), len(made.phases)) == (count, count)
     assert marked.epoch.tolist() == epoch.tolist()

@@ -13,7 +13,7 @@ from powertui.data import wire
 from powertui.data.formats import registry
 from powertui.data.model import Trace
 from powertui.data.run import grouping, marks
-from powertui.data.run.grouping import Groups, find
+from powertui.data.run.grouping import Groups, find_groups
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
 MS = 10**9
@@ -53,7 +53,7 @@ def test_what_lies_inside_a_root_is_its(tmp_path: Path) -> None:
     deeper = [Event("kernel", i * 100 * MS + 2 * MS, MS) for i in range(3)]
     between = [Event("idle", 95 * MS, MS)]
     trace = trace_of(tmp_path, host([*roots(3), *inside, *deeper, *between]))
-    groups = find(trace)
+    groups = find_groups(trace)
     assert [group.name for group in groups.groups] == ["train 0", "train 1", "train 2"]
     assert by_name(trace, groups) == {
         "train": [0, 1, 2],
@@ -66,18 +66,18 @@ def test_what_lies_inside_a_root_is_its(tmp_path: Path) -> None:
 def test_containment_is_inclusive(tmp_path: Path) -> None:
     edge = [Event("first", 0, MS), Event("last", 80 * MS, 10 * MS)]
     trace = trace_of(tmp_path, host([*roots(1), *edge]))
-    assert by_name(trace, find(trace)) == {"train": [0], "first": [0], "last": [0]}
+    assert by_name(trace, find_groups(trace)) == {"train": [0], "first": [0], "last": [0]}
 
 
 def test_an_event_that_sticks_out_is_no_child(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, host([*roots(1), Event("late", 80 * MS, 30 * MS)]))
-    assert by_name(trace, find(trace))["late"] == [-1]
+    assert by_name(trace, find_groups(trace))["late"] == [-1]
 
 
 def test_asynchronous_events_hold_nothing(tmp_path: Path) -> None:
     events = [*roots(1), Event("async", MS, 50 * MS, {"_a": 1}), Event("op", 2 * MS, MS)]
     trace = trace_of(tmp_path, host(events))
-    assert by_name(trace, find(trace)) == {"train": [0], "async": [-1], "op": [0]}
+    assert by_name(trace, find_groups(trace)) == {"train": [0], "async": [-1], "op": [0]}
 
 
 # ── hand-overs ───────────────────────────────────────────────────────────────────────────────────
@@ -94,7 +94,7 @@ def test_work_follows_its_context_to_other_lines(tmp_path: Path) -> None:
     ]
     inside = [Event("op", w.start + MS, MS) for w in work]
     trace = trace_of(tmp_path, host([*roots(3), *launches], [*work, *inside]))
-    assert by_name(trace, find(trace)) == {
+    assert by_name(trace, find_groups(trace)) == {
         "train": [0, 1, 2],
         "launch": [0, 1, 2],
         "work": [0, 1, 2],
@@ -110,7 +110,7 @@ def test_contexts_of_other_kinds_do_not_meet(tmp_path: Path) -> None:
             [Event("work", MS, MS, {"_ct": 3, "_c": 7})],
         ),
     )
-    assert by_name(trace, find(trace))["work"] == [-1]
+    assert by_name(trace, find_groups(trace))["work"] == [-1]
 
 
 def test_work_is_handed_on_and_on(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_work_is_handed_on_and_on(tmp_path: Path) -> None:
             ]
         )
     trace = trace_of(tmp_path, host(*lines))
-    found = by_name(trace, find(trace))
+    found = by_name(trace, find_groups(trace))
     assert all(found[f"hop{hop}"] == [0, 1] for hop in range(5))
 
 
@@ -142,7 +142,7 @@ def test_a_crowded_context_connects_nothing(tmp_path: Path) -> None:
         makers = [Event("make", MS + i * 1000, 1000, {"_pt": 1, "_p": 5}) for i in range(count)]
         users = [Event("use", MS + i * 1000, 1000, {"_ct": 1, "_c": 5}) for i in range(count)]
         trace = trace_of(tmp_path, host([*roots(1), *makers], users))
-        return by_name(trace, find(trace))["use"]
+        return by_name(trace, find_groups(trace))["use"]
 
     assert crowd(63) == [0] * 63
     assert crowd(64) == [-1] * 64
@@ -160,7 +160,7 @@ def test_an_iteration_finds_its_input(tmp_path: Path) -> None:
         for i in range(2)
     ]
     trace = trace_of(tmp_path, host([*roots(2), *executors], inputs))
-    assert by_name(trace, find(trace))["IteratorGetNextOp::DoCompute"] == [0, 1]
+    assert by_name(trace, find_groups(trace))["IteratorGetNextOp::DoCompute"] == [0, 1]
 
 
 def test_kernels_belong_to_the_last_launch_with_their_id(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_kernels_belong_to_the_last_launch_with_their_id(tmp_path: Path) -> None
         for n in range(2)
     ]
     trace = trace_of(tmp_path, host([*roots(2), *launches]), *gpus)
-    found = by_name(trace, find(trace))
+    found = by_name(trace, find_groups(trace))
     assert (found["kernel0"], found["kernel1"]) == ([1], [1])
 
 
@@ -192,7 +192,7 @@ def test_roots_inside_roots_start_no_group(tmp_path: Path) -> None:
     inner = [Event("FunctionRun", i * 100 * MS + MS, MS, {"_r": 1}) for i in range(2)]
     alone = [Event("FunctionRun", 500 * MS, MS, {"_r": 1})]
     trace = trace_of(tmp_path, host([*roots(2), *inner, *alone]))
-    groups = find(trace)
+    groups = find_groups(trace)
     assert [(group.name, group.marked) for group in groups.groups] == [
         ("train 0", True),
         ("train 1", True),
@@ -204,13 +204,13 @@ def test_a_higher_root_level_goes_first(tmp_path: Path) -> None:
     batch = Event("ProcessBatch", 10 * MS, 200 * MS)
     inside = Event("train", 20 * MS, 50 * MS, {"step_num": 0, "_r": 1})
     trace = trace_of(tmp_path, host([batch, inside]))
-    assert by_name(trace, find(trace)) == {"ProcessBatch": [0], "train": [0]}
+    assert by_name(trace, find_groups(trace)) == {"ProcessBatch": [0], "train": [0]}
 
 
 def test_keras_markers_without_a_level_are_roots_too(tmp_path: Path) -> None:
     events = [Event("Profiled batch", i * 100 * MS, 90 * MS, {"step_num": i}) for i in range(3)]
     trace = trace_of(tmp_path, host([*events, Event("op", 101 * MS, MS)]))
-    assert by_name(trace, find(trace))["op"] == [1]
+    assert by_name(trace, find_groups(trace))["op"] == [1]
 
 
 def test_loops_in_the_graph_are_steps_only_when_nothing_else_is(tmp_path: Path) -> None:
@@ -219,15 +219,15 @@ def test_loops_in_the_graph_are_steps_only_when_nothing_else_is(tmp_path: Path) 
         for i in range(6)
     ]
     trace = trace_of(tmp_path, host(loop))
-    groups = find(trace)
+    groups = find_groups(trace)
     assert len(groups.groups) == 6
     assert "loop" in groups.source
     marked = trace_of(tmp_path, host(roots(1), loop))
-    assert [group.name for group in find(marked).groups] == ["train 0"]
+    assert [group.name for group in find_groups(marked).groups] == ["train 0"]
 
 
 def test_without_roots_there_are_no_groups(tmp_path: Path) -> None:
-    groups = find(trace_of(tmp_path, host([Event("op", 0, MS)])))
+    groups = find_groups(trace_of(tmp_path, host([Event("op", 0, MS)])))
     assert groups.groups == ()
     assert "nothing marks a group" in groups.source
 
@@ -241,7 +241,7 @@ def test_ids_in_the_file_are_taken(tmp_path: Path) -> None:
             [Event("far", 400 * MS, MS, {"group_id": 9})],
         ),
     )
-    groups = find(trace)
+    groups = find_groups(trace)
     assert groups.source == "group_id in the file"
     assert [(group.name, group.marked) for group in groups.groups] == [
         ("train 12", True),
@@ -255,7 +255,7 @@ def test_ids_in_the_file_are_taken(tmp_path: Path) -> None:
 
 def get_next_by_step(trace: Trace) -> tuple[list[str], list[float]]:
     """Milliseconds of IteratorGetNextOp::DoCompute in each marked group, by time."""
-    groups = find(trace)
+    groups = find_groups(trace)
     total = np.zeros(len(groups.groups))
     wanted = np.array(
         [trace.names.full(i) == "IteratorGetNextOp::DoCompute" for i in range(len(trace.names))]
@@ -313,7 +313,7 @@ def test_computed_groups_are_those_that_tensorflow_stored(
     """
     (profile,) = (shared_data / "public" / run).rglob("*.xplane.pb")
     trace = registry.read(profile)
-    stored = find(trace)
+    stored = find_groups(trace)
     own, root = next(
         (line, int(row))
         for line, (process, track) in enumerate(trace.tracks())
@@ -337,7 +337,7 @@ def test_computed_groups_are_those_that_tensorflow_stored(
         return np.flatnonzero(part.row == root) + part.first, "the stored root"
 
     monkeypatch.setattr(grouping, "_roots", stored_root)
-    computed = find(trace)
+    computed = find_groups(trace)
     wrong = total = 0
     for line, (_, track) in enumerate(trace.tracks()):
         if len(track.events) and not track.derived and line != own:
@@ -379,10 +379,10 @@ def test_a_node_costs_few_bytes(tmp_path: Path) -> None:
     all of them.
     """
     trace = trace_of(tmp_path, _handed_over(600))
-    groups = find(trace)  # what is made once for all is there
+    groups = find_groups(trace)  # what is made once for all is there
     tracemalloc.start()
     try:
-        groups = find(trace)
+        groups = find_groups(trace)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -60,7 +60,7 @@ def test_explicit_markers_win(tmp_path: Path) -> None:
         Event("Profiled batch", e.start + MS, 5 * MS, {"step_num": 100 + i})
         for i, e in enumerate(marked)
     ]
-    found = steps.find(trace_of(tmp_path, host([*marked, *inner])))
+    found = steps.find_steps(trace_of(tmp_path, host([*marked, *inner])))
     assert found.number.tolist() == [0, 1, 2, 3, 4]
     assert found.names[3] == "train 3"
     assert "train" in found.source
@@ -68,14 +68,14 @@ def test_explicit_markers_win(tmp_path: Path) -> None:
 
 
 def test_a_marker_without_a_number_counts_by_its_root_level(tmp_path: Path) -> None:
-    found = steps.find(trace_of(tmp_path, host(every("train", 4, _r=1))))
+    found = steps.find_steps(trace_of(tmp_path, host(every("train", 4, _r=1))))
     assert found.number.tolist() == [0, 1, 2, 3]
     assert "numbered in order" in found.source
 
 
 def test_names_that_only_begin_like_a_marker_are_none(tmp_path: Path) -> None:
     path = [*every("train/dense/MatMul", 9, step_num="i"), *every("trainer", 3, first=100 * MS)]
-    found = steps.find(trace_of(tmp_path, host(path)))
+    found = steps.find_steps(trace_of(tmp_path, host(path)))
     assert (
         "train/dense/MatMul" in found.source
     )  # by its step_num, as any other event, not as an explicit marker
@@ -87,12 +87,12 @@ def test_step_name_marks_roots_of_files_that_are_grouped(tmp_path: Path) -> None
         "EagerKernelExecute", 0, 9 * MS, {"step_name": "EagerKernelExecute 0", "group_id": 0}
     )
     events = [root, Event("MatMul", MS, MS, {"group_id": 0})]
-    found = steps.find(trace_of(tmp_path, host(events)))
+    found = steps.find_steps(trace_of(tmp_path, host(events)))
     assert (len(found), found.names[0], int(found.number[0])) == (1, "EagerKernelExecute 0", 0)
 
 
 def test_any_host_event_with_a_step_num_is_a_step(tmp_path: Path) -> None:
-    found = steps.find(
+    found = steps.find_steps(
         trace_of(
             tmp_path,
             host(
@@ -115,7 +115,7 @@ def test_step_lines_of_devices_are_united(tmp_path: Path) -> None:
     def every_named(late: int) -> list[Event]:
         return [Event(str(i), i * 20 * MS + late, 10 * MS, {"step_name": str(i)}) for i in range(4)]
 
-    found = steps.find(trace_of(tmp_path, device(0, 0), device(1, 3 * MS)))
+    found = steps.find_steps(trace_of(tmp_path, device(0, 0), device(1, 3 * MS)))
     assert found.number.tolist() == [0, 1, 2, 3]
     assert found.start.tolist() == [i * 20 * MS for i in range(4)]
     assert set(found.duration.tolist()) == {
@@ -129,14 +129,14 @@ def test_profiler_steps_are_taken_from_the_host(tmp_path: Path) -> None:
         return [Event(f"ProfilerStep#{i}", i * 10 * MS + delay, 9 * MS) for i in range(3, 8)]
 
     gpu = Plane("/device:GPU:0", [Line("Stream #7(Compute)", copies(MS), key=7)])
-    found = steps.find(trace_of(tmp_path, host(copies(0)), gpu))
+    found = steps.find_steps(trace_of(tmp_path, host(copies(0)), gpu))
     assert found.number.tolist() == [3, 4, 5, 6, 7]
     assert found.start[0] == 30 * MS
 
 
 def test_launches_that_repeat_are_the_last_resort(tmp_path: Path) -> None:
     compile_once = [Event("PjitFunction(init)", 0, 500 * MS)]
-    found = steps.find(
+    found = steps.find_steps(
         trace_of(tmp_path, host([*compile_once, *every("PjitFunction(step)", 8, first=600 * MS)]))
     )
     assert len(found) == 8
@@ -152,13 +152,13 @@ def test_modules_of_a_device_come_before_launches_of_the_host(tmp_path: Path) ->
             Line("XLA Ops", every("fusion", 6), key=3),
         ],
     )
-    found = steps.find(trace_of(tmp_path, host(every("PjitFunction(f)", 9)), tpu))
+    found = steps.find_steps(trace_of(tmp_path, host(every("PjitFunction(f)", 9)), tpu))
     assert len(found) == 6
     assert "module jit_step(12)" in found.source
 
 
 def test_without_anything_the_reason_is_told(tmp_path: Path) -> None:
-    found = steps.find(trace_of(tmp_path, host([Event("something", 0, MS)])))
+    found = steps.find_steps(trace_of(tmp_path, host([Event("something", 0, MS)])))
     assert len(found) == 0
     assert "no event carries a step number" in found.source
 
@@ -168,7 +168,7 @@ def test_loops_inside_the_graph_do_not_hide_markers(tmp_path: Path) -> None:
         Event("ExecutorState::Process", i * MS, MS // 2, {"id": 7, "iter_num": i})
         for i in range(100)
     ]
-    found = steps.find(trace_of(tmp_path, host(every("train", 10, step_num="i", _r=1), loop)))
+    found = steps.find_steps(trace_of(tmp_path, host(every("train", 10, step_num="i", _r=1), loop)))
     assert len(found) == 10
 
 
@@ -183,18 +183,21 @@ def test_a_pattern_goes_first(tmp_path: Path) -> None:
             [Event(f"my_step {i}", i * 10 * MS, MS) for i in range(40, 44)],
         ),
     )
-    found = steps.find(trace, marker=r"^my_step")
+    found = steps.find_steps(trace, marker=r"^my_step")
     assert found.number.tolist() == [40, 41, 42, 43]
     assert "--step-marker '^my_step'" in found.source
 
 
 def test_a_pattern_may_name_device_events(tmp_path: Path) -> None:
     gpu = Plane("/device:GPU:0", [Line("Stream #7(Compute)", every("matmul_kernel", 3), key=7)])
-    assert len(steps.find(trace_of(tmp_path, host([Event("x", 0, MS)]), gpu), marker="matmul")) == 3
+    assert (
+        len(steps.find_steps(trace_of(tmp_path, host([Event("x", 0, MS)]), gpu), marker="matmul"))
+        == 3
+    )
 
 
 def test_a_pattern_that_fits_nothing_says_so(tmp_path: Path) -> None:
-    found = steps.find(
+    found = steps.find_steps(
         trace_of(tmp_path, host(every("train", 5, step_num="i"))), marker="nothing like it"
     )
     assert len(found) == 0
@@ -203,7 +206,7 @@ def test_a_pattern_that_fits_nothing_says_so(tmp_path: Path) -> None:
 
 def test_a_broken_pattern_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a regular expression"):
-        steps.find(trace_of(tmp_path, host([Event("x", 0, MS)])), marker="(")
+        steps.find_steps(trace_of(tmp_path, host([Event("x", 0, MS)])), marker="(")
 
 
 # ── shapes ───────────────────────────────────────────────────────────────────────────────────────
@@ -214,32 +217,35 @@ def test_markers_within_markers_are_details(tmp_path: Path) -> None:
     inner = [
         Event("train", e.start + k * MS, MS, {"step_num": k}) for e in outer for k in (1, 4, 7)
     ]
-    assert steps.find(trace_of(tmp_path, host([*outer, *inner]))).number.tolist() == [0, 1, 2]
+    assert steps.find_steps(trace_of(tmp_path, host([*outer, *inner]))).number.tolist() == [0, 1, 2]
 
 
 def test_numbers_that_start_again_count_epochs(tmp_path: Path) -> None:
     events = [Event("Profiled batch", i * 10 * MS, 9 * MS, {"step_num": i % 4}) for i in range(10)]
     assert (
-        steps.find(trace_of(tmp_path, host(events))).epoch.tolist() == [0] * 4 + [1] * 4 + [2] * 2
+        steps.find_steps(trace_of(tmp_path, host(events))).epoch.tolist()
+        == [0] * 4 + [1] * 4 + [2] * 2
     )
 
 
 def test_numbers_that_go_on_count_no_epochs(tmp_path: Path) -> None:
     assert set(
-        steps.find(trace_of(tmp_path, host(every("train", 6, step_num="i")))).epoch.tolist()
+        steps.find_steps(trace_of(tmp_path, host(every("train", 6, step_num="i")))).epoch.tolist()
     ) == {-1}
 
 
 def test_evaluation_is_set_apart(tmp_path: Path) -> None:
     train = every("train", 4, step_num="i", _r=1)
     test = every("test", 3, first=50 * MS, step_num="i", _r=1)
-    found = steps.search(trace_of(tmp_path, host([*train, *test])))
+    found = steps.find_steps_and_others(trace_of(tmp_path, host([*train, *test])))
     assert len(found.steps) == 4
     assert found.other.kinds == ["test"] * 3
 
 
 def test_an_evaluation_alone_has_steps(tmp_path: Path) -> None:
-    assert len(steps.find(trace_of(tmp_path, host(every("test", 3, step_num="i", _r=1))))) == 3
+    assert (
+        len(steps.find_steps(trace_of(tmp_path, host(every("test", 3, step_num="i", _r=1))))) == 3
+    )
 
 
 def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
@@ -248,7 +254,7 @@ def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
         Event("TraceContext", i * MS, MS, {**said, "step_num": str(i), "step_name": f"train {i}"})
         for i in range(30, 35)
     ]
-    found = steps.search(trace_of(tmp_path, host(events)))
+    found = steps.find_steps_and_others(trace_of(tmp_path, host(events)))
     assert found.steps.number.tolist() == [30, 31, 32, 33, 34]
     assert found.epoch_num
     assert set(found.steps.epoch.tolist()) == {1}
@@ -277,18 +283,18 @@ def dispatched(work_after: bool) -> Plane:
 
 def test_work_that_outlives_its_marker_is_asynchronous(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, dispatched(work_after=True))
-    found = steps.find(trace)
+    found = steps.find_steps(trace)
     assert found.asynchronous
     assert steps.work_of(trace, found).end == 150 * MS
 
 
 def test_work_inside_its_marker_is_not(tmp_path: Path) -> None:
-    assert not steps.find(trace_of(tmp_path, dispatched(work_after=False))).asynchronous
+    assert not steps.find_steps(trace_of(tmp_path, dispatched(work_after=False))).asynchronous
 
 
 def test_a_quiet_end_of_the_profile_is_not_asynchronous(tmp_path: Path) -> None:
     tail = [Event("save", 100 * MS, 3000 * MS)]
-    assert not steps.find(
+    assert not steps.find_steps(
         trace_of(tmp_path, host(every("train", 10, step_num="i"), tail))
     ).asynchronous
 
@@ -302,7 +308,9 @@ def test_a_marker_in_a_long_line_is_not_missed(
     monkeypatch.setattr(marks, "_WHOLE", 50)
     monkeypatch.setattr(marks, "_COMB", 10)
     noise = [Event(f"op {i % 7}", i * MS // 10, MS // 20) for i in range(2000)]
-    assert len(steps.find(trace_of(tmp_path, host(noise, every("batch", 5, step_num="i"))))) == 5
+    assert (
+        len(steps.find_steps(trace_of(tmp_path, host(noise, every("batch", 5, step_num="i"))))) == 5
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -318,7 +326,7 @@ def test_outermost_keeps_exactly_what_no_other_holds(spans: list[tuple[int, int]
         np.zeros(count, np.bool_),
         np.zeros(count, np.int32),
     )
-    whole = marks.join(
+    whole = marks.join_marks(
         [
             marks.Marks(
                 start, length, none, none, [""] * count, [""] * count, no, no, no, code, code, none
@@ -346,7 +354,7 @@ def test_ranks_are_those_of_the_sorted_values(values: list[int]) -> None:
 
 
 def test_marks_that_are_steps_of_their_own_are_told_as_parts_would_be(tmp_path: Path) -> None:
-    whole = marks.marked(trace_of(tmp_path, host(every("train", 5, step_num="i"))))
+    whole = marks.marked_events(trace_of(tmp_path, host(every("train", 5, step_num="i"))))
     halves = [
         Event("train", e.start + at * MS, 4 * MS, e.stats)
         for e in every("train", 5, step_num="i")
@@ -354,7 +362,7 @@ def test_marks_that_are_steps_of_their_own_are_told_as_parts_would_be(tmp_path: 
     ]
     one, two = (
         step_rows.rows_from_marks(whole),
-        step_rows.rows_from_marks(marks.marked(trace_of(tmp_path, host(halves)))),
+        step_rows.rows_from_marks(marks.marked_events(trace_of(tmp_path, host(halves)))),
     )
     assert (one.parts, two.parts) == (False, True)
     for name in ("number", "turn", "start", "end", "marked", "marked_start"):
@@ -383,7 +391,7 @@ def test_the_number_in_a_name(text: str, number: int) -> None:
 def test_the_demo_has_two_hundred_steps() -> None:
     (profile,) = demo.folder().rglob("*.xplane.pb.gz")
     trace = registry.read(profile)
-    found = steps.find(trace)
+    found = steps.find_steps(trace)
     assert trace.event_count == 179_470
     assert len(found) == 200
     assert found.number.tolist() == [*range(100), *range(100)]
@@ -393,7 +401,7 @@ def test_the_demo_has_two_hundred_steps() -> None:
 
 def test_jax_dispatches_and_returns(data: Path) -> None:
     trace = registry.read(data / "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50/vm.xplane.pb")
-    found = steps.find(trace)
+    found = steps.find_steps(trace)
     assert len(found) == 20
     assert found.asynchronous
     work = steps.work_of(trace, found)
@@ -405,8 +413,8 @@ def test_jax_dispatches_and_returns(data: Path) -> None:
 def test_the_same_steps_from_the_other_format(data: Path) -> None:
     folder = data / "logdirs/jax_cpu/plugins/profile/2026_11_21_00_50_50"
     xplane, json = (
-        steps.find(registry.read(folder / "vm.xplane.pb")),
-        steps.find(registry.read(folder / "vm.trace.json.gz")),
+        steps.find_steps(registry.read(folder / "vm.xplane.pb")),
+        steps.find_steps(registry.read(folder / "vm.trace.json.gz")),
     )
     assert xplane.number.tolist() == json.number.tolist()
     assert xplane.names == json.names
@@ -438,7 +446,7 @@ def test_every_recording(shared_data: Path, run: str, count: int, source: str) -
     from powertui.data import logdir
 
     entry = logdir.scan(shared_data / run).runs[0]
-    found = steps.find(registry.read(entry.profiles[0].path))
+    found = steps.find_steps(registry.read(entry.profiles[0].path))
     assert len(found) == count
     assert source in found.source
 
@@ -451,6 +459,6 @@ def test_step_times_are_those_of_the_oracle(shared_data: Path) -> None:
         (shared_data / "golden/custom_loop/input_pipeline_analyzer.json").read_text()
     )[1]["rows"]
     (profile,) = (shared_data / "own/custom_loop").rglob("*.xplane.pb")
-    found = steps.find(registry.read(profile))
+    found = steps.find_steps(registry.read(profile))
     assert [row["c"][0]["v"] for row in oracle] == list(found.names[1:-1])
     assert [row["c"][11]["v"] for row in oracle] == [d / MS for d in found.duration[1:-1].tolist()]

@@ -17,9 +17,9 @@ import numpy as np
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import candidates
 from powertui.data.run.candidates import Candidate
-from powertui.data.run.device_intervals import Work, extents
-from powertui.data.run.device_work import HOPS, Handed
-from powertui.data.run.step_rows import StepRows, extended
+from powertui.data.run.device_intervals import DeviceWork, extents
+from powertui.data.run.device_work import MAX_HOPS, HandOvers
+from powertui.data.run.step_rows import StepRows, with_unmarked_steps
 
 _GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
 _MOST = 0.5
@@ -38,7 +38,7 @@ class DrawnSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class StepOfWork:
     """The row of each event of `Work`, -1 for none, and how it is known."""
 
     row: Int64s
@@ -48,21 +48,26 @@ class Given:
     )
 
 
-NOTHING = DrawnSteps([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+NO_DRAWN_STEPS = DrawnSteps([], np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def drawn(
-    trace: Trace, lines: Candidate | None, rows: StepRows, work: Work | None, *, own: bool
+def drawn_steps(
+    trace: Trace,
+    lines: Candidate | None,
+    rows: StepRows,
+    work: DeviceWork | None,
+    *,
+    made_of_lines: bool,
 ) -> DrawnSteps:
     """What the step lines of the devices say. `own`: they are what the rows were made of."""
     if lines is None:
-        return NOTHING
-    marks = rows.marks if own else lines.marks
+        return NO_DRAWN_STEPS
+    marks = rows.marks if made_of_lines else lines.marks
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     device = [names[line] for line in marks.lines.tolist()]
     row = (
         rows.row_of
-        if own
+        if made_of_lines
         else _rows_of(marks.group, marks.number, marks.start, marks.duration, device, rows, work)
     )
     return DrawnSteps(device, marks.start, marks.duration, row)
@@ -75,7 +80,7 @@ def _rows_of(
     duration: Int64s,
     device: Sequence[str],
     rows: StepRows,
-    work: Work | None,
+    work: DeviceWork | None,
 ) -> Int64s:
     by_group = _looked_up(group, rows.marks.group, rows.row_of)
     if (by_group >= 0).mean() > _MOST:
@@ -94,19 +99,19 @@ def _by_order(start: Int64s, device: Sequence[str], rows: StepRows) -> Int64s:
     """
     out = np.full(len(start), -1, np.int64)
     for name in dict.fromkeys(device):
-        mine = np.flatnonzero(np.array([one == name for one in device], np.bool_))
+        mine = np.flatnonzero(np.array([line_device == name for line_device in device], np.bool_))
         mine = mine[np.argsort(start[mine], kind="stable")]
         if len(mine) == len(rows) and (start[mine] >= rows.start).all():
             out[mine] = np.arange(len(mine))
     return out
 
 
-def _looked_up(keys: Int64s, known: Int64s, values: Int64s) -> Int64s:
+def _looked_up(keys: Int64s, table_keys: Int64s, values: Int64s) -> Int64s:
     """The value of each key among the known ones (those from 0 on); -1 where there is none."""
-    has = known >= 0
+    has = table_keys >= 0
     if not has.any():
         return np.full(len(keys), -1, np.int64)
-    names, first = np.unique(known[has], return_index=True)
+    names, first = np.unique(table_keys[has], return_index=True)
     place = np.minimum(names.searchsorted(keys), len(names) - 1)
     return np.where((names[place] == keys) & (keys >= 0), values[has][first][place], -1)
 
@@ -130,21 +135,21 @@ def _by_number(number: Int64s, start: Int64s, rows: StepRows) -> Int64s:
 
 
 def _by_majority(
-    start: Int64s, duration: Int64s, device: Sequence[str], work: Work, row: Int64s
+    start: Int64s, duration: Int64s, device: Sequence[str], work: DeviceWork, row: Int64s
 ) -> Int64s:
     """The step that launched most of the work that began inside each drawn one, on its device."""
     lines = DrawnSteps(list(device), start, duration, np.arange(len(start)))
     line = _in_lines(work, lines)
-    known = (line >= 0) & (row >= 0)
-    pairs, counts = np.unique(np.stack([line[known], row[known]]), axis=1, return_counts=True)
+    both = (line >= 0) & (row >= 0)
+    pairs, counts = np.unique(np.stack([line[both], row[both]]), axis=1, return_counts=True)
     out = np.full(len(start), -1, np.int64)
     order = np.argsort(counts, kind="stable")  # the most frequent is written last
     out[pairs[0, order]] = pairs[1, order]
     return out
 
 
-def beyond(
-    rows: StepRows, lines: Candidate, drawn: DrawnSteps, other: Int64s, *, roots: bool
+def with_cut_steps(
+    rows: StepRows, lines: Candidate, drawn: DrawnSteps, other_groups: Int64s, *, roots: bool
 ) -> tuple[StepRows, DrawnSteps, Int64s]:
     """(the same with steps that only a device's line tells, before the first and after the last
     marked one; those lines).
@@ -163,7 +168,10 @@ def beyond(
         grouped | (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
     )
     cut = np.flatnonzero(
-        ~has & outside & (marks.phase == 0) & ~(np.isin(marks.group, other) & (marks.group >= 0))
+        ~has
+        & outside
+        & (marks.phase == 0)
+        & ~(np.isin(marks.group, other_groups) & (marks.group >= 0))
     )
     if not len(cut):
         return rows, drawn, none
@@ -174,14 +182,18 @@ def beyond(
     start, end = extents(which, marks.start[cut], (marks.start + marks.duration)[cut], len(first))
     labels = [marks.labels[i] for i in cut[first].tolist()]
     # A bare number is the collector's count of groups, where it drew by groups: not the program's.
-    own = np.array([not (by_group and label.isdigit()) for label in labels], np.bool_)
-    made, place = extended(rows, np.where(own, marks.number[cut[first]], -1), start, end, labels)
+    program_number = np.array([not (by_group and label.isdigit()) for label in labels], np.bool_)
+    made, place = with_unmarked_steps(
+        rows, np.where(program_number, marks.number[cut[first]], -1), start, end, labels
+    )
     row = np.where(has, place[np.maximum(drawn.row, 0)], -1)
     row[cut] = place[len(rows) :][which]
     return made, DrawnSteps(drawn.device, drawn.start, drawn.duration, row), cut
 
 
-def filled(given: Given, work: Work, drawn: DrawnSteps, cut: Int64s) -> Given:
+def with_cut_work(
+    given: StepOfWork, work: DeviceWork, drawn: DrawnSteps, cut: Int64s
+) -> StepOfWork:
     """Work without a step that ran in the line of one whose mark was cut off belongs to that."""
     if not len(cut):
         return given
@@ -191,38 +203,40 @@ def filled(given: Given, work: Work, drawn: DrawnSteps, cut: Int64s) -> Given:
         drawn.duration[cut],
         drawn.row[cut],
     )
-    return Given(
+    return StepOfWork(
         np.where(given.row >= 0, given.row, _in_lines(work, lines)), given.by, given.direct
     )
 
 
-def in_order(trace: Trace, rows: StepRows) -> DrawnSteps:
+def modules_in_order(trace: Trace, rows: StepRows) -> DrawnSteps:
     """Modules that ran once a step on each device: the first is the first step's, and so on.
 
     None where their count is another.
     """
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
-    for one in candidates.modules(trace):
-        found = one.marks
-        counts = np.bincount(found.number, minlength=len(rows))
+    for candidate in candidates.modules(trace):
+        module_marks = candidate.marks
+        counts = np.bincount(module_marks.number, minlength=len(rows))
         if (
             len(counts) == len(rows)
             and (counts == counts[0]).all()
-            and (found.start >= rows.start[found.number]).all()
+            and (module_marks.start >= rows.start[module_marks.number]).all()
         ):
-            device = [names[line] for line in found.lines.tolist()]
-            return DrawnSteps(device, found.start, found.duration, found.number)
-    return NOTHING
+            device = [names[line] for line in module_marks.lines.tolist()]
+            return DrawnSteps(
+                device, module_marks.start, module_marks.duration, module_marks.number
+            )
+    return NO_DRAWN_STEPS
 
 
-def give(
-    work: Work,
+def steps_of_work(
+    work: DeviceWork,
     rows: StepRows,
     lines: DrawnSteps,
     modules: DrawnSteps,
     ends: Int64s,
-    handed: Callable[[], Handed | None] = lambda: None,
-) -> Given:
+    handed: Callable[[], HandOvers | None] = lambda: None,
+) -> StepOfWork:
     """The step of all work.
 
     `ends` is where each step ends at the latest: where the next one begins.
@@ -230,19 +244,19 @@ def give(
     if (work.group >= 0).mean() > _MOST:
         row = _looked_up(work.group, rows.marks.group, rows.row_of)
         if (row >= 0).any():
-            return Given(row, _GROUP)
+            return StepOfWork(row, _GROUP)
     if work.launched.mean() > _MOST and not _on_devices(rows, lines):
         row, direct = _by_call(work, rows, handed)
         if not direct:
             row = np.where(row >= 0, row, _in_stretch(work.launch, rows.start, ends))
             row[~work.launched] = -1
         if (row >= 0).any():
-            return Given(row, work.link, direct)
+            return StepOfWork(row, work.link, direct)
     if len(lines.row) and (lines.row >= 0).any():
-        return Given(_in_lines(work, lines), LINE)
+        return StepOfWork(_in_lines(work, lines), LINE)
     if len(modules.row):
-        return Given(_in_lines(work, modules), _ORDER)
-    return Given(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
+        return StepOfWork(_in_lines(work, modules), _ORDER)
+    return StepOfWork(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
 
 
 def _on_devices(rows: StepRows, lines: DrawnSteps) -> bool:
@@ -250,7 +264,7 @@ def _on_devices(rows: StepRows, lines: DrawnSteps) -> bool:
 
 
 def _by_call(
-    work: Work, rows: StepRows, handed: Callable[[], Handed | None] = lambda: None
+    work: DeviceWork, rows: StepRows, handed: Callable[[], HandOvers | None] = lambda: None
 ) -> tuple[Int64s, bool]:
     """(the row whose mark was open when each piece of work was asked for, -1 for none; whether that
     is so for most).
@@ -259,26 +273,26 @@ def _by_call(
     it goes before the time.
     """
     out = np.full(len(work), -1, np.int64)
-    left = work.launched.copy()
-    beside = left & ~np.isin(work.launch_line, rows.marks.lines)
+    by_time = work.launched.copy()
+    beside = by_time & ~np.isin(work.launch_line, rows.marks.lines)
     chain = handed() if beside.any() else None
     if chain is not None:
         moment, line = work.launch[beside], work.launch_line[beside]
-        found = np.full(len(moment), -1, np.int64)
-        for _ in range(HOPS):
+        row = np.full(len(moment), -1, np.int64)
+        for _ in range(MAX_HOPS):
             before = moment, line
             moment, line = chain.back(moment, line)
             moved = (moment != before[0]) | (line != before[1])
-            found = np.where(found < 0, _open_at(moment, line, moved, rows), found)
-        out[beside] = found
-        left[beside] = (found < 0) & (
+            row = np.where(row < 0, _open_at(moment, line, moved, rows), row)
+        out[beside] = row
+        by_time[beside] = (row < 0) & (
             moment == work.launch[beside]
         )  # nothing says who asked: by the time
-    out = np.where(left, _open_at(work.launch, work.launch_line, left, rows), out)
+    out = np.where(by_time, _open_at(work.launch, work.launch_line, by_time, rows), out)
     return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
 
 
-def _open_at(moment: Int64s, line_of: Int32s, wanted: Bools, rows: StepRows) -> Int64s:
+def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> Int64s:
     """The row whose mark was open at each moment, -1 for none."""
     marks = rows.marks
     out = np.full(len(moment), -1, np.int64)
@@ -288,7 +302,7 @@ def _open_at(moment: Int64s, line_of: Int32s, wanted: Bools, rows: StepRows) -> 
         start = marks.start[mine]
         place = start.searchsorted(moment, side="right") - 1
         at = mine[np.maximum(place, 0)]
-        held = wanted & (place >= 0) & (moment < marks.start[at] + marks.duration[at])
+        held = asked & (place >= 0) & (moment < marks.start[at] + marks.duration[at])
         same = line_of == line
         # The mark of the call's own line knows best; of other lines' the one that was opened last.
         better = held & (same | (marks.start[at] > began))
@@ -303,7 +317,7 @@ def _in_stretch(moments: Int64s, start: Int64s, ends: Int64s) -> Int64s:
     return np.where((place >= 0) & (moments < ends[at]), at, -1)
 
 
-def _in_lines(work: Work, lines: DrawnSteps) -> Int64s:
+def _in_lines(work: DeviceWork, lines: DrawnSteps) -> Int64s:
     """The step drawn on the same device that was open when the work began."""
     out = np.full(len(work), -1, np.int64)
     names = np.array(

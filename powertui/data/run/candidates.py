@@ -19,7 +19,7 @@ from powertui.data.run import functions, marks
 from powertui.data.run.marks import Marks
 
 # What a candidate's numbers are worth.
-OWN, NAMED, TITLED, _ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
+OWN_NUMBERS, NAMED, TITLED, _ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
 
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
 _OPTIMIZER = "Optimizer.step#"
@@ -66,25 +66,27 @@ class Candidate:
     whole: bool = False  # the mark is the step by definition: no device's stretch takes its place
 
 
-def explicit(found: Marks) -> list[Candidate]:
+def explicit_candidates(found_marks: Marks) -> list[Candidate]:
     """One candidate for each kind of event that carries a step number, a step name or a
     root level.
     """
     families: dict[str, list[int]] = {}
-    own = found.numbered | (found.epoch >= 0) | found.explicit
-    family = {kind: _DIGITS.sub("#", kind) for kind in set(found.kinds)}
-    if own.any():
-        for row in np.flatnonzero(own).tolist():
-            families.setdefault(family[found.kinds[row]], []).append(row)
-    elif len(found):  # roots without a mark of the program's: the steps where there are no others
-        families[""] = list(range(len(found)))
-    made = [_of_family(found.take(np.array(rows, np.int64))) for rows in families.values()]
+    carrying = found_marks.numbered | (found_marks.epoch >= 0) | found_marks.explicit
+    family = {kind: _DIGITS.sub("#", kind) for kind in set(found_marks.kinds)}
+    if carrying.any():
+        for row in np.flatnonzero(carrying).tolist():
+            families.setdefault(family[found_marks.kinds[row]], []).append(row)
+    elif len(
+        found_marks
+    ):  # roots without a mark of the program's: the steps where there are no others
+        families[""] = list(range(len(found_marks)))
+    made = [_of_family(found_marks.take(np.array(rows, np.int64))) for rows in families.values()]
     return made + list(_joint(made))
 
 
 def _of_family(family: Marks) -> Candidate:
-    own = bool((family.numbered | (family.epoch >= 0)).any())
-    numbering = OWN if own else TITLED if family.titled.any() else _ROOT
+    numbered = bool((family.numbered | (family.epoch >= 0)).any())
+    numbering = OWN_NUMBERS if numbered else TITLED if family.titled.any() else _ROOT
     return Candidate(_describe(family), _pattern_of(family.kinds), family, numbering)
 
 
@@ -92,21 +94,24 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
     """Two kinds of marks that share the work: each counts some of the steps, or both are parts of
     every step.
     """
-    own = [one for one in made if one.numbering == OWN and len(one.marks) > 1]
-    for index, one in enumerate(own):
-        for other in own[index + 1 :]:
-            together = marks.join([one.marks, other.marks])
+    numbered = [first for first in made if first.numbering == OWN_NUMBERS and len(first.marks) > 1]
+    for index, first in enumerate(numbered):
+        for second in numbered[index + 1 :]:
+            together = marks.join_marks([first.marks, second.marks])
             if len(together.outermost()) < 0.95 * len(together):
                 continue
-            shared = float(np.isin(other.marks.number, one.marks.number).mean())
-            first, second = float(one.marks.duration.sum()), float(other.marks.duration.sum())
-            alike = min(first, second) > 0.5 * max(first, second)
+            shared = float(np.isin(second.marks.number, first.marks.number).mean())
+            first_ps, second_ps = (
+                float(first.marks.duration.sum()),
+                float(second.marks.duration.sum()),
+            )
+            alike = min(first_ps, second_ps) > 0.5 * max(first_ps, second_ps)
             interleaved = (
-                one.marks.start[0] < other.marks.start[-1]
-                and other.marks.start[0] < one.marks.start[-1]
+                first.marks.start[0] < second.marks.start[-1]
+                and second.marks.start[0] < first.marks.start[-1]
             )
             if interleaved and alike and (shared < 0.1 or shared > 0.9):
-                names = f"{one.marks.kinds[0][:60]} and {other.marks.kinds[0][:60]}"
+                names = f"{first.marks.kinds[0][:60]} and {second.marks.kinds[0][:60]}"
                 doubt = (
                     f"{names} share the time, each with numbers of its own: two halves of "
                     "a step, or two tasks"
@@ -115,7 +120,7 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
                     _describe(together),
                     _pattern_of(together.kinds),
                     together,
-                    OWN,
+                    OWN_NUMBERS,
                     doubt=doubt if shared > 0.9 else "",
                 )
 
@@ -144,40 +149,48 @@ def _describe(chosen: Marks) -> str:
     return f"events named {shown} with a {stat}{extra}"
 
 
-def cut(found: Marks, chosen: Marks) -> Marks:
+def cut_marks(roots: Marks, chosen: Marks) -> Marks:
     """Roots of groups before the first and after the last of the chosen marks: steps whose own mark
     the profile's end cut off.
     """
     if not len(chosen) or not (chosen.group >= 0).any():
-        return marks.join([])
-    implicit = np.fromiter((kind in _IMPLICIT for kind in found.kinds), np.bool_, len(found))
-    beyond = (found.start >= int((chosen.start + chosen.duration).max())) | (
-        found.start + found.duration <= int(chosen.start.min())
+        return marks.join_marks([])
+    implicit = np.fromiter((kind in _IMPLICIT for kind in roots.kinds), np.bool_, len(roots))
+    beyond = (roots.start >= int((chosen.start + chosen.duration).max())) | (
+        roots.start + roots.duration <= int(chosen.start.min())
     )
     unmarked = (
-        found.titled
-        & ~found.numbered
-        & ~found.explicit
+        roots.titled
+        & ~roots.numbered
+        & ~roots.explicit
         & implicit
         & beyond
-        & ~np.isin(found.group, chosen.group)
+        & ~np.isin(roots.group, chosen.group)
     )
-    bare = found.take(unmarked).outermost()
+    bare = roots.take(unmarked).outermost()
     return replace(bare, number=np.full(len(bare), -1, np.int64))
 
 
-def seen_by(found: Marks, lines: Candidate | None) -> Marks:
+def without_undrawn(all_marks: Marks, lines: Candidate | None) -> Marks:
     """Without the roots of groups that ran on no device, where collectors drew the devices' steps:
     a loader's graphs.
     """
     if lines is None:
-        return found
-    implicit = np.fromiter((kind in _IMPLICIT for kind in found.kinds), np.bool_, len(found))
-    bare = implicit & found.titled & ~found.numbered & ~found.explicit & (found.group >= 0)
+        return all_marks
+    implicit = np.fromiter(
+        (kind in _IMPLICIT for kind in all_marks.kinds), np.bool_, len(all_marks)
+    )
+    bare = (
+        implicit
+        & all_marks.titled
+        & ~all_marks.numbered
+        & ~all_marks.explicit
+        & (all_marks.group >= 0)
+    )
     drawn = np.where(
         lines.marks.group >= 0, lines.marks.group, lines.marks.number
     )  # old lines are labelled by the group
-    return found.take(~(bare & ~np.isin(found.group, drawn)))
+    return all_marks.take(~(bare & ~np.isin(all_marks.group, drawn)))
 
 
 # ── lines and names ──────────────────────────────────────────────────────────────────────────────
@@ -195,12 +208,14 @@ def device_lines(trace: Trace) -> Candidate | None:
         ):
             parts.append(_drawn(trace, line, process, track))
             planes.append(process.name)
-    whole = marks.join(parts)
-    if not len(whole):
+    every_line = marks.join_marks(parts)
+    if not len(every_line):
         return None
     names = sorted(dict.fromkeys(planes))
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return Candidate(f"the Steps line of {shown}", r"^\d+$", whole, NAMED, device=True, apart=True)
+    return Candidate(
+        f"the Steps line of {shown}", r"^\d+$", every_line, NAMED, device=True, apart=True
+    )
 
 
 def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
@@ -208,25 +223,31 @@ def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
     made = marks.of_events(trace, line, events)
     columns = process.source.columns(events.position, ("group_id", "step_name", "step_num"))
     named = [columns["step_name"].text(row) for row in range(len(events))]
-    number = marks.whole(columns["step_num"])
+    number = marks.whole_numbers(columns["step_num"])
     for row, text in enumerate(named):
         if number[row] < 0:
-            told = marks.trailing_number(text) if text is not None else -1
-            number[row] = told if told >= 0 else made.number[row]
+            title_number = marks.trailing_number(text) if text is not None else -1
+            number[row] = title_number if title_number >= 0 else made.number[row]
     labels = [text or label for text, label in zip(named, made.labels, strict=True)]
     phase = np.array([marks.phase_of(label) for label in labels], np.int32).reshape(-1)
     return replace(
-        made, number=number, group=marks.whole(columns["group_id"]), labels=labels, phase=phase
+        made,
+        number=number,
+        group=marks.whole_numbers(columns["group_id"]),
+        labels=labels,
+        phase=phase,
     )
 
 
 def profiler_steps(trace: Trace) -> Candidate | None:
     """`ProfilerStep#N`, on the host where it is there."""
     for kinds in ((ProcessKind.HOST,), (ProcessKind.DEVICE, ProcessKind.OTHER)):
-        found = marks.named(trace, lambda name: _PROFILER_STEP.match(name) is not None, kinds=kinds)
-        if len(found):
+        profiler_marks = marks.marks_by_name(
+            trace, lambda name: _PROFILER_STEP.match(name) is not None, kinds=kinds
+        )
+        if len(profiler_marks):
             return Candidate(
-                "events named ProfilerStep#N", r"^ProfilerStep", found, NAMED, whole=True
+                "events named ProfilerStep#N", r"^ProfilerStep", profiler_marks, NAMED, whole=True
             )
     return None
 
@@ -235,15 +256,17 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     """PyTorch marks by itself where an optimizer steps: what lies between the ends of two of these
     is one step of the program.
     """
-    found = marks.named(trace, lambda name: name.startswith(_OPTIMIZER), kinds=(ProcessKind.HOST,))
-    which = list(zip(found.kinds, found.lines.tolist(), strict=True))
+    optimizer_marks = marks.marks_by_name(
+        trace, lambda name: name.startswith(_OPTIMIZER), kinds=(ProcessKind.HOST,)
+    )
+    which = list(zip(optimizer_marks.kinds, optimizer_marks.lines.tolist(), strict=True))
     if not which:
         return None
     often = Counter(which).most_common(1)[0][
         0
     ]  # several optimizers step once a step each: one of them is enough
-    mine = [row for row, one in enumerate(which) if one == often]
-    chosen = found.take(np.array(mine, np.int64)).outermost()
+    mine = [row for row, kind_on_line in enumerate(which) if kind_on_line == often]
+    chosen = optimizer_marks.take(np.array(mine, np.int64)).outermost()
     if len(chosen) < _MIN_LAUNCHES + 1:
         return None
     ends = chosen.start + chosen.duration
@@ -261,12 +284,15 @@ def repeated(trace: Trace) -> list[Candidate]:
     """Modules of devices, else launches of the host, that ran three times or more, the longest
     first. They are counted.
     """
-    found = list(modules(trace)) or _longest(_functions(trace)) or list(_calls(trace))
-    return found[:_TOP]
+    repeats = list(modules(trace)) or _longest(_functions(trace)) or list(_calls(trace))
+    return repeats[:_TOP]
 
 
-def _longest(found: Iterator[Candidate]) -> list[Candidate]:
-    return sorted(found, key=lambda one: -int(one.marks.duration.sum() - one.marks.duration.max()))
+def _longest(repeats: Iterator[Candidate]) -> list[Candidate]:
+    return sorted(
+        repeats,
+        key=lambda candidate: -int(candidate.marks.duration.sum() - candidate.marks.duration.max()),
+    )
 
 
 def modules(trace: Trace) -> Iterator[Candidate]:
@@ -297,7 +323,7 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         yield Candidate(
             title,
             f"^{_escaped(full)}$",
-            marks.join(parts),
+            marks.join_marks(parts),
             NONE,
             device=True,
             apart=True,
@@ -323,8 +349,8 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
         fits = (
             pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts
         )
-        wanted = np.fromiter(fits, np.bool_, len(texts))
-        if not wanted.any():
+        launch_names = np.fromiter(fits, np.bool_, len(texts))
+        if not launch_names.any():
             continue
         ranked: list[tuple[int, int, Track, int]] = []
         for line, (process, track) in enumerate(trace.tracks()):
@@ -335,10 +361,13 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
                 and not _INPUT_LINE.search(track.name)
             ):
                 ranked += [
-                    (spent, line, track, name) for name, spent in _ranked(track.events, wanted)
+                    (spent, line, track, name)
+                    for name, spent in _ranked(track.events, launch_names)
                 ]
         made = 0
-        for _, line, track, name in sorted(ranked, key=lambda one: (-one[0], one[1], one[3])):
+        for _, line, track, name in sorted(
+            ranked, key=lambda launch: (-launch[0], launch[1], launch[3])
+        ):
             events = track.events[track.events.name == name]
             events = events[np.argsort(events.start, kind="stable")]
             chosen = marks.of_events(trace, line, events).outermost()
@@ -351,11 +380,11 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
             return
 
 
-def _ranked(events: Events, wanted: Bools) -> list[tuple[int, int]]:
+def _ranked(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
     """(name, its ps without the longest) of the wanted names that ran often enough, most time
     first.
     """
-    rows = wanted[events.name]
+    rows = chosen_names[events.name]
     if not rows.any():
         return []
     names, which, counts = np.unique(events.name[rows], return_inverse=True, return_counts=True)
@@ -375,10 +404,10 @@ def _counted(chosen: Marks) -> Marks:
     return replace(chosen, number=np.arange(count), labels=[f"launch {i}" for i in range(count)])
 
 
-def inside(one: Marks, moments: Int64s) -> Bools:
+def in_marks(outer: Marks, moments: Int64s) -> Bools:
     """Which moments lie in any of these marks."""
-    if not len(one):
+    if not len(outer):
         return np.zeros(len(moments), np.bool_)
-    until = np.maximum.accumulate(one.start + one.duration)
-    place = one.start.searchsorted(moments, side="right") - 1
+    until = np.maximum.accumulate(outer.start + outer.duration)
+    place = outer.start.searchsorted(moments, side="right") - 1
     return np.asarray((place >= 0) & (moments < until[np.maximum(place, 0)]))

@@ -53,10 +53,14 @@ def own_ends(
         return frozenset()
     local = local_time(name)
     times, others = _named(place) if place is not None else ((), 0)
-    own = int(local.timestamp()) if local is not None else None
-    owners = _owners(times or (own,) if own is not None else times, tuple(sorted(set(seconds))), tz)
-    if own is not None:
-        return frozenset(second for second, owner in owners.items() if owner == own)
+    local_second = int(local.timestamp()) if local is not None else None
+    owners = _owners(
+        times or (local_second,) if local_second is not None else times,
+        tuple(sorted(set(seconds))),
+        tz,
+    )
+    if local_second is not None:
+        return frozenset(second for second, owner in owners.items() if owner == local_second)
     return frozenset(seconds) - owners.keys() if others <= 1 else frozenset()
 
 
@@ -88,9 +92,9 @@ def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None)
     """
     ends = np.array(seconds, np.int64)
     names = np.array(captures, np.int64)
-    tried = [(offset, names - offset, names) for offset in zones.REAL]
+    tried = [(offset, names - offset, names) for offset in zones.REAL_OFFSETS]
     if tz is not None:
-        told = (
+        zone_offsets = (
             (
                 name,
                 zones.offsets_at(
@@ -99,7 +103,9 @@ def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None)
             )
             for name in captures
         )
-        moments = sorted((name - offset, name) for name, offsets in told for offset in offsets)
+        moments = sorted(
+            (name - offset, name) for name, offsets in zone_offsets for offset in offsets
+        )
         tried = [
             (
                 0,

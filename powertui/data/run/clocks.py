@@ -56,7 +56,7 @@ class _Evidence(NamedTuple):
     detail: str
 
 
-def find(
+def best_clock(
     trace: Trace,
     entry: RunEntry | None = None,
     logs: Sequence[EventLog] = (),
@@ -83,18 +83,18 @@ def find(
     elif trace.clock.known:
         clock = trace.clock
     else:
-        found = [
+        evidence = [
             *_from_batches(trace, logs, steps, ends),
             *_from_exports(trace, [second for second in _exports(entry) if second in ends]),
         ]
-        found += [
+        evidence += [
             *_from_folder(trace, local, offsets, how),
             *_from_training(trace, logs),
             *_from_file(trace),
         ]
         if steps is not None and epoch_num:
-            found += _from_epochs(steps, logs)
-        clock = _settle(sorted(found, key=lambda e: e.rank))
+            evidence += _from_epochs(steps, logs)
+        clock = _settle(sorted(evidence, key=lambda e: e.rank))
         if everyones and not ends:
             clock = replace(
                 clock,
@@ -121,10 +121,10 @@ def began(trace: Trace) -> Clock:
 
 def first_began(traces: Sequence[Trace]) -> Clock:
     """The first event of several hosts: of those whose clock is known, the earliest."""
-    known = [began(trace) for trace in traces if trace.clock.known and trace.event_count]
-    if not known:
+    clocks = [began(trace) for trace in traces if trace.clock.known and trace.event_count]
+    if not clocks:
         return traces[0].clock if traces else Clock(detail="there is no profile")
-    return min(known, key=lambda clock: clock.mid_ns)
+    return min(clocks, key=lambda clock: clock.mid_ns)
 
 
 def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> tuple[EventLog, ...]:
@@ -159,8 +159,10 @@ def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
 
 def _place(trace: Trace, folder: Path | None) -> tuple[Path | None, str]:
     """(the folder that the capture lies in with others, its own name)."""
-    own = folder if folder is not None else Path(trace.path).parent
-    return (own.parent if folder is not None or own.parent.name == "profile" else None), own.name
+    lies_alone = folder if folder is not None else Path(trace.path).parent
+    return (
+        lies_alone.parent if folder is not None or lies_alone.parent.name == "profile" else None
+    ), lies_alone.name
 
 
 def _exports(entry: RunEntry | None) -> list[int]:
@@ -183,28 +185,33 @@ def _utc_offsets(
     if local is None:
         return None, ""
     if tz is not None:
-        found = zones.offsets_at(tz, local.replace(tzinfo=None))
-        if len(found) == 2:
+        offsets = zones.offsets_at(tz, local.replace(tzinfo=None))
+        if len(offsets) == 2:
             return (
-                found,
+                offsets,
                 (
-                    f"{' or '.join(zones.name(offset) for offset in found)}: the clocks in {tz} "
+                    f"{' or '.join(zones.name(offset) for offset in offsets)}: the clocks in {tz} "
                     "showed this hour twice"
                 ),
             )
         return (
-            found,
-            f"{zones.name(found[0])}, given with --tz"
-            if found
+            offsets,
+            f"{zones.name(offsets[0])}, given with --tz"
+            if offsets
             else f"no such time in {tz}, where clocks were put forward: check --tz",
         )
     seconds = int(local.timestamp())
-    if stop_ns is not None and (fit := zones.fit(seconds - stop_ns // NS_PER_S, 1, 60)) is not None:
+    if (
+        stop_ns is not None
+        and (fit := zones.fit_zone(seconds - stop_ns // NS_PER_S, 1, 60)) is not None
+    ):
         return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the session's recorded end"
     # Several runs may share the folder: the one that was exported when this folder was named fits
     # best.
     fits = [
-        fit for second in stopped if (fit := zones.fit(seconds - second, *_NAMED_S)) is not None
+        fit
+        for second in stopped
+        if (fit := zones.fit_zone(seconds - second, *_NAMED_S)) is not None
     ]
     if fits:
         return (min(fits)[-1],), f"{zones.name(min(fits)[-1])}, folder name against tfevents"
@@ -212,7 +219,7 @@ def _utc_offsets(
         written = os.stat(path).st_mtime if path != "-" else None  # noqa: PTH116
     except OSError:
         written = None
-    if written is not None and (fit := zones.fit(seconds - int(written), 20, 1)) is not None:
+    if written is not None and (fit := zones.fit_zone(seconds - int(written), 20, 1)) is not None:
         return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the file's own time"
     return None, ""
 
@@ -293,7 +300,7 @@ def _from_folder(
         first, last = (seconds - offset for offset in (max(offsets), min(offsets)))
         rank, detail = 3, f"exported at {shown} ({how})"
     else:
-        first, last = (seconds - offset for offset in reversed(zones.EXTREMES))
+        first, last = (seconds - offset for offset in reversed(zones.OFFSET_LIMITS))
         rank = 5
         detail = (
             f"{shown}: {how}"
@@ -362,17 +369,17 @@ def _from_file(trace: Trace) -> list[_Evidence]:
     ]
 
 
-def _settle(found: list[_Evidence]) -> Clock:
+def _settle(evidence: list[_Evidence]) -> Clock:
     """The best evidence, narrowed by all that agrees with it. Weak kinds (file time) narrow
     nothing.
 
     Of several pieces of one rank (several runs in one folder) the one that agrees with most others
     is taken.
     """
-    if not found:
+    if not evidence:
         return Clock(detail="nothing ties this profile to wall time")
-    first = [e for e in found if e.rank == found[0].rank]
-    others = [e for e in found if found[0].rank < e.rank <= 5]
+    first = [e for e in evidence if e.rank == evidence[0].rank]
+    others = [e for e in evidence if evidence[0].rank < e.rank <= 5]
     # Of equals the later is taken: a folder that was profiled twice was exported last for the newer
     # run.
     best = max(first, key=lambda e: (sum(1 for o in others if o.lo <= e.hi and e.lo <= o.hi), e.hi))
@@ -380,14 +387,14 @@ def _settle(found: list[_Evidence]) -> Clock:
     agreed: set[str] = set()
     narrowing: list[str] = []
     against: list[str] = []
-    for other in others:
-        if max(lo, other.lo) <= min(hi, other.hi):
-            agreed.add(other.source)
-            if other.lo > lo or other.hi < hi:
-                narrowing.append(other.source)
-            lo, hi = max(lo, other.lo), min(hi, other.hi)
+    for further in others:
+        if max(lo, further.lo) <= min(hi, further.hi):
+            agreed.add(further.source)
+            if further.lo > lo or further.hi < hi:
+                narrowing.append(further.source)
+            lo, hi = max(lo, further.lo), min(hi, further.hi)
         else:
-            against.append(other.source)
+            against.append(further.source)
     detail = best.detail
     if narrowing:
         detail += ", narrowed by " + ", ".join(dict.fromkeys(narrowing))

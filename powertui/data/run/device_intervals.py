@@ -26,7 +26,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
-from powertui.data.run.marks import carried, carriers, whole
+from powertui.data.run.marks import carried, carriers, whole_numbers
 
 _Time = TypeVar("_Time", np.int64, np.float64)
 
@@ -35,7 +35,7 @@ _NEVER = np.iinfo(np.int64).min  # no launch is known
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class DeviceWork:
     """Every event of real work on devices, device by device."""
 
     devices: tuple[str, ...]
@@ -56,13 +56,13 @@ class Work:
         return self.start + self.duration
 
 
-def device_intervals(trace: Trace) -> Work | None:
+def device_intervals(trace: Trace) -> DeviceWork | None:
     """The work of all devices; None for a profile without any."""
     parts: list[tuple[int, Process, Track]] = []
     devices: list[str] = []
     for process in trace.processes:
         if process.kind is ProcessKind.DEVICE:
-            tracks = [track for track in working(process) if len(track.events)]
+            tracks = [track for track in work_tracks(process) if len(track.events)]
             if tracks:
                 parts += [(len(devices), process, track) for track in tracks]
                 devices.append(process.name)
@@ -87,7 +87,7 @@ def device_intervals(trace: Trace) -> Work | None:
         place = np.minimum(calls[0].searchsorted(ids), len(calls[0]) - 1)
         launched = (calls[0][place] == ids) & (ids >= 0)
         if launched.any():
-            return Work(
+            return DeviceWork(
                 tuple(devices),
                 device,
                 start,
@@ -99,7 +99,7 @@ def device_intervals(trace: Trace) -> Work | None:
                 link,
             )
     no = np.zeros(len(start), np.bool_)
-    return Work(
+    return DeviceWork(
         tuple(devices),
         device,
         start,
@@ -112,7 +112,7 @@ def device_intervals(trace: Trace) -> Work | None:
     )
 
 
-def working(process: Process) -> Iterator[Track]:
+def work_tracks(process: Process) -> Iterator[Track]:
     """The lines that hold what a device really did."""
     for kind in (TrackKind.STREAM, TrackKind.OPS, TrackKind.MODULES):
         tracks = [track for track in process.tracks if track.kind is kind and len(track.events)]
@@ -127,16 +127,18 @@ def _decoded(trace: Trace, parts: Sequence[tuple[int, Process, Track]]) -> dict[
     by_process: dict[int, tuple[Process, list[Track]]] = {}
     for _, process, track in parts:
         by_process.setdefault(id(process), (process, []))[1].append(track)
-    said = [carried(trace, process, tracks, _STATS) for process, tracks in by_process.values()]
-    stats = [stat for stat in _STATS if any(names[stat].any() for names in said)]
+    carriers_of = [
+        carried(trace, process, tracks, _STATS) for process, tracks in by_process.values()
+    ]
+    stats = [stat for stat in _STATS if any(names[stat].any() for names in carriers_of)]
     if not stats:
         return {}
-    found: dict[str, list[Int64s]] = {stat: [] for stat in stats}
+    parts_of: dict[str, list[Int64s]] = {stat: [] for stat in stats}
     for _, process, track in parts:
         columns = process.source.columns(track.events.position, stats)
         for stat in stats:
-            found[stat].append(whole(columns[stat]))
-    return {stat: np.concatenate(values) for stat, values in found.items()}
+            parts_of[stat].append(whole_numbers(columns[stat]))
+    return {stat: np.concatenate(values) for stat, values in parts_of.items()}
 
 
 def _by_module(parts: Sequence[tuple[int, Process, Track]], ids: Int64s | None) -> Int64s | None:
@@ -144,11 +146,11 @@ def _by_module(parts: Sequence[tuple[int, Process, Track]], ids: Int64s | None) 
     time.
     """
     out = []
-    found = False
+    any_id = False
     first = 0
     for _, process, track in parts:
         count = len(track.events)
-        own = ids[first : first + count] if ids is not None else np.full(count, -1, np.int64)
+        run_ids = ids[first : first + count] if ids is not None else np.full(count, -1, np.int64)
         first += count
         modules = next(
             (
@@ -158,15 +160,15 @@ def _by_module(parts: Sequence[tuple[int, Process, Track]], ids: Int64s | None) 
             ),
             None,
         )
-        if modules is not None and (own < 0).any():
+        if modules is not None and (run_ids < 0).any():
             lane = modules.lane(0)
-            run = whole(process.source.columns(lane.position, ("run_id",))["run_id"])
+            run = whole_numbers(process.source.columns(lane.position, ("run_id",))["run_id"])
             if (run >= 0).any():
                 place, inside = _within(lane, track.events.start)
-                own = np.where((own < 0) & inside, run[place], own)
-        found = found or bool((own >= 0).any())
-        out.append(own)
-    return np.concatenate(out) if found else None
+                run_ids = np.where((run_ids < 0) & inside, run[place], run_ids)
+        any_id = any_id or bool((run_ids >= 0).any())
+        out.append(run_ids)
+    return np.concatenate(out) if any_id else None
 
 
 def _within(lane: Events, moments: Int64s) -> tuple[Int64s, Bools]:
@@ -197,31 +199,33 @@ def _calls(trace: Trace, stat: str) -> tuple[Int64s, Int64s, Int32s]:
     """
     ids, starts, lines = [], [], []
     for process, tracks in host_lines(trace):
-        wanted = carriers(trace, process, [track for _, track in tracks], (stat,))
+        carrying = carriers(trace, process, [track for _, track in tracks], (stat,))
         for line, track in tracks:
-            rows = np.flatnonzero(wanted[track.events.name])
+            rows = np.flatnonzero(carrying[track.events.name])
             if not len(rows):
                 continue
-            told = whole(process.source.columns(track.events.positions(rows), (stat,))[stat])
-            has = told >= 0
-            ids.append(told[has])
+            call_ids = whole_numbers(
+                process.source.columns(track.events.positions(rows), (stat,))[stat]
+            )
+            has = call_ids >= 0
+            ids.append(call_ids[has])
             starts.append(track.events.start[rows[has]])
             lines.append(np.full(int(has.sum()), line, np.int32))
     if not sum(len(part) for part in ids):
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
-    found, when, where = np.concatenate(ids), np.concatenate(starts), np.concatenate(lines)
+    every_id, when, where = np.concatenate(ids), np.concatenate(starts), np.concatenate(lines)
     # A run is enqueued once and its completion told later: the first call counts. A launch's id is
     # used anew: the last.
-    order = np.lexsort((when if stat == "correlation_id" else -when, found))
-    last = np.append(found[order][1:] != found[order][:-1], True)
+    order = np.lexsort((when if stat == "correlation_id" else -when, every_id))
+    last = np.append(every_id[order][1:] != every_id[order][:-1], True)
     chosen = order[last]
-    return found[chosen], when[chosen], where[chosen]
+    return every_id[chosen], when[chosen], where[chosen]
 
 
 # ── each moment once ─────────────────────────────────────────────────────────────────────────────
 
 
-def covered(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
+def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     """For each of `count` keys how long at least one of its events ran; -1 for keys without any."""
     out = np.full(count, -1, np.int64)
     if not len(key):

@@ -14,11 +14,11 @@ import numpy as np
 
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
-from powertui.data.run.marks import carried, whole
+from powertui.data.run.marks import carried, whole_numbers
 
 _STATS = ("_pt", "_p", "_ct", "_c")
 _AROUND = 8  # consumers that began before a moment and may still hold it: they nest no deeper
-HOPS = 3
+MAX_HOPS = 3
 
 
 class HandoverEnds(NamedTuple):
@@ -31,7 +31,7 @@ class HandoverEnds(NamedTuple):
     key: Int64s
 
 
-class Handed(NamedTuple):
+class HandOvers(NamedTuple):
     """All hand-overs of the host."""
 
     producers: HandoverEnds
@@ -53,9 +53,9 @@ class Handed(NamedTuple):
         made, used = code[: len(make.key)], code[len(make.key) :][holder[asked]]
         order = np.argsort(made, kind="stable")
         place = np.minimum(made[order].searchsorted(used), len(order) - 1)
-        found = made[order][place] == used
-        at = order[place[found]]
-        out[asked[found]], where[asked[found]] = make.start[at], make.line[at]
+        matches = made[order][place] == used
+        at = order[place[matches]]
+        out[asked[matches]], where[asked[matches]] = make.start[at], make.line[at]
         return out, where
 
     def _holders(self, moments: Int64s, lines: Int32s) -> Int64s:
@@ -79,7 +79,7 @@ class Handed(NamedTuple):
         return out
 
 
-def thread_handovers(trace: Trace) -> Handed | None:
+def thread_handovers(trace: Trace) -> HandOvers | None:
     """The hand-overs of the host's threads; None where the file has none."""
     made: list[HandoverEnds] = []
     used: list[HandoverEnds] = []
@@ -100,13 +100,13 @@ def thread_handovers(trace: Trace) -> Handed | None:
                         events.start[has],
                         events.end[has],
                         where,
-                        whole(columns[kind])[has],
+                        whole_numbers(columns[kind])[has],
                         columns[key].ints[has],
                     )
                 )
-    if not sum(len(one.key) for one in made) or not sum(len(one.key) for one in used):
+    if not sum(len(ends.key) for ends in made) or not sum(len(ends.key) for ends in used):
         return None
-    return Handed(
+    return HandOvers(
         *(
             HandoverEnds(*(np.concatenate(parts) for parts in zip(*side, strict=True)))
             for side in (made, used)

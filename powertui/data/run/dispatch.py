@@ -25,7 +25,7 @@ _FEW = 3  # steps: fewer repeat nothing
 _NAMES = 50_000  # to look at: a program with more of them names no two alike
 
 
-class Ran(NamedTuple):
+class WorkDone(NamedTuple):
     """The work that the steps asked for."""
 
     total: int  # ps
@@ -46,22 +46,22 @@ def asynchronous(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> bo
     return ran.outside > _WORK_GOES_ON * ran.total
 
 
-def ran(trace: Trace, steps: Steps) -> Ran:
+def work_done(trace: Trace, steps: Steps) -> WorkDone:
     """The work of the steps: that of their devices, else what repeats with them on the host."""
     stop = steps.start + np.where(steps.host >= 0, steps.host, steps.duration)
     ends = [
-        int((one.start + one.duration).max())
-        for one in steps.on
-        if one.kind == "device" and len(one)
+        int((device_steps.start + device_steps.duration).max())
+        for device_steps in steps.on
+        if device_steps.kind == "device" and len(device_steps)
     ]
     if ends:
         total = int(steps.device[steps.device >= 0].sum())
-        return Ran(total, 0, max(ends))
+        return WorkDone(total, 0, max(ends))
     return _on_host(trace, steps.start, stop, np.empty(0, np.int32))
 
 
-def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> Ran:
-    own = set(lines.tolist())
+def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDone:
+    marked_lines = set(lines.tolist())
     stops = np.maximum.accumulate(stop)
     total = outside = 0
     end = int(stops[-1])
@@ -72,10 +72,10 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> Ran:
             and not track.derived
             and len(track.events)
         )
-        if real and line not in own and not _INPUT_LINE.search(track.name):
+        if real and line not in marked_lines and not _INPUT_LINE.search(track.name):
             by_process.setdefault(id(process), []).append(track.events)
     if not by_process:
-        return Ran(0, 0, end)
+        return WorkDone(0, 0, end)
     families = _families(trace)
     for several in by_process.values():
         # Pools hand the work of a step to any of their threads: count per process, not per line.
@@ -93,7 +93,7 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> Ran:
             total += int(work.duration.sum())
             outside += int(work.duration[~in_step].sum())
             end = max(end, int(work.end.max()))
-    return Ran(total, outside, end)
+    return WorkDone(total, outside, end)
 
 
 def _families(trace: Trace) -> Int64s:

@@ -18,9 +18,9 @@ from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Steps, Trace
 from powertui.data.run import clocks, steps
-from powertui.data.run.logged_epochs import LOGGED_NS, Logged, from_logs, in_trace
+from powertui.data.run.logged_epochs import LOGGED_NS, LoggedEpoch, from_logs, in_trace
 from powertui.data.run.phases import phases_of
-from powertui.data.run.steps import FoundSteps
+from powertui.data.run.steps import StepsAndOthers
 
 # How the number of an epoch is known, for a person.
 _HOW = {
@@ -35,21 +35,23 @@ def mark(
     trace: Trace, logs: Sequence[EventLog] = (), *, marker: str | None = None
 ) -> tuple[Steps, Epochs]:
     """Steps and epochs of a trace whose `clock` is already the best one (see clocks.find)."""
-    return place(trace, steps.search(trace, marker=marker), logs)
+    return place(trace, steps.find_steps_and_others(trace, marker=marker), logs)
 
 
-def place(trace: Trace, found: FoundSteps, logs: Sequence[EventLog] = ()) -> tuple[Steps, Epochs]:
+def place(
+    trace: Trace, steps_found: StepsAndOthers, logs: Sequence[EventLog] = ()
+) -> tuple[Steps, Epochs]:
     """Give the steps their epochs, and the epochs their bounds."""
-    if trace.exported_steps is not None and found.steps is trace.exported_steps[0]:
+    if trace.exported_steps is not None and steps_found.steps is trace.exported_steps[0]:
         return trace.exported_steps
     clock = trace.clock
     logged = from_logs(clocks.own_logs(logs, clock, trace.span), _moment(trace))
-    numbers, how = _numbers(found, clock, logged)
-    table = _table(found.steps, numbers, clock, logged, how)
+    numbers, how = _numbers(steps_found, clock, logged)
+    table = _table(steps_found.steps, numbers, clock, logged, how)
     index_of = {epoch.number: index for index, epoch in enumerate(table)}
     index = np.array([index_of.get(number, -1) for number in numbers.tolist()], np.int32)
-    marked = replace(found.steps, epoch=index)
-    phases = phases_of(marked, found, table, clock, logged)
+    marked = replace(steps_found.steps, epoch=index)
+    phases = phases_of(marked, steps_found, table, clock, logged)
     return marked, Epochs(table, phases, _describe(table, how))
 
 
@@ -62,12 +64,14 @@ def _moment(trace: Trace) -> int | None:
     return trace.clock.mid_ns + (trace.span[0] + trace.span[1]) // 2 // PS_PER_NS
 
 
-def _numbers(found: FoundSteps, clock: Clock, logged: Sequence[Logged]) -> tuple[Int32s, str]:
+def _numbers(
+    steps_found: StepsAndOthers, clock: Clock, logged: Sequence[LoggedEpoch]
+) -> tuple[Int32s, str]:
     """(the epoch number of each step, -1 for none; how they are known)."""
-    raw = found.steps.epoch
-    if found.epoch_num:
+    raw = steps_found.steps.epoch
+    if steps_found.epoch_num:
         return raw, "epoch_num"
-    where = _logged_number(found.steps, clock, logged)
+    where = _logged_number(steps_found.steps, clock, logged)
     if not (raw >= 0).any():
         return where, "tfevents" if (where >= 0).any() else ""
     # Restarts say which steps belong together; tfevents say which epochs those are.
@@ -91,7 +95,7 @@ def _numbers(found: FoundSteps, clock: Clock, logged: Sequence[Logged]) -> tuple
     return turns, "restarts"
 
 
-def _logged_number(marked: Steps, clock: Clock, logged: Sequence[Logged]) -> Int32s:
+def _logged_number(marked: Steps, clock: Clock, logged: Sequence[LoggedEpoch]) -> Int32s:
     """The epoch that holds the middle of each step; -1 where the clock is too vague to say."""
     out = np.full(len(marked), -1, np.int32)
     if not logged or not clock.known or not len(marked):
@@ -113,7 +117,7 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[Logged]) -> Int
 
 
 def _table(
-    marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[Logged], how: str
+    marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[LoggedEpoch], how: str
 ) -> tuple[Epoch, ...]:
     of_log = {epoch.number: epoch for epoch in logged}
     of_steps = sorted({number for number in numbers.tolist() if number >= 0})
@@ -128,18 +132,18 @@ def _table(
     none = np.empty(0, np.int64)
     out = []
     for number in sorted({*of_log, *of_steps}):
-        known = of_log.get(number)
-        if known is not None and clock.known:
-            start, end = in_trace(known.start, clock), in_trace(known.end, clock)
+        logged_epoch = of_log.get(number)
+        if logged_epoch is not None and clock.known:
+            start, end = in_trace(logged_epoch.start, clock), in_trace(logged_epoch.end, clock)
             source = (
                 "tfevents"
                 if number not in place or how == "tfevents"
                 else f"{_HOW[how]}, bounds from tfevents"
             )
-            out.append(Epoch(number, start, end, source, slack, known.scalars))
+            out.append(Epoch(number, start, end, source, slack, logged_epoch.scalars))
             continue
         rows = groups[place[number]] if number in place else none
-        scalars = known.scalars if known is not None else ()
+        scalars = logged_epoch.scalars if logged_epoch is not None else ()
         if not len(rows):
             out.append(
                 Epoch(

@@ -28,7 +28,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.run.grouping_events import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
-from powertui.data.run.marks import carried, whole
+from powertui.data.run.marks import carried, whole_numbers
 
 _NONE = np.iinfo(np.int32).max
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", EXECUTOR})
@@ -75,14 +75,14 @@ class Groups:
             and len(rows)
         ):
             ids, groups = self._launched
-            mine = whole(
+            mine = whole_numbers(
                 process.source.columns(track.events.positions(rows), ("correlation_id",))[
                     "correlation_id"
                 ]
             )
             at = np.minimum(ids.searchsorted(mine), len(ids) - 1)
-            known = (ids[at] == mine) & (mine >= 0)
-            out[known] = groups[at[known]]
+            matches = (ids[at] == mine) & (mine >= 0)
+            out[matches] = groups[at[matches]]
         return out
 
     def nodes(self, line: int) -> Nodes | None:
@@ -122,16 +122,16 @@ class Nodes:
         start = starts[rows]
         end = start + lengths[rows]
         at: Int64s = starts[self.row].searchsorted(start, side="right") - 1
-        left = np.flatnonzero(at >= 0)
-        while len(left):
-            node = self.row[at[left]]
+        rest = np.flatnonzero(at >= 0)
+        while len(rest):
+            node = self.row[at[rest]]
             begins, ends = starts[node], starts[node] + lengths[node]
-            holds = ends > end[left]
-            even = ends == end[left]
-            holds |= even & ((begins < start[left]) | (node < rows[left]))
-            left = left[~holds]
-            at[left] = self.parent[at[left]]
-            left = left[at[left] >= 0]
+            holds = ends > end[rest]
+            even = ends == end[rest]
+            holds |= even & ((begins < start[rest]) | (node < rows[rest]))
+            rest = rest[~holds]
+            at[rest] = self.parent[at[rest]]
+            rest = rest[at[rest] >= 0]
         return at
 
 
@@ -139,7 +139,7 @@ def _line_at(trace: Trace, line: int) -> tuple[Process, Track]:
     return next(pair for number, pair in enumerate(trace.tracks()) if number == line)
 
 
-def find(trace: Trace, *, lasting: bool = False) -> Groups:
+def find_groups(trace: Trace, *, lasting: bool = False) -> Groups:
     """The groups of a trace: those in the file, or computed as TensorBoard would.
 
     `lasting`: leave out the marks of thread pools, which have no length: only what lasts is asked
@@ -159,12 +159,12 @@ def find(trace: Trace, *, lasting: bool = False) -> Groups:
         carried(
             trace,
             those[0].process,
-            [one.track for one in those],
+            [line.track for line in those],
             ("group_id", "step_name", "correlation_id", *STATS),
         )
         for those in by_process.values()
     ]
-    if any(said["group_id"].any() for said in carry):
+    if any(carriers["group_id"].any() for carriers in carry):
         return _stored(trace, list(zip(by_process.values(), carry, strict=True)))
     return _computed(
         NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting)
@@ -176,12 +176,12 @@ def find(trace: Trace, *, lasting: bool = False) -> Groups:
 
 def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Groups:
     ids: dict[int, Int64s] = {}
-    for lines, said in processes:
+    for lines, carriers in processes:
         for number, process, track in lines:
-            rows = np.flatnonzero(said["group_id"][track.events.name])
+            rows = np.flatnonzero(carriers["group_id"][track.events.name])
             ids[number] = np.full(len(track.events), -1, np.int64)
             if len(rows):
-                ids[number][rows] = whole(
+                ids[number][rows] = whole_numbers(
                     process.source.columns(track.events.positions(rows), ("group_id",))["group_id"]
                 )
     values = np.unique(np.concatenate([column[column >= 0] for column in ids.values()]))
@@ -191,7 +191,7 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Group
     )
     of: dict[int, Int32s] = {}
     titles: dict[int, str] = {}
-    for lines, said in processes:
+    for lines, carriers in processes:
         for number, process, track in lines:
             has = np.flatnonzero(ids[number] >= 0)
             which = values.searchsorted(ids[number][has])
@@ -199,7 +199,7 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Group
             np.maximum.at(last, which, track.events.start[has] + track.events.duration[has])
             of[number] = np.full(len(track.events), -1, np.int32)
             of[number][has] = which
-            titled = np.flatnonzero(said["step_name"][track.events.name] & (of[number] >= 0))
+            titled = np.flatnonzero(carriers["step_name"][track.events.name] & (of[number] >= 0))
             if len(titled):  # the collector gave it to the root of each group
                 column = process.source.columns(track.events.positions(titled), ("step_name",))[
                     "step_name"
@@ -236,9 +236,9 @@ def _computed(forest: NodeForest) -> Groups:
         forest.contexts,
     )
     # A root that another root reached starts no group of its own.
-    own = label[roots] == np.arange(len(roots))
+    is_root = label[roots] == np.arange(len(roots))
     number = np.full(len(roots) + 1, -1, np.int32)
-    number[:-1][own] = np.arange(int(own.sum()), dtype=np.int32)
+    number[:-1][is_root] = np.arange(int(is_root.sum()), dtype=np.int32)
     label[label == _NONE] = len(roots)
     mine = number[label]
     inner = (
@@ -252,10 +252,10 @@ def _computed(forest: NodeForest) -> Groups:
         above = forest.parent[these]
         above = np.where(above >= 0, above - np.int32(part.first), np.int32(-1))
         nodes[part.line.number] = Nodes(part.row, above, mine[these], inner[these])
-    groups = _Titled(forest, roots[own])
-    ascending = np.sort(roots[own])
-    place = ascending.searchsorted(roots[own])
-    marked = ~np.isin(roots[own], forest.named(_IMPLICIT, ascending))
+    groups = _Titled(forest, roots[is_root])
+    ascending = np.sort(roots[is_root])
+    place = ascending.searchsorted(roots[is_root])
+    marked = ~np.isin(roots[is_root], forest.named(_IMPLICIT, ascending))
     launched = _launched(forest, nodes)
     forest.forget()
     return Groups(
@@ -323,14 +323,14 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
     ids, starts, groups = [], [], []
     for line, rows in forest.launches:
         events = line.track.events
-        told = whole(
+        launch_ids = whole_numbers(
             line.process.source.columns(events.positions(rows), ("correlation_id",))[
                 "correlation_id"
             ]
         )
-        rows, told = rows[told >= 0], told[told >= 0]
+        rows, launch_ids = rows[launch_ids >= 0], launch_ids[launch_ids >= 0]
         if len(rows) and line.number in nodes:
-            ids.append(told)
+            ids.append(launch_ids)
             starts.append(events.start[rows])
             groups.append(nodes[line.number].groups(line.track, rows).astype(np.int64))
     if not ids:
@@ -367,8 +367,8 @@ def _flow(
             label[rows] = np.minimum(label[rows], label[parent[rows]])
         for context in contexts:
             best = np.minimum.reduceat(label[context.producers], context.producer_starts)
-            taken = context.consumers  # each once
-            label[taken] = np.minimum(label[taken], best[context.consumer_of])
+            consumers = context.consumers  # each once
+            label[consumers] = np.minimum(label[consumers], best[context.consumer_of])
         if np.array_equal(before, label):
             return
 

@@ -95,24 +95,26 @@ class NodeForest:
         self.parts: list[LineNodes] = []
         self.launches: list[tuple[NodeLine, Int64s]] = []
         self.kernels = False
-        self._said = {id(lines[0].process): said for lines, said in processes}
+        self._said = {id(lines[0].process): carriers for lines, carriers in processes}
         special = self._names(_LEVELS)
         pools = np.zeros(len(trace.names), np.bool_)
         if lasting:
             pools = texts.beginning(trace.names, _POOLS)
         parents: list[Int32s] = [np.empty(0, np.int32)]
         self.count = 0
-        for lines, said in processes:
-            wanted = np.logical_or.reduce([special, *(said[stat] for stat in _OF_NODES)]) & ~pools
+        for lines, carriers in processes:
+            node_names = (
+                np.logical_or.reduce([special, *(carriers[stat] for stat in _OF_NODES)]) & ~pools
+            )
             for line in lines:
                 if line.process.kind is ProcessKind.DEVICE or line.track.derived:
-                    self.kernels = self.kernels or bool(said["correlation_id"].any())
+                    self.kernels = self.kernels or bool(carriers["correlation_id"].any())
                     continue
-                if said["correlation_id"].any():
-                    calls = rows_named(line.track.events.name, said["correlation_id"])
+                if carriers["correlation_id"].any():
+                    calls = rows_named(line.track.events.name, carriers["correlation_id"])
                     if len(calls):
                         self.launches.append((line, calls))
-                rows = rows_named(line.track.events.name, wanted)
+                rows = rows_named(line.track.events.name, node_names)
                 if len(rows):
                     part, parent = _nested(line, rows, self.count)
                     self.parts.append(part)
@@ -151,24 +153,26 @@ class NodeForest:
         return np.concatenate(out)
 
     def _names(self, names: Iterable[str]) -> Bools:
-        wanted = tuple(names)
-        if wanted not in self._known:
-            self._known[wanted] = texts.beginning(self.trace.names, *wanted, whole=True)
-        return self._known[wanted]
+        key = tuple(names)
+        if key not in self._known:
+            self._known[key] = texts.beginning(self.trace.names, *key, whole=True)
+        return self._known[key]
 
     def named(self, names: Iterable[str], nodes: Int64s | None = None) -> Int64s:
         """The nodes with one of these names, ascending; of all, or of these (ascending)."""
-        known = self._names(names)
+        with_name = self._names(names)
         out = [np.empty(0, np.int64)]
         for part in self.parts:
             if nodes is None:
                 out.append(
-                    np.flatnonzero(known[part.line.track.events.name[part.row]]) + part.first
+                    np.flatnonzero(with_name[part.line.track.events.name[part.row]]) + part.first
                 )
             else:
                 lo, hi = nodes.searchsorted((part.first, part.first + len(part.row)))
                 mine = nodes[lo:hi]
-                out.append(mine[known[part.line.track.events.name[part.row[mine - part.first]]]])
+                out.append(
+                    mine[with_name[part.line.track.events.name[part.row[mine - part.first]]]]
+                )
         return np.concatenate(out)
 
     def locate(self, node: int) -> tuple[NodeLine, int]:
@@ -221,29 +225,33 @@ class NodeForest:
         """(nodes, their stats; _MISSING where one has none) of the nodes with a name among these,
         part by part.
         """
-        wanted: Bools = np.logical_or.reduce(names)
+        chosen_names: Bools = np.logical_or.reduce(names)
         for part in self.parts:
-            said = self._said[id(part.line.process)]
-            asked = [stat for stat in stats if said[stat].any()]
+            carriers = self._said[id(part.line.process)]
+            asked = [stat for stat in stats if carriers[stat].any()]
             events = part.line.track.events
-            mine = np.flatnonzero(wanted[events.name[part.row]]) if asked else np.empty(0, np.int64)
+            mine = (
+                np.flatnonzero(chosen_names[events.name[part.row]])
+                if asked
+                else np.empty(0, np.int64)
+            )
             for at in range(0, len(mine), _AT_ONCE):
                 some = mine[at : at + _AT_ONCE]
                 columns = part.line.process.source.columns(events.positions(part.row[some]), asked)
-                told = {
+                stats_of = {
                     name: np.where(
                         column.present & np.isfinite(column.floats), column.ints, _MISSING
                     )
                     for name, column in columns.items()
                 }
                 missing = np.full(len(some), _MISSING, np.int64)
-                yield some + part.first, {name: told.get(name, missing) for name in stats}
+                yield some + part.first, {name: stats_of.get(name, missing) for name in stats}
 
     def _carriers(self, *stats: str) -> Bools:
-        found: Bools = np.logical_or.reduce(
-            [said[stat] for said in self._said.values() for stat in stats]
+        names: Bools = np.logical_or.reduce(
+            [carriers[stat] for carriers in self._said.values() for stat in stats]
         )
-        return found
+        return names
 
     def _read(self) -> None:
         executors, inputs = self._names({EXECUTOR}), self._names(_GET_NEXT)
@@ -251,36 +259,36 @@ class NodeForest:
         asks = _Collected(("iter_num", "id"))
         apart, markers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         identified = self._carriers("id")
-        for nodes, told in self._stats(
+        for nodes, stats in self._stats(
             _MAKES, self._carriers("_p", "_r", "_a", "step_num"), inputs & identified
         ):
-            makes.add(nodes, told, told["_p"] != _MISSING)
-            ranked = told["_r"] != _MISSING
-            self._levels.append((nodes[ranked], told["_r"][ranked]))
-            apart.append(nodes[(told["_a"] != _MISSING) & (told["_a"] != 0)])
-            markers.append(nodes[told["step_num"] != _MISSING])
+            makes.add(nodes, stats, stats["_p"] != _MISSING)
+            ranked = stats["_r"] != _MISSING
+            self._levels.append((nodes[ranked], stats["_r"][ranked]))
+            apart.append(nodes[(stats["_a"] != _MISSING) & (stats["_a"] != 0)])
+            markers.append(nodes[stats["step_num"] != _MISSING])
             asks.add(
                 nodes,
-                told,
-                (told["id"] != _MISSING) & (told["iter_num"] >= 0) & self._have(nodes, inputs),
+                stats,
+                (stats["id"] != _MISSING) & (stats["iter_num"] >= 0) & self._have(nodes, inputs),
             )
         self.apart, self.markers = np.concatenate(apart), np.concatenate(markers)
         made, asked = KeyRows(makes.columns()), KeyRows(asks.columns())
-        taken, iterations = _Pairs(), _Pairs()
+        takers_of, iterations = _Pairs(), _Pairs()
         takers = self._carriers("_c") if made.count else np.zeros(len(self.trace.names), np.bool_)
         runs = executors & identified if asked.count else np.zeros(len(self.trace.names), np.bool_)
-        for nodes, told in self._stats(_TAKES, takers, runs):
+        for nodes, stats in self._stats(_TAKES, takers, runs):
             if made.count:
-                found = made.find((_plain(told["_ct"]), _plain(told["_pid"]), told["_c"]))
-                taken.add(nodes, np.where(told["_c"] != _MISSING, found, -1))
+                number = made.find((_plain(stats["_ct"]), _plain(stats["_pid"]), stats["_c"]))
+                takers_of.add(nodes, np.where(stats["_c"] != _MISSING, number, -1))
             if asked.count:
-                found = asked.find((told["iter_num"], told["id"]))
+                number = asked.find((stats["iter_num"], stats["id"]))
                 iterations.add(
                     nodes,
-                    np.where((told["id"] != _MISSING) & self._have(nodes, executors), found, -1),
+                    np.where((stats["id"] != _MISSING) & self._have(nodes, executors), number, -1),
                 )
         for context in (
-            _context(made.count, makes.nodes(), made.codes, *taken.all(), crowd=True),
+            _context(made.count, makes.nodes(), made.codes, *takers_of.all(), crowd=True),
             # an executor's iteration → the input that it asked for
             _context(asked.count, *iterations.all(), asks.nodes(), asked.codes),
         ):
@@ -303,18 +311,18 @@ class NodeForest:
         """The first executor event of each iteration, of those loops that iterate at all."""
         executors = self._names({EXECUTOR}) & self._carriers("iter_num")
         turning = [np.empty(0, np.int64)]
-        for nodes, told in self._stats(("id", "iter_num"), executors):
+        for nodes, stats in self._stats(("id", "iter_num"), executors):
             turning.append(
-                np.unique(told["id"][(told["iter_num"] > 0) & self._have(nodes, executors)])
+                np.unique(stats["id"][(stats["iter_num"] > 0) & self._have(nodes, executors)])
             )
         looping = np.unique(np.concatenate(turning))
         if not len(looping):
             return np.empty(0, np.int64)
-        found = _Collected(("id", "iter_num"))
-        for nodes, told in self._stats(("id", "iter_num"), executors):
-            found.add(nodes, told, np.isin(told["id"], looping) & self._have(nodes, executors))
-        ids, turns = (_plain(column) for column in found.columns())
-        nodes = found.nodes()
+        turns_of = _Collected(("id", "iter_num"))
+        for nodes, stats in self._stats(("id", "iter_num"), executors):
+            turns_of.add(nodes, stats, np.isin(stats["id"], looping) & self._have(nodes, executors))
+        ids, turns = (_plain(column) for column in turns_of.columns())
+        nodes = turns_of.nodes()
         order = np.lexsort((self.start_of(nodes), turns, ids))
         new = np.ones(len(order), np.bool_)
         new[1:] = (ids[order][1:] != ids[order][:-1]) | (turns[order][1:] != turns[order][:-1])
@@ -334,11 +342,11 @@ class _Collected:
         self._nodes: list[Int64s] = [np.empty(0, np.int64)]
         self._columns: list[list[Int64s]] = [[np.empty(0, np.int64)] for _ in stats]
 
-    def add(self, nodes: Int64s, told: dict[str, Int64s], rows: Bools) -> None:
+    def add(self, nodes: Int64s, stats: dict[str, Int64s], rows: Bools) -> None:
         """Those of these nodes."""
         self._nodes.append(nodes[rows])
         for column, stat in zip(self._columns, self._stats, strict=True):
-            column.append(_plain(told[stat][rows]))
+            column.append(_plain(stats[stat][rows]))
 
     def nodes(self) -> Int64s:
         """All of them."""
@@ -375,11 +383,11 @@ def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
         )  # they come by start: the last one above that began before
         parent[here] = np.where(at >= 0, above[np.maximum(at, 0)], -1)
         above = here
-    left = np.flatnonzero(parent >= 0)
-    while len(left):  # files that overlap partly: look further up
-        left = left[end[parent[left]] < end[left]]
-        parent[left] = parent[parent[left]]
-        left = left[parent[left] >= 0]
+    rest = np.flatnonzero(parent >= 0)
+    while len(rest):  # files that overlap partly: look further up
+        rest = rest[end[parent[rest]] < end[rest]]
+        parent[rest] = parent[parent[rest]]
+        rest = rest[parent[rest] >= 0]
     parent[parent >= 0] += np.int32(first)
     return parent
 

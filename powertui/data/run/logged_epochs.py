@@ -26,7 +26,7 @@ _SAME_MOMENT = (
 )
 
 
-class Logged(NamedTuple):
+class LoggedEpoch(NamedTuple):
     """One epoch as tfevents tell it, in Unix ns."""
 
     number: int
@@ -45,7 +45,7 @@ def in_trace(wall_ns: int | None, clock: Clock) -> int | None:
     return (wall_ns - clock.mid_ns) * PS_PER_NS
 
 
-def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[Logged, ...]:
+def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[LoggedEpoch, ...]:
     """The epochs of one training, by number.
 
     `moment_ns` picks the training when a folder holds several in turn.
@@ -70,7 +70,7 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
         chosen = min(trainings, key=lambda t: max(0, t[0][0] - moment_ns, moment_ns - t[-1][0]))
     validation = _Validation([log for log in logs if log.group not in (*_TRAIN, "demo_logs")])
     began = [log.keras_graph_ns or log.first_ns for log in logs if log.group in _TRAIN]
-    out: list[Logged] = []
+    out: list[LoggedEpoch] = []
     by_number: dict[int, list[tuple[int, int, str, float]]] = {}
     for point in chosen:
         by_number.setdefault(point[1], []).append(point)
@@ -84,9 +84,15 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
                 if number == 0
                 else None
             )
-        seen, extra = validation.validation_after(number, start, end)
+        validated, extra = validation.validation_after(number, start, end)
         out.append(
-            Logged(number, start, end, seen, (*((tag, value) for _, _, tag, value in mine), *extra))
+            LoggedEpoch(
+                number,
+                start,
+                end,
+                validated,
+                (*((tag, value) for _, _, tag, value in mine), *extra),
+            )
         )
     return tuple(out)
 

@@ -136,7 +136,7 @@ class Marks:
         return self.take(~inside)
 
 
-def marked(trace: Trace) -> Marks:
+def marked_events(trace: Trace) -> Marks:
     """All host events with a step number, an epoch number or a step name; of other planes when no
     host has any.
     """
@@ -153,17 +153,21 @@ def marked(trace: Trace) -> Marks:
                 held = [
                     line
                     for line in lines
-                    if any(names[told].any() for told in _KNOWN[trace][id(line[1])].values())
+                    if any(
+                        names[carrying].any() for carrying in _KNOWN[trace][id(line[1])].values()
+                    )
                 ]
                 parts += list(_of_names(trace, process, held, names, must_carry=True))
         if any(len(part) for part in parts):
-            return join(parts)
-    return join([])
+            return join_marks(parts)
+    return join_marks([])
 
 
-def named(trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[ProcessKind]) -> Marks:
+def marks_by_name(
+    trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[ProcessKind]
+) -> Marks:
     """All events whose full or display name matches, on planes of these kinds."""
-    wanted = np.fromiter(
+    matching = np.fromiter(
         (
             matches(trace.names.full(i)) or matches(trace.names.display(i))
             for i in range(len(trace.names))
@@ -171,26 +175,26 @@ def named(trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[Proce
         np.bool_,
         len(trace.names),
     )
-    if not wanted.any():
-        return join([])
+    if not matching.any():
+        return join_marks([])
     allowed = set(kinds)
     parts = [
         part
         for process, lines in _planes(trace)
         if process.kind in allowed
-        for part in _of_names(trace, process, lines, wanted, must_carry=False)
+        for part in _of_names(trace, process, lines, matching, must_carry=False)
     ]
-    return join(parts)
+    return join_marks(parts)
 
 
-def join(parts: Sequence[Marks]) -> Marks:
+def join_marks(parts: Sequence[Marks]) -> Marks:
     """Several sets as one, by start; of equal starts the longer first."""
     if not parts:
         empty = np.empty(0, np.int64)
         none = np.empty(0, np.bool_)
         codes = np.empty(0, np.int32)
         return Marks(empty, empty, empty, empty, [], [], none, none, none, codes, codes, empty)
-    whole = Marks(
+    joined = Marks(
         np.concatenate([p.start for p in parts]),
         np.concatenate([p.duration for p in parts]),
         np.concatenate([p.number for p in parts]),
@@ -204,7 +208,7 @@ def join(parts: Sequence[Marks]) -> Marks:
         np.concatenate([p.lines for p in parts]),
         np.concatenate([p.group for p in parts]),
     )
-    return whole.take(np.lexsort((-whole.duration, whole.start)))
+    return joined.take(np.lexsort((-joined.duration, joined.start)))
 
 
 def of_events(trace: Trace, line: int, events: Events) -> Marks:
@@ -276,8 +280,8 @@ def carriers(
     trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str] = _CARRIES
 ) -> Bools:
     """Which names carry one of these stats, judged by a sample of each line."""
-    found: Bools = np.logical_or.reduce(list(carried(trace, process, tracks, stats).values()))
-    return found
+    names: Bools = np.logical_or.reduce(list(carried(trace, process, tracks, stats).values()))
+    return names
 
 
 def carried(
@@ -287,20 +291,20 @@ def carried(
 
     Each line is sampled once.
     """
-    known = _KNOWN.setdefault(trace, {})
-    found = {name: np.zeros(len(trace.names), np.bool_) for name in stats}
+    sampled = _KNOWN.setdefault(trace, {})
+    names = {name: np.zeros(len(trace.names), np.bool_) for name in stats}
     for track in tracks:
-        told = known.setdefault(id(track), {})
-        missing = [name for name in stats if name not in told]
+        by_stat = sampled.setdefault(id(track), {})
+        missing = [name for name in stats if name not in by_stat]
         if missing:
             asked = list(
-                dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in told)))
+                dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in by_stat)))
             )
-            told.update(_carried(process, track.events, len(trace.names), asked))
+            by_stat.update(_carried(process, track.events, len(trace.names), asked))
         for name in stats:
-            if len(told[name]):
-                found[name][told[name]] = True
-    return found
+            if len(by_stat[name]):
+                names[name][by_stat[name]] = True
+    return names
 
 
 # Which names carry a stat, line by line: {id of the track: {stat: names}}.
@@ -311,7 +315,7 @@ def _carried(
     process: Process, events: Events, name_count: int, stats: Sequence[str]
 ) -> dict[str, Int32s]:
     rows = _sample(events, name_count)
-    found: dict[str, list[UInt32s]] = {}
+    names_of: dict[str, list[UInt32s]] = {}
     nothing: StatColumn | None = None  # a source has one column for all that it does not know
     for at in range(0, len(rows), _DECODED):
         some = rows[at : at + _DECODED]
@@ -322,17 +326,18 @@ def _carried(
             if not column.present.any():
                 nothing = column
             else:
-                found.setdefault(name, []).append(names[column.present])
-    told = dict.fromkeys(stats, np.empty(0, np.int32))
-    return told | {
-        name: wire.distinct(np.concatenate(parts)).astype(np.int32) for name, parts in found.items()
+                names_of.setdefault(name, []).append(names[column.present])
+    no_names = dict.fromkeys(stats, np.empty(0, np.int32))
+    return no_names | {
+        name: wire.distinct(np.concatenate(parts)).astype(np.int32)
+        for name, parts in names_of.items()
     }
 
 
-def rows_named(names: UInt32s, wanted: Bools) -> Int64s:
+def rows_named(names: UInt32s, chosen: Bools) -> Int64s:
     """Rows with one of these names, without a mask as long as the line."""
     parts = [
-        np.flatnonzero(wanted[names[at : at + _AT_ONCE]]) + at
+        np.flatnonzero(chosen[names[at : at + _AT_ONCE]]) + at
         for at in range(0, len(names), _AT_ONCE)
     ]
     return np.concatenate([np.empty(0, np.int64), *parts])
@@ -356,35 +361,35 @@ def _of_names(
     trace: Trace,
     process: Process,
     lines: Sequence[tuple[int, Track]],
-    wanted: Bools,
+    chosen: Bools,
     must_carry: bool,
 ) -> Iterator[Marks]:
     for line, track in lines:
-        rows = np.flatnonzero(wanted[track.events.name])
+        rows = np.flatnonzero(chosen[track.events.name])
         if len(rows):
             events = track.events[rows]
             columns = process.source.columns(events.position, _STATS)
-            found = _marks(trace, line, events, columns)
+            found_marks = _marks(trace, line, events, columns)
             if must_carry:
-                found = found.take(
-                    found.explicit
+                found_marks = found_marks.take(
+                    found_marks.explicit
                     | np.logical_or.reduce([columns[name].present for name in _CARRIES])
                 )
-            yield found
+            yield found_marks
 
 
 def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
     texts = {int(i): trace.names.full(int(i)) for i in wire.distinct(events.name).tolist()}
     kinds = [texts[i] for i in events.name.tolist()]
-    numbers = whole(columns["step_num"])
-    epochs = whole(columns["epoch_num"])
+    numbers = whole_numbers(columns["step_num"])
+    epochs = whole_numbers(columns["epoch_num"])
     labels = []
-    said: dict[str, int] = {}
+    phase_of_text: dict[str, int] = {}
     phase = np.zeros(len(events), np.int32)
     names, graphs = _texts(columns["step_name"]), _texts(columns["graph_type"])
     for row in np.flatnonzero(numbers < 0).tolist():
-        told = names[row]
-        numbers[row] = trailing_number(told if told is not None else kinds[row])
+        step_name = names[row]
+        numbers[row] = trailing_number(step_name if step_name is not None else kinds[row])
     for row, (kind, number, step_name, graph) in enumerate(
         zip(kinds, numbers.tolist(), names, graphs, strict=True)
     ):
@@ -396,10 +401,10 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
             )
         )
         text = graph or step_name or kind
-        if text not in said:
-            said[text] = phase_of(text)
-        if said[text]:
-            phase[row] = said[text]
+        if text not in phase_of_text:
+            phase_of_text[text] = phase_of(text)
+        if phase_of_text[text]:
+            phase[row] = phase_of_text[text]
     rooted = np.logical_or.reduce(
         [columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)]
     )
@@ -419,18 +424,18 @@ def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColum
         columns["step_num"].present,
         phase,
         np.full(len(events), line, np.int32),
-        whole(columns["group_id"]),
+        whole_numbers(columns["group_id"]),
     )
 
 
 def _texts(column: StatColumn) -> list[str | None]:
-    found: list[str | None] = [None] * len(column)
+    texts: list[str | None] = [None] * len(column)
     for row in np.flatnonzero(column.present).tolist():
-        found[row] = column.text(row)
-    return found
+        texts[row] = column.text(row)
+    return texts
 
 
-def whole(column: StatColumn) -> Int64s:
+def whole_numbers(column: StatColumn) -> Int64s:
     """The numbers of a column; -1 where it has none.
 
     Texts that are numbers (TF 2.2's JSON) count as such.

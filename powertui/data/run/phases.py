@@ -15,23 +15,29 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.by_number import ByNumber
 from powertui.data.model import Bools, Clock, Epoch, Int64s, Phase, Steps
-from powertui.data.run.logged_epochs import Logged, in_trace
+from powertui.data.run.logged_epochs import LoggedEpoch, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
-from powertui.data.run.steps import FoundSteps
+from powertui.data.run.steps import StepsAndOthers
 
 _TRACING = 5  # a first step this many times the median is tracing and compiling
 _GAP = 10  # a gap between epochs this many times the median step has a name
 
 
 def phases_of(
-    marked: Steps, found: FoundSteps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]
+    marked: Steps,
+    steps_found: StepsAndOthers,
+    table: Sequence[Epoch],
+    clock: Clock,
+    logged: Sequence[LoggedEpoch],
 ) -> tuple[Phase, ...]:
     """All of them, by start."""
-    out = _marked(marked, found)
-    tracing = _tracing(marked, found) if not marked.inferred else None
+    out = _marked(marked, steps_found)
+    tracing = _tracing(marked, steps_found) if not marked.inferred else None
     if tracing is not None and not any(phase.name == tracing.name for phase in out):
         out.append(tracing)
-    if len(marked) and not (len(found.other) and np.isin(found.other.phase, EVALUATIONS).any()):
+    if len(marked) and not (
+        len(steps_found.other) and np.isin(steps_found.other.phase, EVALUATIONS).any()
+    ):
         out += _after_epochs(marked, table, clock, logged)
     return tuple(sorted(out, key=lambda phase: phase.start))
 
@@ -41,11 +47,12 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     tracing) between them.
     """
     stops = marked.start + marked.duration
-    other = sorted(
+    other_marks = sorted(
         (phase for phase in phases if phase.name != "tracing"), key=lambda phase: phase.start
     )
     begins, ends = (
-        np.array([getattr(phase, side) for phase in other], np.int64) for side in ("start", "end")
+        np.array([getattr(phase, side) for phase in other_marks], np.int64)
+        for side in ("start", "end")
     )
     first = (
         np.maximum.accumulate(stops).searchsorted(begins, side="right") if len(marked) else begins
@@ -75,13 +82,13 @@ def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     return out
 
 
-def _tracing(marked: Steps, found: FoundSteps) -> Phase | None:
+def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
     """The first step of a program traces and compiles."""
     if len(marked) < 4:
         return None
     length = marked.start_to_start() if marked.asynchronous else marked.duration
     median = wire.median(length[1:][length[1:] >= 0]) if (length[1:] >= 0).any() else 0.0
-    start, first = found.first or (int(marked.start[0]), int(marked.duration[0]))
+    start, first = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
     if median <= 0 or first < _TRACING * median:
         return None
     epoch = int(marked.epoch[0])
@@ -89,39 +96,39 @@ def _tracing(marked: Steps, found: FoundSteps) -> Phase | None:
     return Phase("tracing", start, start + first, epoch if epoch >= 0 else None, source)
 
 
-def _marked(marked: Steps, found: FoundSteps) -> list[Phase]:
+def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
     """Marks of one kind of work are one phase, until their own line trains again or, beside
     training, their numbers start again.
     """
-    other = found.other
-    if not len(other):
+    other_marks = steps_found.other
+    if not len(other_marks):
         return []
-    kind = _names(other.phase, alone=found.alone)
-    stops = other.start + other.duration
+    kind = _names(other_marks.phase, alone=steps_found.alone)
+    stops = other_marks.start + other_marks.duration
     out: list[tuple[int, int, int, Int64s]] = []  # kind, start, end, rows
-    for line in np.unique(other.lines).tolist():
-        mine = np.flatnonzero(other.lines == line)
+    for line in np.unique(other_marks.lines).tolist():
+        mine = np.flatnonzero(other_marks.lines == line)
         new = np.ones(len(mine), np.bool_)
-        new[1:] = (kind[mine][1:] != kind[mine][:-1]) | _apart(other, mine, found, line)
+        new[1:] = (kind[mine][1:] != kind[mine][:-1]) | _apart(other_marks, mine, steps_found, line)
         which = np.cumsum(new) - 1
         for rows in ByNumber(which, int(which[-1]) + 1):
             out.append(
                 (
                     int(kind[mine[rows[0]]]),
-                    int(other.start[mine[rows[0]]]),
+                    int(other_marks.start[mine[rows[0]]]),
                     int(stops[mine[rows]].max()),
                     mine[rows],
                 )
             )
-    return [_phase(marked, found, *one) for one in _joined(out)]
+    return [_phase(marked, steps_found, *part) for part in _joined(out)]
 
 
-def _apart(other: Marks, mine: Int64s, found: FoundSteps, line: int) -> Bools:
+def _apart(marks_of_line: Marks, mine: Int64s, steps_found: StepsAndOthers, line: int) -> Bools:
     """Before which of these marks of one line (but the first) something else ran there."""
-    training = found.training.start[found.training.lines == line]
-    if len(training) and not found.alone:
-        return np.asarray(np.diff(training.searchsorted(other.start[mine])) > 0)
-    number = other.number[mine]
+    training = steps_found.training.start[steps_found.training.lines == line]
+    if len(training) and not steps_found.alone:
+        return np.asarray(np.diff(training.searchsorted(marks_of_line.start[mine])) > 0)
+    number = marks_of_line.number[mine]
     return np.asarray((number[1:] >= 0) & (number[1:] < number[:-1]))
 
 
@@ -137,9 +144,9 @@ def _joined(parts: list[tuple[int, int, int, Int64s]]) -> list[tuple[int, int, i
 
 
 def _phase(
-    marked: Steps, found: FoundSteps, kind: int, start: int, end: int, rows: Int64s
+    marked: Steps, steps_found: StepsAndOthers, kind: int, start: int, end: int, rows: Int64s
 ) -> Phase:
-    before = 0 if found.alone else int(np.sort(marked.start).searchsorted(start))
+    before = 0 if steps_found.alone else int(np.sort(marked.start).searchsorted(start))
     epoch = int(marked.epoch[before - 1]) if before else -1
     events = "1 event" if len(rows) == 1 else f"{len(rows)} events"
     return Phase(
@@ -147,7 +154,7 @@ def _phase(
         start,
         end,
         epoch if epoch >= 0 else None,
-        f"{events} named {found.other.kinds[int(rows[0])]}",
+        f"{events} named {steps_found.other.kinds[int(rows[0])]}",
     )
 
 
@@ -163,7 +170,7 @@ def _names(
 
 
 def _after_epochs(
-    marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[Logged]
+    marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[LoggedEpoch]
 ) -> list[Phase]:
     """What lies between the last step of an epoch and the first of the next, or the epoch's end."""
     out = []

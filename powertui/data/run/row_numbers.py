@@ -22,9 +22,13 @@ class KeyRows:
         self.count = min(1, len(columns[0]))
         for column in columns:
             values, which = np.unique(column, return_inverse=True)
-            known, codes = np.unique(self.codes * len(values) + which.ravel(), return_inverse=True)
-            self._steps.append((values, None if len(known) == self.count * len(values) else known))
-            self.codes, self.count = codes.ravel(), len(known)
+            occurring, codes = np.unique(
+                self.codes * len(values) + which.ravel(), return_inverse=True
+            )
+            self._steps.append(
+                (values, None if len(occurring) == self.count * len(values) else occurring)
+            )
+            self.codes, self.count = codes.ravel(), len(occurring)
 
     def find(self, columns: Sequence[Int64s]) -> Int64s:
         """The number of each of these rows; -1 for those that are not among the known ones."""
@@ -32,12 +36,12 @@ class KeyRows:
         if not self.count:
             return out - 1
         lost = np.zeros(len(out), np.bool_)
-        for (values, known), column in zip(self._steps, columns, strict=True):
+        for (values, occurring), column in zip(self._steps, columns, strict=True):
             at, missing = _among(values, column)
             lost |= missing
             out = out * len(values) + at
-            if known is not None:
-                out, missing = _among(known, out)
+            if occurring is not None:
+                out, missing = _among(occurring, out)
                 lost |= missing
         out[lost] = -1
         return out

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Bools, Int64s
-from powertui.data.run.assign import TIME, Given
-from powertui.data.run.candidates import NAMED, inside
-from powertui.data.run.device_intervals import Work
-from powertui.data.run.marker_choice import LITTLE, STEP_NAMES, Judged
+from powertui.data.run.assign import TIME, StepOfWork
+from powertui.data.run.candidates import NAMED, in_marks
+from powertui.data.run.device_intervals import DeviceWork
+from powertui.data.run.marker_choice import MIN_COVERED, STEP_NAMES, JudgedCandidate
 from powertui.data.run.step_rows import StepRows
 
 _CLOSE = 0.1  # scores nearer than this could go either way
@@ -22,52 +22,54 @@ _SEVERAL = 2
 _LOST = 0.05  # of the devices' work without a step: worth a sentence
 
 
-class StepsTold(NamedTuple):
+class StepsEvidence(NamedTuple):
     """All that the sentences are made of."""
 
     rows: StepRows
-    judged: list[Judged]
-    given: Given | None
-    work: Work | None
+    judged: list[JudgedCandidate]
+    given: StepOfWork | None
+    work: DeviceWork | None
     asynchronous: bool
     alone: bool  # an evaluation without training
     cut: int  # steps whose own mark is not in the file
     asked: bool  # a person named the marker
 
 
-def source(told: StepsTold) -> str:
+def source(evidence: StepsEvidence) -> str:
     """What marked the steps."""
-    title = told.judged[0].candidate.title
+    title = evidence.judged[0].candidate.title
     return title + (
-        ", numbered in order" if told.rows.ordinal and not told.judged[0].candidate.inferred else ""
+        ", numbered in order"
+        if evidence.rows.ordinal and not evidence.judged[0].candidate.inferred
+        else ""
     )
 
 
-def confidence(told: StepsTold) -> str:
+def confidence(evidence: StepsEvidence) -> str:
     """How far to trust the steps and their times, in words: "sure", "likely" or "unsure" first,
     then why.
     """
-    best = told.judged[0]
-    unsure = [*_times(told), *([] if told.asked else _doubts(told, best))]
-    likely = list(_weaknesses(told, best))
+    best = evidence.judged[0]
+    unsure = [*_times(evidence), *([] if evidence.asked else _doubts(evidence, best))]
+    likely = list(_weaknesses(evidence, best))
     if unsure:
         return "unsure: " + "; ".join(unsure)
     if likely:
         return "likely: " + "; ".join(likely)
     return "sure: " + (
-        "--step-marker names them" if told.asked else "the program numbers its steps"
+        "--step-marker names them" if evidence.asked else "the program numbers its steps"
     )
 
 
-def _times(told: StepsTold) -> Iterator[str]:
-    if told.given is not None and told.given.by == TIME and told.asynchronous:
+def _times(evidence: StepsEvidence) -> Iterator[str]:
+    if evidence.given is not None and evidence.given.by == TIME and evidence.asynchronous:
         yield (
             "the devices' work carries no link to the calls that launched it, and continues "
             "after them"
         )
 
 
-def _doubts(told: StepsTold, best: Judged) -> Iterator[str]:
+def _doubts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     if best.candidate.inferred:
         yield (
             "nothing marks steps, these are launches that repeat: a step_num or "
@@ -75,22 +77,22 @@ def _doubts(told: StepsTold, best: Judged) -> Iterator[str]:
         )
     if best.candidate.doubt:
         yield best.candidate.doubt
-    if told.rows.doubt:
-        yield told.rows.doubt
-    yield from _parts(told, best)
-    if told.work is not None and best.covers < LITTLE and not best.candidate.inferred:
+    if evidence.rows.doubt:
+        yield evidence.rows.doubt
+    yield from _parts(evidence, best)
+    if evidence.work is not None and best.covers < MIN_COVERED and not best.candidate.inferred:
         yield "hardly any of the devices' work was launched by what is marked"
     if (
-        len(told.judged) > 1
-        and not told.judged[1].candidate.device
-        and best.score - told.judged[1].score < _CLOSE
+        len(evidence.judged) > 1
+        and not evidence.judged[1].candidate.device
+        and best.score - evidence.judged[1].score < _CLOSE
     ):
-        other = told.judged[1].candidate
-        if not best.candidate.inferred and other.numbering >= best.candidate.numbering:
-            yield f"{other.title} would fit nearly as well"
+        rival = evidence.judged[1].candidate
+        if not best.candidate.inferred and rival.numbering >= best.candidate.numbering:
+            yield f"{rival.title} would fit nearly as well"
 
 
-def _parts(told: StepsTold, best: Judged) -> Iterator[str]:
+def _parts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     """Marks inside the chosen ones that cover as much and come several times as often, where no
     name says which are the steps.
     """
@@ -101,8 +103,8 @@ def _parts(told: StepsTold, best: Judged) -> Iterator[str]:
         or (marks.kinds and STEP_NAMES.search(marks.kinds[0]))
     ):
         return
-    for other in told.judged[1:]:
-        inner = other.candidate
+    for rival in evidence.judged[1:]:
+        inner = rival.candidate
         often = (
             len(inner.marks) >= _SEVERAL * len(marks)
             and inner.numbering >= best.candidate.numbering
@@ -110,8 +112,8 @@ def _parts(told: StepsTold, best: Judged) -> Iterator[str]:
         )
         if (
             often
-            and other.covers > _ALIKE * best.covers
-            and inside(marks, inner.marks.start).mean() > _ALIKE
+            and rival.covers > _ALIKE * best.covers
+            and in_marks(marks, inner.marks.start).mean() > _ALIKE
         ):
             yield (
                 f"{inner.title} lie inside these and cover as much: {len(inner.marks)} "
@@ -119,34 +121,34 @@ def _parts(told: StepsTold, best: Judged) -> Iterator[str]:
             )
 
 
-def _weaknesses(told: StepsTold, best: Judged) -> Iterator[str]:
-    if (best.candidate.numbering < NAMED or best.candidate.device) and not told.asked:
+def _weaknesses(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
+    if (best.candidate.numbering < NAMED or best.candidate.device) and not evidence.asked:
         yield "the marks carry no step_num"
-    if told.given is not None and told.given.by == TIME:
+    if evidence.given is not None and evidence.given.by == TIME:
         yield "device work was given to steps by time"
-    elif told.given is not None and not told.given.direct:
+    elif evidence.given is not None and not evidence.given.direct:
         yield "device work was launched between the marks, and given to the one before"
 
 
-def notes(told: StepsTold, gaps: Bools, number: Int64s) -> tuple[str, ...]:
+def notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> tuple[str, ...]:
     """What is odd about them, a sentence each."""
-    return tuple(_notes(told, gaps, number))
+    return tuple(_notes(evidence, gaps, number))
 
 
-def _notes(told: StepsTold, gaps: Bools, number: Int64s) -> Iterator[str]:
-    if told.alone:
+def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str]:
+    if evidence.alone:
         yield "Only an evaluation was profiled: these are its steps, no training ran."
-    if told.cut:
-        which = "One step has" if told.cut == 1 else f"{told.cut} steps have"
+    if evidence.cut:
+        which = "One step has" if evidence.cut == 1 else f"{evidence.cut} steps have"
         yield (
             f"{which} no mark in the file, as the end of the profile cuts it off: the time "
             "is that of what ran."
         )
-    if told.rows.parts:
+    if evidence.rows.parts:
         yield "Several marks carry the same step number: they were taken as parts of one step."
-    if told.rows.replicas and not told.judged[0].candidate.device:
+    if evidence.rows.replicas and not evidence.judged[0].candidate.device:
         yield (
-            f"{len(told.rows.replicas)} threads run side by side with one marker: a step is "
+            f"{len(evidence.rows.replicas)} threads run side by side with one marker: a step is "
             "one number on all of them."
         )
     missing = (
@@ -161,8 +163,10 @@ def _notes(told: StepsTold, gaps: Bools, number: Int64s) -> Iterator[str]:
             f"Step numbers are missing between {int(number[first])} and "
             f"{int(number[first + 1])}{times}: that time is no step's."
         )
-    if told.work is not None and told.given is not None and told.given.by != TIME:
-        lost = told.given.row < 0
-        share = float(told.work.duration[lost].sum()) / max(1, int(told.work.duration.sum()))
+    if evidence.work is not None and evidence.given is not None and evidence.given.by != TIME:
+        lost = evidence.given.row < 0
+        share = float(evidence.work.duration[lost].sum()) / max(
+            1, int(evidence.work.duration.sum())
+        )
         if share > _LOST:
             yield f"{share:.0%} of the devices' work belongs to no step."

@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
-from powertui.data.run.device_intervals import covered, extents
+from powertui.data.run.device_intervals import covered_ps, extents
 from powertui.data.run.marks import Marks
 
 _NEAR = 0.25  # of the numbers so far: a fall to there is a new round
@@ -65,7 +65,7 @@ def rows_from_marks(marks: Marks, *, apart: bool = False) -> StepRows:
     number = marks.number.copy()
     ordinal = not (number >= 0).any()
     turn = np.full(count, -1, np.int64)
-    own = bool((marks.epoch >= 0).any())
+    by_program = bool((marks.epoch >= 0).any())
     doubt = ""
     for rows in sequences:
         if ordinal:
@@ -73,7 +73,7 @@ def rows_from_marks(marks: Marks, *, apart: bool = False) -> StepRows:
         turns, unsure = _turns(number[rows])
         turn[rows] = turns
         doubt = doubt or unsure
-    if own:
+    if by_program:
         turn = marks.epoch.copy()
     elif side_by_side:
         _align(marks, number, turn, sequences)
@@ -97,7 +97,7 @@ def rows_from_marks(marks: Marks, *, apart: bool = False) -> StepRows:
         if single
         else _longest(marks, row_of, len(first))
     )
-    restarts = own or bool((turn > turn.min()).any()) if count else False
+    restarts = by_program or bool((turn > turn.min()).any()) if count else False
     several = (
         not single
         and len(wire.distinct(row_of * (int(marks.lines.max()) + 1) + marks.lines)) < count
@@ -109,13 +109,13 @@ def rows_from_marks(marks: Marks, *, apart: bool = False) -> StepRows:
         end,
         marked,
         marked_start,
-        covered(row_of, marks.start, marks.start + marks.duration, len(first)),
+        covered_ps(row_of, marks.start, marks.start + marks.duration, len(first)),
         [marks.labels[i] for i in first.tolist()],
         marks.lines[first],
         row_of,
         marks,
         tuple((int(marks.lines[rows[0]]), rows) for rows in sequences) if side_by_side else (),
-        own,
+        by_program,
         ordinal,
         bool(several),
         doubt,
@@ -228,20 +228,20 @@ def _restarts(values: list[int]) -> list[int]:
     last checkpoint).
     """
     out = [0]
-    seen = {values[0]}
+    earlier = {values[0]}
     least = most = values[0]
     for at in range(1, len(values)):
         value = values[at]
         again = False
         if value < values[at - 1]:
             after = values[at + 1] if at + 1 < len(values) else value
-            swapped = after > values[at - 1] and value not in seen
-            near = value in seen and value - least < _NEAR * (most - least)
+            swapped = after > values[at - 1] and value not in earlier
+            near = value in earlier and value - least < _NEAR * (most - least)
             again = not swapped and (value <= least or near)
         if again:
-            seen, least, most = set(), value, value
+            earlier, least, most = set(), value, value
         out.append(out[-1] + again)
-        seen.add(value)
+        earlier.add(value)
         least, most = min(least, value), max(most, value)
     return out
 
@@ -251,13 +251,13 @@ def _repeats(values: list[int]) -> list[int]:
     new round.
     """
     out = [0]
-    seen = {values[0]}
+    earlier = {values[0]}
     for before, value in pairwise(values):
-        again = value in seen and value != before
+        again = value in earlier and value != before
         if again:
-            seen = set()
+            earlier = set()
         out.append(out[-1] + again)
-        seen.add(value)
+        earlier.add(value)
     return out
 
 
@@ -327,8 +327,8 @@ def _ranked(values: Int64s) -> tuple[int, Int64s]:
         return len(values), np.arange(len(values))
     if not (values != values[0]).any():
         return 1, np.zeros(len(values), np.int64)
-    found, which = np.unique(values, return_inverse=True)
-    return len(found), which.ravel()
+    values_found, which = np.unique(values, return_inverse=True)
+    return len(values_found), which.ravel()
 
 
 def _longest(marks: Marks, row_of: Int64s, count: int) -> tuple[Int64s, Int64s]:
@@ -358,20 +358,20 @@ def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
     return out
 
 
-def until(start: Int64s, other: Int64s) -> Int64s:
+def next_other_work(start: Int64s, other_starts: Int64s) -> Int64s:
     """For each step (by start) where other work begins after it and before the next; UNKNOWN for
     none.
     """
-    if not len(other):
+    if not len(other_starts):
         return np.full(len(start), UNKNOWN, np.int64)
-    other = np.sort(other)
-    place = other.searchsorted(start, side="right")
-    begins = other[np.minimum(place, len(other) - 1)]
+    other_starts = np.sort(other_starts)
+    place = other_starts.searchsorted(start, side="right")
+    begins = other_starts[np.minimum(place, len(other_starts) - 1)]
     following = np.append(start[1:], np.iinfo(np.int64).max)
-    return np.where((place < len(other)) & (begins < following), begins, UNKNOWN)
+    return np.where((place < len(other_starts)) & (begins < following), begins, UNKNOWN)
 
 
-def extended(
+def with_unmarked_steps(
     rows: StepRows, number: Int64s, start: Int64s, end: Int64s, labels: list[str]
 ) -> tuple[StepRows, Int64s]:
     """(the same with steps that no mark of the host tells, where each row went, the new ones last):

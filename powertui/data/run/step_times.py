@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Bools, Int64s, StepsOn
-from powertui.data.run.assign import TIME, DrawnSteps, Given
-from powertui.data.run.device_intervals import Work, covered, extents
+from powertui.data.run.assign import TIME, DrawnSteps, StepOfWork
+from powertui.data.run.device_intervals import DeviceWork, covered_ps, extents
 from powertui.data.run.step_rows import StepRows
 
 _NEAR = 0.5  # of a step's stretch that its devices cover: with less they lie apart
@@ -38,11 +38,11 @@ class Times(NamedTuple):
 def step_times(
     rows: StepRows,
     drawn: DrawnSteps,
-    work: Work | None,
-    given: Given | None,
+    work: DeviceWork | None,
+    given: StepOfWork | None,
     *,
     on_devices: bool,
-    whole: bool = False,
+    mark_is_step: bool = False,
 ) -> Times:
     """The times of steps that host marks tell (or `on_devices`: lines of devices), with what
     devices did for them.
@@ -55,12 +55,12 @@ def step_times(
     host = np.full(count, UNKNOWN, np.int64) if on_devices else rows.open
     length, begins = rows.marked, rows.marked_start
     long_row, longest, earliest = _longest(row, lo, hi, count)
-    told = longest >= 0
+    by_device = longest >= 0
     if on_devices:
-        wins = told
+        wins = by_device
     else:
-        holds = told & (begins <= earliest) & (earliest + longest <= begins + length)
-        wins = told & ~holds & (not whole)
+        holds = by_device & (begins <= earliest) & (earliest + longest <= begins + length)
+        wins = by_device & ~holds & (not mark_is_step)
     step = np.where(wins, longest, length)
     whole_lo, whole_hi = _component(
         rows.row_of, rows.marks.start, rows.marks.start + rows.marks.duration, count, rows
@@ -78,7 +78,7 @@ def step_times(
 
 
 def _device_steps(
-    drawn: DrawnSteps, work: Work | None, given: Given | None, count: int
+    drawn: DrawnSteps, work: DeviceWork | None, given: StepOfWork | None, count: int
 ) -> tuple[list[str], Int64s, Int64s, Int64s]:
     """(names of devices; for each step of each device its key, device * count + row; its start; its
     end).
@@ -91,11 +91,11 @@ def _device_steps(
     lined = {index[name] for name in drawn.device}
     if work is not None and given is not None and given.by != TIME:
         of_work = np.array([index[name] for name in work.devices], np.int64)[work.device]
-        known = (given.row >= 0) & ~np.isin(of_work, list(lined))
-        key = np.concatenate([key, of_work[known] * count + given.row[known]])
+        usable = (given.row >= 0) & ~np.isin(of_work, list(lined))
+        key = np.concatenate([key, of_work[usable] * count + given.row[usable]])
         start, end = (
-            np.concatenate([start, work.start[known]]),
-            np.concatenate([end, work.end[known]]),
+            np.concatenate([start, work.start[usable]]),
+            np.concatenate([end, work.end[usable]]),
         )
     pair, which = np.unique(key, return_inverse=True)
     lo, hi = extents(which.ravel(), start, end, len(pair))
@@ -126,7 +126,7 @@ def _stretch(
         return out_lo, out_hi
     whole_lo, whole_hi = extents(row, lo, hi, count)
     near = longest >= 0
-    near[near] = covered(row, lo, hi, count)[near] > _NEAR * (whole_hi[near] - whole_lo[near])
+    near[near] = covered_ps(row, lo, hi, count)[near] > _NEAR * (whole_hi[near] - whole_lo[near])
     order = np.lexsort((lo, row))
     chain = np.empty(len(row), np.int64)
     number, until, last = -1, 0, -1
@@ -159,8 +159,8 @@ def _component(
 
 
 def _worked(
-    work: Work | None,
-    given: Given | None,
+    work: DeviceWork | None,
+    given: StepOfWork | None,
     names: list[str],
     pair: Int64s,
     lo: Int64s,
@@ -172,17 +172,19 @@ def _worked(
     row = pair % max(1, count)
     busy = np.full(len(pair), UNKNOWN, np.int64)
     if work is None or given is None:
-        device = covered(
+        device = covered_ps(
             row, lo, hi, count
         )  # no work beside the lines: they are what is known of it
     else:
         has = given.row >= 0
-        device = covered(given.row[has], work.start[has], work.end[has], count)
+        device = covered_ps(given.row[has], work.start[has], work.end[has], count)
         index = np.array([names.index(name) for name in work.devices], np.int64)[work.device]
         key = index[has] * count + given.row[has]
         place = np.minimum(pair.searchsorted(key), max(0, len(pair) - 1))
-        known = pair[place] == key if len(pair) else np.zeros(len(key), np.bool_)
-        busy = covered(place[known], work.start[has][known], work.end[has][known], len(pair))
+        in_pair = pair[place] == key if len(pair) else np.zeros(len(key), np.bool_)
+        busy = covered_ps(
+            place[in_pair], work.start[has][in_pair], work.end[has][in_pair], len(pair)
+        )
     on = []
     for device_index, name in enumerate(names):
         mine = np.flatnonzero(of_pair == device_index)
@@ -192,7 +194,7 @@ def _worked(
     return device, tuple(on)
 
 
-def _asynchronous(rows: StepRows, work: Work | None, given: Given | None) -> bool | None:
+def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | None) -> bool | None:
     """Whether most of the devices' work for the steps runs when their own mark is not open: before
     it or after.
     """

@@ -29,10 +29,10 @@ from powertui.data.run import (
     step_rows,
     step_times,
 )
-from powertui.data.run.assign import DrawnSteps, Given
+from powertui.data.run.assign import DrawnSteps, StepOfWork
 from powertui.data.run.candidates import Candidate
-from powertui.data.run.device_intervals import Work
-from powertui.data.run.marker_choice import Judged
+from powertui.data.run.device_intervals import DeviceWork
+from powertui.data.run.marker_choice import JudgedCandidate
 from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
 from powertui.data.run.step_rows import StepRows
 from powertui.errors import UsageError
@@ -40,7 +40,7 @@ from powertui.errors import UsageError
 _SHOWN = 6  # candidates that are kept for a person to choose from
 
 
-class FoundSteps(NamedTuple):
+class StepsAndOthers(NamedTuple):
     """Steps, and the marks of other work that ran between them."""
 
     steps: Steps
@@ -48,51 +48,57 @@ class FoundSteps(NamedTuple):
     epoch_num: bool = False  # Steps.epoch holds the program's own numbers, not counts of restarts
     alone: bool = False  # the steps are an evaluation's: no training was profiled
     first: tuple[int, int] | None = None  # start and length of the first step's mark on the host
-    training: Marks = marks.join([])  # the marks of the steps
+    training: Marks = marks.join_marks([])  # the marks of the steps
 
 
-def find(trace: Trace, *, marker: str | None = None) -> Steps:
+def find_steps(trace: Trace, *, marker: str | None = None) -> Steps:
     """The steps of one trace. `marker` is a person's regex for names of events that are steps."""
-    return search(trace, marker=marker).steps
+    return find_steps_and_others(trace, marker=marker).steps
 
 
-def search(trace: Trace, *, marker: str | None = None) -> FoundSteps:
+def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAndOthers:
     """As `find`, with the marks of other work apart.
 
     Steps.epoch counts restarts of the step number, or is epoch_num.
     """
     if trace.exported_steps is not None and marker is None:
-        return FoundSteps(trace.exported_steps[0], marks.join([]))
+        return StepsAndOthers(trace.exported_steps[0], marks.join_marks([]))
     pattern = _pattern(marker) if marker is not None else None
     ran = device_intervals.device_intervals(trace)
-    found = marks.marked(trace)
-    other = found.take(found.phase != TRAINING)
-    judged, lines = _judged(trace, found, ran)
+    found_marks = marks.marked_events(trace)
+    other_marks = found_marks.take(found_marks.phase != TRAINING)
+    judged, lines = _judged(trace, found_marks, ran)
     if pattern is not None:
-        known = next(
-            (one.candidate for one in judged if one.candidate.pattern == pattern.pattern), None
-        )
-        chosen = known or _by_name(trace, pattern)
+        chosen = _with_pattern(judged, pattern) or _by_name(trace, pattern)
         if chosen is None:
-            return nothing(f"no event's name matches --step-marker {pattern.pattern!r}")
+            return no_steps(f"no event's name matches --step-marker {pattern.pattern!r}")
         others = [
-            one.candidate
-            for one in judged
-            if not np.array_equal(one.candidate.marks.start, chosen.marks.start)
+            judged_candidate.candidate
+            for judged_candidate in judged
+            if not np.array_equal(judged_candidate.candidate.marks.start, chosen.marks.start)
         ]
         judged = sorted(
-            marker_choice.judge([chosen, *others], ran), key=lambda one: one.candidate is not chosen
+            marker_choice.judge([chosen, *others], ran),
+            key=lambda judged_candidate: judged_candidate.candidate is not chosen,
         )
-        other = other.take(~np.isin(other.start, chosen.marks.start))
+        other_marks = other_marks.take(~np.isin(other_marks.start, chosen.marks.start))
     if not judged:
         why = "no event carries a step number and no module was launched three times"
-        return nothing(why if trace.event_count else "nothing was recorded")
-    return _found(trace, judged, found, other, lines, ran, asked=pattern is not None)
+        return no_steps(why if trace.event_count else "nothing was recorded")
+    return _found(trace, judged, found_marks, other_marks, lines, ran, asked=pattern is not None)
 
 
-def nothing(why: str = "") -> FoundSteps:
+def no_steps(why: str = "") -> StepsAndOthers:
     """No steps, and the reason."""
-    return FoundSteps(Steps.none(why), marks.join([]))
+    return StepsAndOthers(Steps.none(why), marks.join_marks([]))
+
+
+def _with_pattern(judged: list[JudgedCandidate], pattern: re.Pattern[str]) -> Candidate | None:
+    """The candidate that has this pattern already."""
+    for judged_candidate in judged:
+        if judged_candidate.candidate.pattern == pattern.pattern:
+            return judged_candidate.candidate
+    return None
 
 
 def _pattern(marker: str) -> re.Pattern[str]:
@@ -107,41 +113,55 @@ def _pattern(marker: str) -> re.Pattern[str]:
 
 def _by_name(trace: Trace, pattern: re.Pattern[str]) -> Candidate | None:
     for kinds in ((ProcessKind.HOST,), (ProcessKind.DEVICE, ProcessKind.OTHER)):
-        found = marks.named(trace, lambda name: pattern.search(name) is not None, kinds=kinds)
-        if len(found):
-            device = ProcessKind.DEVICE in kinds and bool(_on_devices(trace, found).all())
+        matching = marks.marks_by_name(
+            trace, lambda name: pattern.search(name) is not None, kinds=kinds
+        )
+        if len(matching):
+            device = ProcessKind.DEVICE in kinds and bool(_on_devices(trace, matching).all())
             title = f"events that match --step-marker {pattern.pattern!r}"
-            return Candidate(title, pattern.pattern, found, candidates.OWN, device=device)
+            return Candidate(
+                title, pattern.pattern, matching, candidates.OWN_NUMBERS, device=device
+            )
     return None
 
 
-def _on_devices(trace: Trace, found: Marks) -> Bools:
+def _on_devices(trace: Trace, found_marks: Marks) -> Bools:
     device = np.array(
         [process.kind is ProcessKind.DEVICE for process, _ in trace.tracks()], np.bool_
     )
-    return np.asarray(device[found.lines])
+    return np.asarray(device[found_marks.lines])
 
 
-def _judged(trace: Trace, found: Marks, ran: Work | None) -> tuple[list[Judged], Candidate | None]:
+def _judged(
+    trace: Trace, found_marks: Marks, ran: DeviceWork | None
+) -> tuple[list[JudgedCandidate], Candidate | None]:
     """(what could mark the steps, the best first; the step lines of devices)."""
-    base = found.take(found.phase == TRAINING)
+    base = found_marks.take(found_marks.phase == TRAINING)
     if not len(base):  # an evaluation alone: its marks are the steps
-        base = found.take(np.isin(found.phase, EVALUATIONS))
+        base = found_marks.take(np.isin(found_marks.phase, EVALUATIONS))
     lines = candidates.device_lines(trace)
-    base = candidates.seen_by(base, lines)
+    base = candidates.without_undrawn(base, lines)
     drawn = [lines] if lines is not None else []
-    judged = marker_choice.judge([*candidates.explicit(base), *drawn], ran)
-    if not judged or judged[0].score < marker_choice.CONVINCING:
+    judged = marker_choice.judge([*candidates.explicit_candidates(base), *drawn], ran)
+    if not judged or judged[0].score < marker_choice.CONVINCING_SCORE:
         steps = candidates.profiler_steps(trace)
         steps = steps if steps is not None or judged else candidates.optimizer_steps(trace)
         further = [steps] if steps is not None else []
         judged = marker_choice.judge(
-            [*(one.candidate for one in judged), *further, *candidates.repeated(trace)], ran
+            [
+                *(judged_candidate.candidate for judged_candidate in judged),
+                *further,
+                *candidates.repeated(trace),
+            ],
+            ran,
         )
         judged = [
-            one
-            for one in judged
-            if not (one.candidate.inferred and one.covers < marker_choice.LITTLE)
+            judged_candidate
+            for judged_candidate in judged
+            if not (
+                judged_candidate.candidate.inferred
+                and judged_candidate.covers < marker_choice.MIN_COVERED
+            )
         ]
     return judged, lines
 
@@ -151,37 +171,41 @@ def _judged(trace: Trace, found: Marks, ran: Work | None) -> tuple[list[Judged],
 
 def _found(
     trace: Trace,
-    judged: list[Judged],
-    found: Marks,
-    other: Marks,
+    judged: list[JudgedCandidate],
+    found_marks: Marks,
+    other_marks: Marks,
     lines: Candidate | None,
-    ran: Work | None,
+    ran: DeviceWork | None,
     *,
     asked: bool,
-) -> FoundSteps:
+) -> StepsAndOthers:
     chosen = judged[0].candidate
     alone = bool(len(chosen.marks)) and bool(
         (chosen.marks.phase != TRAINING).all()
     )  # nothing but an evaluation was profiled
-    whole = chosen.marks
+    step_marks = chosen.marks
     bare = (
-        candidates.seen_by(candidates.cut(found, whole), lines)
+        candidates.without_undrawn(candidates.cut_marks(found_marks, step_marks), lines)
         if not chosen.device
-        else marks.join([])
+        else marks.join_marks([])
     )
     if len(bare):
-        whole = marks.join([whole, bare])
-    made = step_rows.rows_from_marks(whole, apart=chosen.apart)
-    drawn = assign.drawn(trace, chosen if chosen.apart else lines, made, ran, own=chosen.apart)
+        step_marks = marks.join_marks([step_marks, bare])
+    made = step_rows.rows_from_marks(step_marks, apart=chosen.apart)
+    drawn = assign.drawn_steps(
+        trace, chosen if chosen.apart else lines, made, ran, made_of_lines=chosen.apart
+    )
     cut_lines = np.empty(0, np.int64)
     if lines is not None and not chosen.device:
         roots = chosen.numbering == candidates.TITLED
-        made, drawn, cut_lines = assign.beyond(made, lines, drawn, other.group, roots=roots)
+        made, drawn, cut_lines = assign.with_cut_steps(
+            made, lines, drawn, other_marks.group, roots=roots
+        )
     given = _given(trace, made, drawn, ran, on_devices=chosen.device)
     if given is not None and ran is not None:
-        given = assign.filled(given, ran, drawn, cut_lines)
+        given = assign.with_cut_work(given, ran, drawn, cut_lines)
     timed = step_times.step_times(
-        made, drawn, ran, given, on_devices=chosen.device, whole=chosen.whole
+        made, drawn, ran, given, on_devices=chosen.device, mark_is_step=chosen.whole
     )
     later = timed.asynchronous
     if later is None:
@@ -193,12 +217,12 @@ def _found(
         made.number[order], made.turn[order], steady=not made.replicas or chosen.apart
     )
     beside = (
-        other.start[np.isin(other.lines, made.marks.lines)]
-        if len(other) and not alone
+        other_marks.start[np.isin(other_marks.lines, made.marks.lines)]
+        if len(other_marks) and not alone
         else np.empty(0, np.int64)
     )
-    on = [_placed(one, place) for one in timed.on] + _replicas(trace, made, place, chosen)
-    told = step_confidence.StepsTold(
+    on = [_placed(steps_on, place) for steps_on in timed.on] + _replicas(trace, made, place, chosen)
+    evidence = step_confidence.StepsEvidence(
         made, judged, given, ran, later, alone, len(bare) + len(cut_lines), asked
     )
     steps = Steps(
@@ -207,42 +231,44 @@ def _found(
         timed.duration[order],
         made.turn[order],
         [made.labels[i] for i in order.tolist()],
-        step_confidence.source(told),
+        step_confidence.source(evidence),
         later,
         host=timed.host[order],
         device=timed.device[order],
         step=timed.step[order],
         hole=gaps,
-        until=step_rows.until(start, beside),
+        until=step_rows.next_other_work(start, beside),
         device_by=given.by
         if given is not None and (timed.device >= 0).any()
         else assign.LINE
         if (timed.device >= 0).any()
         else "",
         inferred=chosen.inferred,
-        confidence=step_confidence.confidence(told),
+        confidence=step_confidence.confidence(evidence),
         on=tuple(on),
         markers=_markers(judged, len(made)),
-        notes=step_confidence.notes(told, gaps, made.number[order]),
+        notes=step_confidence.notes(evidence, gaps, made.number[order]),
     )
     first = (
         None
         if chosen.device or not len(made)
         else (int(made.start[0]), int(made.end[0] - made.start[0]))
     )
-    return FoundSteps(steps, other, made.epoch_num, alone, first, made.marks)
+    return StepsAndOthers(steps, other_marks, made.epoch_num, alone, first, made.marks)
 
 
 def _given(
-    trace: Trace, made: StepRows, drawn: DrawnSteps, ran: Work | None, *, on_devices: bool
-) -> Given | None:
+    trace: Trace, made: StepRows, drawn: DrawnSteps, ran: DeviceWork | None, *, on_devices: bool
+) -> StepOfWork | None:
     if ran is None:
         return None
     following = np.append(made.start[1:], max(trace.span[1], int(made.end.max())) + 1)
     modules = (
-        assign.NOTHING if on_devices or ran.link or len(drawn.row) else assign.in_order(trace, made)
+        assign.NO_DRAWN_STEPS
+        if on_devices or ran.link or len(drawn.row)
+        else assign.modules_in_order(trace, made)
     )
-    return assign.give(
+    return assign.steps_of_work(
         ran,
         made,
         drawn,
@@ -252,7 +278,9 @@ def _given(
     )
 
 
-def _in_order(asked: Int64s, start: Int64s, duration: Int64s, told: Bools) -> tuple[Int64s, Int64s]:
+def _in_order(
+    asked: Int64s, start: Int64s, duration: Int64s, by_device: Bools
+) -> tuple[Int64s, Int64s]:
     """(the order of the steps, where each begins then).
 
     By the stretch that each lies in. A step that was dispatched ahead, and that no device ran
@@ -261,8 +289,8 @@ def _in_order(asked: Int64s, start: Int64s, duration: Int64s, told: Bools) -> tu
     """
     by_asking = np.argsort(asked, kind="stable")
     begins = start[by_asking].copy()
-    if told.any():
-        for i in np.flatnonzero(~told[by_asking]).tolist():
+    if by_device.any():
+        for i in np.flatnonzero(~by_device[by_asking]).tolist():
             if i and begins[i] < begins[i - 1]:
                 begins[i] = begins[i - 1] + duration[by_asking[i - 1]]
     if (np.diff(begins) >= 0).all():
@@ -271,8 +299,15 @@ def _in_order(asked: Int64s, start: Int64s, duration: Int64s, told: Bools) -> tu
     return order, start[order]
 
 
-def _placed(one: StepsOn, place: Int64s) -> StepsOn:
-    return StepsOn(one.name, one.kind, place[one.row], one.start, one.duration, one.work)
+def _placed(steps_on: StepsOn, place: Int64s) -> StepsOn:
+    return StepsOn(
+        steps_on.name,
+        steps_on.kind,
+        place[steps_on.row],
+        steps_on.start,
+        steps_on.duration,
+        steps_on.work,
+    )
 
 
 def _replicas(trace: Trace, made: StepRows, place: Int64s, chosen: Candidate) -> list[StepsOn]:
@@ -302,14 +337,21 @@ def _replicas(trace: Trace, made: StepRows, place: Int64s, chosen: Candidate) ->
     return out
 
 
-def _markers(judged: list[Judged], count: int) -> tuple[Marker, ...]:
+def _markers(judged: list[JudgedCandidate], count: int) -> tuple[Marker, ...]:
     others = (
-        len(step_rows.rows_from_marks(one.candidate.marks, apart=one.candidate.apart))
-        for one in judged[1:_SHOWN]
+        len(
+            step_rows.rows_from_marks(
+                judged_candidate.candidate.marks, apart=judged_candidate.candidate.apart
+            )
+        )
+        for judged_candidate in judged[1:_SHOWN]
     )
-    return tuple(one.marker(steps) for one, steps in zip(judged, (count, *others), strict=False))
+    return tuple(
+        judged_candidate.marker(steps)
+        for judged_candidate, steps in zip(judged, (count, *others), strict=False)
+    )
 
 
-def work_of(trace: Trace, steps: Steps) -> dispatch.Ran:
+def work_of(trace: Trace, steps: Steps) -> dispatch.WorkDone:
     """The work that the steps asked for: how much, and when the last of it ended."""
-    return dispatch.ran(trace, steps)
+    return dispatch.work_done(trace, steps)

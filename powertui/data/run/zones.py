@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 _OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
 _HOUR = 3600
-EXTREMES = (-12 * _HOUR, 14 * _HOUR)  # seconds east of UTC
+OFFSET_LIMITS = (-12 * _HOUR, 14 * _HOUR)  # seconds east of UTC
 # Whole hours, and those other offsets that a place on earth has: Marquesas, Newfoundland, Iran,
 # Afghanistan, India, Nepal, Myanmar, Eucla, central Australia, Lord Howe, Chatham.
 _ODD = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
-REAL = frozenset(
-    {*range(EXTREMES[0], EXTREMES[1] + 1, _HOUR), *(round(hours * _HOUR) for hours in _ODD)}
+REAL_OFFSETS = frozenset(
+    {
+        *range(OFFSET_LIMITS[0], OFFSET_LIMITS[1] + 1, _HOUR),
+        *(round(hours * _HOUR) for hours in _ODD),
+    }
 )
 
 
@@ -32,13 +35,13 @@ def offsets_at(text: str, local: datetime) -> tuple[int, ...]:
     named = _zone(text)
     if isinstance(named, timedelta):
         return (round(named.total_seconds()),)
-    found = []
+    offsets = []
     for fold in (0, 1):
         offset = named.utcoffset(local.replace(fold=fold)) or timedelta(0)
         moment = (local - offset).replace(tzinfo=timezone.utc)
         if moment.astimezone(named).replace(tzinfo=None) == local:
-            found.append(round(offset.total_seconds()))
-    return tuple(dict.fromkeys(found))
+            offsets.append(round(offset.total_seconds()))
+    return tuple(dict.fromkeys(offsets))
 
 
 def offset_of(text: str, unix_ns: int) -> int:
@@ -50,13 +53,13 @@ def offset_of(text: str, unix_ns: int) -> int:
     return round((offset or timedelta(0)).total_seconds())
 
 
-def fit(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
+def fit_zone(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
     """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands
     for; None for none.
     """
-    found = min(REAL, key=lambda offset: abs(difference - offset))
-    rest = difference - found
-    return (bool(found % _HOUR), abs(rest), found) if -early <= rest <= late else None
+    zone_offset = min(REAL_OFFSETS, key=lambda offset: abs(difference - offset))
+    rest = difference - zone_offset
+    return (bool(zone_offset % _HOUR), abs(rest), zone_offset) if -early <= rest <= late else None
 
 
 def name(offset_s: int) -> str:

@@ -112,7 +112,7 @@ def _of(profile: Profile, compat: Compat) -> Breakdown:
         not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"
     ):
         return _by_time(trace, steps, *typed, has_device=has_device)
-    groups = grouping.find(trace, lasting=compat == "corrected")
+    groups = grouping.find_groups(trace, lasting=compat == "corrected")
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
     if compat == "corrected":
         found = _of_steps(trace, steps, groups, flat, has_device=has_device)

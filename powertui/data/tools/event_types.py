@@ -30,8 +30,8 @@ from powertui.data.model import (
     UInt8s,
     UInt32s,
 )
-from powertui.data.run.device_intervals import working
-from powertui.data.run.marks import carried, rows_named, whole
+from powertui.data.run.device_intervals import work_tracks
+from powertui.data.run.marks import carried, rows_named, whole_numbers
 
 
 class EventType(enum.IntEnum):
@@ -160,7 +160,7 @@ def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]
     hosts: list[Typed] = []
     for process in trace.processes:
         if process.kind is ProcessKind.DEVICE:
-            tracks = [track for track in working(process) if len(track.events)]
+            tracks = [track for track in work_tracks(process) if len(track.events)]
             if tracks:
                 devices += _device(trace, process, tracks, numbers, compat)
         elif process.kind is ProcessKind.HOST:
@@ -226,7 +226,7 @@ def _device(
         ):  # without one it counts nowhere
             kinds = _of(table, name, rows, kinds)
             rows = np.arange(len(name))
-            told = whole(
+            told = whole_numbers(
                 process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
             )
             kinds = np.where(told >= 0, kinds, NOTHING).astype(np.uint8)
@@ -319,7 +319,7 @@ def _host(
             columns = process.source.columns(
                 track.events.positions(rows), ("correlation_id", "step_name")
             )
-            launched = (whole(columns["correlation_id"]) >= 0) & has_device
+            launched = (whole_numbers(columns["correlation_id"]) >= 0) & has_device
             plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
             kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
             kinds[columns["step_name"].present] = MARK

@@ -23,7 +23,7 @@ from powertui.data.model import (
     Track,
 )
 from powertui.data.opened import Profile
-from powertui.data.run.device_intervals import working
+from powertui.data.run.device_intervals import work_tracks
 from powertui.data.tools import torch_links
 from powertui.data.window import touches
 
@@ -213,7 +213,7 @@ def _lines(trace: Trace) -> Iterator[tuple[int, Process, Track]]:
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
     for process in trace.processes:
         if process.kind is ProcessKind.DEVICE:
-            for track in working(process):
+            for track in work_tracks(process):
                 if len(track.events):
                     yield numbers[id(track)], process, track
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, ProcessKind, Trace
 from powertui.data.opened import Profile
-from powertui.data.run.marks import carriers, whole
+from powertui.data.run.marks import carriers, whole_numbers
 from powertui.data.tools import kernels
 from powertui.data.tools.kernels import Kernels
 
@@ -72,7 +72,7 @@ def _find(trace: Trace, work: Kernels) -> Launches:
         if not len(calls):
             lines.append(np.full(len(events), -1, np.int64))
             continue
-        ids = whole(line.process.source.columns(events.position, (_STAT,))[_STAT])
+        ids = whole_numbers(line.process.source.columns(events.position, (_STAT,))[_STAT])
         place = np.minimum(calls.id.searchsorted(ids), len(calls) - 1)
         lines.append(np.where((calls.id[place] == ids) & (ids >= 0), place, -1))
     return Launches(calls, tuple(lines))
@@ -93,7 +93,7 @@ def _calls(trace: Trace) -> Calls:
             rows = np.flatnonzero(wanted[events.name])
             if not len(rows):
                 continue
-            ids = whole(process.source.columns(events.positions(rows), (_STAT,))[_STAT])
+            ids = whole_numbers(process.source.columns(events.positions(rows), (_STAT,))[_STAT])
             rows, ids = rows[ids >= 0], ids[ids >= 0]
             start = events.start[rows]
             found.append(

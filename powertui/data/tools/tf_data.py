@@ -20,7 +20,7 @@ import numpy as np
 from powertui import units
 from powertui.data import wire
 from powertui.data.model import PS_PER_US, Bools, Int64s, ProcessKind, Trace
-from powertui.data.run.marks import whole
+from powertui.data.run.marks import whole_numbers
 from powertui.data.table import Column, Fact, Place, Result, Table, optional
 from powertui.data.tools import breakdown
 from powertui.data.tools.advice import INPUT_SOME
@@ -332,7 +332,7 @@ def _rows(trace: Trace, lo: int, hi: int) -> tuple[Int64s, ...]:
                 role_of[numbers],
                 family_of[numbers],
                 np.where(columns["id"].present, columns["id"].ints, -1),
-                whole(columns["element_id"]),
+                whole_numbers(columns["element_id"]),
                 numbers,
             )
         )

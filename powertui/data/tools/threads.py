@@ -11,7 +11,7 @@ import numpy as np
 from powertui.data import category
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
-from powertui.data.run.device_intervals import covered
+from powertui.data.run.device_intervals import covered_ps
 from powertui.data.run.marks import rows_named
 from powertui.data.window import lane_rows
 
@@ -57,7 +57,7 @@ def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thre
     a, b = _clipped(
         track.events.start[rows], track.events.start[rows] + track.events.duration[rows], lo, hi
     )
-    waiting = int(covered(np.zeros(len(a), np.int64), a, b, 1)[0]) if len(a) else 0
+    waiting = int(covered_ps(np.zeros(len(a), np.int64), a, b, 1)[0]) if len(a) else 0
     count = 0
     for depth in range(track.lane_count):
         first, last = lane_rows(track.lane(depth), lo, hi)

@@ -29,7 +29,7 @@ from powertui.data.model import (
 )
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import furthest
-from powertui.data.run.marks import whole
+from powertui.data.run.marks import whole_numbers
 
 OPERATORS = frozenset(("cpu_op", "operator"))
 _CALLS = frozenset(
@@ -154,7 +154,7 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s,
         parent = _parents(events[mine])
         parents.append(np.where(parent >= 0, parent + first, -1))
         calls = np.flatnonzero(is_call[name])
-        told = whole(
+        told = whole_numbers(
             process.source.columns(events.positions(mine[calls]), ("correlation",))["correlation"]
         )
         ids.append(told[told >= 0])
@@ -224,7 +224,7 @@ def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -
         )
     zero_ns = _zero_ns(trace)
     correlation = [
-        whole(process.source.columns(events.position, ("correlation",))["correlation"])
+        whole_numbers(process.source.columns(events.position, ("correlation",))["correlation"])
         for _, process, events, _ in parts
     ]
     ids = np.concatenate(correlation)

@@ -17,8 +17,8 @@ import numpy as np
 from powertui.data import texts
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
-from powertui.data.run.device_intervals import covered
-from powertui.data.run.marks import rows_named, whole
+from powertui.data.run.device_intervals import covered_ps
+from powertui.data.run.marks import rows_named, whole_numbers
 from powertui.data.tools import device_ops, event_types, kernels
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
@@ -221,7 +221,7 @@ def _add(
         if _PRINT in name:
             np.add.at(sums["print"], step[mine], events.duration[mine])
         if what == "all_reduce":
-            ids = whole(
+            ids = whole_numbers(
                 line.process.source.columns(events.positions(mine), ("all_reduce_id",))[
                     "all_reduce_id"
                 ]
@@ -277,7 +277,9 @@ def _covered(parts: list[tuple[Track, Int64s]], start: Int64s, length: Int64s) -
         keys.append(step[here])
         begins.append(begin[here])
         ends.append(np.minimum(end[here], until[step[here]]))
-    found = covered(np.concatenate(keys), np.concatenate(begins), np.concatenate(ends), len(start))
+    found = covered_ps(
+        np.concatenate(keys), np.concatenate(begins), np.concatenate(ends), len(start)
+    )
     return np.maximum(found, 0)
 
 
@@ -325,5 +327,7 @@ def _within(start: Int64s, end: Int64s, lo: int, hi: int, rows: Bools) -> tuple[
 def _length(parts: list[tuple[Int64s, Int64s]]) -> int:
     start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
     return (
-        max(0, int(covered(np.zeros(len(start), np.int64), start, end, 1)[0])) if len(start) else 0
+        max(0, int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0]))
+        if len(start)
+        else 0
     )

@@ -83,7 +83,9 @@ def covered(trace: Trace, lo: int, hi: int) -> int:
     start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(start, kind="stable")
     start, end = np.maximum(start[order], lo), np.minimum(end[order], hi)
-    return max(0, int(device_intervals.covered(np.zeros(len(start), np.int64), start, end, 1)[0]))
+    return max(
+        0, int(device_intervals.covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0])
+    )
 
 
 def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import Mark
-from powertui.data.run.logged_epochs import LOGGED_NS, Logged, from_logs
+from powertui.data.run.logged_epochs import LOGGED_NS, LoggedEpoch, from_logs
 from powertui.data.training.training_parts import Moment, Rate, ScalarStrip, TrainedEpoch
 
 _WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
@@ -35,7 +35,7 @@ def trained_epochs(
     return tuple(numbered(epochs, strips, rate))
 
 
-def _of_logged(logged: Logged) -> TrainedEpoch:
+def _of_logged(logged: LoggedEpoch) -> TrainedEpoch:
     start = Moment(logged.start, LOGGED_NS) if logged.start is not None else None
     return TrainedEpoch(
         logged.number,

@@ -181,7 +181,7 @@ def _zone_of_folders(axis: TrainingOnAxis) -> int | None:
         if session.end.half_ns >= _MAX_SESSION_HALF_NS:
             continue
         difference = round(local.timestamp()) - session.end.ns // NS_PER_S
-        zone = zones.fit(difference, _MAX_NAME_EARLY_S, _MAX_NAME_LATE_S)
+        zone = zones.fit_zone(difference, _MAX_NAME_EARLY_S, _MAX_NAME_LATE_S)
         if zone is not None:
             return zone[-1]
     return None

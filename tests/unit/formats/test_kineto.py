@@ -315,7 +315,7 @@ def test_where_nothing_marks_steps_the_optimizer_does(tmp_path: Path) -> None:
     events += [
         {**mark, "name": "Optimizer.zero_grad#SGD.zero_grad", "ts": end - 900} for end in ends
     ]
-    found = steps.find(read(tmp_path, {**HEAD, "traceEvents": events}))
+    found = steps.find_steps(read(tmp_path, {**HEAD, "traceEvents": events}))
     assert found.inferred
     assert (found.duration // 10**6).tolist() == [1000, 1100, 900, 1000]
     assert "Optimizer.step#SGD.step" in found.source
@@ -324,5 +324,5 @@ def test_where_nothing_marks_steps_the_optimizer_does(tmp_path: Path) -> None:
     ]
     assert (
         "ProfilerStep"
-        in steps.find(read(tmp_path, {**HEAD, "traceEvents": events + numbered})).source
+        in steps.find_steps(read(tmp_path, {**HEAD, "traceEvents": events + numbered})).source
     )
