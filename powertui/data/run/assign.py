@@ -22,7 +22,8 @@ from powertui.data.run.device_work import MAX_HOPS, HandOvers
 from powertui.data.run.step_rows import StepRows, with_unmarked_steps
 
 _GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
-_MOST = 0.5
+# A link that gives more than this share of the work a step is taken.
+_MAJORITY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +84,14 @@ def _rows_of(
     work: DeviceWork | None,
 ) -> Int64s:
     by_group = _looked_up(group, rows.marks.group, rows.row_of)
-    if (by_group >= 0).mean() > _MOST:
+    if (by_group >= 0).mean() > _MAJORITY:
         return by_group
     if work is not None and work.launched.any():
         by_launch = _by_majority(start, duration, device, work, _by_call(work, rows)[0])
-        if (by_launch >= 0).mean() > _MOST:
+        if (by_launch >= 0).mean() > _MAJORITY:
             return by_launch
     by_number = _by_number(number, start, rows)
-    return by_number if (by_number >= 0).mean() > _MOST else _by_order(start, device, rows)
+    return by_number if (by_number >= 0).mean() > _MAJORITY else _by_order(start, device, rows)
 
 
 def _by_order(start: Int64s, device: Sequence[str], rows: StepRows) -> Int64s:
@@ -161,7 +162,7 @@ def with_cut_steps(
     none = np.empty(0, np.int64)
     has = drawn.row >= 0
     grouped = roots and bool((lines.marks.group >= 0).all())
-    if has.all() or not has.any() or (has.mean() <= _MOST and not grouped):
+    if has.all() or not has.any() or (has.mean() <= _MAJORITY and not grouped):
         return rows, drawn, none
     marks = lines.marks
     outside = (
@@ -241,11 +242,11 @@ def steps_of_work(
 
     `ends` is where each step ends at the latest: where the next one begins.
     """
-    if (work.group >= 0).mean() > _MOST:
+    if (work.group >= 0).mean() > _MAJORITY:
         row = _looked_up(work.group, rows.marks.group, rows.row_of)
         if (row >= 0).any():
             return StepOfWork(row, _GROUP)
-    if work.launched.mean() > _MOST and not _on_devices(rows, lines):
+    if work.launched.mean() > _MAJORITY and not _on_devices(rows, lines):
         row, direct = _by_call(work, rows, handed)
         if not direct:
             row = np.where(row >= 0, row, _in_stretch(work.launch, rows.start, ends))
@@ -289,7 +290,9 @@ def _by_call(
             moment == work.launch[beside]
         )  # nothing says who asked: by the time
     out = np.where(by_time, _open_at(work.launch, work.launch_line, by_time, rows), out)
-    return out, int(work.duration[out >= 0].sum()) > _MOST * int(work.duration[work.launched].sum())
+    return out, int(work.duration[out >= 0].sum()) > _MAJORITY * int(
+        work.duration[work.launched].sum()
+    )
 
 
 def _open_at(moment: Int64s, line_of: Int32s, asked: Bools, rows: StepRows) -> Int64s:

@@ -47,8 +47,8 @@ _HELPERS = re.compile(
 # A line that feeds the input pipeline runs graphs of its own, and no steps.
 _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
 _MIN_LAUNCHES = 3
-_TOP = 4  # launches of so many names are worth a judgement
-_NESTED = 0.8
+# Launches of so many names are judged. Chosen, not measured.
+_MAX_LAUNCH_NAMES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +285,7 @@ def repeated(trace: Trace) -> list[Candidate]:
     first. They are counted.
     """
     repeats = list(modules(trace)) or _longest(_functions(trace)) or list(_calls(trace))
-    return repeats[:_TOP]
+    return repeats[:_MAX_LAUNCH_NAMES]
 
 
 def _longest(repeats: Iterator[Candidate]) -> list[Candidate]:
@@ -308,7 +308,7 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         key=lambda ranked: ranked[0][1],
         default=[],
     )
-    for name, _ in best[:_TOP]:
+    for name, _ in best[:_MAX_LAUNCH_NAMES]:
         rows = [(line, lane[lane.name == name]) for line, lane in lanes]
         most = max(len(events) for _, events in rows)
         # Each device runs a module of its own; one that ran it less often entered the profile late,
@@ -374,7 +374,7 @@ def _calls(trace: Trace) -> Iterator[Candidate]:
             if len(chosen) >= _MIN_LAUNCHES:
                 made += 1
                 yield _launched(texts[name], chosen)
-            if made == _TOP:
+            if made == _MAX_LAUNCH_NAMES:
                 return
         if made:
             return

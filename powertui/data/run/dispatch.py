@@ -20,9 +20,12 @@ _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _WORK_GOES_ON = 0.5  # share of the steps' work that runs while no marker is open
 _SHORT_MARKER = 0.5  # time around the markers, as a share of theirs
-_OFTEN = 0.8  # times a step: a cut end leaves a little less than once
-_FEW = 3  # steps: fewer repeat nothing
-_NAMES = 50_000  # to look at: a program with more of them names no two alike
+# A cut end leaves a little less than once. Chosen, not measured.
+_MIN_TIMES_A_STEP = 0.8
+# Fewer steps repeat nothing.
+_MIN_STEPS = 3
+# A program with more names has no two alike. Chosen, not measured.
+_MAX_NAMES = 50_000
 
 
 class WorkDone(NamedTuple):
@@ -35,7 +38,7 @@ class WorkDone(NamedTuple):
 
 def asynchronous(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> bool:
     """Whether the marks (by start) end before the host's work does."""
-    if len(start) < _FEW:
+    if len(start) < _MIN_STEPS:
         return False
     # Cheap first: markers that fill the time, with little after the last, cannot hide much.
     marked = int((stop - start).sum())
@@ -82,7 +85,7 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
         counts = np.zeros(int(families.max()) + 1 if len(families) else 1, np.int64)
         for events in several:
             counts += np.bincount(families[events.name], minlength=len(counts))
-        repeats = counts >= _OFTEN * len(start)
+        repeats = counts >= _MIN_TIMES_A_STEP * len(start)
         for events in several:
             rows = np.flatnonzero(repeats[families[events.name]] & (events.duration > 0))
             if not len(rows):
@@ -98,7 +101,7 @@ def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDo
 
 def _families(trace: Trace) -> Int64s:
     """Names that differ in their numbers alone, as one."""
-    if len(trace.names) > _NAMES:
+    if len(trace.names) > _MAX_NAMES:
         return np.arange(len(trace.names), dtype=np.int64)
     codes: dict[str, int] = {}
     out = np.empty(len(trace.names), np.int64)

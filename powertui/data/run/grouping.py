@@ -30,9 +30,10 @@ from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Tra
 from powertui.data.run.grouping_events import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
 from powertui.data.run.marks import carried, whole_numbers
 
-_NONE = np.iinfo(np.int32).max
+_NO_LABEL = np.iinfo(np.int32).max
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", EXECUTOR})
-_ROUNDS = 200
+# No chain of hand-overs is longer. Chosen, not measured.
+_MAX_ROUNDS = 200
 
 
 class EventGroup(NamedTuple):
@@ -227,7 +228,7 @@ def _computed(forest: NodeForest) -> Groups:
     if not len(roots):
         why = "nothing marks a group: there is no step marker and no root level"
         return _no_groups(forest.trace, why)
-    label = np.full(forest.count, _NONE, np.int32)
+    label = np.full(forest.count, _NO_LABEL, np.int32)
     label[roots] = np.arange(len(roots), dtype=np.int32)
     _flow(
         label,
@@ -239,7 +240,7 @@ def _computed(forest: NodeForest) -> Groups:
     is_root = label[roots] == np.arange(len(roots))
     number = np.full(len(roots) + 1, -1, np.int32)
     number[:-1][is_root] = np.arange(int(is_root.sum()), dtype=np.int32)
-    label[label == _NONE] = len(roots)
+    label[label == _NO_LABEL] = len(roots)
     mine = number[label]
     inner = (
         np.where(loose, np.where(parent >= 0, mine[parent], np.int32(-1)), mine)
@@ -308,7 +309,7 @@ def _depths(forest: NodeForest) -> list[Int32s]:
 def _past(parent: Int32s, loose: Bools) -> Int32s:
     """The node that holds each, past those that hold nothing (`_a`)."""
     out: Int32s = parent.copy()
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         skip = (out >= 0) & loose[out]
         if not skip.any():
             break
@@ -361,7 +362,7 @@ def _flow(
 ) -> None:
     """Let the best label run down the lanes and through the contexts until nothing changes."""
     levels = [rows[parent[rows] >= 0] for rows in depths]
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         before = label.copy()
         for rows in levels:
             label[rows] = np.minimum(label[rows], label[parent[rows]])

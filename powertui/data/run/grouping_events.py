@@ -26,7 +26,8 @@ _TAKES = ("_ct", "_c", "_pid", "id", "iter_num")
 STATS = tuple(dict.fromkeys((*_MAKES, *_TAKES)))
 _AT_ONCE = 1 << 16  # events decoded in one call
 _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that lasts
-_CROWD = 64  # a context with this many on both sides connects nothing with anything
+# A context with this many on both sides connects nothing with anything. Chosen, not measured.
+_CROWD_SIZE = 64
 EXECUTOR = "ExecutorState::Process"
 _GET_NEXT = frozenset({"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"})
 _LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
@@ -404,7 +405,7 @@ def _context(
     by, of = np.bincount(made, minlength=count), np.bincount(used, minlength=count)
     both = (by > 0) & (of > 0)
     if crowd:
-        both &= ~((by >= _CROWD) & (of >= _CROWD))
+        both &= ~((by >= _CROWD_SIZE) & (of >= _CROWD_SIZE))
     renumber = (np.cumsum(both) - 1).astype(np.int32)
     keep = both[made]
     makers, made = makers[keep].astype(np.int32), renumber[made[keep]]

@@ -21,8 +21,10 @@ from powertui.data.run.candidates import NONE, Candidate, in_marks
 from powertui.data.run.device_intervals import DeviceWork, covered_ps
 
 _COVERS, _REGULAR, _NUMBERS, _OUTERMOST = 0.40, 0.15, 0.25, 0.20
-_NAMED = 0.5  # share of the devices' drawn steps that marks of the host name
-_NESTED = 0.8  # share of marks inside another's: it is a detail of that
+# Of the devices' drawn steps that marks of the host name. Chosen, not measured.
+_MIN_NAMED_SHARE = 0.5
+# Of marks that are inside another's: from there on they are details of it. Chosen, not measured.
+_MIN_NESTED_SHARE = 0.8
 MIN_COVERED = 0.05  # of the work: what covers less is a helper
 CONVINCING_SCORE = 0.55
 
@@ -33,7 +35,8 @@ _BESIDES = re.compile(
     r"(data|read|load|input|fetch|next|log|metric|callback|summary)(?![a-z])", re.IGNORECASE
 )
 _AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
-_NAME = 0.05
+# What a telling name adds to a score, or takes from it. Chosen, not measured.
+_NAME_SCORE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +85,9 @@ def _judged(
     )
     kind = candidate.marks.kinds[0] if candidate.marks.kinds else ""
     if STEP_NAMES.search(kind):
-        score += _NAME
+        score += _NAME_SCORE
     if not candidate.device and _BESIDES.search(kind):
-        score -= 2 * _NAME
+        score -= 2 * _NAME_SCORE
     if covers < MIN_COVERED or _marked_on_host(candidate, among):
         score *= 0.5
     numbers = "numbered" if candidate.numbering > NONE else "counted"
@@ -121,7 +124,7 @@ def _marked_on_host(candidate: Candidate, among: Sequence[Candidate]) -> bool:
     if not candidate.device or candidate.inferred:
         return False
     return any(
-        not drawn.device and not drawn.inferred and _same_steps(drawn, candidate) > _NAMED
+        not drawn.device and not drawn.inferred and _same_steps(drawn, candidate) > _MIN_NAMED_SHARE
         for drawn in among
     )
 
@@ -189,4 +192,4 @@ def _lies_in(inner: Candidate, outer: Candidate) -> bool:
     middle = marks.start + marks.duration // 2
     within = in_marks(outer.marks, marks.start) & in_marks(outer.marks, middle)
     longer = float(np.median(outer.marks.duration)) > float(np.median(marks.duration))
-    return bool(within.mean() > _NESTED) and longer
+    return bool(within.mean() > _MIN_NESTED_SHARE) and longer

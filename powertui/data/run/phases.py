@@ -19,8 +19,10 @@ from powertui.data.run.logged_epochs import LoggedEpoch, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import StepsAndOthers
 
-_TRACING = 5  # a first step this many times the median is tracing and compiling
-_GAP = 10  # a gap between epochs this many times the median step has a name
+# A first step this many times the median is tracing and compiling. Chosen, not measured.
+_TRACING_TIMES_MEDIAN = 5
+# A gap between epochs this many times the median step has a name. Chosen, not measured.
+_GAP_TIMES_MEDIAN = 10
 
 
 def phases_of(
@@ -89,7 +91,7 @@ def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
     length = marked.start_to_start() if marked.asynchronous else marked.duration
     median = wire.median(length[1:][length[1:] >= 0]) if (length[1:] >= 0).any() else 0.0
     start, first = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
-    if median <= 0 or first < _TRACING * median:
+    if median <= 0 or first < _TRACING_TIMES_MEDIAN * median:
         return None
     epoch = int(marked.epoch[0])
     source = f"the first step took {first / median:.0f} times the median step"
@@ -206,7 +208,7 @@ def _after_epochs(
                     "from the last step to its results in tfevents",
                 )
             )
-        elif limit is not None and limit - last > _GAP * median:
+        elif limit is not None and limit - last > _GAP_TIMES_MEDIAN * median:
             name = "validation" if wall is not None else "between epochs"
             out.append(
                 Phase(

@@ -16,10 +16,15 @@ from powertui.data.run.device_intervals import DeviceWork
 from powertui.data.run.marker_choice import MIN_COVERED, STEP_NAMES, JudgedCandidate
 from powertui.data.run.step_rows import StepRows
 
-_CLOSE = 0.1  # scores nearer than this could go either way
-_ALIKE = 0.8
-_SEVERAL = 2
-_LOST = 0.05  # of the devices' work without a step: worth a sentence
+# Scores nearer than this could go either way. Chosen, not measured.
+_CLOSE_SCORES = 0.1
+# Marks inside others that cover this share of what those do may be the steps as well. Chosen, not
+# measured.
+_MIN_ALIKE_SHARE = 0.8
+# Such marks turn up so many times in each of the others.
+_MIN_INNER_MARKS = 2
+# Of the devices' work without a step: worth a sentence. Chosen, not measured.
+_MIN_LOST_SHARE = 0.05
 
 
 class StepsEvidence(NamedTuple):
@@ -85,7 +90,7 @@ def _doubts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     if (
         len(evidence.judged) > 1
         and not evidence.judged[1].candidate.device
-        and best.score - evidence.judged[1].score < _CLOSE
+        and best.score - evidence.judged[1].score < _CLOSE_SCORES
     ):
         rival = evidence.judged[1].candidate
         if not best.candidate.inferred and rival.numbering >= best.candidate.numbering:
@@ -106,14 +111,14 @@ def _parts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     for rival in evidence.judged[1:]:
         inner = rival.candidate
         often = (
-            len(inner.marks) >= _SEVERAL * len(marks)
+            len(inner.marks) >= _MIN_INNER_MARKS * len(marks)
             and inner.numbering >= best.candidate.numbering
             and not inner.device
         )
         if (
             often
-            and rival.covers > _ALIKE * best.covers
-            and in_marks(marks, inner.marks.start).mean() > _ALIKE
+            and rival.covers > _MIN_ALIKE_SHARE * best.covers
+            and in_marks(marks, inner.marks.start).mean() > _MIN_ALIKE_SHARE
         ):
             yield (
                 f"{inner.title} lie inside these and cover as much: {len(inner.marks)} "
@@ -168,5 +173,5 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
         share = float(evidence.work.duration[lost].sum()) / max(
             1, int(evidence.work.duration.sum())
         )
-        if share > _LOST:
+        if share > _MIN_LOST_SHARE:
             yield f"{share:.0%} of the devices' work belongs to no step."

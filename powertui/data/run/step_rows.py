@@ -20,7 +20,8 @@ from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
 from powertui.data.run.device_intervals import covered_ps, extents
 from powertui.data.run.marks import Marks
 
-_NEAR = 0.25  # of the numbers so far: a fall to there is a new round
+# Of the numbers so far: a fall to there is a new round. Chosen, not measured.
+_RESTART_SHARE = 0.25
 _OVERLAPPING = (
     0.1  # share of marks that overlap one of another line: from here on lines run side by side
 )
@@ -236,7 +237,7 @@ def _restarts(values: list[int]) -> list[int]:
         if value < values[at - 1]:
             after = values[at + 1] if at + 1 < len(values) else value
             swapped = after > values[at - 1] and value not in earlier
-            near = value in earlier and value - least < _NEAR * (most - least)
+            near = value in earlier and value - least < _RESTART_SHARE * (most - least)
             again = not swapped and (value <= least or near)
         if again:
             earlier, least, most = set(), value, value

@@ -18,8 +18,10 @@ from powertui.data.run.assign import TIME, DrawnSteps, StepOfWork
 from powertui.data.run.device_intervals import DeviceWork, covered_ps, extents
 from powertui.data.run.step_rows import StepRows
 
-_NEAR = 0.5  # of a step's stretch that its devices cover: with less they lie apart
-_GOES_ON = 0.5  # share of the steps' work that runs while their mark is not open
+# Of a step's stretch that its devices cover: with less they are apart. Chosen, not measured.
+_MIN_DEVICE_COVERAGE = 0.5
+# Of the steps' work that runs while their mark is not open. Chosen, not measured.
+_ASYNCHRONOUS_SHARE = 0.5
 
 
 class Times(NamedTuple):
@@ -126,7 +128,9 @@ def _stretch(
         return out_lo, out_hi
     whole_lo, whole_hi = extents(row, lo, hi, count)
     near = longest >= 0
-    near[near] = covered_ps(row, lo, hi, count)[near] > _NEAR * (whole_hi[near] - whole_lo[near])
+    near[near] = covered_ps(row, lo, hi, count)[near] > _MIN_DEVICE_COVERAGE * (
+        whole_hi[near] - whole_lo[near]
+    )
     order = np.lexsort((lo, row))
     chain = np.empty(len(row), np.int64)
     number, until, last = -1, 0, -1
@@ -204,4 +208,4 @@ def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | N
     row, start, end = given.row[has], work.start[has], work.end[has]
     within = np.maximum(0, np.minimum(end, rows.end[row]) - np.maximum(start, rows.start[row]))
     total = int((end - start).sum())
-    return total - int(within.sum()) > _GOES_ON * total
+    return total - int(within.sum()) > _ASYNCHRONOUS_SHARE * total
