@@ -1,5 +1,6 @@
-"""What a view holds, as lines of pieces (text, role): a legend that explains colours and letters,
-and what stands out below it.
+"""The content of a view as lines of pieces (text, role).
+
+A legend explains colors and letters; below it are findings, the longest steps and the top ops.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from powertui.view.truncation import middle
 if TYPE_CHECKING:
     from powertui.view.visible_content import LongStep, Side, VisibleContent
 
-Pieces = tuple[
-    tuple[str, str], ...
-]  # (text, role of the theme; "category:NAME" for a cell of that kind)
+# (text, role of the theme); the role "category:NAME" is the color of that kind
+Pieces = tuple[tuple[str, str], ...]
 
 _KIND_NAMES = {
     Category.MATMUL: "matrix products",
@@ -39,79 +39,91 @@ _KIND_NAMES = {
     Category.IDLE: "waiting",
     Category.OTHER: "other",
 }
-_MIN_LIST_CELLS = 38  # cells of a list
-_MAX_LIST_CELLS = 64  # figures stand near their names
+# Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's name
+# is cut to nothing beside its figures, above 64 the figures are too far from their names to be read
+# across.
+_MIN_LIST_CELLS = 38
+_MAX_LIST_CELLS = 64
 _LIST_GAP_CELLS = 3
-_SAME_LENGTH_SHARE = (
-    0.02  # steps that are longer than usual by less than this share of it are as long as usual
-)
-_KIND_GAP_CELLS = 2  # cells between two kinds
-_MIN_NAMED_KINDS = 3  # kinds that a legend names at least
-_MIN_LIST_ROWS = 3  # rows from which there are lists, and not lines
+_MIN_LIST_ROWS = 3  # with fewer rows each list is one line
+_KIND_GAP_CELLS = 2
+# The legend names kinds in words only where at least so many fit; else it has letters alone.
+_MIN_NAMED_KINDS = 3
+# Steps that are longer than the median by less than this count as equally long (chosen, not
+# measured).
+_SAME_LENGTH_SHARE = 0.02
 
 
 def _percent(share: float) -> str:
-    """A share as few cells as it takes."""
+    """A share in as few cells as possible."""
     return f"{share:.0%}".replace("%", " %") if share >= 0.005 else "<1 %"
 
 
 # ── the legend ───────────────────────────────────────────────────────────────────────────────────
 
 
-def legend(seen: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
-    """The kinds in view with letter, colour and part of the self time; those that do not fit are
-    counted.
+def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
+    """The kinds in view with letter, color and share of the self time.
 
-    Devices and host have a line each where there are two, else they share one.
+    Kinds that do not fit are counted. Devices and host have a line each where there are two lines,
+    else they share one.
     """
-    if not seen.sides or width < 16:
+    sides = content.sides
+    if not sides or width < 16:
         return []
-    if len(seen.sides) == 1 or lines >= len(seen.sides):
-        return [tuple(_side(side, width, named=len(seen.sides) > 1)) for side in seen.sides]
+    if len(sides) == 1 or lines >= len(sides):
+        return [tuple(_side(side, width, named=len(sides) > 1)) for side in sides]
     half = width // 2
-    return [
-        tuple(
-            piece
-            for side, room in zip(seen.sides, (width - half, half), strict=True)
-            for piece in _side(side, room, named=True)
-        )
-    ]
+    first, second = sides
+    return [(*_side(first, width - half, named=True), *_side(second, half, named=True))]
 
 
 def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
-    """As words where three kinds have room, else letters and shares alone."""
+    """The kinds of devices or host in `room` cells: in words where three fit, else as letters."""
     head = f"{side.name}: " if named else ""
-    full, told = _kinds(side, room - len(head), words=True)
-    if told < min(_MIN_NAMED_KINDS, len(side.kinds)):
-        full, _ = _kinds(side, room - len(head), words=False)
-    used = len(head) + sum(len(text) for text, _ in full)
+    pieces, count = _kinds(side, room - len(head), words=True)
+    if count < min(_MIN_NAMED_KINDS, len(side.kinds)):
+        pieces, _ = _kinds(side, room - len(head), words=False)
+    used = len(head) + sum(len(text) for text, _ in pieces)
     if used > room:
         return [(" " * room, "label")]
-    return [*([(head, "dim")] if head else []), *full, (" " * (room - used), "label")]
+    if head:
+        pieces = [(head, "dim"), *pieces]
+    return [*pieces, (" " * (room - used), "label")]
 
 
 def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]], int]:
-    made: list[tuple[tuple[str, str], tuple[str, str]]] = []
-    for kind, share in side.kinds:
-        name = (_KIND_NAMES[kind] if kind is not None else "not looked at") if words else ""
-        letter = (kind.code, f"category:{kind.value}") if kind is not None else ("?", "dim")
-        made.append(
-            (letter, (f" {name} {_percent(share)}" if name else f" {_percent(share)}", "label"))
-        )
-    ends, used = [], 0
-    for _, (text, _role) in made:
+    """As many kinds as fit, the rest as a count: the pieces, and how many kinds they name."""
+    entries = [_kind(kind, share, words=words) for kind, share in side.kinds]
+    ends, used = [0], 0  # cells that the first n entries take
+    for _, (text, _role) in entries:
         used += 1 + len(text) + (_KIND_GAP_CELLS if used else 0)
         ends.append(used)
-    for count in range(len(made), -1, -1):
-        left = f"{len(made) - count} more" if count < len(made) else ""
-        if (ends[count - 1] if count else 0) + (_KIND_GAP_CELLS if left and count else 0) + len(
-            left
-        ) <= room:
+    for count in range(len(entries), -1, -1):
+        rest = f"{len(entries) - count} more" if count < len(entries) else ""
+        gap = _KIND_GAP_CELLS if rest and count else 0
+        if ends[count] + gap + len(rest) <= room:
             break
     else:
         return [], 0
-    told = [piece for one in made[:count] for piece in (*one, (" " * _KIND_GAP_CELLS, "label"))]
-    return ([*told, (left, "dim")] if left else told[:-1]), count
+    pieces: list[tuple[str, str]] = []
+    for letter, label in entries[:count]:
+        pieces += [letter, label, (" " * _KIND_GAP_CELLS, "label")]
+    if rest:
+        return [*pieces, (rest, "dim")], count
+    return pieces[:-1], count  # without the gap behind the last
+
+
+def _kind(
+    kind: Category | None, share: float, *, words: bool
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """A kind's letter, and its share with its name."""
+    if kind is None:
+        letter, name = ("?", "dim"), "not looked at"
+    else:
+        letter, name = (kind.code, f"category:{kind.value}"), _KIND_NAMES[kind]
+    text = f" {name} {_percent(share)}" if words else f" {_percent(share)}"
+    return letter, (text, "label")
 
 
 # ── what stands out below it ─────────────────────────────────────────────────────────────────────
@@ -122,7 +134,7 @@ class _Row:
     name: str
     figures: str = ""
     tail: str = ""  # of the name, where all of it has no room
-    texts: tuple[str, ...] = ()  # instead of both: the longest that fits is written
+    texts: tuple[str, ...] = ()  # instead of the others: the longest that fits is written
 
 
 @dataclass(frozen=True)
@@ -132,129 +144,122 @@ class _List:
     role: str = "text"
 
 
-def panel(seen: VisibleContent, width: int, height: int) -> list[Pieces]:
-    """At most `height` lines of at most `width` cells: the most telling first."""
+def panel(content: VisibleContent, width: int, height: int) -> list[Pieces]:
+    """At most `height` lines of at most `width` cells: findings first, then steps, then ops."""
     if height < 1 or width < _MIN_LIST_CELLS:
         return []
-    found, steps, ops = _found(seen), _steps(seen), _ops(seen)
-    lists = [one for one in (found, steps, ops) if one is not None]
+    findings = _findings(content)
+    lists = [part for part in (findings, _steps(content), _ops(content)) if part is not None]
     if not lists:
         return []
     if height < _MIN_LIST_ROWS:
-        return [_line(one, width) for one in lists[:height]]
-    most = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
-    count = min(most, len(lists))
-    each = min(_MAX_LIST_CELLS, (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count)
-    columns = [_column(one, each, height) for one in lists]
-    if len(columns) > most and found is not None:
+        return [_line(part, width) for part in lists[:height]]
+    max_columns = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
+    count = min(max_columns, len(lists))
+    column_width = min(_MAX_LIST_CELLS, (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count)
+    columns = [_column(part, column_width, height) for part in lists]
+    if len(columns) > max_columns and findings is not None:
+        # Findings are few lines: the steps go below them rather than out of sight.
         above = columns[0][: max(2, height - _MIN_LIST_ROWS)]
         columns[:2] = [above + columns[1][: height - len(above)]]
-    return _beside(columns[:most], each, height)
+    return _side_by_side(columns[:max_columns], column_width, height)
 
 
-def _found(seen: VisibleContent) -> _List | None:
-    return (
-        _List("Stands out here", tuple(_Row(one[-1], texts=one) for one in seen.found), "warn")
-        if seen.found
-        else None
-    )
-
-
-def _steps(seen: VisibleContent) -> _List | None:
-    if not seen.steps:
+def _findings(content: VisibleContent) -> _List | None:
+    if not content.findings:
         return None
-    usual = {one.usual for one in seen.steps}
-    same = (
-        units.duration(known, 3)
-        if len(usual) == 1 and (known := next(iter(usual))) is not None
-        else ""
-    )
-    title = "Longest steps here" if seen.step_count > 1 else "The step here"
+    rows = tuple(_Row(texts[-1], texts=texts) for texts in content.findings)
+    return _List("Stands out here", rows, "warn")
+
+
+def _steps(content: VisibleContent) -> _List | None:
+    """The steps that are longer than the median; else the longest."""
+    if not content.steps:
+        return None
+    medians = {step.usual for step in content.steps}
+    median = medians.pop() if len(medians) == 1 else None
     longer = [
-        one
-        for one in seen.steps
-        if one.usual is None or one.length > one.usual * (1 + _SAME_LENGTH_SHARE)
+        step
+        for step in content.steps
+        if step.usual is None or step.length > step.usual * (1 + _SAME_LENGTH_SHARE)
     ]
     rows = tuple(
-        _Row(one.name, _against(one, told=bool(same))) for one in (longer or seen.steps[:1])
+        _Row(step.name, _step_figures(step, median_in_title=median is not None))
+        for step in longer or content.steps[:1]
     )
-    return _List(f"{title}, usual {same}" if same else title, rows)
+    title = "Longest steps here" if content.step_count > 1 else "The step here"
+    if median is not None:
+        title = f"{title}, usual {units.duration(median, 3)}"
+    return _List(title, rows)
 
 
-def _against(one: LongStep, *, told: bool) -> str:
-    length = units.duration(one.length, 3)
-    if one.usual is None or one.usual <= 0:
+def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
+    """A step's length, and how much longer than the median that is."""
+    length = units.duration(step.length, 3)
+    if step.usual is None or step.usual <= 0:
         return length
-    more = f"{(one.length - one.usual) / one.usual:+.0%}".replace("%", " %")
-    return (
-        f"{length}  {more:>7}"
-        if told
-        else f"{length}  usual {units.duration(one.usual, 3)}  {more}"
-    )
+    more = f"{(step.length - step.usual) / step.usual:+.0%}".replace("%", " %")
+    if median_in_title:
+        return f"{length}  {more:>7}"
+    return f"{length}  usual {units.duration(step.usual, 3)}  {more}"
 
 
-def _ops(seen: VisibleContent) -> _List | None:
-    if not seen.ops:
+def _ops(content: VisibleContent) -> _List | None:
+    if not content.ops:
         return None
-    where = " on devices" if seen.sides and seen.sides[0].name == "devices" else ""
-    tails = Counter(one.tail for one in seen.ops)  # what several share tells nothing
-    rows = tuple(
-        _Row(
-            one.name,
-            f"{units.duration(one.self_ps, 3)}  {_percent(one.share):>5}",
-            one.tail if tails[one.tail] == 1 else "",
-        )
-        for one in seen.ops
-    )
-    return _List(f"Top ops here, self time{where}", rows)
+    where = " on devices" if content.sides and content.sides[0].name == "devices" else ""
+    tails = Counter(op.tail for op in content.ops)
+    rows = []
+    for op in content.ops:
+        figures = f"{units.duration(op.self_ps, 3)}  {_percent(op.share):>5}"
+        # A tail that several ops share would not tell them apart.
+        rows.append(_Row(op.name, figures, op.tail if tails[op.tail] == 1 else ""))
+    return _List(f"Top ops here, self time{where}", tuple(rows))
 
 
-def _line(one: _List, width: int) -> Pieces:
-    """A list as one line: as many of its rows as have room whole."""
-    title = one.title.partition(",")[0]
-    room, told = width - len(title) - 4, ""
-    for row in one.rows:
-        text = (
-            row.texts[0] if row.texts else f"{row.tail or row.name} {' '.join(row.figures.split())}"
-        )
-        if told and cells(told) + 3 + cells(text) > room:
+def _line(part: _List, width: int) -> Pieces:
+    """A list as one line: as many of its rows as fit without being cut."""
+    title = part.title.partition(",")[0]
+    room, line = width - len(title) - 4, ""
+    for row in part.rows:
+        text = f"{row.tail or row.name} {' '.join(row.figures.split())}"
+        if row.texts:
+            text = row.texts[0]
+        if line and cells(line) + 3 + cells(text) > room:
             break
-        told = f"{told}   {text}" if told else middle(text, room)
-    return ((f" {title}  ", "dim"), (told, one.role))
+        line = f"{line}   {text}" if line else middle(text, room)
+    return ((f" {title}  ", "dim"), (line, part.role))
 
 
-def _beside(columns: Sequence[list[tuple[str, str]]], each: int, height: int) -> list[Pieces]:
-    """Lists side by side."""
-    out: list[Pieces] = []
+def _side_by_side(
+    columns: Sequence[list[tuple[str, str]]], column_width: int, height: int
+) -> list[Pieces]:
+    lines: list[Pieces] = []
     for y in range(min(height, max(len(column) for column in columns))):
         line: list[tuple[str, str]] = [(" ", "text")]
         for x, column in enumerate(columns):
             text, role = column[y] if y < len(column) else ("", "text")
-            line.append(
-                (
-                    text
-                    + " " * (each - cells(text) + (_LIST_GAP_CELLS if x + 1 < len(columns) else 0)),
-                    role,
-                )
-            )
-        out.append(tuple(line))
-    return out
+            gap = _LIST_GAP_CELLS if x + 1 < len(columns) else 0
+            line.append((text + " " * (column_width - cells(text) + gap), role))
+        lines.append(tuple(line))
+    return lines
 
 
-def _column(one: _List, width: int, height: int) -> list[tuple[str, str]]:
-    out = [(middle(one.title, width), "dim")]
-    for row in one.rows:
-        if len(out) >= height:
+def _column(part: _List, width: int, height: int) -> list[tuple[str, str]]:
+    """A list with its title, in at most `height` lines."""
+    lines = [(middle(part.title, width), "dim")]
+    for row in part.rows:
+        room = height - len(lines)
+        if room <= 0:
             break
         if row.texts:
             wrapped = [textwrap.wrap(text, width) for text in row.texts]
-            fits = next(
-                (lines for lines in wrapped if len(lines) <= height - len(out)), wrapped[-1][:1]
-            )
-            out += [(line, one.role) for line in fits]
+            fitting = next((text for text in wrapped if len(text) <= room), wrapped[-1][:1])
+            lines += [(line, part.role) for line in fitting]
             continue
-        room = width - cells(row.figures) - 1
-        text = row.name if cells(row.name) <= room or not row.tail else row.tail
-        text = middle(text, room)
-        out.append((text + " " * (room - cells(text) + 1) + row.figures, one.role))
-    return out
+        name_width = width - cells(row.figures) - 1
+        name = row.name if cells(row.name) <= name_width or not row.tail else row.tail
+        name = middle(name, name_width)
+        gap = " " * (name_width - cells(name) + 1)
+        lines.append((name + gap + row.figures, part.role))
+    return lines

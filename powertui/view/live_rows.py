@@ -1,4 +1,4 @@
-"""What the live screen says, row by row: text with roles, cut to the width at hand.
+"""The rows of the live screen: text with roles, cut to the width at hand.
 
 No widget, no clock of its own.
 """
@@ -162,32 +162,32 @@ class LiveSpan:
 
 
 def head(feed: Feed, columns: int) -> RoleLine:
-    """The first row: what is watched, and where it goes."""
-    if feed.trouble:
-        right, role = f"{feed.trouble} ", "error"
-    elif feed.file is not None:
-        said = "● recording to "
-        right, role = said + _tail(plain(str(feed.file)), columns - 24 - len(said)), "ok"
-    else:
-        right, role = "not recorded", "dim"
+    """The first row: what is watched, and where it is recorded."""
+    right, role = _recording(feed, columns)
     right = plain(right, max(10, columns - 20))
-    # A source that never answered has no row: the sum would be silently short of it.
-    away = list(feed.away)
-    missing = (
-        ""
-        if not away
-        else f" · no answer yet: {away[0]}"
-        if len(away) == 1
-        else f" · {len(away)} without values"
-    )
-    missing = plain(missing, max(0, columns - width(right) - 8)) if missing else ""
+    # A source that never answered has no row: without a word the sum would silently lack it.
+    missing = ""
+    silent = list(feed.away)
+    if len(silent) == 1:
+        missing = f" · no answer yet: {silent[0]}"
+    elif silent:
+        missing = f" · {len(silent)} without values"
+    if missing:
+        missing = plain(missing, max(0, columns - width(right) - 8))
     left = plain(feed.title, max(4, columns - width(right) - width(missing) - 3))
     gap = " " * max(2, columns - width(left) - width(missing) - width(right))
-    return [
-        part
-        for part in ((left, "title"), (missing, "warn"), (gap, "text"), (right, role))
-        if part[0]
-    ]
+    parts = ((left, "title"), (missing, "warn"), (gap, "text"), (right, role))
+    return [part for part in parts if part[0]]
+
+
+def _recording(feed: Feed, columns: int) -> tuple[str, str]:
+    """Where the readings are recorded, or why not, with its role."""
+    if feed.trouble:
+        return f"{feed.trouble} ", "error"
+    if feed.file is None:
+        return "not recorded", "dim"
+    words = "● recording to "
+    return words + _tail(plain(str(feed.file)), columns - 24 - len(words)), "ok"
 
 
 def _tail(path: str, room: int) -> str:
@@ -203,24 +203,26 @@ def summary(
     columns: int,
     glyphs: Glyphs,
 ) -> list[RoleLine]:
-    """The current value, large, with what the window held, the energy so far and the health of the
-    sensor beside it.
+    """The present value in large digits, with facts beside it.
+
+    The facts are the range of the window, the energy so far, and the health of the sensor.
     """
     now = history.now
-    text = (
-        "-"
-        if now is None
-        else f"{now:,.0f}".replace(",", "")
-        if abs(now) < 100_000
-        else f"{now / 1000:.0f} k"
-    )
+    if now is None:
+        text = "-"
+    elif abs(now) < 100_000:
+        text = f"{now:.0f}"
+    else:
+        text = f"{now / 1000:.0f} k"
     rows = big_digits(f"{text} W", glyphs)
-    pad = max(width(row) for row in rows) + 4
-    facts = _facts(feed, history, total, view, columns - pad - 3)
+    digits_width = max(width(row) for row in rows) + 4
+    facts_width = columns - digits_width - 3
+    facts = _facts(feed, history, total, view, facts_width)
     lines: list[RoleLine] = []
     for row, fact in zip(rows, facts, strict=True):
-        line: list[tuple[str, str]] = [("  " + row.ljust(pad), "warn" if now is None else "power")]
-        room = columns - pad - 3
+        digits = "  " + row.ljust(digits_width)
+        line: list[tuple[str, str]] = [(digits, "warn" if now is None else "power")]
+        room = facts_width
         for part, role in fact:
             cut = plain(part, room) if room > 0 else ""
             line.append((cut, role))
@@ -237,6 +239,17 @@ def _fitting(room: int, *wordings: str) -> str:
 def _facts(
     feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int
 ) -> list[RoleLine]:
+    """Three lines: the range of the window, then two of energy and health."""
+    window = _window_line(history, view, room)
+    if total is not None:
+        healths = [feed.healths[key] for key in total.keys]
+        return [window, _sum_line(total, room), _energy_line(healths, feed, room)]
+    health = feed.healths[history.key]
+    return [window, _energy_line([health], feed, room), _health_line(feed, history.key, room)]
+
+
+def _window_line(history: History, view: tuple[int, int], room: int) -> RoleLine:
+    """Lowest, mean and highest power of the window, and how long that is."""
     stretch = history.stretch(*view)
     lowest, mean, highest = _watts(stretch.lowest), _watts(stretch.mean), _watts(stretch.highest)
     values = _fitting(
@@ -245,56 +258,43 @@ def _facts(
         f"min {lowest} mean {mean} max {highest}",
         f"{lowest} · {mean} · {highest} W",
     )
-    shown: list[tuple[str, str]] = [
-        (values, "text"),
-        (f"  in the {_span((view[1] - view[0]) / NS)} shown", "dim"),
-    ]
-    if width(shown[0][0]) + width(shown[1][0]) > room:
-        shown.pop()
-    if total is not None:
-        return [
-            shown,
-            _sum_line(total, room),
-            _energy_line([feed.healths[key] for key in total.keys], feed, room),
-        ]
-    health = feed.healths[history.key]
-    mono = feed.mono()
+    length = f"  in the {_span((view[1] - view[0]) / NS)} shown"
+    if width(values) + width(length) > room:
+        return [(values, "text")]
+    return [(values, "text"), (length, "dim")]
+
+
+def _health_line(feed: Feed, key: ChannelKey, room: int) -> RoleLine:
+    """How the sensor answers, and why it has no value where it has none."""
+    health, mono = feed.healths[key], feed.mono()
     trouble: list[tuple[str, str]] = []
     if health.reason:
-        last = None if health.last_value is None else mono - health.last_value.mono
-        trouble = [
-            (f"no value: {health.reason}", "error"),
-            (f" (last {_ago(last)} ago)  " if last is not None else "  ", "dim"),
-        ]
-    again, gaps = feed.reconnects(history.key), health.gaps
-    counts = [f"{again} reconnect{'s' * (again != 1)}"] * bool(again) + [
-        f"{gaps} gap{'s' * (gaps != 1)}"
-    ] * bool(gaps)
-    changed = (
-        "never changed" if health.changed_mono is None else f"changed {_ago(health.age(mono))} ago"
-    )
-    every = "" if health.refresh is None else f"every {health.refresh:.3g} s"
+        last = "  "
+        if health.last_value is not None:
+            last = f" (last {_ago(mono - health.last_value.mono)} ago)  "
+        trouble = [(f"no value: {health.reason}", "error"), (last, "dim")]
+    changed = "never changed"
+    if health.changed_mono is not None:
+        changed = f"changed {_ago(health.age(mono))} ago"
+    every = f"every {health.refresh:.3g} s" if health.refresh is not None else ""
+    refreshes = f"refreshes {every}" if every else ""
     trip = f"{health.rtt * 1000:.3g} ms" if health.rtt else ""
-    health_text = _fitting(
-        room,
-        " · ".join(
-            part
-            for part in (
-                changed,
-                every and f"refreshes {every}",
-                trip and f"answers in {trip}",
-                *counts,
-            )
-            if part
-        ),
-        " · ".join(
-            part for part in (changed, every, trip and f"answers in {trip}", *counts) if part
-        ),
-        " · ".join(part for part in (changed, every, trip, *counts) if part),
-        " · ".join(part for part in (changed, trip, *counts) if part),
-        " · ".join(part for part in (changed, *counts) if part),
+    answers = f"answers in {trip}" if trip else ""
+    counts = []
+    reconnects, gaps = feed.reconnects(key), health.gaps
+    if reconnects:
+        counts.append(f"{reconnects} reconnect{'s' * (reconnects != 1)}")
+    if gaps:
+        counts.append(f"{gaps} gap{'s' * (gaps != 1)}")
+    wordings = (
+        (changed, refreshes, answers, *counts),
+        (changed, every, answers, *counts),
+        (changed, every, trip, *counts),
+        (changed, trip, *counts),
+        (changed, *counts),
     )
-    return [shown, _energy_line([health], feed, room), [*trouble, (health_text, "dim")]]
+    texts = [" · ".join(part for part in wording if part) for wording in wordings]
+    return [*trouble, (_fitting(room, *texts), "dim")]
 
 
 def _sum_line(total: Total, room: int) -> RoleLine:
@@ -315,43 +315,39 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
 
 
-_FULL_COVERAGE = 0.995  # of the time, from which on a sum is called measured
+# From this share of the time on, an energy is called measured rather than estimated: one poll that
+# is missing in 200 changes a mean by less than sensors differ (chosen, not measured).
+_FULL_COVERAGE = 0.995
 
 
-def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
-    """Energy since the beginning and in the last minute, both counted from samples, and how much of
-    the time they cover.
-    """
-    totals = [h.total() for h in rows]
-    # Where readings are missing, what was read around them stands for them, as in every other
-    # answer; the badge says so.
-    joules = sum(
-        t.joules if t.coverage >= _FULL_COVERAGE or t.watts is None else t.watts * t.span_s
-        for t in totals
-    )
-    share = min((t.coverage for t in totals if t.span_s > 0), default=1.0)
-    covered = max((h.covered_s for h in rows), default=0.0)
+def _energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
+    """Energy since the beginning and in the last minute, and how much of the time is covered."""
+    totals = [health.total() for health in healths]
+    joules = 0.0
+    for total in totals:
+        # Where readings are missing the mean of the others stands for them, as in every other
+        # answer; the energy is then called estimated.
+        if total.coverage >= _FULL_COVERAGE or total.watts is None:
+            joules += total.joules
+        else:
+            joules += total.watts * total.span_s
+    covered = max((health.covered_s for health in healths), default=0.0)
     if covered <= 0:
         return [("energy: not resolved yet; it needs two readings", "dim")]
-    lasted = covered if share >= _FULL_COVERAGE else max(t.span_s for t in totals)
-    mono = feed.mono()
-    recent = [
-        energy for h in rows if (energy := h.between(mono - _RECENT_ENERGY_S, mono)).covered_s > 0
-    ]
-    so_far, partly, latest = f"{quantity(joules, 'J')} in {_span(round(lasted))}", "", ""
-    if share < _FULL_COVERAGE:
-        worst = sum(t.coverage < _FULL_COVERAGE for t in totals)
-        partly = (
-            f" ({share:.0%} covered)" if len(rows) == 1 else f" ({worst} of {len(rows)} with gaps)"
-        )
-    if recent:
-        latest = (
-            f" · last {_span(round(max(r.covered_s for r in recent)))}: "
-            f"{quantity(sum(r.joules for r in recent), 'J')}"
-        )
-        latest += f" of {len(recent)}" * (len(recent) < len(rows))
-    role = "measured" if share >= _FULL_COVERAGE else "estimated"
+    share = min((total.coverage for total in totals if total.span_s > 0), default=1.0)
+    measured = share >= _FULL_COVERAGE
+    length = covered if measured else max(total.span_s for total in totals)
+    so_far = f"{quantity(joules, 'J')} in {_span(round(length))}"
+    partly = ""
+    if not measured and len(healths) == 1:
+        partly = f" ({share:.0%} covered)"
+    elif not measured:
+        gaps = sum(total.coverage < _FULL_COVERAGE for total in totals)
+        partly = f" ({gaps} of {len(healths)} with gaps)"
+    latest = _recent_energy(healths, feed.mono())
+    role = "measured" if measured else "estimated"
     badge = f" {role}"
+    # What a narrow window can do without goes first.
     if width(so_far + badge + partly + latest) > room:
         so_far = quantity(joules, "J")
     if width(so_far + badge + partly + latest) > room:
@@ -360,6 +356,18 @@ def _energy_line(rows: Sequence[Health], feed: Feed, room: int) -> RoleLine:
         latest = latest.replace("last ", "")
     line = [(so_far, "text"), (badge, role), (partly, "warn"), (latest, "text")]
     return [part for part in line if part[0]]
+
+
+def _recent_energy(healths: Sequence[Health], mono: float) -> str:
+    """The energy of the last minute; "" where none was covered."""
+    energies = [health.between(mono - _RECENT_ENERGY_S, mono) for health in healths]
+    covered = [energy for energy in energies if energy.covered_s > 0]
+    if not covered:
+        return ""
+    length = _span(round(max(energy.covered_s for energy in covered)))
+    joules = quantity(sum(energy.joules for energy in covered), "J")
+    of = f" of {len(covered)}" if len(covered) < len(healths) else ""
+    return f" · last {length}: {joules}{of}"
 
 
 def chart(
@@ -371,69 +379,76 @@ def chart(
     glyphs: Glyphs,
     marks: Sequence[tuple[int, str]],
 ) -> list[RoleLine]:
-    """The history of one channel: an axis with round watts, the curve, the time of day, and what
-    was marked.
-    """
+    """The history of one channel: axis, curve, limits, marked moments and the time of day."""
     columns, rows = size
-    cells = columns - AXIS_WIDTH
-    if cells < 8 or rows < 4:
+    cells, height = columns - AXIS_WIDTH, rows - 2
+    if cells < 8 or height < 2:
         return []
     per_cell = curve.columns_per_cell(glyphs)
     first, last, column = view.bounds(now_ns, cells, per_cell)
     edges = first + column * np.arange(cells * per_cell + 1, dtype=np.int64)
     part = history.pieces(first - hold_ns, last)
     shape = curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
-    # The future is not known: a value is held until now, no further.
+    # The future is not known: a value holds until now, no further.
     shape.low[edges[:-1] > now_ns] = np.nan
-    known = shape.known
-    height = rows - 2
     caps = _caps(history, first, last, now_ns)
     scale = curve.Axis(0, 1, 1)
-    if known.any():
+    if shape.known.any():
         highest = limit_line.highest(float(np.nanmax(shape.high)), (watts for _, _, watts in caps))
         scale = curve.axis(float(np.nanmin(shape.low)), highest, height)
-    labels = {
-        round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1)): scale.text(tick)
-        for tick in scale.ticks()
-    }
-    widest = max(map(len, labels.values()))
-    lines: list[RoleLine] = []
     chars = [list(text) for text in curve.draw(shape, scale, height, glyphs)]
     starts = edges[:-1:per_cell]
-    held = (
-        (np.flatnonzero((starts + column * per_cell > lo) & (starts < hi)), watts)
-        for lo, hi, watts in caps
+    cell_ns = column * per_cell
+    capped = (
+        (np.flatnonzero((starts + cell_ns > lo) & (starts < hi)), watts) for lo, hi, watts in caps
     )
-    taken = set(limit_line.draw(chars, held, scale, glyphs.horizontal))
-    for row, text in enumerate(chars):
-        label = labels.get(row, "")
-        unit = (" W" if row == 0 else "  ") if widest <= AXIS_WIDTH - 3 else ""
-        edge = glyphs.vertical if row in labels else " "
-        drawn = _runs(text, [(row, cell) in taken for cell in range(cells)])
-        lines.append([((label + unit).rjust(AXIS_WIDTH - 1) + edge, "axis"), *drawn])
-    lines.append(
-        [
-            (" " * AXIS_WIDTH, "axis"),
-            (_marks(marks, first, column * per_cell, cells, glyphs), "cursor"),
-        ]
-    )
-    lines.append([(" " * AXIS_WIDTH, "axis"), (_times(first, column * per_cell, cells), "axis")])
+    limit_cells = set(limit_line.draw(chars, capped, scale, glyphs.horizontal))
+    lines: list[RoleLine] = []
+    for row, (text, label) in enumerate(
+        zip(chars, _axis_labels(scale, height, glyphs), strict=True)
+    ):
+        limits = [(row, cell) in limit_cells for cell in range(cells)]
+        lines.append([(label, "axis"), *_runs(text, limits)])
+    indent = (" " * AXIS_WIDTH, "axis")
+    lines.append([indent, (_marks(marks, first, cell_ns, cells, glyphs), "cursor")])
+    lines.append([indent, (_times(first, cell_ns, cells), "axis")])
     return lines
 
 
+def _axis_labels(scale: curve.Axis, height: int, glyphs: Glyphs) -> list[str]:
+    """What stands left of each row: ticks in watts, the unit in the first row where it fits."""
+    ticks = {}
+    for tick in scale.ticks():
+        row = round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1))
+        ticks[row] = scale.text(tick)
+    has_unit = max(map(len, ticks.values())) <= AXIS_WIDTH - 3
+    labels = []
+    for row in range(height):
+        label = ticks.get(row, "")
+        if has_unit:
+            label += " W" if row == 0 else "  "
+        labels.append(label.rjust(AXIS_WIDTH - 1) + (glyphs.vertical if row in ticks else " "))
+    return labels
+
+
 def _caps(history: History, first: int, last: int, now_ns: int) -> list[tuple[int, int, float]]:
-    """(begin, end, W) of the limits that hold somewhere in view, up to now."""
+    """(start, end, W) of the limits that hold somewhere in view, up to now."""
     ends = [*(cap.start_ns for cap in history.limits[1:]), now_ns]
-    every = [(cap.start_ns, end, cap.watts) for cap, end in zip(history.limits, ends, strict=False)]
-    return [one for one in every if one[0] < last and one[1] > first and not math.isnan(one[2])]
+    caps = []
+    for cap, end in zip(history.limits, ends, strict=False):
+        if cap.start_ns < last and end > first and not math.isnan(cap.watts):
+            caps.append((cap.start_ns, end, cap.watts))
+    return caps
 
 
 def _runs(text: Sequence[str], limits: Sequence[bool]) -> RoleLine:
     """A row of the chart: the curve, and the line of a limit where that is."""
-    return [
-        ("".join(text[at] for at, _ in group), "estimated" if limit else "power")
-        for limit, group in itertools.groupby(enumerate(limits), key=lambda one: one[1])
-    ]
+    runs = []
+    for is_limit, group in itertools.groupby(
+        zip(text, limits, strict=True), key=lambda cell: cell[1]
+    ):
+        runs.append(("".join(char for char, _ in group), "estimated" if is_limit else "power"))
+    return runs
 
 
 def _times(first_ns: int, cell_ns: int, cells: int) -> str:
@@ -472,6 +487,29 @@ def _marks(
     return "".join(line)
 
 
+class _TableLayout:
+    """Which columns of the table of channels have room, and how wide they are."""
+
+    def __init__(self, names: Sequence[str], columns: int) -> None:
+        widest_name = max((width(name) for name in names), default=4)
+        self.name = min(widest_name, max(8, columns // 4))
+        watts, flag, figures, energy, change = 9, 7, 3 * 7, 10, 9
+        fixed = self.name + 2 + watts + flag + figures
+        # What a narrow window can do without goes first: the curve, then the last change.
+        self.spark = max(0, min(48, columns - fixed - energy - change - 2))
+        self.has_energy = fixed + energy <= columns
+        self.has_change = fixed + energy + change <= columns
+
+    def header(self) -> str:
+        text = f"{'':{self.name + 2}}{'now W':>9}{'':7}{'':{self.spark}}"
+        text += f"{'min':>7}{'mean':>7}{'max':>7}"
+        if self.has_energy:
+            text += f"{'energy':>10}"
+        if self.has_change:
+            text += f"{'change':>9}"
+        return text
+
+
 def table(
     feed: Feed,
     rows: Sequence[ChannelKey],
@@ -481,58 +519,53 @@ def table(
     columns: int,
     glyphs: Glyphs,
 ) -> list[RoleLine]:
-    """One row a channel: what it draws now, its recent course, its window, its health."""
-    histories = feed.board.histories
-    names = channel_names(histories)
-    widest = min(max((width(names[key]) for key in rows), default=4), max(8, columns // 4))
-    now_ns, mono = feed.now_ns(), feed.mono()
-    fixed = widest + 2 + 9 + 7 + 3 * 7
-    # What a narrow window can do without goes first.
-    energies, changes = fixed + 10 <= columns, fixed + 10 + 9 <= columns
-    spark = max(0, min(48, columns - fixed - 10 - 9 - 2))
-    header = f"{'':{widest + 2}}{'now W':>9}{'':7}{'':{spark}}{'min':>7}{'mean':>7}{'max':>7}"
-    header += f"{'energy':>10}" * energies + f"{'change':>9}" * changes
-    lines: list[RoleLine] = [[(header[:columns], "dim")]]
+    """One row a channel: its present power, its recent course, its window, its health."""
+    names = channel_names(feed.board.histories)
+    layout = _TableLayout([names[key] for key in rows], columns)
+    bounds = view.bounds(feed.now_ns(), max(1, layout.spark), 1)
+    lines: list[RoleLine] = [[(layout.header()[:columns], "dim")]]
     for key in rows:
-        history, health = histories[key], feed.healths[key]
-        first, last, column = view.bounds(now_ns, max(1, spark), 1)
-        stretch = history.stretch(first, last)
+        name = plain(names[key], layout.name)
         mark = glyphs.right if key == selected else " "
-        name = plain(names[key], widest)
-        odd = outliers.get(key)
-        flag = f" {odd:+,.0f}"[:7].ljust(7) if odd is not None else " " * 7
-        line: list[tuple[str, str]] = [
-            (
-                f"{mark} {name}{' ' * (widest - width(name))}",
-                "title" if key == selected else "text",
-            ),
-            (f"{_watts(history.now):>9}", "warn" if history.now is None else "power"),
-            (flag, "warn"),
-        ]
-        if spark:
-            edges = first + column * np.arange(spark + 1, dtype=np.int64)
-            part = history.pieces(first - column, last)
-            hold = int(max(feed.interval_s * 3, 1.0) * NS)
-            shape = curve.envelope(
-                part.since, part.low, edges, hold, high=part.high, until=part.until
-            )
-            line.append((curve.sparkline(shape, glyphs), "power"))
-        line.append(
-            (
-                f"{_watts(stretch.lowest):>7}{_watts(stretch.mean):>7}{_watts(stretch.highest):>7}",
-                "text",
-            )
-        )
-        if energies:
-            line.append(
-                (f"{quantity(health.joules, 'J', 3) if health.covered_s else '–':>10}", "text")
-            )
-        if changes:
-            line.append((f"{_ago(health.age(mono)):>9}", "dim"))
-        if health.reason:
-            line.append((f"  {plain(health.reason)}", "error"))
-        lines.append(line)
+        label = f"{mark} {name}{' ' * (layout.name - width(name))}"
+        line = [(label, "title" if key == selected else "text")]
+        lines.append(line + _channel_cells(feed, key, outliers.get(key), bounds, layout, glyphs))
     return lines
+
+
+def _channel_cells(
+    feed: Feed,
+    key: ChannelKey,
+    outlier: float | None,
+    bounds: tuple[int, int, int],
+    layout: _TableLayout,
+    glyphs: Glyphs,
+) -> list[tuple[str, str]]:
+    """A channel's row of the table behind its name."""
+    history, health = feed.board.histories[key], feed.healths[key]
+    first, last, column = bounds
+    stretch = history.stretch(first, last)
+    flag = "" if outlier is None else f" {outlier:+,.0f}"
+    cells = [
+        (f"{_watts(history.now):>9}", "warn" if history.now is None else "power"),
+        (flag[:7].ljust(7), "warn"),
+    ]
+    if layout.spark:
+        edges = first + column * np.arange(layout.spark + 1, dtype=np.int64)
+        part = history.pieces(first - column, last)
+        hold = int(max(feed.interval_s * 3, 1.0) * NS)
+        shape = curve.envelope(part.since, part.low, edges, hold, high=part.high, until=part.until)
+        cells.append((curve.sparkline(shape, glyphs), "power"))
+    figures = (stretch.lowest, stretch.mean, stretch.highest)
+    cells.append(("".join(f"{_watts(watts):>7}" for watts in figures), "text"))
+    if layout.has_energy:
+        energy = quantity(health.joules, "J", 3) if health.covered_s else "–"
+        cells.append((f"{energy:>10}", "text"))
+    if layout.has_change:
+        cells.append((f"{_ago(health.age(feed.mono())):>9}", "dim"))
+    if health.reason:
+        cells.append((f"  {plain(health.reason)}", "error"))
+    return cells
 
 
 def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
@@ -560,27 +593,36 @@ def run_rows(
     epochs: Sequence[tuple[FinishedEpoch, WindowEnergy | None]], room: int
 ) -> list[RoleLine]:
     """The epochs that have ended, newest first: duration, joules, what was logged."""
-    lines: list[RoleLine] = [
-        [(f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end", "dim")]
-    ]
-    for epoch, energy in list(epochs)[::-1][: max(0, room - 1)]:
-        length = "–" if epoch.begin_ns is None else f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
-        line: list[tuple[str, str]] = [(f"{epoch.number:>7}{length:>11}", "text")]
-        if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
-            why = "its start is not known" if energy is None else energy.reason
-            line.append(
-                (f"   not resolved: {plain(why.removeprefix('not resolved: '), 50)}", "dim")
-            )
-        else:
-            half = quantity((energy.hi - energy.lo) / 2, "J", 2)
-            line += [
-                (f"{quantity(energy.joules, 'J'):>12}{half:>9}", "text"),
-                (f" {energy.badge.value}", energy.badge.value),
+    header = f"{'epoch':>7}{'duration':>11}{'energy':>12}{'±':>9}   logged at its end"
+    lines: list[RoleLine] = [[(header, "dim")]]
+    newest_first = list(epochs)[::-1]
+    for epoch, energy in newest_first[: max(0, room - 1)]:
+        length = "–"
+        if epoch.begin_ns is not None:
+            length = f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
+        scalars = "  ".join(f"{plain(name, 20)} {value:.4g}" for name, value in epoch.scalars[:4])
+        lines.append(
+            [
+                (f"{epoch.number:>7}{length:>11}", "text"),
+                *_epoch_energy(energy),
+                (f"  {scalars}", "text"),
             ]
-        shown = "  ".join(f"{plain(name, 20)} {value:.4g}" for name, value in epoch.scalars[:4])
-        line.append((f"  {shown}", "text"))
-        lines.append(line)
+        )
     return lines
+
+
+def _epoch_energy(energy: WindowEnergy | None) -> list[tuple[str, str]]:
+    """Joules with their interval, or why there are none."""
+    if energy is None:
+        return [("   not resolved: its start is not known", "dim")]
+    if energy.joules is None or energy.lo is None or energy.hi is None:
+        reason = plain(energy.reason.removeprefix("not resolved: "), 50)
+        return [(f"   not resolved: {reason}", "dim")]
+    half = quantity((energy.hi - energy.lo) / 2, "J", 2)
+    return [
+        (f"{quantity(energy.joules, 'J'):>12}{half:>9}", "text"),
+        (f" {energy.badge.value}", energy.badge.value),
+    ]
 
 
 def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:

@@ -66,18 +66,17 @@ class VisibleContent:
     ops: tuple[TopOp, ...] = ()  # of the first side, without what only holds others
     steps: tuple[LongStep, ...] = ()  # the longest first
     step_count: int = 0
-    found: tuple[tuple[str, ...], ...] = ()  # each from its longest text to its shortest
+    findings: tuple[tuple[str, ...], ...] = ()  # each from its longest text to its shortest
 
 
 def visible_summary(
     model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered
 ) -> VisibleContent:
     """What [lo, hi) holds."""
-    found = tuple(one.texts for one in (model.findings) if one.hi > lo and one.lo < hi)[
-        :_MAX_FINDINGS
-    ]
+    touching = [span.texts for span in model.findings if span.hi > lo and span.lo < hi]
+    findings = tuple(touching[:_MAX_FINDINGS])
     if not len(model.tracks):
-        return VisibleContent(lo, hi, found=found)
+        return VisibleContent(lo, hi, findings=findings)
     ops = op_stats.op_stats(model.trace, lo, hi, check)
     sides = tuple(
         side
@@ -85,25 +84,26 @@ def visible_summary(
         if side is not None
     )
     steps, count = _steps(model, lo, hi)
-    return VisibleContent(lo, hi, sides, _top(model, ops), steps, count, found)
+    return VisibleContent(lo, hi, sides, _top(model, ops), steps, count, findings)
 
 
 def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
-    rows = np.flatnonzero(
-        (ops.on_device if devices else ~ops.on_device) & (ops.share > 0)
-    )  # NaN: what only waits for others
+    on_side = ops.on_device if devices else ~ops.on_device
+    rows = np.flatnonzero(on_side & (ops.share > 0))  # NaN: what only waits for others
     if not len(rows):
         return None
     if len(rows) > _MAX_NAMES:
         rows = rows[np.argpartition(-ops.share[rows], _MAX_NAMES)[:_MAX_NAMES]]
     sums = np.bincount(model.labels.kinds(ops.name[rows]), ops.share[rows], len(CATEGORIES))
     shares: list[tuple[Category | None, float]] = [
-        (one, float(share)) for one, share in zip(CATEGORIES, sums, strict=True) if share > 0
+        (kind, float(share)) for kind, share in zip(CATEGORIES, sums, strict=True) if share > 0
     ]
     rest = 1 - sum(share for _, share in shares)
     if rest > 1e-9:
         shares.append((None, rest))
-    return Side("devices" if devices else "host", tuple(sorted(shares, key=lambda one: -one[1])))
+    return Side(
+        "devices" if devices else "host", tuple(sorted(shares, key=lambda share: -share[1]))
+    )
 
 
 def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
@@ -111,19 +111,19 @@ def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
     side: Bools = on_device if on_device.any() else ~on_device
     rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
     rows = rows[np.argsort(-ops.self_time[rows], kind="stable")]
+    top = rows[:_MAX_OPS]
+    columns = (ops.name[top].tolist(), ops.self_time[top].tolist(), ops.share[top].tolist())
     return tuple(
-        TopOp(*model.labels.texts(name), model.category(name), own, share)
-        for name, own, share in zip(
-            ops.name[rows[:_MAX_OPS]].tolist(),
-            ops.self_time[rows[:_MAX_OPS]].tolist(),
-            ops.share[rows[:_MAX_OPS]].tolist(),
-            strict=True,
-        )
+        TopOp(*model.labels.texts(name), model.category(name), self_ps, share)
+        for name, self_ps, share in zip(*columns, strict=True)
     )
 
 
 def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...], int]:
-    """The longest of those that lie in it whole; of those that touch it where none does."""
+    """The longest steps inside of it, and how many there are.
+
+    Where none is inside, those that touch it.
+    """
     steps = model.steps
     if not len(steps):
         return (), 0
@@ -131,24 +131,20 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
     rows = np.flatnonzero((steps.start >= lo) & (ends <= hi))
     if not len(rows):
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
-    length, usual = _lengths(steps)
+    length, median = _lengths(steps)
     best = rows[np.argsort(-length[rows], kind="stable")[:_MAX_STEPS]]
     several = len(np.unique(steps.epoch[rows])) > 1
-    return tuple(
-        LongStep(
-            _name(model, row, several=several),
-            int(length[row]),
-            int(usual[row]) if usual[row] >= 0 else None,
-        )
-        for row in best.tolist()
-    ), len(rows)
+    longest = []
+    for row in best.tolist():
+        usual = int(median[row]) if median[row] >= 0 else None
+        longest.append(LongStep(_name(model, row, several=several), int(length[row]), usual))
+    return tuple(longest), len(rows)
 
 
 @functools.lru_cache(maxsize=2)
 def _lengths(steps: Steps) -> tuple[Int64s, Int64s]:
-    from powertui.data.energy import (
-        step_table,
-    )  # what it brings along would be time until the first picture
+    # Imported at the top it would delay the first picture.
+    from powertui.data.energy import step_table
 
     return step_table.lengths(steps), step_table.usual_of(steps)
 
