@@ -212,13 +212,13 @@ def op_type(name: str) -> str:
 
 def work_category(name: str) -> Category:
     """The kind of work that a name stands for."""
-    return _of(
+    return _rule_category(
         _INSTANCE.sub("0", name[:400])
     )  # HLO text can be megabytes: what it is stands at its front
 
 
 @lru_cache(maxsize=1 << 16)
-def _of(name: str) -> Category:
+def _rule_category(name: str) -> Category:
     kind = op_type(name)
     if kind in _RENDEZVOUS:
         return Category.MEMORY

@@ -18,8 +18,8 @@ from powertui.data.model import Floats, Int64s
 from powertui.data.packed import KeptColumn
 
 BLOCK = 16
-MAX_SCANNED_ROWS = 1 << 17  # rows that are gone through sooner than their blocks are put together
-_AT_ONCE = 1 << 16  # rows whose blocks are made together
+MAX_SCANNED_ROWS = 1 << 17  # up to here a scan is faster than blocks; chosen, not measured
+_BLOCK_BUILD_ROWS = 1 << 16  # rows whose blocks are made together: bounds the memory
 
 
 class StretchExtremes(NamedTuple):
@@ -54,8 +54,8 @@ class Extremes:
         """
         if not self._levels:
             parts = [
-                _blocks(self.values[at : at + _AT_ONCE])
-                for at in range(0, len(self.values), _AT_ONCE)
+                _blocks(self.values[at : at + _BLOCK_BUILD_ROWS])
+                for at in range(0, len(self.values), _BLOCK_BUILD_ROWS)
             ]
             low = np.concatenate([np.fmin.reduce(part, axis=1) for part in parts])
             return _Level(
@@ -71,15 +71,15 @@ class Extremes:
         """Of the rows [first, end) of each stretch."""
         out = StretchExtremes(np.full(len(first), np.nan), np.full(len(first), np.nan))
         lo, hi = np.asarray(first, np.int64), np.maximum(first, end).astype(np.int64)
-        some = np.flatnonzero(lo < hi)
-        if not len(some):
+        filled = np.flatnonzero(lo < hi)
+        if not len(filled):
             return out
-        begin, stop = int(lo[some].min()), int(hi.max())
+        begin, stop = int(lo[filled].min()), int(hi.max())
         if not self._levels or (
             stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS
         ):
             self._go_through(
-                out, some, begin, stop, np.stack([lo[some], hi[some]], axis=1).ravel() - begin
+                out, filled, begin, stop, np.stack([lo[filled], hi[filled]], axis=1).ravel() - begin
             )
         else:
             self._put_together(out, lo, hi)
@@ -145,5 +145,5 @@ def _short(column: Floats) -> npt.NDArray[Any]:
 
 def _blocks(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Whole blocks as rows."""
-    whole = len(column) // BLOCK
-    return column[: whole * BLOCK].reshape(whole, BLOCK)
+    blocks = len(column) // BLOCK
+    return column[: blocks * BLOCK].reshape(blocks, BLOCK)

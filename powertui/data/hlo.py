@@ -13,7 +13,7 @@ from typing import Any
 from powertui.data.opened import Profile
 from powertui.data.wire import schemas
 
-_MOST_BYTES = 64 << 20  # of one program
+_MAX_PROGRAM_BYTES = 64 << 20  # of one program
 _NUMBERED = re.compile(r"^(?P<name>.*)\((?P<id>\d+)\)$")
 _FUSIONS = {
     "kLoop": "loop fusion",
@@ -110,10 +110,10 @@ def modules(profile: Profile) -> dict[str, Module]:
 
 def find(programs: dict[str, Module], program: str, module: str) -> Module | None:
     """The program of this number, else the only one of this name."""
-    found = programs.get(program)
-    if found is not None:
-        return found
-    named = [one for one in programs.values() if module and one.name == module]
+    program_of_number = programs.get(program)
+    if program_of_number is not None:
+        return program_of_number
+    named = [candidate for candidate in programs.values() if module and candidate.name == module]
     return named[0] if len(named) == 1 else None
 
 
@@ -125,17 +125,19 @@ def _modules(profile: Profile) -> Iterator[Module]:
             proto = next(
                 (stat.value for stat in stats if stat.name in ("Hlo Proto", "hlo_proto")), None
             )
-            if not isinstance(proto, bytes) or len(proto) > _MOST_BYTES:
+            if not isinstance(proto, bytes) or len(proto) > _MAX_PROGRAM_BYTES:
                 continue
             try:
-                found = schemas.parsed("HloProto", proto).hlo_module
+                module = schemas.parsed("HloProto", proto).hlo_module
             except schemas.Undecodable:
                 continue
-            said = next((str(stat.value) for stat in stats if stat.name == "program_id"), "")
+            program_id = next((str(stat.value) for stat in stats if stat.name == "program_id"), "")
             match = _NUMBERED.match(label)
             name = match["name"] if match else label
             yield Module(
-                found.name or name, said or (match["id"] if match else str(found.id)), found
+                module.name or name,
+                program_id or (match["id"] if match else str(module.id)),
+                module,
             )
 
 

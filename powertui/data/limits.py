@@ -6,8 +6,9 @@ A reader says what it is about to take (`MemoryLimit.check`) before it takes it,
 file, a mistaken name or a bomb costs one sentence and not the machine. `--max-memory SIZE` sets the
 limit by hand, `--max-memory none` lifts it.
 
-What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than `_RATIO`
-times its size is left there, too: profiles and logs pack to a fifth or a fiftieth, zeros without
+What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than
+`_MAX_GZIP_RATIO` times its size is left there, too: profiles and logs pack to a fifth or a
+fiftieth, zeros without
 end to a thousandth.
 """
 
@@ -24,9 +25,9 @@ from typing import BinaryIO
 from powertui import units
 from powertui.errors import UnreadableFile, UsageError
 
-_SHARE = 2  # one part of so many of what is free
-UNCHECKED_BYTES = 64 << 20  # what needs no question
-_RATIO = 250
+_FREE_DIVISOR = 2  # half of the free memory
+UNCHECKED_BYTES = 64 << 20  # a smaller need is never refused
+_MAX_GZIP_RATIO = 250
 RATIO_FROM = 128 << 20  # bytes that may come out of any gzip stream
 UNKNOWN = 8 << 30  # taken as free where it is not known
 PIECE = 1 << 20
@@ -72,7 +73,11 @@ class MemoryLimit:
         if need <= UNCHECKED_BYTES:
             return ""
         free = available()
-        return f"more than half of the {units.size(free)} free here" if need > free / _SHARE else ""
+        return (
+            f"more than half of the {units.size(free)} free here"
+            if need > free / _FREE_DIVISOR
+            else ""
+        )
 
     def check(self, path: str, need: float, what: str = "reading it takes") -> None:
         """Raise `UnreadableFile` when this many bytes are too much."""
@@ -84,9 +89,9 @@ class MemoryLimit:
 
     def unpacks_too_far(self, packed: int, unpacked: int) -> str:
         """Why no file that people keep unpacks so far; "" when it may be one."""
-        if self.said is None and unpacked > RATIO_FROM and unpacked > _RATIO * packed:
+        if self.said is None and unpacked > RATIO_FROM and unpacked > _MAX_GZIP_RATIO * packed:
             return (
-                f"it unpacks to more than {_RATIO} times its size, as no recording does: "
+                f"it unpacks to more than {_MAX_GZIP_RATIO} times its size, as no recording does: "
                 f"the rest was left out. {HINT}"
             )
         return ""
@@ -99,11 +104,11 @@ MACHINE = MemoryLimit()
 def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 1) -> bytes:
     """A pipe to its end. `times` is how much memory each of its bytes will take."""
     out = bytearray()
-    told = UNCHECKED_BYTES
+    next_check = UNCHECKED_BYTES
     while piece := stream.read(PIECE):
         out += piece
-        if len(out) > told:  # asked now and then: what is free changes
-            told += UNCHECKED_BYTES
+        if len(out) > next_check:  # asked now and then: what is free changes
+            next_check += UNCHECKED_BYTES
             limit.check(path, len(out) * times, "the piped data takes")
     return bytes(out)
 
@@ -113,10 +118,10 @@ def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 
 
 def available(root: Path = Path("/")) -> float:
     """Bytes that this process can still take, by whichever knows least of it."""
-    known = [
+    bounds = [
         value for value in (*_machine(root), *_cgroups(root), *_address_space(root)) if value >= 0
     ]
-    return min(known, default=UNKNOWN)
+    return min(bounds, default=UNKNOWN)
 
 
 def _machine(root: Path) -> Iterator[float]:

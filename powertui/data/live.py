@@ -134,13 +134,13 @@ class History:
 
         The edges of one that begins long ago are those of whole blocks.
         """
-        found = self.pieces(lo_ns, hi_ns)
-        samples, gaps = int(found.values.sum()), int(found.gaps.sum())
+        pieces = self.pieces(lo_ns, hi_ns)
+        samples, gaps = int(pieces.values.sum()), int(pieces.gaps.sum())
         if not samples:
             return ChannelStretch(0, gaps, None, None, None)
-        mean = float(np.nansum(found.total)) / samples
+        mean = float(np.nansum(pieces.total)) / samples
         return ChannelStretch(
-            samples, gaps, float(np.nanmin(found.low)), mean, float(np.nanmax(found.high))
+            samples, gaps, float(np.nanmin(pieces.low)), mean, float(np.nanmax(pieces.high))
         )
 
     def series(self, lo_ns: int | None = None, hi_ns: int | None = None) -> PowerSeries:

@@ -40,7 +40,7 @@ class Beside:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: dict[tuple[str, str], object] = {}
+        self._outcomes: dict[tuple[str, str], object] = {}
         self._tails: dict[str, tfevents.Tail] = {}
         self._stamps: dict[str, FileState | None] = {}
 
@@ -69,13 +69,13 @@ class Beside:
                 try:
                     tail.read()
                 except UnreadableFile as error:
-                    self._kept["tfevents", path] = error
+                    self._outcomes["tfevents", path] = error
                 if tail.records != before:
-                    self._kept["tfevents", path] = tail.log()
+                    self._outcomes["tfevents", path] = tail.log()
                     changed = True
             for path, stamp in self._stamps.items():
                 if _stamp(path) != stamp:
-                    self._kept.pop(("power", path), None)
+                    self._outcomes.pop(("power", path), None)
                     changed = True
         return changed
 
@@ -87,17 +87,17 @@ class Beside:
 
     def _once(self, key: tuple[str, str], read: Callable[[], object]) -> object:
         with self._lock:
-            if key not in self._kept:
+            if key not in self._outcomes:
                 if key[0] == "power":
                     self._stamps[key[1]] = _stamp(key[1])
                 try:
-                    self._kept[key] = read()
+                    self._outcomes[key] = read()
                 except UnreadableFile as error:
-                    self._kept[key] = error
-            found = self._kept[key]
-        if isinstance(found, UnreadableFile):
-            raise found
-        return found
+                    self._outcomes[key] = error
+            outcome = self._outcomes[key]
+        if isinstance(outcome, UnreadableFile):
+            raise outcome
+        return outcome
 
 
 def _stamp(path: str) -> FileState | None:
@@ -200,11 +200,13 @@ class _Loader:
 
     def _read_profile(self, file: ProfileFile, *, partial: bool) -> Iterator[Run]:
         """One host, from its best file; from its second one when the first cannot be read."""
-        seconds = [other for other in self.entry.alternates if other.host == file.host]
+        seconds = [alternate for alternate in self.entry.alternates if alternate.host == file.host]
         for candidate in (file, *seconds):
             try:
-                elsewhere.at_hand(candidate.path, self._tell)
-                for trace in registry.load(candidate.path, self._tell, self.options.limit):
+                elsewhere.at_hand(candidate.path, self._report_progress)
+                for trace in registry.load(
+                    candidate.path, self._report_progress, self.options.limit
+                ):
                     trace = replace(trace, host=file.host or trace.host)
                     if trace.complete:
                         self._add(trace)
@@ -215,9 +217,9 @@ class _Loader:
                 self._failed(error)
         self.bytes_before += file.size
 
-    def _tell(self, done: int, total: int, events: int, /) -> None:
-        known = max(self.entry.size, self.bytes_before + total)
-        self.progress(self.bytes_before + done, known, self.events_before + events)
+    def _report_progress(self, done: int, total: int, events: int, /) -> None:
+        total_bytes = max(self.entry.size, self.bytes_before + total)
+        self.progress(self.bytes_before + done, total_bytes, self.events_before + events)
 
     def _clock(
         self, trace: Trace, marked: Steps | None = None, *, epoch_num: bool = False
@@ -228,14 +230,16 @@ class _Loader:
 
     def _add(self, trace: Trace) -> None:
         try:
-            found = find_steps(trace, marker=self.options.step_marker)
+            found_steps = find_steps(trace, marker=self.options.step_marker)
         except FileChanged as error:  # what marks a step is read from the file
-            found = no_steps(f"the file {error.problem}")
+            found_steps = no_steps(f"the file {error.problem}")
             self.warnings.append(
                 Warn(trace.path, "", f"{error.problem} before its steps were found. {error.hint}")
             )
-        trace = replace(trace, clock=self._clock(trace, found.steps, epoch_num=found.epoch_num))
-        marked, marks = epochs.place(trace, found, self.logs)
+        trace = replace(
+            trace, clock=self._clock(trace, found_steps.steps, epoch_num=found_steps.epoch_num)
+        )
+        marked, marks = epochs.place(trace, found_steps, self.logs)
         self.done.append(trace)
         self.steps.append(marked)
         self.epochs.append(marks)
@@ -261,8 +265,8 @@ class _Loader:
             self.power += [series for trace in recorded for series in in_trace.series(trace)]
 
     def _read_power(self) -> None:
-        found = [file.path for file in self.entry.power] if self.options.find_power else []
-        paths = list(dict.fromkeys((*self.options.power, *found)))
+        nearby = [file.path for file in self.entry.power] if self.options.find_power else []
+        paths = list(dict.fromkeys((*self.options.power, *nearby)))
         if not paths:
             return
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)

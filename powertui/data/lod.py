@@ -28,7 +28,8 @@ import numpy as np
 from powertui.data import wire
 from powertui.data.model import Int32s, Int64s, Trace, Track, UInt8s
 
-_CHUNK = 4096 * wire.BLOCK  # events handled at once while building: no call holds the GIL for long
+# Events indexed in one call, so that no call holds the GIL for long.
+_CHUNK_EVENTS = 4096 * wire.BLOCK
 
 
 class LaneId(NamedTuple):
@@ -167,9 +168,7 @@ class Forest:
         reaches past the edge, how long that one is, and the durations of all before the edge.
         """
         shape = (len(numbers), len(edges))
-        at = np.empty(
-            shape, np.int64
-        )  # the first event of the lane that starts at or after the edge
+        at = np.empty(shape, np.int64)  # the first event that starts at or after the edge
         before = np.zeros(shape, np.int64)  # the start of the one before it …
         length = np.zeros(shape, np.int64)  # … and its duration
         sums = np.zeros(shape, np.int64)
@@ -177,11 +176,11 @@ class Forest:
             starts, lengths = self._starts[number], self._lengths[number]
             at[row] = self._lo[number]
             if len(starts):
-                found = starts.searchsorted(edges)
-                at[row] += found
-                found -= 1
-                starts.take(found, mode="clip", out=before[row])
-                lengths.take(found, mode="clip", out=length[row])
+                next_event = starts.searchsorted(edges)
+                at[row] += next_event
+                next_event -= 1
+                starts.take(next_event, mode="clip", out=before[row])
+                lengths.take(next_event, mode="clip", out=length[row])
         for track, rows in self._by_track(numbers):
             sums[rows] = self._sums(track, at[rows].reshape(-1)).reshape(-1, len(edges))
         first = self._lo[numbers][:, None]
@@ -196,25 +195,26 @@ class Forest:
 
         Lanes of different tracks run side by side, so their times must not be added up.
         """
-        whole = self.frame(edges, lanes)
-        if not len(whole.busy):
+        frame = self.frame(edges, lanes)
+        if not len(frame.busy):
             empty = np.zeros((1, len(edges) - 1), np.int64)
             return Frame(empty, empty.astype(np.int32), empty - 1, empty.astype(np.int32))
-        score = np.where(whole.count > 0, whole.busy, -1)
+        score = np.where(frame.count > 0, frame.busy, -1)
         pick = score.argmax(axis=0)
         cells = np.arange(score.shape[1])
         return Frame(
-            whole.busy[pick, cells][None, :],
-            whole.count.sum(axis=0, dtype=np.int32)[None, :],
-            whole.dominant[pick, cells][None, :],
+            frame.busy[pick, cells][None, :],
+            frame.count.sum(axis=0, dtype=np.int32)[None, :],
+            frame.dominant[pick, cells][None, :],
             pick.astype(np.int32)[None, :],
         )
 
     def _dominant(
         self, numbers: Int64s, at: Int64s, over: Int64s, length: Int64s, widths: Int64s
     ) -> Int64s:
-        """The event with the longest stay in each cell: one that hangs in, one inside, or one that
-        hangs out.
+        """The event with the longest stay in each cell.
+
+        It reaches in from the cell before, is inside, or reaches out into the next cell.
         """
         hangs_in, hangs_out = over[:, :-1] > 0, over[:, 1:] > 0
         lo, hi = at[:, :-1], at[:, 1:]
@@ -222,12 +222,12 @@ class Forest:
         winner = np.where(hangs_in, lo - 1, -1)
         inside = hi - (hangs_out & (hi > lo))  # [lo, inside): events that start and end in the cell
         for track, rows in self._by_track(numbers):
-            some, cells = np.nonzero(inside[rows] > lo[rows])
-            if len(some):
-                cell = (rows[some], cells)
+            lane_rows, cells = np.nonzero(inside[rows] > lo[rows])
+            if len(lane_rows):
+                cell = (rows[lane_rows], cells)
                 durations, index = self.tracks[track].events.duration, self._indices[track]
-                found = wire.longest(durations, index.top, index.table, lo[cell], inside[cell])
-                _keep_longer(winner, best, cell, found, durations.take(found))
+                longest = wire.longest(durations, index.top, index.table, lo[cell], inside[cell])
+                _keep_longer(winner, best, cell, longest, durations.take(longest))
         last = np.nonzero(inside < hi)
         if len(last[0]):
             _keep_longer(winner, best, last, hi[last] - 1, (length - over)[:, 1:][last])
@@ -261,16 +261,16 @@ class Forest:
 
 
 def _keep_longer(
-    winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], found: Int64s, stay: Int64s
+    winner: Int64s, best: Int64s, cells: tuple[Int64s, ...], candidate: Int64s, stay: Int64s
 ) -> None:
     """Put an event in where it stays longer.
 
     Called from the earliest candidate to the latest: ties keep the earlier.
     """
-    known = best[cells]
-    wins = stay > known
-    winner[cells] = np.where(wins, found, winner[cells])
-    best[cells] = np.where(wins, stay, known)
+    longest_stay = best[cells]
+    wins = stay > longest_stay
+    winner[cells] = np.where(wins, candidate, winner[cells])
+    best[cells] = np.where(wins, stay, longest_stay)
 
 
 # ── building ─────────────────────────────────────────────────────────────────────────────────────
@@ -279,13 +279,11 @@ def _keep_longer(
 def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _Index:
     durations = track.events.duration
     count = -(-len(durations) // wire.BLOCK)
-    before, top, longest = (
-        np.zeros(count + 1, np.int64),
-        np.empty(count, np.uint8),
-        np.empty(count, np.int64),
-    )
-    for lo in range(0, len(durations), _CHUNK):
-        part = durations[lo : lo + _CHUNK]
+    before = np.zeros(count + 1, np.int64)
+    top = np.empty(count, np.uint8)
+    longest = np.empty(count, np.int64)
+    for lo in range(0, len(durations), _CHUNK_EVENTS):
+        part = durations[lo : lo + _CHUNK_EVENTS]
         sums, rows = wire.blocks(part)
         here = slice(lo // wire.BLOCK, lo // wire.BLOCK + len(rows))
         before[1:][here], top[here] = sums, rows
@@ -313,9 +311,9 @@ def _sparse_table(longest: Int64s, span: int) -> Int32s:
     for level in range(1, len(table)):
         half = 1 << (level - 1)
         keep = len(best) - half
-        left, right = best[:keep], best[half:]
+        lower, upper = best[:keep], best[half:]
         below = table[level - 1]
         np.copyto(table[level, :keep], below[:keep])
-        np.copyto(table[level, :keep], below[half : half + keep], where=right > left)
-        best = np.maximum(left, right)
+        np.copyto(table[level, :keep], below[half : half + keep], where=upper > lower)
+        best = np.maximum(lower, upper)
     return table

@@ -124,7 +124,7 @@ class Opened:
         self._run = run
         self.complete = run is not None  # False while it is still being read
         self._lock = threading.RLock()
-        self._kept: dict[Hashable, Any] = {}
+        self._answers: dict[Hashable, Any] = {}
         self._making: dict[Hashable, threading.Lock] = {}
 
     @property
@@ -164,12 +164,12 @@ class Opened:
         with self._lock:
             self._run = run
             self.complete = complete
-            self._kept.clear()
+            self._answers.clear()
 
     def keep(self, key: Hashable, made: object) -> None:
         """What somebody else worked out: `cached` will answer with it."""
         with self._lock:
-            self._kept[key] = made
+            self._answers[key] = made
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -194,31 +194,31 @@ class Opened:
         Two threads that ask at once make it once.
         """
         with self._lock:
-            if key in self._kept:
-                return cast(T, self._kept[key])
+            if key in self._answers:
+                return cast(T, self._answers[key])
             run, gate = self._run, self._making.setdefault(key, threading.Lock())
         with gate:
             with self._lock:
-                if key in self._kept:
-                    return cast(T, self._kept[key])
+                if key in self._answers:
+                    return cast(T, self._answers[key])
             made = make()
             with self._lock:
                 if run is None or run is self._run:  # else it was made from a part that is gone
-                    self._kept[key] = made
+                    self._answers[key] = made
                 self._making.pop(key, None)
             return made
 
     def known(self, key: Hashable) -> Any:
         """What is kept under this key; None when nobody has worked it out."""
         with self._lock:
-            return self._kept.get(key)
+            return self._answers.get(key)
 
     def forget(self, *prefix: Hashable, but: Hashable = None) -> None:
         """Let go of everything whose key begins like this, but for one."""
         with self._lock:
             for key in [
                 k
-                for k in self._kept
+                for k in self._answers
                 if isinstance(k, tuple) and k[: len(prefix)] == prefix and k != but
             ]:
-                del self._kept[key]
+                del self._answers[key]

@@ -26,17 +26,16 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-_LONG = 1 << 14  # rows from which a column is packed
+# Chosen, not measured, where no other reason is given.
+_MIN_PACKED_ROWS = 1 << 14  # shorter columns stay as they are
 PIECE_ROWS = 1 << 14
-_SHORT = (
-    1 << 17
-)  # rows up to which a column is unpacked as a whole for somebody who looks at many of them
-CACHE_BYTES = 12 << 20  # bytes of unpacked columns that nobody holds any more
-_DIGITS = 6  # decimals that are tried
-_FIRST = 256  # rows that tell whether a form is worth trying
-_EXACT = float(1 << 53)
-_MMAP_THRESHOLD = -3  # mallopt's number of it
-_LARGE = 2 << 20  # bytes that are handed back as soon as they are free
+_MAX_UNPACKED_ROWS = 1 << 17  # up to here a column is unpacked at once for whoever needs many rows
+CACHE_BYTES = 12 << 20  # unpacked columns that nobody holds any more
+_MAX_DECIMALS = 6  # decimals that are tried
+_PROBE_ROWS = 256  # these rows are tried before the whole column
+_MAX_EXACT_INT = float(1 << 53)  # beyond it a double does not hold every integer
+_MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of glibc's mallopt
+_HANDED_BACK_BYTES = 2 << 20  # from here on memory goes back to the system once it is free
 
 Array = npt.NDArray[Any]
 
@@ -53,14 +52,14 @@ class _Deltas(NamedTuple):
 
     def part(self, lo: int, hi: int, out: Array) -> None:
         """The rows [lo, hi), into a column of int64."""
-        whole = out if not lo else np.empty(hi, np.int64)
-        whole[0] = self.first
-        whole[1:] = self.least
+        values = out if not lo else np.empty(hi, np.int64)
+        values[0] = self.first
+        values[1:] = self.least
         if self.rest is not None:
-            whole[1:] += self.rest[: hi - 1]
-        np.cumsum(whole, out=whole)
+            values[1:] += self.rest[: hi - 1]
+        np.cumsum(values, out=values)
         if lo:
-            out[:] = whole[lo:]
+            out[:] = values[lo:]
 
     def at(self, rows: npt.NDArray[np.int64]) -> Array:
         """Some of its rows."""
@@ -173,7 +172,7 @@ class Packed:
         """The column as an array that cannot be written to; the one that was made lately, where
         there is one.
         """
-        return _LATELY.unpacked(self)
+        return _CACHE.unpacked(self)
 
     @overload
     def __getitem__(self, rows: int) -> Any: ...
@@ -200,14 +199,16 @@ class Packed:
         """As of an array, where the column ascends: only the pieces in which values lie are looked
         at.
         """
-        asked = np.atleast_1d(values)
+        wanted_values = np.atleast_1d(values)
         if not self.rows:
             return np.zeros(np.shape(values), np.int64)[()]
-        number = np.maximum(self._firsts.searchsorted(asked, side=side) - 1, 0)
-        out = np.empty(len(asked), np.int64)
-        for one in np.unique(number).tolist():
-            mine = number == one
-            out[mine] = one * PIECE_ROWS + _search(self.pieces[one], asked[mine], side)
+        number = np.maximum(self._firsts.searchsorted(wanted_values, side=side) - 1, 0)
+        out = np.empty(len(wanted_values), np.int64)
+        for piece in np.unique(number).tolist():
+            in_piece = number == piece
+            out[in_piece] = piece * PIECE_ROWS + _search(
+                self.pieces[piece], wanted_values[in_piece], side
+            )
         return out if np.ndim(values) else out[0]
 
     @functools.cached_property
@@ -243,17 +244,15 @@ class GrowingColumn:
         self._rest.append(values)
         self._waiting += len(values)
         if self._waiting >= PIECE_ROWS:
-            whole = np.concatenate(self._rest) if len(self._rest) > 1 else self._rest[0]
-            full = len(whole) // PIECE_ROWS * PIECE_ROWS
-            self._pieces += [
-                _pack(whole[at : at + PIECE_ROWS]) for at in range(0, full, PIECE_ROWS)
-            ]
-            self._rest, self._waiting = [whole[full:].copy()], len(whole) - full
+            rows = np.concatenate(self._rest) if len(self._rest) > 1 else self._rest[0]
+            full = len(rows) // PIECE_ROWS * PIECE_ROWS
+            self._pieces += [_pack(rows[at : at + PIECE_ROWS]) for at in range(0, full, PIECE_ROWS)]
+            self._rest, self._waiting = [rows[full:].copy()], len(rows) - full
 
     def column(self) -> Packed | Array:
         """All rows so far: as they are while they are few."""
         rest = np.concatenate(self._rest) if self._rest else np.empty(0, self._dtype)
-        if not self._pieces and len(rest) < _LONG:
+        if not self._pieces and len(rest) < _MIN_PACKED_ROWS:
             return rest
         return Packed([*self._pieces, *([_pack(rest)] if len(rest) else [])], self._dtype)
 
@@ -267,9 +266,9 @@ def pack(values: Array) -> Packed:
 
 
 def _pack(values: Array) -> _Piece:
-    found = _deltas(values) if values.dtype.kind == "i" else _decimals(values)
-    if found is not None:
-        return found
+    piece = _deltas(values) if values.dtype.kind == "i" else _decimals(values)
+    if piece is not None:
+        return piece
     if values.dtype == np.float64:
         with np.errstate(over="ignore"):
             short = values.astype(np.float32)
@@ -290,42 +289,44 @@ def _deltas(values: npt.NDArray[np.int64]) -> _Deltas | None:
     most = int(rest.max()) if len(rest) else 0
     if not most:
         return _Deltas(int(values[0]), least, None, len(values))
-    kind = _smallest(most)
+    kind = _smallest_type(most)
     return None if kind is None else _Deltas(int(values[0]), least, rest.astype(kind), len(values))
 
 
 def _decimals(values: npt.NDArray[np.float64]) -> _Decimals | None:
-    known = np.isfinite(values)
-    gaps = not known.all()
-    if gaps and (np.isinf(values).any() or not known.any()):
+    finite = np.isfinite(values)
+    gaps = not finite.all()
+    if gaps and (np.isinf(values).any() or not finite.any()):
         return None
-    some = values[known] if gaps else values
+    numbers = values[finite] if gaps else values
     with np.errstate(over="ignore"):
-        for digits in range(_DIGITS + 1):
+        for digits in range(_MAX_DECIMALS + 1):
             scale = 10.0**digits
-            if not _whole(some[:_FIRST], scale) or not _whole(some, scale):
+            if not _is_scaled_integer(numbers[:_PROBE_ROWS], scale) or not _is_scaled_integer(
+                numbers, scale
+            ):
                 continue
-            whole = np.rint(some * scale)
-            low, high = int(whole.min()), int(whole.max())
-            kind = _smallest(high - low + gaps)
+            integers = np.rint(numbers * scale)
+            low, high = int(integers.min()), int(integers.max())
+            kind = _smallest_type(high - low + gaps)
             if kind is None:
                 return None
-            code = (whole - low).astype(kind)
+            code = (integers - low).astype(kind)
             if gaps:
                 spread = np.zeros(len(values), kind)
-                spread[known] = code + kind.type(1)
+                spread[finite] = code + kind.type(1)
                 code = spread
             return _Decimals(low, scale, code, gaps)
     return None
 
 
-def _whole(values: npt.NDArray[np.float64], scale: float) -> bool:
+def _is_scaled_integer(values: npt.NDArray[np.float64], scale: float) -> bool:
     """Whether these are whole numbers divided by the scale, to the bit."""
-    whole = np.rint(values * scale)
-    return bool((np.abs(whole) < _EXACT).all() and (whole / scale == values).all())
+    integers = np.rint(values * scale)
+    return bool((np.abs(integers) < _MAX_EXACT_INT).all() and (integers / scale == values).all())
 
 
-def _smallest(most: int) -> np.dtype[Any] | None:
+def _smallest_type(most: int) -> np.dtype[Any] | None:
     for kind in (np.uint8, np.uint16, np.uint32):
         if most <= np.iinfo(kind).max:
             return np.dtype(kind)
@@ -335,7 +336,7 @@ def _smallest(most: int) -> np.dtype[Any] | None:
 # ── arrays that were unpacked lately ─────────────────────────────────────────────────────────────
 
 
-class _Lately:
+class _UnpackedCache:
     """Columns that are unpacked now: as long as somebody holds them, and the last `KEPT` bytes of
     them.
     """
@@ -352,18 +353,18 @@ class _Lately:
     def unpacked(self, packed: Packed) -> Array:
         """The column as an array."""
         with self._lock:
-            array = self.known(packed)
+            array = self.cached_array(packed)
             if array is None:
                 array = packed.made()
                 self._know(array, packed)
                 self._hold(array)
             return array
 
-    def known(self, packed: Packed) -> Array | None:
+    def cached_array(self, packed: Packed) -> Array | None:
         """The same where it is unpacked now."""
         with self._lock:
-            known = self._arrays.get(packed)
-            array = known() if known is not None else None
+            reference = self._arrays.get(packed)
+            array = reference() if reference is not None else None
             if array is not None:
                 self._hold(array)
             return array
@@ -371,9 +372,9 @@ class _Lately:
     def packed(self, array: Array) -> Packed:
         """The array packed: the column that it was unpacked from, where it was."""
         with self._lock:
-            known = self._packed.get(id(array))
-            if known is not None and known[0]() is array:
-                return known[1]
+            entry = self._packed.get(id(array))
+            if entry is not None and entry[0]() is array:
+                return entry[1]
         return pack(array)
 
     def _know(self, array: Array, packed: Packed) -> None:
@@ -389,7 +390,7 @@ class _Lately:
         self._arrays[packed] = reference
         self._packed[number] = (reference, packed)
 
-    def let_go(self) -> None:
+    def clear(self) -> None:
         """Of what nobody holds."""
         with self._lock:
             self._held.clear()
@@ -406,22 +407,21 @@ class _Lately:
             self._bytes -= old.nbytes
 
 
-_LATELY = _Lately()
+_CACHE = _UnpackedCache()
 
 
 def give_back() -> None:
-    """After long columns were looked at: what was unpacked for that is let go, and what was freed
-    is handed back to the system.
+    """Free what was unpacked, and hand free memory back to the system; call it after a long answer.
 
-    glibc keeps it, in holes: from here on it hands back at once what is large. With another C
-    library nothing is handed back.
+    glibc keeps free memory in holes. From here on it hands large blocks back at once. With another
+    C library nothing is handed back.
     """
     import ctypes
 
-    _LATELY.let_go()
+    _CACHE.clear()
     try:
         libc = ctypes.CDLL(None)
-        libc.mallopt(_MMAP_THRESHOLD, _LARGE)
+        libc.mallopt(_MMAP_THRESHOLD, _HANDED_BACK_BYTES)
         libc.malloc_trim(0)
     except (AttributeError, OSError):
         return
@@ -432,29 +432,34 @@ KeptColumn = Array | Packed
 
 
 def at_once(column: KeptColumn, rows: int) -> KeptColumn:
-    """The column for somebody who looks at so many of its rows: as an array where it was unpacked
-    lately, or where unpacking them is half of unpacking it.
+    """The column for whoever needs so many of its rows.
+
+    An array where it is unpacked already, or where unpacking it costs little more than the rows.
     """
     if not isinstance(column, Packed):
         return column
-    if rows > PIECE_ROWS and len(column) <= _SHORT:
+    if rows > PIECE_ROWS and len(column) <= _MAX_UNPACKED_ROWS:
         return column.unpack()
-    known = _LATELY.known(column)
-    return column if known is None else known
+    unpacked = _CACHE.cached_array(column)
+    return column if unpacked is None else unpacked
 
 
 def pack_column(values: Array) -> KeptColumn:
     """The column, packed where it is long and that saves a quarter of it."""
-    if len(values) < _LONG or values.ndim != 1 or values.dtype not in (np.int64, np.float64):
+    if (
+        len(values) < _MIN_PACKED_ROWS
+        or values.ndim != 1
+        or values.dtype not in (np.int64, np.float64)
+    ):
         return values
-    packed = _LATELY.packed(values)
+    packed = _CACHE.packed(values)
     return packed if packed.nbytes <= values.nbytes * 3 // 4 else values
 
 
 def packed_column(instance: object, name: str) -> KeptColumn:
     """A field that `packs` names, as it is kept."""
-    found: KeptColumn = instance.__dict__[name]
-    return found
+    column: KeptColumn = instance.__dict__[name]
+    return column
 
 
 # ── fields of a dataclass ────────────────────────────────────────────────────────────────────────
@@ -482,12 +487,12 @@ class _Column:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        kept = instance.__dict__[self._name]
-        return kept.unpack() if isinstance(kept, Packed) else kept
+        column = instance.__dict__[self._name]
+        return column.unpack() if isinstance(column, Packed) else column
 
     def __set__(self, instance: Any, value: Any) -> None:
         if isinstance(value, Packed):
-            value = value if len(value) >= _LONG else value.made()
+            value = value if len(value) >= _MIN_PACKED_ROWS else value.made()
         elif isinstance(value, np.ndarray):
             value = pack_column(value)
         instance.__dict__[self._name] = value

@@ -18,10 +18,8 @@ from powertui.data.model import Floats, Int64s
 
 RAW = 4096  # readings that stay when there are twice as many
 BLOCKS = 512  # blocks of a level that stay when there are twice as many
-_FIRST, _FACTOR = (
-    16,
-    4,
-)  # readings in a block of the first level, and how many of its blocks make one of the next
+_FIRST = 16  # readings in a block of the first level
+_FACTOR = 4  # blocks of a level that make one block of the next
 
 
 class ReadingBlocks(NamedTuple):
@@ -128,13 +126,13 @@ class Pyramid:
         if level == len(self._levels):
             self._levels.append(_Ring(BLOCKS))
         ring = self._levels[level]
-        known = parts.values > 0
-        low = float(parts.low[known].min()) if known.any() else np.nan
-        high = float(parts.high[known].max()) if known.any() else np.nan
+        has_values = parts.values > 0
+        low = float(parts.low[has_values].min()) if has_values.any() else np.nan
+        high = float(parts.high[has_values].max()) if has_values.any() else np.nan
         sums = (
             low,
             high,
-            float(parts.total[known].sum()),
+            float(parts.total[has_values].sum()),
             float(parts.values.sum()),
             float(parts.gaps.sum()),
         )
@@ -147,7 +145,7 @@ class Pyramid:
         known.
         """
         first, last = np.searchsorted(self.times, [lo, hi + 1])
-        found = [_readings(self.times[first:last], self.watts[first:last])]
+        pieces = [_readings(self.times[first:last], self.watts[first:last])]
         size, below = _FIRST, self._dropped  # readings before this one are in blocks
         for ring in self._levels:
             if not below or (self._size and lo >= self._times[0]):
@@ -157,13 +155,11 @@ class Pyramid:
             )  # the blocks that end before what is known more finely
             first = int(np.searchsorted(ring.times[1, :rows], lo))
             last = int(np.searchsorted(ring.times[0, :rows], hi + 1))
-            found.insert(0, _blocks(ring, slice(first, max(first, last))))
+            pieces.insert(0, _blocks(ring, slice(first, max(first, last))))
             below, size = ring.dropped * size, size * _FACTOR
-        return (
-            found[0]
-            if len(found) == 1
-            else ReadingBlocks(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
-        )
+        if len(pieces) == 1:
+            return pieces[0]
+        return ReadingBlocks(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
 def _readings(times: Int64s, watts: Floats) -> ReadingBlocks:

@@ -18,7 +18,7 @@ from powertui.data.model import Bools, Int64s, Trace, Track, UInt32s
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.errors import UsageError
 
-_AT_ONCE = 1 << 20  # events looked at between two checks
+_CHECK_EVENTS = 1 << 20  # events searched between two calls of `check`
 
 
 class Hit(NamedTuple):
@@ -64,9 +64,12 @@ class Hits:
         if not len(self):
             return None
         # Without an event, hits that start at `ps` itself count as ahead in both directions.
-        place = (
-            (ps, track, row) if row >= 0 else (ps, -1, -1) if direction > 0 else (ps, 1 << 60, 0)
-        )
+        if row >= 0:
+            place = (ps, track, row)
+        elif direction > 0:
+            place = (ps, -1, -1)
+        else:
+            place = (ps, 1 << 60, 0)
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -101,12 +104,12 @@ def find(
 
     `check` may raise to break it off.
     """
-    wanted = compile_pattern(pattern, regex)
+    compiled = compile_pattern(pattern, regex)
     names = trace.names
     match = np.zeros(len(names), np.bool_)
     if pattern:
-        fold = bool(wanted.flags & re.IGNORECASE)
-        test = (lambda held: held.match(wanted)) if regex else texts.holding(pattern, fold=fold)
+        fold = bool(compiled.flags & re.IGNORECASE)
+        test = (lambda held: held.match(compiled)) if regex else texts.holding(pattern, fold=fold)
         match = texts.matching(names, test, check=check)
     tracks = tuple(track for _, track in trace.tracks())
     sizes = [len(track.events) for track in tracks]
@@ -116,9 +119,9 @@ def find(
     flats: list[Int64s | UInt32s] = []
     if match.any():
         for number, track in enumerate(tracks):
-            for at in range(0, len(track.events), _AT_ONCE):
+            for at in range(0, len(track.events), _CHECK_EVENTS):
                 check()
-                rows = np.flatnonzero(match[track.events.name[at : at + _AT_ONCE]]) + at
+                rows = np.flatnonzero(match[track.events.name[at : at + _CHECK_EVENTS]]) + at
                 starts.append(track.events.start[rows])
                 flats.append((rows + base[number]).astype(kind))
     if not flats:

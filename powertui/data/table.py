@@ -91,14 +91,14 @@ class Column:
         """One value as Python has it, times still in ps; None where nothing is known."""
         if self.present is not None and not self.present[row]:
             return None
-        found = self.values[row]
+        value = self.values[row]
         if self.kind == "text":
-            return str(found) if found is not None and found != "" else None
+            return str(value) if value is not None and value != "" else None
         if self.kind == "flag":
-            return bool(found)
-        if found is None or found != found:
+            return bool(value)
+        if value is None or value != value:
             return None
-        return float(found) if self.kind in ("number", "share") else int(found)
+        return float(value) if self.kind in ("number", "share") else int(value)
 
     def text(self, row: int) -> str:
         """One value as a person reads it; "" where nothing is known.

@@ -96,15 +96,15 @@ class Texts:
             there &= self.data[offset : offset + room] == part[offset]
         at = np.flatnonzero(there)
         which = np.searchsorted(self.start, at, side="right") - 1
-        out[which[at + len(part) <= self.start[which + 1]]] = (
-            True  # not those that run on into the next text
-        )
+        # A match that runs on into the next text is none.
+        inside = at + len(part) <= self.start[which + 1]
+        out[which[inside]] = True
         return out
 
-    def among(self, wanted: Collection[str]) -> Bools:
+    def among(self, chosen: Collection[str]) -> Bools:
         """Which are one of these texts."""
         out = np.zeros(len(self), np.bool_)
-        texts = {text.encode() for text in wanted}
+        texts = {text.encode() for text in chosen}
         sizes = np.diff(self.start)
         for row in np.flatnonzero(np.isin(sizes, [len(text) for text in texts])).tolist():
             out[row] = self.data[self.start[row] : self.start[row + 1]].tobytes() in texts
@@ -113,7 +113,7 @@ class Texts:
     def match(self, pattern: re.Pattern[str]) -> Bools:
         """In which the pattern is found."""
         return np.fromiter(
-            (found is not None for found in map(pattern.search, self.strings())),
+            (match is not None for match in map(pattern.search, self.strings())),
             np.bool_,
             len(self),
         )
@@ -163,12 +163,12 @@ class Texts:
             (len(self.data) + 1,), ">u8", padded, 0, (1,)
         )  # the eight bytes from each byte on
         place = self.start[rows] + at
-        left = np.clip(self.start[rows + 1] - place, 0, 8)
+        size = np.clip(self.start[rows + 1] - place, 0, 8)
         word: UInt64s = every[np.minimum(place, len(self.data))].astype(np.uint64)
-        behind = (8 * np.minimum(8 - left, 7)).astype(np.uint64)
+        behind = (8 * np.minimum(8 - size, 7)).astype(np.uint64)
         word >>= behind
         word <<= behind
-        word[left == 0] = 0
+        word[size == 0] = 0
         return word
 
     def ranks(self, groups: Int64s | None = None, check: CancelCheck = unhindered) -> Int64s:
@@ -233,9 +233,9 @@ def displayed(names: Names, indices: Int64s, check: CancelCheck = unhindered) ->
     pieces = []
     for _, full, display in batches(names, indices, check):
         if len(display.data):
-            own = np.diff(display.start) > 0
+            has_short_name = np.diff(display.start) > 0
             full = Texts.joined((full, display)).take(
-                np.arange(len(full)) + np.where(own, len(full), 0)
+                np.arange(len(full)) + np.where(has_short_name, len(full), 0)
             )
         pieces.append(full)
     return Texts.joined(pieces)
@@ -263,12 +263,12 @@ def matching(
 def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
     """A test: whether a name holds this text; with `fold` in any case."""
     pattern = re.compile(re.escape(part), re.IGNORECASE if fold else 0)
-    wanted = part.lower().encode() if fold and part.isascii() else part.encode("utf-8", "replace")
+    needle = part.lower().encode() if fold and part.isascii() else part.encode("utf-8", "replace")
 
     def test(texts: Texts) -> Bools:
         if not part.isascii() or not texts.ascii:
             return texts.match(pattern)
-        return (texts.lower() if fold else texts).contain(wanted)
+        return (texts.lower() if fold else texts).contain(needle)
 
     return test
 

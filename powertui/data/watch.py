@@ -73,7 +73,7 @@ class Watch:
         self.latest: dict[tuple[str, str], tfevents.Scalar] = {}  # (group, tag) → its last value
         self._tails: dict[str, tfevents.Tail] = {}
         self._sizes: dict[str, int] | None = None  # of the files that are not followed (yet)
-        self._known: set[str] | None = (
+        self._announced: set[str] | None = (
             None  # profiles that were there from the start, and those announced
         )
         self._growing: dict[str, int] = {}  # new profiles by path: their size at the last look
@@ -89,13 +89,13 @@ class Watch:
         """Look once. A folder that does not exist yet is simply empty."""
         news = News()
         try:
-            found = logdir.scan(self.path)
+            folder = logdir.scan(self.path)
         except UnreadableFile as error:
             self._complain(error, news)
-            found = Logdir(self.path)
-        self._choose(found.tfevents, news)
+            folder = Logdir(self.path)
+        self._choose(folder.tfevents, news)
         self._read(news)
-        self._profiles(found.runs, news)
+        self._profiles(folder.runs, news)
         return news
 
     def _choose(self, files: tuple[EventFile, ...], news: News) -> None:
@@ -171,9 +171,9 @@ class Watch:
         if not ends:
             return None
         end, begin = max(ends, key=lambda pair: pair[0])
-        known = begin if begin is not None and begin < end else None
+        begin_ns = begin if begin is not None and begin < end else None
         return FinishedEpoch(
-            number, known, end, tuple((name, value) for name, (_, value) in scalars.items())
+            number, begin_ns, end, tuple((name, value) for name, (_, value) in scalars.items())
         )
 
     def _profiles(self, runs: tuple[RunEntry, ...], news: News) -> None:
@@ -181,14 +181,14 @@ class Watch:
         time.
         """
         here = {run.path: run for run in runs if run.profiles}
-        if self._known is None:
-            self._known = set(here)
+        if self._announced is None:
+            self._announced = set(here)
             return
         for path, run in here.items():
-            if path in self._known:
+            if path in self._announced:
                 continue
             if run.size and self._growing.get(path) == run.size:
-                self._known.add(path)
+                self._announced.add(path)
                 self._growing.pop(path)
                 news.profiles.append(run)
             else:

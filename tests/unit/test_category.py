@@ -177,11 +177,11 @@ def test_types_of_framework_ops() -> None:
 
 
 def test_names_that_differ_in_a_number_are_looked_at_once() -> None:
-    before = category._of.cache_info().misses
+    before = category._rule_category.cache_info().misses
     for i in range(1000):
         assert category.work_category(f"fusion.{i}") is Category.ELEMENTWISE
         assert category.work_category(f"block_{i}/conv2d_{i}/Conv2D:Conv2D") is Category.CONVOLUTION
-    assert category._of.cache_info().misses - before <= 2
+    assert category._rule_category.cache_info().misses - before <= 2
     assert (
         category.work_category("MemcpyH2D")
         is category.work_category("MemcpyD2H")

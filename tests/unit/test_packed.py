@@ -126,8 +126,8 @@ def test_arrays_that_nobody_holds_are_let_go() -> None:
     assert sum(log.watts[1] for log in logs) == pytest.approx(40 * FLOATS["tenths"][0][1])
     del logs
     gc.collect()
-    assert packed._LATELY._bytes <= packed.CACHE_BYTES
-    assert len(packed._LATELY._packed) <= packed.CACHE_BYTES // (8 * ROWS) + 1
+    assert packed._CACHE._bytes <= packed.CACHE_BYTES
+    assert len(packed._CACHE._packed) <= packed.CACHE_BYTES // (8 * ROWS) + 1
 
 
 def test_a_column_is_packed_where_that_saves_a_quarter_of_it() -> None:

@@ -34,11 +34,10 @@ from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
 PIECE = 1 << 20
-_TICK_S = 0.1  # between two looks at whether anybody wants to stop
-_LISTING_BYTES = (
-    MAX_NAMES * 64
-)  # what a listing may be expected to take on the line; a driver reports nothing before it has all names
-_AT_ONCE = 100  # files in one question
+_TICK_S = 0.1  # between two reports to the listener, who may stop the transfer
+# What a listing may take on the line. A driver reports nothing before it has all names.
+_LISTING_BYTES = MAX_NAMES * 64
+_HEADS_PER_CALL = 100  # files
 _MAX_SIZE = (1 << 63) - 1
 _DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
 _TIMES = ("mtime", "LastModified", "updated", "last_modified", "created")  # as the drivers call it
@@ -57,9 +56,9 @@ class Bucket:
         system = self._system()
         top = f"{self._address.place}{path}".rstrip("/")
         system.invalidate_cache()
-        found = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
+        files = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
         entries, impossible = [], 0
-        for name, facts in found.items():
+        for name, facts in files.items():
             below = str(name).lstrip("/")
             if below != self._address.place and not below.startswith(self._address.place + "/"):
                 continue
@@ -109,8 +108,8 @@ class Bucket:
         """The first bytes of files, asked for together."""
         system = self._system()
         place = self._address.place
-        for low in range(0, len(paths), _AT_ONCE):
-            batch = paths[low : low + _AT_ONCE]
+        for low in range(0, len(paths), _HEADS_PER_CALL):
+            batch = paths[low : low + _HEADS_PER_CALL]
             names = [f"{place}{path}" for path, _ in batch]
             ends = [min(size, count) for _, size in batch]
             progress = TransferProgress(place, "files", low, len(paths))
@@ -212,16 +211,16 @@ class Bucket:
             return UnreadableFile(
                 self._named(path), "no such bucket or path", hint="Check the name."
             )
-        said = plain(" ".join(str(error).split()) or type(error).__name__, 160)
+        reason = plain(" ".join(str(error).split()) or type(error).__name__, 160)
         if isinstance(error, PermissionError):
             return UnreadableFile(
                 self._named(path),
-                f"permission denied ({said})",
+                f"permission denied ({reason})",
                 hint="Log in with the store's own tool first.",
             )
         return ConnectionDropped(
             self._named(path),
-            f"cannot be read ({said})",
+            f"cannot be read ({reason})",
             hint="Check the network, and log in with the store's own tool.",
         )
 
@@ -231,7 +230,7 @@ def _state(facts: dict[str, Any]) -> RemoteState | None:
 
     A time that cannot be is taken for none.
     """
-    size = _whole(facts.get("size") or 0)
+    size = _integer(facts.get("size") or 0)
     if size is None or not 0 <= size <= _MAX_SIZE:
         return None
     when = next((facts[key] for key in _TIMES if facts.get(key) is not None), None)
@@ -243,15 +242,16 @@ def _state(facts: dict[str, Any]) -> RemoteState | None:
     if isinstance(when, datetime):
         utc = when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)
         since = utc - datetime(1970, 1, 1, tzinfo=timezone.utc)
-        nanoseconds = (
-            since.days * 86_400 + since.seconds
-        ) * 1_000_000_000 + since.microseconds * 1000
+        seconds = since.days * 86_400 + since.seconds
+        nanoseconds = seconds * 1_000_000_000 + since.microseconds * 1000
+    elif isinstance(when, (int, float)):
+        nanoseconds = _integer(when * 1e9) or 0
     else:
-        nanoseconds = _whole(when * 1e9) or 0 if isinstance(when, (int, float)) else 0
+        nanoseconds = 0
     return RemoteState(size, max(-_MAX_SIZE, min(nanoseconds, _MAX_SIZE)))
 
 
-def _whole(number: Any) -> int | None:
+def _integer(number: Any) -> int | None:
     """As an integer; None for what is none."""
     try:
         return int(number) if math.isfinite(float(number)) else None

@@ -28,7 +28,7 @@ class _KeptFile(NamedTuple):
     path: str
     size: int  # bytes on the disk
     used_ns: int
-    whole: bool  # below `files`: its name stays when its contents go
+    is_contents: bool  # below `files`: its name stays when its contents go
 
 
 def hold(file: int) -> None:
@@ -47,13 +47,14 @@ def used(path: str) -> None:
 def limit(top: Path) -> int:
     """How many bytes may be kept."""
     text = os.environ.get(VARIABLE, "").strip().upper().removesuffix("B").removesuffix("I")
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS and text else (text, "")
+    number, unit = text, ""
+    if text and text[-1] in _UNITS:
+        number, unit = text[:-1], text[-1]
     if number.isdecimal() and number.isascii() and len(number) < 16:
         return int(number) * _UNITS[unit]
     with contextlib.suppress(OSError):
-        return min(
-            LIMIT, (shutil.disk_usage(top).free + sum(file.size for file in _files(top))) // 2
-        )
+        room = shutil.disk_usage(top).free + sum(file.size for file in _files(top))
+        return min(LIMIT, room // 2)
     return LIMIT
 
 
@@ -78,10 +79,10 @@ def trim(top: Path, most: int, but: str = "") -> int:
     """Let go of what was used longest ago, until no more than so many bytes are kept; how many were
     let go. `but` stays.
     """
-    found = sorted(_files(top), key=lambda file: file.used_ns)
-    over = sum(file.size for file in found) - most
+    files = sorted(_files(top), key=lambda file: file.used_ns)
+    over = sum(file.size for file in files) - most
     gone = 0
-    for file in found:
+    for file in files:
         if gone >= over:
             break
         if file.path != but and _let_go(file):
@@ -92,11 +93,11 @@ def trim(top: Path, most: int, but: str = "") -> int:
 def clear(top: Path) -> tuple[int, int]:
     """Delete all of it but what is open: (bytes that are gone, bytes that are still in use)."""
     gone = trim(top, 0)
-    kept = {file.path for file in _files(top)}
+    in_use = {file.path for file in _files(top)}
     for folder, _, names in os.walk(top, topdown=False):
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118
-            if path not in kept:
+            if path not in in_use:
                 with contextlib.suppress(OSError):
                     os.unlink(path)  # noqa: PTH108
         with contextlib.suppress(OSError):  # it still holds something
@@ -112,7 +113,7 @@ def _let_go(file: _KeptFile) -> bool:
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(opened)
-        if not file.whole:
+        if not file.is_contents:
             os.unlink(file.path)  # noqa: PTH108
             return True
         fresh = f"{file.path}.{os.getpid()}"

@@ -31,14 +31,13 @@ class TransferProgress(NamedTuple):
     def __str__(self) -> str:
         quiet = f", nothing for {self.quiet_s:.0f} s" if self.quiet_s >= _QUIET_S else ""
         if self.phase == "login" or not self.done:
-            return (
-                f"waiting for {self.place}{f', {self.quiet_s:.0f} s' if self.quiet_s >= 1 else ''}"
-            )
+            waited = f", {self.quiet_s:.0f} s" if self.quiet_s >= 1 else ""
+            return f"waiting for {self.place}{waited}"
         if self.phase == "bytes":
-            whole = f" of {units.size(self.total)}" if self.total else ""
-            return f"{units.size(self.done)}{whole} from {self.place}{quiet}"
-        whole = f" of {self.total:,}" if self.total else ""
-        return f"{self.done:,}{whole} {self.phase} from {self.place}{quiet}"
+            total = f" of {units.size(self.total)}" if self.total else ""
+            return f"{units.size(self.done)}{total} from {self.place}{quiet}"
+        total = f" of {self.total:,}" if self.total else ""
+        return f"{self.done:,}{total} {self.phase} from {self.place}{quiet}"
 
 
 TransferListener = Callable[[TransferProgress | None], None]

@@ -98,9 +98,9 @@ def _parsed(line: bytes) -> ListingRecord | None:
 
 def state_from(size: bytes, when: bytes) -> RemoteState | None:
     """From the size and the seconds, with as many digits as there are; None for what cannot be."""
-    seconds = _SECONDS.fullmatch(when)
-    if _SIZE.fullmatch(size) is None or seconds is None:
+    match = _SECONDS.fullmatch(when)
+    if _SIZE.fullmatch(size) is None or match is None:
         return None
-    whole, digits = int(seconds[1] + seconds[2]), seconds[3] or b""
-    nanoseconds = whole * 1_000_000_000 + int((digits + b"0" * 9)[:9])
+    seconds, digits = int(match[1] + match[2]), match[3] or b""
+    nanoseconds = seconds * 1_000_000_000 + int((digits + b"0" * 9)[:9])
     return RemoteState(int(size), max(-_MAX_NS, min(nanoseconds, _MAX_NS)))

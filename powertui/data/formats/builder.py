@@ -156,9 +156,9 @@ def process_kind(name: str) -> ProcessKind:
 
 def track_kind(name: str, process: ProcessKind) -> TrackKind:
     """What a line of this name stands for."""
-    known = _TRACK_KINDS.get(_PER_STREAM.sub("", name))
-    if known is not None and process is not ProcessKind.HOST:
-        return known
+    kind = _TRACK_KINDS.get(_PER_STREAM.sub("", name))
+    if kind is not None and process is not ProcessKind.HOST:
+        return kind
     return TrackKind.STREAM if process is ProcessKind.DEVICE else TrackKind.THREAD
 
 
@@ -190,19 +190,19 @@ class FileWarnings:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._found: dict[tuple[str, str], int] = {}
+        self._counts: dict[tuple[str, str], int] = {}
 
     def add(self, cause: str, where: str = "", count: int = 1) -> None:
         """Something could not be read or believed."""
         if count > 0:
-            if len(self._found) >= MAX_FINDINGS and (where, cause) not in self._found:
+            if len(self._counts) >= MAX_FINDINGS and (where, cause) not in self._counts:
                 where, cause = "", "there is more that could not be read"
-            self._found[where, cause] = self._found.get((where, cause), 0) + count
+            self._counts[where, cause] = self._counts.get((where, cause), 0) + count
 
     def all(self) -> tuple[Warn, ...]:
         """What was found so far, in the order of its first appearance."""
         return tuple(
-            Warn(self.path, where, cause, count) for (where, cause), count in self._found.items()
+            Warn(self.path, where, cause, count) for (where, cause), count in self._counts.items()
         )
 
 
@@ -354,7 +354,6 @@ class ProcessBuilder:
         self._stats = stats
         self._source = source
         self._tracks: list[Track] = []
-        self._known = 0
 
     def add(
         self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None
@@ -484,8 +483,8 @@ class TraceBuilder:
     def build(self, names: Names, *, complete: bool, warnings: Sequence[Warn] = ()) -> Trace:
         """The trace with what there is so far."""
         processes = sorted(
-            (p.build() for p in self._processes),
-            key=lambda p: (_PROCESS_ORDER[p.kind], _natural(p.name)),
+            (process.build() for process in self._processes),
+            key=lambda process: (_PROCESS_ORDER[process.kind], _natural(process.name)),
         )
         return Trace(
             arrows=self._drawn(processes),
@@ -504,7 +503,10 @@ class TraceBuilder:
             hostnames=self.hostnames,
             machine=self.machine,
             counters=tuple(
-                sorted(self._counters, key=lambda one: (_natural(one.process), _natural(one.name)))
+                sorted(
+                    self._counters,
+                    key=lambda counter: (_natural(counter.process), _natural(counter.name)),
+                )
             ),
             exported_steps=self.exported_steps,
         )

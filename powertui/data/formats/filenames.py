@@ -118,14 +118,17 @@ def unread() -> Mapping[str, str]:
 
 
 @functools.lru_cache(maxsize=4)
-def _unread(taken: tuple[str, ...]) -> Mapping[str, str]:
-    return {suffix: what for suffix, what in _UNREAD.items() if suffix not in taken}
+def _unread(readable_suffixes: tuple[str, ...]) -> Mapping[str, str]:
+    return {suffix: what for suffix, what in _UNREAD.items() if suffix not in readable_suffixes}
 
 
 @functools.lru_cache(maxsize=4)
-def _longest_first(taken: tuple[str, ...]) -> tuple[str, ...]:
+def _longest_first(readable_suffixes: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
-        sorted({*taken, *RESULTS, *_UNREAD, *CACHES}, key=lambda suffix: (-len(suffix), suffix))
+        sorted(
+            {*readable_suffixes, *RESULTS, *_UNREAD, *CACHES},
+            key=lambda suffix: (-len(suffix), suffix),
+        )
     )
 
 
@@ -185,8 +188,8 @@ def split_events(name: str) -> tuple[int, str, int | None] | None:
 
     The pid is None where the name has none (`….<host>.profile-empty`, TF 1's `….<host>`).
     """
-    _, found, tail = name.partition("tfevents.")
-    match = _EVENTS.match(tail) if found else None
+    _, marker, tail = name.partition("tfevents.")
+    match = _EVENTS.match(tail) if marker else None
     if match is None:
         return None
     parts = match["rest"].split(".")

@@ -35,18 +35,18 @@ class GzipBlocks:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _block(self, number: int) -> bytes:
-        known = self._blocks.get(number)
-        if known is not None:
+        cached = self._blocks.get(number)
+        if cached is not None:
             self._blocks.move_to_end(number)
-            return known
-        for one in range(min(number, len(self._points) - 1), number + 1):
-            if one >= len(self._points):
+            return cached
+        for point in range(min(number, len(self._points) - 1), number + 1):
+            if point >= len(self._points):
                 return b""  # behind the end
-            made = self._inflated(one)
-        self._blocks[number] = made
+            block = self._inflated(point)
+        self._blocks[number] = block
         while len(self._blocks) > CACHED_BLOCKS:
             self._blocks.popitem(last=False)
-        return made
+        return block
 
     def _inflated(self, number: int) -> bytes:
         stream = self._points[number].copy()

@@ -18,7 +18,7 @@ from powertui.errors import FileChanged
 
 WINDOW = 1 << 20
 SPARE = 1 << 14  # nearly all arguments are shorter
-_LONGEST = 8 << 20
+_MAX_ARG_BYTES = 8 << 20
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -48,7 +48,7 @@ class ArgText:
             try:
                 value = _decode(data.decode("utf-8", "replace"))[0]
             except (ValueError, RecursionError):
-                if len(data) < size or size >= _LONGEST:
+                if len(data) < size or size >= _MAX_ARG_BYTES:
                     return {}
                 size *= 8
                 continue
@@ -57,7 +57,7 @@ class ArgText:
 
     def values(self, positions: Int64s, names: Sequence[str]) -> Iterator[tuple[int, str, Any]]:
         """(row, name, value) for each of these arguments that an event has."""
-        known: dict[bytes, Any] = {}
+        decoded: dict[bytes, Any] = {}
         order = np.argsort(positions, kind="stable")
         ordered = positions[order]
         row = 0
@@ -69,7 +69,7 @@ class ArgText:
             if self._of_events:
                 yield from self._of_window(data, base, rows, starts, names)
             else:
-                yield from self._in_window(data, base, rows, starts, names, known)
+                yield from self._in_window(data, base, rows, starts, names, decoded)
             row = after
 
     def _of_window(
@@ -79,11 +79,11 @@ class ArgText:
             if name:
                 yield int(rows[at]), name, value
                 continue
-            for other, told in self.one(
+            for arg_name, arg_value in self.one(
                 base + int(starts[at])
             ).items():  # longer than what was read
-                if other in names:
-                    yield int(rows[at]), other, told
+                if arg_name in names:
+                    yield int(rows[at]), arg_name, arg_value
 
     def _in_window(
         self,
@@ -92,7 +92,7 @@ class ArgText:
         rows: Int64s,
         starts: Int64s,
         names: Sequence[str],
-        known: dict[bytes, Any],
+        decoded: dict[bytes, Any],
     ) -> Iterator[tuple[int, str, Any]]:
         starts = np.ascontiguousarray(starts)
         lo, hi = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
@@ -104,11 +104,11 @@ class ArgText:
             json_compiled.arg_values(data, name, starts, lo, hi)
             for at in np.flatnonzero(lo >= 0).tolist():
                 token = data[lo[at] : hi[at]]
-                if token not in known:
-                    if len(known) > WINDOW:
-                        known.clear()
-                    known[token] = _decode(token.decode("utf-8", "replace"))[0]
-                yield int(rows[at]), name, known[token]
+                if token not in decoded:
+                    if len(decoded) > WINDOW:
+                        decoded.clear()
+                    decoded[token] = _decode(token.decode("utf-8", "replace"))[0]
+                yield int(rows[at]), name, decoded[token]
             for at in np.flatnonzero(lo == -2).tolist():  # longer than what was read
                 value = self.one(base + int(starts[at])).get(name, _ABSENT)
                 if value is not _ABSENT:

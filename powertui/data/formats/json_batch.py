@@ -88,13 +88,13 @@ class Scanner(Protocol):
         """
 
 
-def id_number(told: Any) -> int:
+def id_number(id: Any) -> int:
     """An id as a number that says which are the same: integers as they are, texts by a hash
     (FNV-1a).
     """
-    if isinstance(told, int):
-        return (told + (1 << 63)) % (1 << 64) - (1 << 63)
+    if isinstance(id, int):
+        return (id + (1 << 63)) % (1 << 64) - (1 << 63)
     code = 0xCBF29CE484222325
-    for byte in (told if isinstance(told, str) else json.dumps(told)).encode("utf-8", "replace"):
+    for byte in (id if isinstance(id, str) else json.dumps(id)).encode("utf-8", "replace"):
         code = (code ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return (code + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -13,10 +13,9 @@ from powertui.data.formats.json_batch import END, FULL, MORE, Scanner
 from powertui.data.formats.json_stream import MAX_ITEM, JsonStream
 
 _PLAIN_AGAIN = 512  # plain events in a row after which odd ones are rare again
-_FEW, _MANY = (
-    1 << 12,
-    1 << 20,
-)  # bytes that Python is given to read an item in: more as long as odd ones follow one another
+# The text that Python gets to read an odd item from doubles while odd items follow one another.
+_FIRST_TEXT_BYTES = 1 << 12
+_MAX_TEXT_BYTES = 1 << 20
 
 
 class ColumnStream(JsonStream):
@@ -37,9 +36,8 @@ class ColumnStream(JsonStream):
             yield chunk
 
     def _list(self) -> Iterator[tuple[str, Any]]:
-        if (
-            "\N{REPLACEMENT CHARACTER}" in self._text
-        ):  # bytes that are no text, before the events: places cannot be counted
+        # Bytes before the events that are no text: their number is lost, and with it all places.
+        if "\N{REPLACEMENT CHARACTER}" in self._text:
             yield from super()._list()
             return
         self.listed = True
@@ -62,10 +60,9 @@ class ColumnStream(JsonStream):
                     data, at = data[at:] + chunk, 0
                     continue
             odd += 1
-            self._push(data[at:], min(_FEW << min(odd, 20), _MANY))
-            for _ in range(
-                odd
-            ):  # as many as came in a row: a file of odd items is not taken apart for each
+            self._push(data[at:], min(_FIRST_TEXT_BYTES << min(odd, 20), _MAX_TEXT_BYTES))
+            # As many as came in a row, so that a file of odd items is not cut anew for each.
+            for _ in range(odd):
                 item = self._one()
                 if item is None:
                     return

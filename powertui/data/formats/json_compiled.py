@@ -24,7 +24,7 @@ if not os.environ.get("POWERTUI_PURE"):
     except ImportError:
         pass
 
-_ROOM = 1 << 15  # events of a batch
+_BATCH_EVENTS = 1 << 15  # events of a batch
 
 
 def arg_values(data: bytes, name: str, starts: Int64s, lo: Int64s, hi: Int64s) -> None:
@@ -41,20 +41,20 @@ class _TextTokens:
 
     def __init__(self) -> None:
         self.table = _json_scan.new_texts()
-        self._known: list[Any] = []
+        self._values: list[Any] = []
 
     def update(self) -> None:
         """Decode those that are new."""
-        self._known += [
-            _value(text) for text in _json_scan.texts_from(self.table, len(self._known))
+        self._values += [
+            _value(text) for text in _json_scan.texts_from(self.table, len(self._values))
         ]
 
     def __getitem__(self, number: int) -> Any:
         """The value that a text stands for; None for -1."""
-        return self._known[number] if number >= 0 else None
+        return self._values[number] if number >= 0 else None
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._values)
 
 
 def _value(text: bytes) -> Any:
@@ -72,12 +72,12 @@ class CompiledScanner:
 
     def __init__(self) -> None:
         self.tokens = _TextTokens()
-        self._phase, self._timed, self._bind = (np.empty(_ROOM, np.uint8) for _ in range(3))
+        self._phase, self._timed, self._bind = (np.empty(_BATCH_EVENTS, np.uint8) for _ in range(3))
         self._us, self._length, self._lo, self._hi, self._args, self._id = (
-            np.empty(_ROOM, np.int64) for _ in range(6)
+            np.empty(_BATCH_EVENTS, np.int64) for _ in range(6)
         )
-        self._ps = np.empty(_ROOM, np.int32)
-        self._member = np.empty((MEMBERS, _ROOM), np.int32)
+        self._ps = np.empty(_BATCH_EVENTS, np.int32)
+        self._member = np.empty((MEMBERS, _BATCH_EVENTS), np.int32)
 
     def scan(self, data: bytes, at: int, base: int) -> tuple[EventBatch | None, int, int]:
         """As in Scanner."""

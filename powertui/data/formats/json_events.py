@@ -29,13 +29,10 @@ __all__ = ["EVENT_BYTES", "OBJECT_BYTES", "add_until_origin", "arg_text", "decod
 SCANNED = 1 << 21  # a piece for a scanner
 CHUNK = 1 << 18  # a piece of text, where items are read one by one
 ONE_BY_ONE = False  # read all items one by one: what both scanners are held against
-FIRST_PART = (
-    20_000  # events after which the first partial trace is shown; each next one at twice as many
-)
-EVENT_BYTES = (
-    80  # of memory for each event: as it comes, as columns, and the index that the screens draw by
-)
-OBJECT_BYTES = 400  # for a name, a thread's number of them
+FIRST_PART = 20_000  # events of the first partial trace; each next one has twice as many
+# Memory of an event: as it comes, as columns, and the index that the screens draw by.
+EVENT_BYTES = 80
+OBJECT_BYTES = 400  # memory of a name; a thread counts as several
 _OVERSIZED_HINT = (
     "The file is not cut. Find out what its writer put into the events; a "
     "profile without that can be read."
@@ -116,7 +113,7 @@ def _fill(
 ) -> Generator[Trace, None, JsonStream]:
     """All of the stream to this collector."""
     stream = _opened(source, collector.origin.digits)
-    shown, told = FIRST_PART, 0
+    next_part, reported = FIRST_PART, 0
     for key, value in stream:
         if key != "traceEvents" or not stream.listed:
             collector.member(key, value)
@@ -126,17 +123,17 @@ def _fill(
             collector.take(value, stream.tokens)
         else:
             collector.add(value, stream.raw())
-        if collector.count >= told + PROGRESS_EVENTS:
-            told = collector.count
+        if collector.count >= reported + PROGRESS_EVENTS:
+            reported = collector.count
             too_much = source.limit.exceeded(collector.memory)
             if too_much:
                 collector.builder.findings.add(
                     f"its events take {too_much}: the rest was left out. {HINT}"
                 )
                 break
-            progress(source.done, source.size, told)
-            if told >= shown:
-                shown = told * 2
+            progress(source.done, source.size, reported)
+            if reported >= next_part:
+                next_part = reported * 2
                 yield collector.build(source, complete=False)
     return stream
 

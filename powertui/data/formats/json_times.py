@@ -23,7 +23,7 @@ __all__ = ["IMPOSSIBLE", "UNIX_US", "Impossible", "Origin", "clock_of", "in_reac
 IMPOSSIBLE = "events at impossible times were left out"
 UNIX_US = (1e14, 4e15)  # a ts in here (three years … 2096) is Unix time in µs
 _ORIGIN_NS = 1_000_000  # how well a profiler ties its own clock to the system's, once, at its start
-_PLACES = 1000  # of times that cannot be
+_MAX_REFUSED_ORIGINS = 1000  # of times that cannot be
 _REACH_US = 9e12  # from the first event: nothing that can be lies farther
 _TS = re.compile(r'"ts"\s*:\s*"?(-?\d{1,17})(?:\.(\d{1,6}))?"?\s*[,}]')
 
@@ -35,10 +35,10 @@ def picoseconds(us: Floats, base: float = 0.0, digits: int = 6) -> Int64s:
     `digits`: decimals that the writer writes. With three (ns) a double of a far clock gives back
     exactly what was written.
     """
-    whole = np.floor(us)
+    whole_us = np.floor(us)
     grid = 10**digits
-    fraction = np.rint((us - whole) * grid).astype(np.int64) * (PS_PER_US // grid)
-    result: Int64s = (whole - base).astype(np.int64) * PS_PER_US + fraction
+    fraction = np.rint((us - whole_us) * grid).astype(np.int64) * (PS_PER_US // grid)
+    result: Int64s = (whole_us - base).astype(np.int64) * PS_PER_US + fraction
     return result
 
 
@@ -67,45 +67,47 @@ class Origin:
         """
         if not math.isfinite(ts):
             raise Impossible
-        whole = math.floor(ts)
-        part = round((ts - whole) * self._grid) * self._unit
+        whole_us = math.floor(ts)
+        part_ps = round((ts - whole_us) * self._grid) * self._unit
         if (
             abs(ts) > self._inexact_us
             and raw.count('"ts"') == 1
             and (match := _TS.search(raw)) is not None
         ):
-            part = int((match[2] or "").ljust(6, "0"))
-            whole = int(match[1])
+            part_ps = int((match[2] or "").ljust(6, "0"))
+            whole_us = int(match[1])
             if match[1][0] == "-":
-                whole, part = (whole - 1, PS_PER_US - part) if part else (whole, 0)
-        whole, part = int(whole), int(part)
+                whole_us, part_ps = (
+                    (whole_us - 1, PS_PER_US - part_ps) if part_ps else (whole_us, 0)
+                )
+        whole_us, part_ps = int(whole_us), int(part_ps)
         if self.us is None:
-            self.us = whole
-        if abs(whole - self.us) > _REACH_US:
-            self.refuse(whole)
+            self.us = whole_us
+        if abs(whole_us - self.us) > _REACH_US:
+            self.refuse(whole_us)
             raise Impossible
-        return (whole - self.us) * PS_PER_US + part
+        return (whole_us - self.us) * PS_PER_US + part_ps
 
     def refuse(self, us: int) -> None:
         """A time lies too far from the origin."""
         where = us // int(_REACH_US)
-        if where in self._refused or len(self._refused) < _PLACES:
+        if where in self._refused or len(self._refused) < _MAX_REFUSED_ORIGINS:
             count, first = self._refused.get(where, (0, us))
             self._refused[where] = count + 1, min(first, us)
 
-    def better(self, kept: int) -> int | None:
+    def better(self, count_in_reach: int) -> int | None:
         """An origin from which more events than so many lie within reach; None where there
         is none.
         """
         count, first = max(self._refused.values(), default=(0, 0))
-        return first if count > kept else None
+        return first if count > count_in_reach else None
 
     def length(self, us: float) -> int:
         """A duration in µs as ps."""
         if not abs(us) < _REACH_US:
             raise Impossible
-        whole = math.floor(us)
-        return int(whole) * PS_PER_US + int(round((us - whole) * self._grid) * self._unit)
+        whole_us = math.floor(us)
+        return int(whole_us) * PS_PER_US + int(round((us - whole_us) * self._grid) * self._unit)
 
 
 def in_reach(
@@ -113,17 +115,17 @@ def in_reach(
 ) -> tuple[Int64s, Int64s]:
     """(those of these rows whose times can be, their starts as ps from the origin)."""
     assert origin.us is not None
-    whole = batch.us[rows] - origin.us
-    good = np.abs(whole) <= _REACH_US
+    distance_us = batch.us[rows] - origin.us
+    good = np.abs(distance_us) <= _REACH_US
     if not good.all():
         findings.add(IMPOSSIBLE, count=int(len(good) - good.sum()))
         for us in batch.us[rows[~good]].tolist():
             origin.refuse(us)
-    rows, whole = rows[good], whole[good]
+    rows, distance_us = rows[good], distance_us[good]
     part = batch.ps[rows].astype(np.int64)
     if origin.digits == 3:
         part = (part + 500) // 1000 * 1000
-    return rows, whole * PS_PER_US + part
+    return rows, distance_us * PS_PER_US + part
 
 
 def clock_of(base_us: float, origin: TimeOrigin | None) -> Clock:
@@ -137,7 +139,7 @@ def clock_of(base_us: float, origin: TimeOrigin | None) -> Clock:
             zero - _ORIGIN_NS,
             zero + _ORIGIN_NS,
             "absolute timestamps",
-            f"ts counts from the file's {origin.said}",
+            f"ts counts from the file's {origin.member}",
         )
     if not UNIX_US[0] < base_us < UNIX_US[1]:
         return Clock()

@@ -30,7 +30,7 @@ class TimeOrigin(NamedTuple):
     """What the times of a trace count from."""
 
     unix_ns: int
-    said: str  # by this member of the file
+    member: str  # by this member of the file
 
 
 _NS_OF = {  # where it stands → how many ns one of it is
@@ -45,16 +45,16 @@ _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
 def origin_of(key: str, value: Any) -> TimeOrigin | None:
     """From a member beside the events; None where it says nothing of the kind."""
     for (first, *rest), ns in _NS_OF.items():
-        told = value if first == key else None
+        member = value if first == key else None
         for name in rest:
-            told = told.get(name) if isinstance(told, dict) else None
+            member = member.get(name) if isinstance(member, dict) else None
         if (
-            isinstance(told, (int, str))
-            and not isinstance(told, bool)
-            and str(told).isdecimal()
-            and len(str(told)) < 20
+            isinstance(member, (int, str))
+            and not isinstance(member, bool)
+            and str(member).isdecimal()
+            and len(str(member)) < 20
         ):
-            unix_ns = int(told) * ns
+            unix_ns = int(member) * ns
             if _UNIX_NS[0] < unix_ns < _UNIX_NS[1] or (
                 key == "baseTimeNanoseconds" and unix_ns < _UNIX_NS[1]
             ):

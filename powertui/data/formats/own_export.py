@@ -32,9 +32,9 @@ class OwnExport:
         self._phases: list[tuple[str, float, float, dict[str, Any]]] = []
 
     @classmethod
-    def from_other_data(cls, other: Any) -> OwnExport | None:
+    def from_other_data(cls, data: Any) -> OwnExport | None:
         """From the member `otherData`; None when powertui did not write it."""
-        head = other.get("read_back") if isinstance(other, dict) and "powertui" in other else None
+        head = data.get("read_back") if isinstance(data, dict) and "powertui" in data else None
         return cls(head) if isinstance(head, dict) and isinstance(head.get("steps"), dict) else None
 
     def add(self, event: dict[str, Any]) -> bool:
@@ -43,12 +43,12 @@ class OwnExport:
             return event.get("ph") != "C" and event.get("name") != "process_name"
         if event.get("pid") != _TRAINING:
             return False
-        kept = {"step": self._steps, "epoch": self._epochs, "phase": self._phases}.get(
+        rows = {"step": self._steps, "epoch": self._epochs, "phase": self._phases}.get(
             str(event.get("cat"))
         )
         args = event.get("args")
-        if event.get("ph") == "X" and kept is not None and isinstance(args, dict):
-            kept.append(
+        if event.get("ph") == "X" and rows is not None and isinstance(args, dict):
+            rows.append(
                 (
                     clean(as_text(event.get("name", ""))),
                     float(event["ts"]),
@@ -61,30 +61,30 @@ class OwnExport:
     @property
     def clock(self) -> Clock:
         """The clock, with its interval and evidence."""
-        told = self._head.get("clock")
+        clock = self._head.get("clock")
         if (
-            not isinstance(told, list)
-            or len(told) != 5
-            or not all(isinstance(one, int) for one in told[:2])
+            not isinstance(clock, list)
+            or len(clock) != 5
+            or not all(isinstance(bound, int) for bound in clock[:2])
         ):
             return Clock()
-        offset = told[4] if isinstance(told[4], int) else None
-        return Clock(told[0], told[1], clean(as_text(told[2])), clean(as_text(told[3])), offset)
+        offset = clock[4] if isinstance(clock[4], int) else None
+        return Clock(clock[0], clock[1], clean(as_text(clock[2])), clean(as_text(clock[3])), offset)
 
     def training(self) -> tuple[Steps, Epochs]:
         """Steps and epochs."""
         order = sorted(
-            range(len(self._epochs)), key=lambda row: _whole(self._epochs[row][3], "number")
+            range(len(self._epochs)), key=lambda row: _integer(self._epochs[row][3], "number")
         )
         rows = [self._epochs[row] for row in order]
         start, duration = _times(rows)
         epochs = tuple(
             Epoch(
-                _whole(args, "number"),
+                _integer(args, "number"),
                 lo,
                 lo + length,
                 clean(as_text(args.get("source", ""))),
-                max(0, _whole(args, "slack_ps")),
+                max(0, _integer(args, "slack_ps")),
                 tuple((clean(k), float(v)) for k, v in args.items() if isinstance(v, float)),
             )
             for (_, _, _, args), lo, length in zip(
@@ -103,7 +103,7 @@ class OwnExport:
                 name,
                 lo,
                 lo + length,
-                place.get(_whole(args, "epoch")),
+                place.get(_integer(args, "epoch")),
                 clean(as_text(args.get("source", ""))),
             )
             for (name, _, _, args), lo, length in zip(
@@ -117,7 +117,7 @@ class OwnExport:
         head = self._head["steps"]
 
         def column(name: str) -> Int64s:
-            return np.array([_whole(args, name) for _, _, _, args in rows], np.int64)
+            return np.array([_integer(args, name) for _, _, _, args in rows], np.int64)
 
         def said(name: str) -> str:
             return clean(as_text(head.get(name, "")))
@@ -127,7 +127,7 @@ class OwnExport:
             column("number"),
             start,
             duration,
-            np.array([place.get(_whole(args, "epoch"), -1) for _, _, _, args in rows], np.int32),
+            np.array([place.get(_integer(args, "epoch"), -1) for _, _, _, args in rows], np.int32),
             [name for name, _, _, _ in rows],
             said("source"),
             head.get("asynchronous") is True,
@@ -138,7 +138,7 @@ class OwnExport:
             device_by=said("device_by"),
             inferred=head.get("inferred") is True,
             confidence=said("confidence"),
-            notes=tuple(clean(as_text(one)) for one in notes) if isinstance(notes, list) else (),
+            notes=tuple(clean(as_text(note)) for note in notes) if isinstance(notes, list) else (),
         )
 
 
@@ -157,7 +157,7 @@ def _times(rows: list[tuple[str, float, float, dict[str, Any]]]) -> tuple[Int64s
     return picoseconds(ts), picoseconds(dur)
 
 
-def _whole(args: dict[str, Any], name: str) -> int:
+def _integer(args: dict[str, Any], name: str) -> int:
     value = args.get(name)
-    ok = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
-    return cast(int, value) if ok else UNKNOWN
+    valid = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
+    return cast(int, value) if valid else UNKNOWN

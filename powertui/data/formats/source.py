@@ -319,9 +319,9 @@ MANGLED_HINT = (
 
 def describe(head: bytes, path: str) -> tuple[str, str]:
     """What a file that no reader takes looks like, and what to do: (problem, hint)."""
-    known = foreign.named(head, path)
-    if known is not None:
-        return known
+    foreign_file = foreign.named(head, path)
+    if foreign_file is not None:
+        return foreign_file
     if looks_mangled(head):
         return MANGLED, MANGLED_HINT
     if head and not head.strip(b"\0"):

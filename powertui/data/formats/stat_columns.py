@@ -22,14 +22,14 @@ def number(text: str) -> tuple[int, float] | None:
     if not text or len(text) > 40 or text[-1] not in "0123456789.":
         return None
     try:
-        whole = int(text)
+        integer = int(text)
     except ValueError:
         try:
             value = float(text)
         except ValueError:
             return None
         return (int(value) if value.is_integer() and abs(value) < 1 << 62 else 0), value
-    return wrap(whole), float(whole)
+    return wrap(integer), float(integer)
 
 
 def wrap(value: int) -> int:
@@ -86,7 +86,7 @@ def from_texts(texts: Sequence[str | None]) -> StatColumn:
     for row, text in enumerate(texts):
         if text is not None:
             present[row] = True
-            found = number(text)
-            if found is not None:
-                ints[row], floats[row] = found
+            parsed = number(text)
+            if parsed is not None:
+                ints[row], floats[row] = parsed
     return StatColumn(present, ints, floats, texts)

@@ -35,9 +35,9 @@ from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
 from powertui.opening import open_regular
 
-_WINDOW = 4 << 20  # bytes read at a time; a longer record is read whole
-_POINT = 24  # bytes of memory for each scalar at most: its columns
-_FRAME = 16  # bytes around a payload
+_WINDOW_BYTES = 4 << 20  # bytes read at a time; a longer record is read whole
+_POINT_BYTES = 24  # bytes of memory for each scalar at most: its columns
+_FRAME_BYTES = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _PACKED = "is packed with gzip: scalars are read from unpacked files only"
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
@@ -164,8 +164,8 @@ class _Points:
 
     def columns(self) -> tuple[Int64s, Int64s, Floats]:
         """All so far, packed: steps, wall times, values."""
-        found = (self._steps.column(), self._walls.column(), self._values.column())
-        return cast("tuple[Int64s, Int64s, Floats]", found)  # the series takes them as they are
+        columns = (self._steps.column(), self._walls.column(), self._values.column())
+        return cast("tuple[Int64s, Int64s, Floats]", columns)  # the series takes them as they are
 
 
 @dataclass
@@ -209,15 +209,15 @@ class Tail:
                 self._identity, self._size = identity, status.st_size
                 while not self._dead:
                     before = self._offset
-                    if too_much := self.limit.exceeded(self._points * _POINT):
+                    if too_much := self.limit.exceeded(self._points * _POINT_BYTES):
                         self._damage[
                             f"its scalars take {too_much}: the rest was left out. {HINT}",
                             f"byte {before}",
                         ] = 1
                         self._dead = True
                         break
-                    whole = self._window(stream, status.st_size, new)
-                    if self._offset == before or not whole:
+                    more = self._window(stream, status.st_size, new)
+                    if self._offset == before or not more:
                         break
         except OSError as error:
             raise UnreadableFile(self.path, f"cannot be read: {error.strerror or error}") from None
@@ -263,9 +263,9 @@ class Tail:
         Moves the offset behind them. False where the file ends.
         """
         stream.seek(self._offset)
-        window = stream.read(_WINDOW)
+        window = stream.read(_WINDOW_BYTES)
         if len(window) >= 8:
-            need = struct.unpack_from("<Q", window)[0] + _FRAME
+            need = struct.unpack_from("<Q", window)[0] + _FRAME_BYTES
             if len(window) < need <= size - self._offset:
                 if too_much := self.limit.exceeded(2 * need):
                     self._damage[
@@ -275,10 +275,10 @@ class Tail:
                     self._dead = True
                     return False
                 window += stream.read(need - len(window))
-        found = wire.records(np.frombuffer(window, np.uint8), 0, len(window))
+        records = wire.records(np.frombuffer(window, np.uint8), 0, len(window))
         base = self._offset
-        self._offset += found.next
-        if found.damaged:
+        self._offset += records.next
+        if records.damaged:
             self._dead = True
             cause = (
                 "a record's length is damaged (its checksum is wrong): nothing after it can be read"
@@ -286,26 +286,27 @@ class Tail:
             if not self._offset and window.startswith(GZIP):
                 cause = _why_packed(self.path, self.limit)
             self._damage[cause, f"byte {self._offset}"] = 1
-        for row in np.flatnonzero(~found.good).tolist():
+        for row in np.flatnonzero(~records.good).tolist():
             self._count(
-                "a record's checksum is wrong: skipped", f"byte {base + int(found.begin[row]) - 12}"
+                "a record's checksum is wrong: skipped",
+                f"byte {base + int(records.begin[row]) - 12}",
             )
-        if len(found.begin):
-            self._take_all(window, found.begin[found.good], found.end[found.good], new)
-        return len(window) >= _WINDOW
+        if len(records.begin):
+            self._take_all(window, records.begin[records.good], records.end[records.good], new)
+        return len(window) >= _WINDOW_BYTES
 
     def _take_all(
         self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None
     ) -> None:
         """Scalars as columns, everything else one by one; what each tag has stays in its order."""
         view = memoryview(window)
-        found = tfevents_columns.scan(np.frombuffer(window, np.uint8), begins, ends)
+        scanned = tfevents_columns.scan(np.frombuffer(window, np.uint8), begins, ends)
         before = self.records
         singles: list[tuple[int, Scalar]] = []
         early = min(
-            ((int(part.row[0]), int(part.wall_ns[0])) for part in found.scalars), default=None
+            ((int(part.row[0]), int(part.wall_ns[0])) for part in scanned.scalars), default=None
         )
-        for row in found.rest.tolist():
+        for row in scanned.rest.tolist():
             if early is not None and row > early[0]:
                 self._saw(early[1])
             self.records = before + row
@@ -313,7 +314,8 @@ class Tail:
         self.records = before + len(begins)
         if early is not None:
             self._saw(early[1])
-        parts = [one for part in found.scalars if len((one := self._own(part)).row)]
+        parts = [self._scalars_only(part) for part in scanned.scalars]
+        parts = [part for part in parts if len(part.row)]
         for part in parts:
             self._walls["last"] = max(int(part.wall_ns.max()), self._walls.get("last", 0))
             self._scalars.setdefault(part.tag, _Points()).add(
@@ -323,19 +325,19 @@ class Tail:
         by_tag: dict[str, list[tuple[int, Scalar]]] = {}
         for row, single in singles:
             by_tag.setdefault(single.tag, []).append((row, single))
-        for tag, some in by_tag.items():
+        for tag, tag_singles in by_tag.items():
             rows, steps, walls = (
                 np.array(column, np.int64)
-                for column in zip(*((r, s.step, s.wall_ns) for r, s in some), strict=True)
+                for column in zip(*((r, s.step, s.wall_ns) for r, s in tag_singles), strict=True)
             )
             self._scalars.setdefault(tag, _Points()).add(
-                rows, steps, walls, np.array([s.value for _, s in some], np.float64)
+                rows, steps, walls, np.array([s.value for _, s in tag_singles], np.float64)
             )
-            self._points += len(some)
+            self._points += len(tag_singles)
         for points in self._scalars.values():
             points.settle()
         if new is not None:
-            every = [(row, one) for row, one in singles]
+            new_rows = list(singles)
             for part in parts:
                 columns = zip(
                     part.row.tolist(),
@@ -344,21 +346,21 @@ class Tail:
                     part.value.tolist(),
                     strict=True,
                 )
-                every += [
+                new_rows += [
                     (row, Scalar(part.tag, step, wall, value)) for row, step, wall, value in columns
                 ]
-            new += [one for _, one in sorted(every, key=lambda pair: pair[0])]
+            new += [scalar for _, scalar in sorted(new_rows, key=lambda pair: pair[0])]
 
     def _count(self, cause: str, where: str) -> None:
-        for known, place in self._damage:
-            if known == cause:
-                self._damage[known, place] += 1
+        for known_cause, place in self._damage:
+            if known_cause == cause:
+                self._damage[known_cause, place] += 1
                 return
         self._damage[cause, where] = 1
 
     # ── records ──
 
-    def _own(self, part: tfevents_columns.ScalarColumns) -> tfevents_columns.ScalarColumns:
+    def _scalars_only(self, part: tfevents_columns.ScalarColumns) -> tfevents_columns.ScalarColumns:
         """Those that are scalars: a record that names no plugin is what the first of its
         tag said.
         """
@@ -367,13 +369,13 @@ class Tail:
             self._plugins.setdefault(part.tag, "scalars")
         if plugin in ("", "scalars") or not part.bare.any():
             return part
-        kept = ~part.bare
+        bare_free = ~part.bare
         return part._replace(
-            row=part.row[kept],
-            step=part.step[kept],
-            wall_ns=part.wall_ns[kept],
-            value=part.value[kept],
-            bare=part.bare[kept],
+            row=part.row[bare_free],
+            step=part.step[bare_free],
+            wall_ns=part.wall_ns[bare_free],
+            value=part.value[bare_free],
+            bare=part.bare[bare_free],
         )
 
     def _take(self, record: memoryview, row: int, new: list[tuple[int, Scalar]]) -> None:
@@ -469,8 +471,8 @@ def wall_of(record: memoryview) -> int | None:
     seconds: float = struct.unpack_from("<d", record, 1)[0]
     if not math.isfinite(seconds) or not 3e8 < seconds < 7.3e9:
         return None
-    whole = int(seconds)  # apart from the fraction: their product would be rounded to 256 ns
-    return whole * NS_PER_S + round((seconds - whole) * NS_PER_S)
+    whole_s = int(seconds)  # apart from the fraction: their product would be rounded to 256 ns
+    return whole_s * NS_PER_S + round((seconds - whole_s) * NS_PER_S)
 
 
 def _is_graph(record: memoryview) -> bool:

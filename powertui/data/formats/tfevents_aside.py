@@ -25,7 +25,7 @@ class RecordAside(NamedTuple):
     ] = ()  # (tag, plugin) of its tensors: graphs, histograms, pictures
 
 
-def record_aside(record: memoryview, told: Collection[str]) -> RecordAside | None:
+def record_aside(record: memoryview, text_plugins: Collection[str]) -> RecordAside | None:
     """Such a record; None for any other, and for whatever is not plainly one.
 
     `told`: plugins whose texts are wanted.
@@ -50,7 +50,7 @@ def record_aside(record: memoryview, told: Collection[str]) -> RecordAside | Non
             tag, plugin = (
                 bytes(record[lo:hi]).decode() for lo, hi in (parts[1], named.get(1, (0, 0)))
             )
-            if plugin in ("", "scalars") or plugin in told:
+            if plugin in ("", "scalars") or plugin in text_plugins:
                 return None
             values.append((tag, plugin))
     except UnicodeDecodeError:
@@ -59,19 +59,19 @@ def record_aside(record: memoryview, told: Collection[str]) -> RecordAside | Non
 
 
 def _payloads(
-    data: wire.types.Bytes, lo: int, hi: int, wanted: set[int], others: Collection[int] = ()
+    data: wire.types.Bytes, lo: int, hi: int, numbers: set[int], others: Collection[int] = ()
 ) -> list[tuple[int, int, int]] | None:
     """(number, first byte, end) of the payloads with these numbers; None where the message is
     damaged or has one of `others`.
     """
-    found = wire.hop(data, lo, hi)
-    if found.bad >= 0 or not set(others).isdisjoint(found.number.tolist()):
+    fields = wire.hop(data, lo, hi)
+    if fields.bad >= 0 or not set(others).isdisjoint(fields.number.tolist()):
         return None
-    every = zip(
-        *(column[found.wire == LEN].tolist() for column in (found.number, found.lo, found.hi)),
+    payloads = zip(
+        *(column[fields.wire == LEN].tolist() for column in (fields.number, fields.lo, fields.hi)),
         strict=True,
     )
-    return [one for one in every if one[0] in wanted]
+    return [payload for payload in payloads if payload[0] in numbers]
 
 
 def _last(payloads: list[tuple[int, int, int]] | None) -> dict[int, tuple[int, int]]:

@@ -19,14 +19,10 @@ from powertui.data.model import Int64s
 from powertui.data.wire.crc32c import crc32c, masked
 from powertui.opening import open_regular
 
-_HEAD = (
-    1 << 14
-)  # bytes at the beginning: the header and the first records; a graph behind them is not read
-_TAIL = (
-    1 << 16
-)  # bytes at the end: a record longer than this hides the last one, and then nothing is reported about it
-_FRAME = 16
-_LOOKED = 32  # records at the end
+_HEAD_BYTES = 1 << 14  # holds the header and the first records; a graph after them is not read
+_TAIL_BYTES = 1 << 16  # a last record longer than this is not found
+_FRAME_BYTES = 16  # around the payload of a record: its length and two checksums
+_MAX_TAIL_RECORDS = 32  # read from the end
 
 
 class FileEnds(NamedTuple):
@@ -61,13 +57,13 @@ def ends(path: str) -> FileEnds:
 def _ends(path: str, size: int, _: int) -> FileEnds:
     try:
         with open_regular(path) as stream:
-            head = stream.read(_HEAD)
-            stream.seek(max(0, size - _TAIL), os.SEEK_SET)
-            tail = stream.read(_TAIL)
+            head = stream.read(_HEAD_BYTES)
+            stream.seek(max(0, size - _TAIL_BYTES), os.SEEK_SET)
+            tail = stream.read(_TAIL_BYTES)
     except OSError:
         return FileEnds(None, None, None, None)
     first = _first(head)
-    last = _last(tail, complete=size <= _TAIL)
+    last = _last(tail, complete=size <= _TAIL_BYTES)
     named = split_events(Path(path).name)
     begins = (
         first[0]
@@ -88,11 +84,11 @@ def _first(head: bytes) -> tuple[int, int | None] | None:
     at = 0
     while at + 12 <= len(head):
         length = struct.unpack_from("<Q", head, at)[0]
-        record = memoryview(head)[at + 12 : at + 12 + min(length, _HEAD)]
+        record = memoryview(head)[at + 12 : at + 12 + min(length, _HEAD_BYTES)]
         wall = wall_of(record)
         if wall is not None and not _is_header(record):
             return wall, _step(record)
-        at += _FRAME + length
+        at += _FRAME_BYTES + length
     return None
 
 
@@ -101,7 +97,7 @@ def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
     written, of the latest that is whole), and the highest step among the last records: some of them
     may count epochs.
     """
-    count = len(tail) - _FRAME
+    count = len(tail) - _FRAME_BYTES
     if count < 0:
         return None
     lengths = (
@@ -111,20 +107,20 @@ def _last(tail: bytes, *, complete: bool) -> tuple[int, int | None] | None:
         .ravel()
     )
     fits = np.flatnonzero(lengths <= np.uint64(len(tail)))
-    behind = fits + lengths[fits].astype(np.int64) + _FRAME
+    behind = fits + lengths[fits].astype(np.int64) + _FRAME_BYTES
     end: int | None = None
     wall: int | None = None
     steps: list[int] = []
-    for _ in range(_LOOKED):
+    for _ in range(_MAX_TAIL_RECORDS):
         at = _before(tail, fits, behind, end)
         if at is None:
             break
         end = at
         record = memoryview(tail)[at + 12 : at + 12 + int(lengths[at])]
-        found = wall_of(record)
-        if found is None or _is_header(record):
+        record_wall = wall_of(record)
+        if record_wall is None or _is_header(record):
             continue
-        wall = found if wall is None else max(wall, found)
+        wall = record_wall if wall is None else max(wall, record_wall)
         step = _step(record)
         steps += [step] if step is not None else []
     if wall is None:

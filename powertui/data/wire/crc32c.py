@@ -19,7 +19,7 @@ from powertui.data.wire.types import UInt32s
 
 _POLYNOMIAL = 0x82F63B78
 _LANE = 256  # bytes a lane: short enough for many lanes, long enough that joining them costs little
-_FEW = 4096  # bytes in all: a file of a few scalars
+_MIN_VECTOR_BYTES = 4096  # bytes in all: a file of a few scalars
 _BATCH = 1 << 22  # bytes of lanes handled at a time, so that memory stays bounded
 
 
@@ -85,7 +85,7 @@ def _byte_by_byte(data: bytes | memoryview) -> int:
 
 def crc32c(data: bytes | memoryview, starts: Sequence[int], lengths: Sequence[int]) -> UInt32s:
     """The CRC32C of `data[start:start + length]`, for each pair."""
-    if sum(lengths) <= _FEW:
+    if sum(lengths) <= _MIN_VECTOR_BYTES:
         return np.array(
             [_byte_by_byte(data[at : at + size]) for at, size in zip(starts, lengths, strict=True)],
             np.uint32,

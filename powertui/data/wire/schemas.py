@@ -151,15 +151,15 @@ def parsed(name: str, data: bytes) -> Any:
     """These bytes as one of the messages above."""
     made = message(name)()
     try:
-        taken = made.MergeFromString(data)
+        size = made.MergeFromString(data)
     except (
         Exception
     ) as error:  # DecodeError, UnicodeDecodeError, struct.error, IndexError, RecursionError …
         raise Undecodable(f"{type(error).__name__}: {error}") from error
-    if taken < len(
+    if size < len(
         data
     ):  # the one that is compiled from C++ takes what stands before a group's end for the whole
-        raise Undecodable(f"only {taken} of its {len(data)} bytes are a message")
+        raise Undecodable(f"only {size} of its {len(data)} bytes are a message")
     return made
 
 

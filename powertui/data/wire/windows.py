@@ -112,22 +112,22 @@ def _varint(data: Bytes, at: int) -> tuple[int, int]:
     return 0, -1
 
 
-def _filled(found: Hop) -> Hop:
+def _filled(fields: Hop) -> Hop:
     """Without messages of no bytes."""
-    rows = np.flatnonzero((found.wire != wire.LEN) | (found.hi > found.lo))
-    if len(rows) == len(found.number):
-        return found
-    return found._replace(
-        number=found.number[rows],
-        wire=found.wire[rows],
-        value=found.value[rows],
-        lo=found.lo[rows],
-        hi=found.hi[rows],
+    rows = np.flatnonzero((fields.wire != wire.LEN) | (fields.hi > fields.lo))
+    if len(rows) == len(fields.number):
+        return fields
+    return fields._replace(
+        number=fields.number[rows],
+        wire=fields.wire[rows],
+        value=fields.value[rows],
+        lo=fields.lo[rows],
+        hi=fields.hi[rows],
     )
 
 
-def _moved(found: Hop, by: int) -> Hop:
-    return found._replace(lo=found.lo + by, hi=found.hi + by)
+def _moved(fields: Hop, by: int) -> Hop:
+    return fields._replace(lo=fields.lo + by, hi=fields.hi + by)
 
 
 def _until(found: Hop, bad: int) -> Hop:
@@ -238,14 +238,14 @@ def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedF
         if data is None:
             base = int(lo[rows.start])
             data = stored.read(base, int(hi[rows.start]))
-        found = wire.pick(data, lo[rows] - base, hi[rows] - base, tags)
-        by = base * (found.present & payloads)
+        fields = wire.pick(data, lo[rows] - base, hi[rows] - base, tags)
+        by = base * (fields.present & payloads)
         present[:, rows], value[:, rows], end[:, rows] = (
-            found.present,
-            found.value + by,
-            found.end + by,
+            fields.present,
+            fields.value + by,
+            fields.end + by,
         )
-        bad = found.bad + base if found.bad >= 0 > bad else bad
+        bad = fields.bad + base if fields.bad >= 0 > bad else bad
     return PickedFields(present, value, end, bad)
 
 
@@ -273,8 +273,8 @@ def _large(
     entry = _whole(hop(stored, lo, hi).hop)
     at, end = entry.payload(2)
     inner = _whole(hop(stored, at, end).hop)
-    found = [stored.read(*inner.payload(number)) for number in fields]
-    last = np.cumsum([len(piece) for piece in found])
+    payloads = [stored.read(*inner.payload(number)) for number in fields]
+    last = np.cumsum([len(payload) for payload in payloads])
     begin = np.concatenate(([0], last[:-1]))
     outer = PickedFields(
         np.array([[True], [end > at]]),
@@ -288,7 +288,7 @@ def _large(
         last[:, None].astype(np.int64),
         -1,
     )
-    return outer, within, np.concatenate(found), 0
+    return outer, within, np.concatenate(payloads), 0
 
 
 # ── stats ────────────────────────────────────────────────────────────────────────────────────────

@@ -293,7 +293,7 @@ def test_a_file_that_ends_within_a_window_is_not_asked_for_another(
     )
     assert read(str(path)).records == 51
     assert windows == [0]
-    monkeypatch.setattr(tfevents, "_WINDOW", 200)
+    monkeypatch.setattr(tfevents, "_WINDOW_BYTES", 200)
     windows.clear()
     found = read(str(path)).series("loss")
     assert found is not None
@@ -314,7 +314,7 @@ def test_records_longer_than_a_window_are_read(
         + long
         + scalar_record(WALL, 2, "loss", 2.0)
     )
-    monkeypatch.setattr(tfevents, "_WINDOW", 200)
+    monkeypatch.setattr(tfevents, "_WINDOW_BYTES", 200)
     assert [p[0] for p in points(path, "loss")] == [1, 2]
     assert read(str(path)).records == 5
 

@@ -74,7 +74,7 @@ def _lines(
         called, which = np.unique(
             table["name"].astype(str).to_numpy(object).astype(str), return_inverse=True
         )
-        name = np.array([names.index(str(one), str(one)) for one in called.tolist()], np.uint32)[
+        name = np.array([names.index(str(text), str(text)) for text in called.tolist()], np.uint32)[
             which.ravel()
         ]
         position = (np.arange(len(table)) + stats.begins[index]).astype(np.uint64)
@@ -102,22 +102,22 @@ def _places(
         keys = list(zip(agent, stream, queue, strict=True))
     else:
         keys = list(zip(_texts(table, "pid"), _texts(table, "tid"), [""] * len(table), strict=True))
-    codes, seen = pd.factorize(pd.Series(keys, dtype=object))
+    codes, distinct = pd.factorize(pd.Series(keys, dtype=object))
     order = np.argsort(codes, kind="stable")
-    bounds = codes[order].searchsorted(np.arange(len(seen) + 1))
-    for number, (first, second, third) in enumerate(seen):
+    bounds = codes[order].searchsorted(np.arange(len(distinct) + 1))
+    for number, (first, second, third) in enumerate(distinct):
         rows = order[bounds[number] : bounds[number + 1]].astype(np.int64)
         if kind in (KERNELS, COPIES):
             yield _stream(kind, numbers.get(first, 0), second, third), rows
         else:
-            yield ("host", first, _whole(second, 0), f"thread {second}" if second else ""), rows
+            yield ("host", first, _integer(second, 0), f"thread {second}" if second else ""), rows
 
 
 def _stream(kind: str, device: int, stream: str, queue: str) -> _Place:
     if stream not in ("", "0"):
-        return ("device", device, _whole(stream, 0), f"Stream #{stream}")
+        return ("device", device, _integer(stream, 0), f"Stream #{stream}")
     if queue:
-        return ("device", device, 1 << 32 | _whole(queue, 0) & 0xFFFFFFFF, f"Queue #{queue}")
+        return ("device", device, 1 << 32 | _integer(queue, 0) & 0xFFFFFFFF, f"Queue #{queue}")
     return ("device", device, 1 << 33, "Copies" if kind == COPIES else "Kernels")
 
 
@@ -126,27 +126,27 @@ def _numbers(records: RocprofRecords) -> dict[str, int]:
 
     Where nothing distinguishes the GPUs, they are counted as they come by their names.
     """
-    seen: dict[str, None] = {}
+    agent_names: dict[str, None] = {}
     for kind, table in records.tables:
         if kind in (KERNELS, COPIES):
-            seen.update(dict.fromkeys(_texts(table, "agent")))
+            agent_names.update(dict.fromkeys(_texts(table, "agent")))
     out = {
         name: agent.gpu
-        for name in seen
+        for name in agent_names
         if (agent := records.agents.get(name)) is not None and agent.gpu is not None
     }
-    taken = set(out.values())
+    used = set(out.values())
     free = 0  # no number below it can be given: each GPU is asked about once
     for name in sorted(
-        (name for name in seen if name not in out), key=lambda name: (len(name), name)
+        (name for name in agent_names if name not in out), key=lambda name: (len(name), name)
     ):
-        number = _whole(name.removeprefix("GPU "), -1) if name.startswith("GPU ") else -1
+        number = _integer(name.removeprefix("GPU "), -1) if name.startswith("GPU ") else -1
         if number < 0:
-            while free in taken:
+            while free in used:
                 free += 1
             number = free
         out[name] = number
-        taken.add(number)
+        used.add(number)
     return out
 
 
@@ -189,7 +189,7 @@ def _text(value: Hashable) -> str:
     )
 
 
-def _whole(text: str, otherwise: int) -> int:
+def _integer(text: str, otherwise: int) -> int:
     return int(text) if text.lstrip("-").isdecimal() and len(text) < 19 else otherwise
 
 

@@ -22,18 +22,18 @@ from powertui.data.formats.rocprof.tables import AGENTS, capture_tables
 from powertui.data.formats.source import OpenedFile, open_file
 from powertui.errors import UnreadableFile
 
-_MADE_OF_BYTE = 12  # bytes of memory for each of the file while it is read
+_MEMORY_PER_BYTE = 12  # bytes of memory for each of the file while it is read
 _KINDS = {
     "kernel_trace": KERNELS,
     "counter_collection": KERNELS,
     "memory_copy_trace": COPIES,
     "marker_api_trace": MARKS,
 }
-_LEFT = frozenset(
+_NOT_DRAWN = frozenset(
     ("memory_allocation_trace", "scratch_memory_trace")
 )  # of addresses: nobody asks for them on a timeline yet
 # As the tables call it (capitals and blanks aside), and as the rest of the program does.
-_OWN = {
+_COLUMN_NAMES = {
     "kernel_name": "name",
     "function": "name",
     "direction": "name",
@@ -58,23 +58,23 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     total = sum(path.stat().st_size for path in files.values() if str(path) != "-")
     done = 0
     for table, path in files.items():
-        own = Path(source.path) == path or source.path == str(path)
+        is_named = Path(source.path) == path or source.path == str(path)
         try:
-            opened = source if own else open_file(path, source.limit)
+            opened = source if is_named else open_file(path, source.limit)
             frame = _frame(opened, out)
         except UnreadableFile as error:
-            if own:
+            if is_named:
                 raise
             out.lose(f"{path.name}: {error.problem}")
             continue
         done += opened.size
         if table == AGENTS:
             out.agents = _agents(frame)
-        elif table in _LEFT:
+        elif table in _NOT_DRAWN:
             out.lose(f"records of {table} are not drawn", len(frame))
         else:
             tables[table or _unnamed(frame)] = frame
-        progress(done, max(total, done), sum(len(one) for one in tables.values()))
+        progress(done, max(total, done), sum(len(read_table) for read_table in tables.values()))
     counters = tables.pop("counter_collection", None)
     if counters is not None:
         tables["kernel_trace"] = _with_counters(tables.get("kernel_trace"), counters, out)
@@ -89,14 +89,14 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
 
 
 def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
-    source.limit.check(source.path, _MADE_OF_BYTE * source.size)
+    source.limit.check(source.path, _MEMORY_PER_BYTE * source.size)
     data = b"".join(source.chunks())
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
+    lines = data[: data.rfind(b"\n") + 1]
+    if len(lines) < len(data):
         out.lose(f"{Path(source.path).name} ends in the middle of a line, which was left out")
     try:
         frame = pd.read_csv(
-            io.BytesIO(whole),
+            io.BytesIO(lines),
             dtype=str,
             keep_default_na=False,
             on_bad_lines="skip",
@@ -108,10 +108,12 @@ def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
             "is not the table that its name says",
             hint="Copy it again, or profile again.",
         ) from None
-    frame.columns = [_OWN.get(low := str(name).strip().lower(), low) for name in frame.columns]
+    frame.columns = [
+        _COLUMN_NAMES.get(low := str(name).strip().lower(), low) for name in frame.columns
+    ]
     frame = frame.loc[:, ~frame.columns.duplicated()]
-    kept: pd.DataFrame = frame
-    return kept
+    unique: pd.DataFrame = frame
+    return unique
 
 
 def _unnamed(frame: pd.DataFrame) -> str:

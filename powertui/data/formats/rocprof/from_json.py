@@ -24,13 +24,13 @@ from powertui.data.formats.rocprof.records import (
 from powertui.data.formats.source import OpenedFile
 from powertui.errors import UnreadableFile
 
-_MADE_OF_BYTE = 10  # bytes of memory for each of the file while it is read
+_MEMORY_PER_BYTE = 10  # bytes of memory for each of the file while it is read
 _KERNELS = (
     "kernel_dispatch",
     "kernel_dispatches",
 )  # as the documentation calls it, and the first releases
 _CALLS = ("hip_api", "hsa_api", "rccl_api", "rocdecode_api", "rocDecode_api", "rocjpeg_api", "ompt")
-_LEFT = (
+_NOT_DRAWN = (
     "memory_allocation",
     "scratch_memory",
     "page_migration",
@@ -41,7 +41,7 @@ _LEFT = (
 
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All records of all processes of the file."""
-    source.limit.check(source.path, _MADE_OF_BYTE * source.size)
+    source.limit.check(source.path, _MEMORY_PER_BYTE * source.size)
     data = source.stored()
     try:
         whole = json.loads(
@@ -70,48 +70,50 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
 class _Process:
     """One process of the file."""
 
-    def __init__(self, told: dict[str, Any], out: RocprofRecords) -> None:
-        self._told, self._out = told, out
-        strings = _mapping(told.get("strings"))
-        self._kinds = [_mapping(one) for one in _list(strings.get("buffer_records"))]
+    def __init__(self, process: dict[str, Any], out: RocprofRecords) -> None:
+        self._process, self._out = process, out
+        strings = _mapping(process.get("strings"))
+        self._kinds = [_mapping(entry) for entry in _list(strings.get("buffer_records"))]
         self._marks = {
-            one.get("key"): one.get("value")
-            for one in map(_mapping, _list(strings.get("marker_api")))
+            entry.get("key"): entry.get("value")
+            for entry in map(_mapping, _list(strings.get("marker_api")))
         }
-        self._pid = _mapping(told.get("metadata")).get("pid")
+        self._pid = _mapping(process.get("metadata")).get("pid")
         self._kernels: dict[Any, str] = {}
-        for one in map(_mapping, _list(told.get("kernel_symbols"))):
+        for entry in map(_mapping, _list(process.get("kernel_symbols"))):
             named = (
-                one.get(key)
+                entry.get(key)
                 for key in ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
             )
-            self._kernels[one.get("kernel_id")] = next((str(name) for name in named if name), "")
+            self._kernels[entry.get("kernel_id")] = next((str(name) for name in named if name), "")
         gpus = 0
-        for one in map(_mapping, _list(told.get("agents"))):
+        for entry in map(_mapping, _list(process.get("agents"))):
             facts = tuple(
-                (fact, one[key])
+                (fact, entry[key])
                 for key, fact in _FACTS.items()
-                if isinstance(one.get(key), (str, int, float)) and one[key] != ""
+                if isinstance(entry.get(key), (str, int, float)) and entry[key] != ""
             )
-            is_gpu = one.get("type") == 2
-            out.agents[_agent(one.get("id"))] = Agent(gpus if is_gpu else None, facts)
+            is_gpu = entry.get("type") == 2
+            out.agents[_agent(entry.get("id"))] = Agent(gpus if is_gpu else None, facts)
             gpus += is_gpu
 
     def take(self) -> None:
         """Its records, kind by kind."""
-        buffered = _mapping(self._told.get("buffer_records"))
+        buffered = _mapping(self._process.get("buffer_records"))
         kernels = [row for key in _KERNELS for row in self._dispatches(_list(buffered.get(key)))]
         counted = list(
             self._counted(
-                _list(_mapping(self._told.get("callback_records")).get("counter_collection"))
+                _list(_mapping(self._process.get("callback_records")).get("counter_collection"))
             )
         )
         if counted:
             by_dispatch = {row["dispatch_id"]: row for row in kernels}
             for row in counted:
-                known = by_dispatch.get(row["dispatch_id"])
-                if known is not None:
-                    known.update({key: value for key, value in row.items() if key not in known})
+                dispatch = by_dispatch.get(row["dispatch_id"])
+                if dispatch is not None:
+                    dispatch.update(
+                        {key: value for key, value in row.items() if key not in dispatch}
+                    )
                 else:
                     kernels.append(row)
         frame = self._put(KERNELS, kernels)
@@ -121,7 +123,7 @@ class _Process:
         self._put(MARKS, list(self._calls(_list(buffered.get("marker_api")), marks=True)))
         for key in _CALLS:
             self._put(CALLS, list(self._calls(_list(buffered.get(key)))))
-        for key in _LEFT:
+        for key in _NOT_DRAWN:
             self._out.lose(f"records of {key} are not drawn", len(_list(buffered.get(key))))
 
     def _put(self, kind: str, rows: list[dict[str, Any]]) -> pd.DataFrame | None:
@@ -138,19 +140,19 @@ class _Process:
         return frame
 
     def _dispatches(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
-        for one in map(_mapping, rows):
-            yield self._dispatch(one, _mapping(one.get("dispatch_info")))
+        for record in map(_mapping, rows):
+            yield self._dispatch(record, _mapping(record.get("dispatch_info")))
 
-    def _dispatch(self, one: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
+    def _dispatch(self, record: Mapping[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
         grid, group = _mapping(info.get("grid_size")), _mapping(info.get("workgroup_size"))
         row = {
             "name": self._kernels.get(info.get("kernel_id")) or f"kernel {info.get('kernel_id')}",
-            "start": one.get("start_timestamp"),
-            "end": one.get("end_timestamp"),
+            "start": record.get("start_timestamp"),
+            "end": record.get("end_timestamp"),
             "agent": _agent(info.get("agent_id")),
             "queue": _handle(info.get("queue_id")),
-            "stream": _handle(one.get("stream_id")),
-            "correlation_id": _mapping(one.get("correlation_id")).get("internal"),
+            "stream": _handle(record.get("stream_id")),
+            "correlation_id": _mapping(record.get("correlation_id")).get("internal"),
             "dispatch_id": info.get("dispatch_id"),
             "private_segment_size": info.get("private_segment_size"),
             "group_segment_size": info.get("group_segment_size"),
@@ -164,14 +166,14 @@ class _Process:
 
     def _counted(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
         names = {
-            _handle(one.get("id")): one.get("name")
-            for one in map(_mapping, _list(self._told.get("counters")))
+            _handle(record.get("id")): record.get("name")
+            for record in map(_mapping, _list(self._process.get("counters")))
         }
-        for one in map(_mapping, rows):
-            data = _mapping(one.get("dispatch_data"))
+        for record in map(_mapping, rows):
+            data = _mapping(record.get("dispatch_data"))
             row = self._dispatch(data, _mapping(data.get("dispatch_info")))
-            row["regs"] = one.get("arch_vgpr_count")
-            for value in map(_mapping, _list(one.get("records"))):
+            row["regs"] = record.get("arch_vgpr_count")
+            for value in map(_mapping, _list(record.get("records"))):
                 name = str(
                     names.get(_handle(value.get("counter_id")))
                     or f"counter {_handle(value.get('counter_id'))}"
@@ -185,48 +187,48 @@ class _Process:
             yield row
 
     def _copies(self, rows: list[Any]) -> Iterator[dict[str, Any]]:
-        for one in map(_mapping, rows):
-            to, of = (_agent(one.get(key)) for key in ("dst_agent_id", "src_agent_id"))
-            known = self._out.agents.get(to)
+        for record in map(_mapping, rows):
+            to, of = (_agent(record.get(key)) for key in ("dst_agent_id", "src_agent_id"))
+            agent = self._out.agents.get(to)
             yield {
-                "name": self._operation(one),
-                "start": one.get("start_timestamp"),
-                "end": one.get("end_timestamp"),
-                "agent": to if known is None or known.gpu is not None else of,
+                "name": self._operation(record),
+                "start": record.get("start_timestamp"),
+                "end": record.get("end_timestamp"),
+                "agent": to if agent is None or agent.gpu is not None else of,
                 "queue": None,
-                "stream": _handle(one.get("stream_id")),
-                "correlation_id": _mapping(one.get("correlation_id")).get("internal"),
-                "bytes": one.get("bytes"),
+                "stream": _handle(record.get("stream_id")),
+                "correlation_id": _mapping(record.get("correlation_id")).get("internal"),
+                "bytes": record.get("bytes"),
             }
 
     def _calls(self, rows: list[Any], *, marks: bool = False) -> Iterator[dict[str, Any]]:
-        for one in map(_mapping, rows):
-            number = _mapping(one.get("correlation_id")).get("internal")
-            said = self._marks.get(number) if marks else None
+        for record in map(_mapping, rows):
+            number = _mapping(record.get("correlation_id")).get("internal")
+            mark = self._marks.get(number) if marks else None
             yield {
-                "name": str(said) if said else self._operation(one),
-                "start": one.get("start_timestamp"),
-                "end": one.get("end_timestamp"),
+                "name": str(mark) if mark else self._operation(record),
+                "start": record.get("start_timestamp"),
+                "end": record.get("end_timestamp"),
                 "pid": self._pid,
-                "tid": one.get("thread_id"),
+                "tid": record.get("thread_id"),
                 "correlation_id": number,
-                "domain": self._kind(one).get("kind"),
+                "domain": self._kind(record).get("kind"),
             }
 
-    def _kind(self, one: Mapping[str, Any]) -> Mapping[str, Any]:
-        number = one.get("kind")
+    def _kind(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        number = record.get("kind")
         return (
             self._kinds[number]
             if isinstance(number, int) and 0 <= number < len(self._kinds)
             else {}
         )
 
-    def _operation(self, one: Mapping[str, Any]) -> str:
-        kind = self._kind(one)
-        names, number = _list(kind.get("operations")), one.get("operation")
+    def _operation(self, record: Mapping[str, Any]) -> str:
+        kind = self._kind(record)
+        names, number = _list(kind.get("operations")), record.get("operation")
         if isinstance(number, int) and 0 <= number < len(names):
             return str(names[number])
-        return f"{kind.get('kind') or 'kind ' + str(one.get('kind'))} {number}"
+        return f"{kind.get('kind') or 'kind ' + str(record.get('kind'))} {number}"
 
 
 _FACTS = {

@@ -68,17 +68,17 @@ class RecordStats:
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named stat for each of these records."""
         where = positions.astype(np.int64)
-        of = self.begins.searchsorted(where, "right") - 1
+        table_numbers = self.begins.searchsorted(where, "right") - 1
         out = {}
         for name in names:
             texts: list[str | None] = [None] * len(where)
-            for number in np.unique(of).tolist():
+            for number in np.unique(table_numbers).tolist():
                 table = self._tables[number] if 0 <= number < len(self._tables) else None
                 if table is None or name in _PLACES or name not in table.columns:
                     continue
-                rows = np.flatnonzero(of == number)
-                found = table[name].to_numpy()[where[rows] - self.begins[number]].tolist()
-                for row, value in zip(rows.tolist(), found, strict=True):
+                rows = np.flatnonzero(table_numbers == number)
+                values = table[name].to_numpy()[where[rows] - self.begins[number]].tolist()
+                for row, value in zip(rows.tolist(), values, strict=True):
                     texts[row] = clean(str(_plain(value))) if _there(value) else None
             out[name] = stat_columns.from_texts(texts)
         return out
@@ -102,7 +102,7 @@ def kernel_details(table: pd.DataFrame) -> list[str | None]:
     ROCm counts a grid in work-items: here it is in groups.
     """
     rows: list[str | None] = []
-    columns = [_whole(table, name) for name in (*_GRID, *_GROUP, "regs", "group_segment_size")]
+    columns = [_integers(table, name) for name in (*_GRID, *_GROUP, "regs", "group_segment_size")]
     for gx, gy, gz, bx, by, bz, registers, shared in zip(
         *(column.tolist() for column in columns), strict=True
     ):
@@ -120,7 +120,7 @@ _GRID = ("grid_size_x", "grid_size_y", "grid_size_z")
 _GROUP = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z")
 
 
-def _whole(table: pd.DataFrame, name: str) -> npt.NDArray[np.int64]:
+def _integers(table: pd.DataFrame, name: str) -> npt.NDArray[np.int64]:
     if name not in table.columns:
         return np.full(len(table), -1, np.int64)
     values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)

@@ -29,20 +29,20 @@ _TABLE = re.compile(
 
 def split_table_name(name: str) -> tuple[str, str] | None:
     """(prefix, table) of a CSV's file name; None for other names."""
-    found = _TABLE.fullmatch(name)
-    return (found["prefix"] or "", found["table"]) if found is not None else None
+    match = _TABLE.fullmatch(name)
+    return (match["prefix"] or "", match["table"]) if match is not None else None
 
 
 def capture_tables(path: str) -> dict[str, Path]:
     """The tables of the capture that a CSV belongs to, by table."""
     here = Path(path)
-    own = split_table_name(here.name)
-    if own is None:
+    split = split_table_name(here.name)
+    if split is None:
         return {}
     return {
-        table: other
+        table: table_path
         for table in (*TABLES, AGENTS)
         if (
-            other := here.with_name(f"{own[0]}_{table}.csv" if own[0] else f"{table}.csv")
+            table_path := here.with_name(f"{split[0]}_{table}.csv" if split[0] else f"{table}.csv")
         ).is_file()
     }

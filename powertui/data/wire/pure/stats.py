@@ -36,7 +36,7 @@ def stats(data: Bytes, lo: int, hi: int, field: int) -> list[RawStat]:
     """The stats in one message. See the package's docstring."""
     view = data.data
     at, hi = inside(data, lo, hi)
-    found: list[RawStat] = []
+    values: list[RawStat] = []
     while at < hi:
         outer = field_at(view, at, hi)
         if outer is None or outer.hi > hi:
@@ -44,9 +44,9 @@ def stats(data: Bytes, lo: int, hi: int, field: int) -> list[RawStat]:
         if outer.number == field and outer.wire == LEN:
             stat = _stat(view, outer.lo, outer.hi)
             if stat is not None:
-                found.append(stat)
+                values.append(stat)
         at = outer.hi
-    return found
+    return values
 
 
 def _stat(view: memoryview, at: int, end: int) -> RawStat | None:
