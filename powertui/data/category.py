@@ -182,6 +182,7 @@ _RULES = tuple(_rule(kind, words) for kind, words in _WORDS.items())
 _OP = re.compile(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
 _INSTANCE = re.compile(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
 _NUMBERED = re.compile(r"(?:[._-]\d+)+$")
+_READ_LETTERS = 400  # of a name; chosen, not measured
 # Calls of TensorFlow's runtime whose ops run on other threads meanwhile: all that the calling
 # thread does is wait for them.
 HAND_OVER = frozenset(
@@ -212,9 +213,8 @@ def op_type(name: str) -> str:
 
 def work_category(name: str) -> Category:
     """The kind of work that a name stands for."""
-    return _rule_category(
-        _INSTANCE.sub("0", name[:400])
-    )  # HLO text can be megabytes: what it is stands at its front
+    # HLO text can be megabytes, and begins with what it is.
+    return _rule_category(_INSTANCE.sub("0", name[:_READ_LETTERS]))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -226,20 +226,25 @@ def _rule_category(name: str) -> Category:
         return _by_rules(kind.lower()) or Category.HOST
     operator = torch_ops.operator(name)
     if operator:
-        known = torch_ops.kind(operator)
-        return Category(known) if known else _by_rules(operator.lower()) or Category.OTHER
-    kernel = kernel_names.kind(name)
-    if kernel is not None:
-        return Category(kernel)
+        operator_kind = torch_ops.kind(operator)
+        if operator_kind:
+            return Category(operator_kind)
+        return _by_rules(operator.lower()) or Category.OTHER
+    kernel_kind = kernel_names.kind(name)
+    if kernel_kind is not None:
+        return Category(kernel_kind)
     return _by_rules(name.lower()) or Category.OTHER
 
 
-def _by_rules(low: str) -> Category | None:
-    return next((rule.kind for rule in _RULES if rule.holds(low)), None) if low else None
+def _by_rules(lower_name: str) -> Category | None:
+    """The category of the first rule that holds."""
+    if not lower_name:
+        return None
+    return next((rule.kind for rule in _RULES if rule.holds(lower_name)), None)
 
 
 def shade(name: str) -> int:
     """A number that is stable for an op, whatever its instance number: picks one of a category's
     few shades.
     """
-    return zlib.crc32(_NUMBERED.sub("", name[:400]).encode("utf-8", "replace")) & 0xFF
+    return zlib.crc32(_NUMBERED.sub("", name[:_READ_LETTERS]).encode("utf-8", "replace")) & 0xFF

@@ -7,9 +7,8 @@ file, a mistaken name or a bomb costs one sentence and not the machine. `--max-m
 limit by hand, `--max-memory none` lifts it.
 
 What is packed counts unpacked. Without a limit by hand, gzip that unpacks to more than
-`_MAX_GZIP_RATIO` times its size is left there, too: profiles and logs pack to a fifth or a
-fiftieth, zeros without
-end to a thousandth.
+`_MAX_GZIP_RATIO` times its size is cut there, too: profiles and logs pack to a fifth or a fiftieth,
+endless zeros to a thousandth.
 """
 
 from __future__ import annotations

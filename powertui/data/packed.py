@@ -41,8 +41,9 @@ Array = npt.NDArray[Any]
 
 
 class _Deltas(NamedTuple):
-    """Row i is `first` and i times `least`, and the sum of `rest` up to there; no `rest`: all steps
-    are alike.
+    """Row i is `first`, plus i times `least`, plus the sum of `rest` up to there.
+
+    Without `rest` all steps are equal.
     """
 
     first: int
@@ -77,8 +78,9 @@ class _Deltas(NamedTuple):
 
 
 class _Decimals(NamedTuple):
-    """Row i is (least + code[i]) / scale; with `gaps`, code 0 is no value and the others are one
-    more.
+    """Row i is (least + code[i]) / scale.
+
+    With `gaps`, code 0 stands for no value, and all other codes are one more.
     """
 
     least: int
@@ -137,9 +139,7 @@ _Piece = _Deltas | _Decimals | _Plain
 
 
 def _search(piece: _Piece, values: Array, side: Literal["left", "right"]) -> Array:
-    """Where values lie in a piece that ascends; where all its steps are alike, by the rule of
-    three.
-    """
+    """Where values belong in a piece that ascends; by division where all its steps are equal."""
     if isinstance(piece, _Deltas):
         if piece.rest is None and piece.least > 0 and values.dtype.kind == "i":
             past = values - piece.first
@@ -169,9 +169,7 @@ class Packed:
         return sum(piece.nbytes for piece in self.pieces)
 
     def unpack(self) -> Array:
-        """The column as an array that cannot be written to; the one that was made lately, where
-        there is one.
-        """
+        """The column as an array that cannot be written to, from the cache where it is there."""
         return _CACHE.unpacked(self)
 
     @overload
@@ -185,15 +183,15 @@ class Packed:
             return self._between(lo, max(lo, hi)) if step == 1 else self[np.arange(lo, hi, step)]
         if isinstance(rows, int):
             return self[np.array([range(self.rows)[rows]])][0]
-        asked = np.asarray(rows, np.int64)
-        flat = asked.ravel()
+        rows = np.asarray(rows, np.int64)
+        flat = rows.ravel()
         out = np.empty(len(flat), self.dtype)
         number, within = np.divmod(flat, PIECE_ROWS)
         touched = np.flatnonzero(np.bincount(number, minlength=1)).tolist() if len(flat) else []
-        for one in touched:
-            mine = number == one if len(touched) > 1 else slice(None)
-            out[mine] = self.pieces[one].at(within[mine])
-        return out.reshape(asked.shape)
+        for piece in touched:
+            in_piece = number == piece if len(touched) > 1 else slice(None)
+            out[in_piece] = self.pieces[piece].at(within[in_piece])
+        return out.reshape(rows.shape)
 
     def searchsorted(self, values: Any, side: Literal["left", "right"] = "left") -> Any:
         """As of an array, where the column ascends: only the pieces in which values lie are looked

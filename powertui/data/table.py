@@ -275,9 +275,8 @@ class Table:
     place: Callable[[int], Place | None] = nowhere
     order: tuple[str, bool] | None = None  # (column id, descending)
     empty: str = ""  # what to say when there is no row, and what would help
-    key: tuple[
-        str, ...
-    ] = ()  # columns that tell a row from all others: it is found again in another window's table by them
+    # Columns that identify a row: by them it is found again in the table of another window.
+    key: tuple[str, ...] = ()
     noun: str = "row"  # what a row is, in the singular
     summary: str = ""  # beside the count of rows: what all of them come to
     kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after

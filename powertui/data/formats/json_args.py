@@ -16,9 +16,9 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Int64s
 from powertui.errors import FileChanged
 
-WINDOW = 1 << 20
-SPARE = 1 << 14  # nearly all arguments are shorter
-_MAX_ARG_BYTES = 8 << 20
+WINDOW = 1 << 20  # bytes of the text that are read together
+SPARE = 1 << 14  # read behind the last place of a window: nearly all arguments are shorter
+_MAX_ARG_BYTES = 8 << 20  # as the longest item of json_stream
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -79,9 +79,8 @@ class ArgText:
             if name:
                 yield int(rows[at]), name, value
                 continue
-            for arg_name, arg_value in self.one(
-                base + int(starts[at])
-            ).items():  # longer than what was read
+            # The event is longer than the window.
+            for arg_name, arg_value in self.one(base + int(starts[at])).items():
                 if arg_name in names:
                     yield int(rows[at]), arg_name, arg_value
 

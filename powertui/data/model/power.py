@@ -127,11 +127,10 @@ class PowerSeries:
     warnings: tuple[Warn, ...] = ()
     marks: tuple[Mark, ...] = ()  # of the whole log: each of its channels has them all
     limits: tuple[PowerCap, ...] = ()  # what it was held to, by time
-    # by so much some of its rows may lie later than others, for its clock may have been set
+    # How much later some of its rows may be than others, because its clock may have been set.
     parted_s: float = 0.0
-    clocks_ns: tuple[
-        int, ...
-    ] = ()  # its clock was set: the zeros of the clocks before and after it, from that of most rows on
+    # Where its clock was set: the zeros of the clocks before and after, that of most rows first.
+    clocks_ns: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.times)
@@ -162,9 +161,8 @@ class PowerOnTrace:
     offset_hi_ps: int
     status: Literal["aligned", "ambiguous", "none"]
     source: str  # "wall clocks of both", "by signal", "pinned by hand" …
-    places: tuple[
-        LogPlace, ...
-    ] = ()  # the likeliest first; one of weight 1 when it is sure, which is made where none is given
+    # The likeliest first. A sure place is one of weight 1, which is made where none is given.
+    places: tuple[LogPlace, ...] = ()
     device: str = ""  # the device of the trace whose power it is, as far as that is known
 
     def __post_init__(self) -> None:

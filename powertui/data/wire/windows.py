@@ -51,23 +51,23 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) 
     buffer = np.empty(min(width, max(hi - lo, 0)), np.uint8)
     parts: list[Hop] = []
     stretches: list[MessagePart] = []
-    at, skipped, bad, fields = lo, 0, -1, 0
+    at, skipped, bad, field_count = lo, 0, -1, 0
     while at < hi:
         end = min(at + width, hi)
         data = stored.read(at, end, buffer)
-        found = wire.hop(data, 0, len(data), skip)
-        skipped += found.skipped
+        fields = wire.hop(data, 0, len(data), skip)
+        skipped += fields.skipped
         if not empty:
-            found = _filled(found)
-        fields += len(found.number)
-        stored.admit(fields * _FIELD)
-        if found.bad < 0 or end == hi:
-            parts.append(_moved(found, at))
-            after, bad = end, at + found.bad if found.bad >= 0 else -1
+            fields = _filled(fields)
+        field_count += len(fields.number)
+        stored.admit(field_count * _FIELD)
+        if fields.bad < 0 or end == hi:
+            parts.append(_moved(fields, at))
+            after, bad = end, at + fields.bad if fields.bad >= 0 else -1
         else:  # the window's end cuts a field, or it makes no sense
-            parts.append(_moved(_until(found, found.bad), at))
-            after = at + found.bad
-        if found.skipped:
+            parts.append(_moved(_until(fields, fields.bad), at))
+            after = at + fields.bad
+        if fields.skipped:
             stretches.append(MessagePart(at, after))
         if bad >= 0:
             break
@@ -77,14 +77,14 @@ def hop(stored: Stored, lo: int, hi: int, skip: int = 0, *, empty: bool = True) 
                 bad = at
                 break
             number, first, after = field
-            whole = after <= hi
+            complete = after <= hi
             if number == skip:
-                skipped += whole
-                if whole:
+                skipped += complete
+                if complete:
                     stretches.append(MessagePart(at, after))
             else:
-                parts.append(_one(number, first, min(after, hi)))
-            if not whole:
+                parts.append(_single_field(number, first, min(after, hi)))
+            if not complete:
                 bad = at
                 break
         at = after
@@ -130,27 +130,27 @@ def _moved(fields: Hop, by: int) -> Hop:
     return fields._replace(lo=fields.lo + by, hi=fields.hi + by)
 
 
-def _until(found: Hop, bad: int) -> Hop:
+def _until(fields: Hop, bad: int) -> Hop:
     """Without the field that begins at `bad`."""
-    keep = int(np.searchsorted(found.lo, bad, side="right"))  # a value lies behind its tag
+    keep = int(np.searchsorted(fields.lo, bad, side="right"))  # a value lies behind its tag
     return Hop(
-        found.number[:keep],
-        found.wire[:keep],
-        found.value[:keep],
-        found.lo[:keep],
-        found.hi[:keep],
-        found.skipped,
+        fields.number[:keep],
+        fields.wire[:keep],
+        fields.value[:keep],
+        fields.lo[:keep],
+        fields.hi[:keep],
+        fields.skipped,
         -1,
     )
 
 
-def _whole(found: Hop) -> Hop:
-    return found if found.bad < 0 else _until(found, found.bad)
+def _intact(fields: Hop) -> Hop:
+    return fields if fields.bad < 0 else _until(fields, fields.bad)
 
 
-def _one(number: int, lo: int, hi: int) -> Hop:
-    one = (np.array([value], np.int64) for value in (number, 0, lo, hi))
-    numbers, value, los, his = one
+def _single_field(number: int, lo: int, hi: int) -> Hop:
+    columns = (np.array([value], np.int64) for value in (number, 0, lo, hi))
+    numbers, value, los, his = columns
     return Hop(numbers, np.array([wire.LEN], np.uint8), value, los, his, 0, -1)
 
 
@@ -190,10 +190,10 @@ class MapTexts(NamedTuple):
 def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapTexts:
     """Map entries (1 key, 2 message) with these fields of their messages."""
     tags = [wire.tag(number, wire.LEN) for number in fields]
-    keys, los, his = (np.zeros(len(lo), np.int64) for _ in range(3))
+    keys, begins, ends = (np.zeros(len(lo), np.int64) for _ in range(3))
     text_lo, text_hi = (np.zeros((len(fields), len(lo)), np.int64) for _ in range(2))
     pieces: list[Bytes] = []
-    kept = 0
+    arena_bytes = 0
     for rows, data, base in _ranges(stored, lo, hi):
         if data is None:
             entry, inner, data, base = _large(
@@ -208,21 +208,22 @@ def texts(stored: Stored, lo: Int64s, hi: Int64s, fields: Sequence[int]) -> MapT
             )
             inner = wire.pick(data, entry.value[1], entry.end[1], tags)
         keys[rows] = entry.value[0]
-        los[rows], his[rows] = (
+        begins[rows], ends[rows] = (
             entry.value[1] + base * entry.present[1],
             entry.end[1] + base * entry.present[1],
         )
-        for k in range(len(fields)):
-            length = inner.end[k] - inner.value[k]
+        for field in range(len(fields)):
+            length = inner.end[field] - inner.value[field]
             last = np.cumsum(length)
-            text_lo[k, rows], text_hi[k, rows] = kept + last - length, kept + last
+            first, end = arena_bytes + last - length, arena_bytes + last
+            text_lo[field, rows], text_hi[field, rows] = first, end
             total = int(last[-1])
             pieces.append(
-                data[np.repeat(inner.value[k] - (last - length), length) + np.arange(total)]
+                data[np.repeat(inner.value[field] - (last - length), length) + np.arange(total)]
             )
-            kept += total
+            arena_bytes += total
     arena = np.concatenate(pieces) if pieces else np.empty(0, np.uint8)
-    return MapTexts(keys, los, his, arena, text_lo, text_hi)
+    return MapTexts(keys, begins, ends, arena, text_lo, text_hi)
 
 
 def pick(stored: Stored, lo: Int64s, hi: Int64s, tags: Sequence[int]) -> PickedFields:
@@ -270,9 +271,9 @@ def _large(
     stored: Stored, lo: int, hi: int, fields: Sequence[int]
 ) -> tuple[PickedFields, PickedFields, Bytes, int]:
     """One entry of any size: only its key and the wanted texts are read."""
-    entry = _whole(hop(stored, lo, hi).hop)
+    entry = _intact(hop(stored, lo, hi).hop)
     at, end = entry.payload(2)
-    inner = _whole(hop(stored, at, end).hop)
+    inner = _intact(hop(stored, at, end).hop)
     payloads = [stored.read(*inner.payload(number)) for number in fields]
     last = np.cumsum([len(payload) for payload in payloads])
     begin = np.concatenate(([0], last[:-1]))
@@ -352,8 +353,8 @@ def records(stored: Stored, positions: Int64s) -> Iterator[Records]:
         after = min(after, int(breaks[np.searchsorted(breaks, row, side="right")]))
         last = int(positions[after - 1])
         length, size = _varint(stored.read(last, min(last + _PREFIX, stored.size)), 0)
-        whole = 0 < size <= stored.size - last and length <= stored.size - last - size
-        end = last + size + length if whole else min(last + _PREFIX, stored.size)
+        complete = 0 < size <= stored.size - last and length <= stored.size - last - size
+        end = last + size + length if complete else min(last + _PREFIX, stored.size)
         yield Records(
             slice(row, after), stored.read(base, end, buffer), positions[row:after] - base
         )

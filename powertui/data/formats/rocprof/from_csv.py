@@ -172,8 +172,8 @@ def _with_counters(
         kernels = counters.drop_duplicates("dispatch_id").drop(
             columns=["counter_name", "counter_value"]
         )
-    taken = [str(name) for name in wide.columns if name not in kernels.columns]
-    joined: pd.DataFrame = kernels.join(wide[taken], on="dispatch_id")
+    new_columns = [str(name) for name in wide.columns if name not in kernels.columns]
+    joined: pd.DataFrame = kernels.join(wide[new_columns], on="dispatch_id")
     return joined
 
 
@@ -212,8 +212,9 @@ def _device_of(frame: pd.DataFrame, agents: dict[str, Agent]) -> pd.Series:
         if "name" in frame
         else empty.astype(bool)
     )
-    is_gpu = to.map(
-        lambda name: (agent := agents.get(str(name))) is not None and agent.gpu is not None
-    ).astype(bool)
-    device: pd.Series = to.where(is_gpu | ~down if not agents else is_gpu, of).astype(object)
+    gpus = {name for name, agent in agents.items() if agent.gpu is not None}
+    is_gpu = to.map(lambda name: str(name) in gpus).astype(bool)
+    # Without a table of agents the direction of the copy says which side is the GPU.
+    goes_to_gpu = is_gpu if agents else is_gpu | ~down
+    device: pd.Series = to.where(goes_to_gpu, of).astype(object)
     return device

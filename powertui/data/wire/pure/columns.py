@@ -20,15 +20,15 @@ from powertui.data.wire.types import (
 
 def blocks(duration: Int64s) -> tuple[Int64s, UInt8s]:
     """Sums and longest events of blocks. See the package's docstring."""
-    count, whole = -(-len(duration) // BLOCK), len(duration) // BLOCK
+    count, full = -(-len(duration) // BLOCK), len(duration) // BLOCK
     total, top = np.empty(count, np.int64), np.empty(count, np.uint8)
-    for lo in range(0, whole, fields.BATCH):
-        part = duration[lo * BLOCK : min(lo + fields.BATCH, whole) * BLOCK].reshape(-1, BLOCK)
+    for lo in range(0, full, fields.BATCH):
+        part = duration[lo * BLOCK : min(lo + fields.BATCH, full) * BLOCK].reshape(-1, BLOCK)
         part.sum(axis=1, out=total[lo : lo + len(part)])
         top[lo : lo + len(part)] = part.argmax(axis=1)
-    if count > whole:
-        rest = duration[whole * BLOCK :]
-        total[whole], top[whole] = rest.sum(), rest.argmax()
+    if count > full:
+        rest = duration[full * BLOCK :]
+        total[full], top[full] = rest.sum(), rest.argmax()
     return total, top
 
 
@@ -52,14 +52,14 @@ def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s
     # from the first row to the last, so that of equals the first stays
     best.of_rows(lo, np.minimum(hi, first * BLOCK), BLOCK)
     best.of_blocks(first, np.minimum(last, begin * FAN), top)
-    some = np.flatnonzero(end > begin)
-    if len(some):
+    ranges = np.flatnonzero(end > begin)
+    if len(ranges):
         level = (
-            np.frexp((end - begin)[some].astype(np.float64))[1] - 1
+            np.frexp((end - begin)[ranges].astype(np.float64))[1] - 1
         )  # floor(log2): exact for any count below 2^53
-        for group in (begin[some], end[some] - (np.int64(1) << level.astype(np.int64))):
+        for group in (begin[ranges], end[ranges] - (np.int64(1) << level.astype(np.int64))):
             block = table[level, group].astype(np.int64)
-            best.put(some, (block * BLOCK + top[block])[:, None], None)
+            best.put(ranges, (block * BLOCK + top[block])[:, None], None)
     best.of_blocks(np.where(last >= end * FAN, np.maximum(first, end * FAN), last), last, top)
     best.of_rows(np.minimum(hi, last * BLOCK), hi, BLOCK)
     return best.row

@@ -26,13 +26,13 @@ def records(data: Bytes, lo: int, most: int) -> RecordFrames:
             break
         at += 16 + length
     if not heads:
-        none = np.empty(0, np.int64)
-        return RecordFrames(none, none, none.astype(np.bool_), lo, False)
+        empty = np.empty(0, np.int64)
+        return RecordFrames(empty, empty, empty.astype(np.bool_), lo, False)
     right = _stored(data, [head + 8 for head in heads]) == masked(
         crc32c(view, heads, [8] * len(heads))
     )
-    whole = len(heads) - (heads[-1] == at)
-    rows = min(whole, int(np.argmin(right)) if not right.all() else whole)
+    complete = len(heads) - (heads[-1] == at)
+    rows = min(complete, int(np.argmin(right)) if not right.all() else complete)
     begin = np.array(heads[:rows], np.int64) + 12
     stop = np.array([*heads[1:rows], heads[rows] if rows < len(heads) else at][:rows], np.int64) - 4
     good = _stored(data, stop) == masked(crc32c(view, begin.tolist(), (stop - begin).tolist()))

@@ -105,20 +105,20 @@ def _scan_batch(
     ok[ok] = length[ok] <= (size[ok] - lo[ok]).astype(np.uint64)
     hi = np.where(ok, lo + length.astype(np.int64), lo)
     for part in rounds(data, lo, hi, np.zeros(len(at), np.bool_)):
-        of = np.flatnonzero((part.number == EVENT_STATS_FIELD) & (part.wire == LEN))
-        if not len(of):
+        stats = np.flatnonzero((part.number == EVENT_STATS_FIELD) & (part.wire == LEN))
+        if not len(stats):
             continue
         # Backwards: of several stats of one event in this part, the first is written last and
         # stays.
-        of = of[::-1]
-        row = part.row[of]
-        name, found, value, stop = _decode_stats(data, part.lo[of], part.hi[of])
-        for k, wanted in enumerate(ids):
-            mine = np.flatnonzero((name == wanted) & (found != NO_VALUE))
-            mine = mine[kind[k, row[mine]] == NO_VALUE]
-            kind[k, row[mine]] = found[mine]
-            bits[k, row[mine]] = value[mine]
-            end[k, row[mine]] = stop[mine]
+        stats = stats[::-1]
+        row = part.row[stats]
+        name, stat_kind, value, stop = _decode_stats(data, part.lo[stats], part.hi[stats])
+        for column, id in enumerate(ids):
+            new = np.flatnonzero((name == id) & (stat_kind != NO_VALUE))
+            new = new[kind[column, row[new]] == NO_VALUE]
+            kind[column, row[new]] = stat_kind[new]
+            bits[column, row[new]] = value[new]
+            end[column, row[new]] = stop[new]
 
 
 def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
@@ -126,15 +126,15 @@ def _decode_stats(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s, 
     name, kind, value, stop = (np.zeros(n, np.int64) for _ in range(4))
     malformed = np.zeros(n, np.bool_)
     for part in rounds(data, lo, hi, malformed):
-        of = np.flatnonzero((part.number == 1) & (part.wire == VARINT))
-        name[part.row[of]] = part.value[of]
+        matching = np.flatnonzero((part.number == 1) & (part.wire == VARINT))
+        name[part.row[matching]] = part.value[matching]
         form = np.isin(
             part.number << 3 | part.wire, [number << 3 | wire for number, wire in _FORM.items()]
         )
-        of = np.flatnonzero(form)
-        row, is_len = part.row[of], part.wire[of] == LEN
-        kind[row] = part.number[of]
-        value[row] = np.where(is_len, part.lo[of], part.value[of])
-        stop[row] = np.where(is_len, part.hi[of], 0)
+        matching = np.flatnonzero(form)
+        row, is_len = part.row[matching], part.wire[matching] == LEN
+        kind[row] = part.number[matching]
+        value[row] = np.where(is_len, part.lo[matching], part.value[matching])
+        stop[row] = np.where(is_len, part.hi[matching], 0)
     kind[malformed] = NO_VALUE
     return name, kind, value, stop
