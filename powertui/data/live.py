@@ -150,10 +150,10 @@ class History:
         Of long ago every reading of a block has the mean of it: the energy is true, what was
         between is not told.
         """
-        found = self.pieces(
+        pieces = self.pieces(
             self.first_ns if lo_ns is None else lo_ns, self.last_ns if hi_ns is None else hi_ns
         )
-        when, watts = found.readings()
+        when, watts = pieces.readings()
         zero = int(when[0]) if len(when) else 0
         clock = Clock(zero, zero, "absolute timestamps", "stamped by this machine while sampling")
         sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)

@@ -353,19 +353,19 @@ class Table:
 
     def take(self, rows: Int64s) -> Table:
         """Only these rows, in this order; they still know their places."""
-        kept = np.asarray(rows, np.int64)
+        row_numbers = np.asarray(rows, np.int64)
         place, work, total = self.place, self.kind_of_work, self.total
         return replace(
             self,
-            columns=tuple(column.take(kept) for column in self.columns),
-            place=lambda row: place(int(kept[row])),
+            columns=tuple(column.take(row_numbers) for column in self.columns),
+            place=lambda row: place(int(row_numbers[row])),
             order=None,
-            kind_of_work=None if work is None else lambda row: work(int(kept[row])),
+            kind_of_work=None if work is None else lambda row: work(int(row_numbers[row])),
             quick=None,
             parts=(),
             wrappers=None,
             within=None,
-            total=None if total is None else lambda rows: total(kept[rows]),
+            total=None if total is None else lambda rows: total(row_numbers[rows]),
         )
 
 

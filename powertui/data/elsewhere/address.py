@@ -53,9 +53,9 @@ class RemoteAddress(NamedTuple):
     @property
     def login(self) -> tuple[str, str, str]:
         """(user, host, port) of an ssh address; what is not said is empty."""
-        found = _PLACE.fullmatch(self.place)
-        assert found is not None
-        return found["user"] or "", found["host"].strip("[]"), found["port"] or ""
+        match = _PLACE.fullmatch(self.place)
+        assert match is not None
+        return match["user"] or "", match["host"].strip("[]"), match["port"] or ""
 
 
 def is_address(text: str) -> bool:
@@ -68,15 +68,15 @@ def is_address(text: str) -> bool:
 
 def parse(text: str) -> RemoteAddress:
     """The address that a person wrote. Raises `UsageError` for one that cannot be."""
-    found = _ADDRESS.match(text)
-    scheme = found[1].lower() if found is not None else ""
+    match = _ADDRESS.match(text)
+    scheme = match[1].lower() if match is not None else ""
     scheme = "gs" if scheme == "gcs" else scheme
-    if found is None or scheme not in (SSH, *_CLOUD):
+    if match is None or scheme not in (SSH, *_CLOUD):
         raise UsageError(
             f"{plain(text, 120)}: folders can be read only from ssh://, gs:// and s3://.",
             hint=_HINT,
         )
-    place, slash, path = text[found.end() :].partition("/")
+    place, slash, path = text[match.end() :].partition("/")
     valid = _PLACE.fullmatch(place)
     if (
         valid is None

@@ -58,14 +58,14 @@ def _apply(tables: UInt32s, registers: UInt32s) -> UInt32s:
 
 def _advance(registers: UInt32s, zeros: npt.NDArray[np.int64]) -> UInt32s:
     """Each register after so many zero bytes."""
-    left = zeros.copy()
+    remaining = zeros.copy()
     power = 0
-    while left.any():
-        odd = (left & 1).astype(bool)
+    while remaining.any():
+        odd = (remaining & 1).astype(bool)
         if odd.any():
             registers = registers.copy()
             registers[odd] = _apply(_shift(power), registers[odd])
-        left >>= 1
+        remaining >>= 1
         power += 1
     return registers
 

@@ -144,8 +144,8 @@ def _timed(frame: pd.DataFrame, out: RocprofRecords) -> pd.DataFrame:
     out.lose("records without a time or a name were left out", int(len(good) - good.sum()))
     frame = frame.loc[good].reset_index(drop=True)
     frame["start"], frame["end"] = frame["start"].astype(np.int64), frame["end"].astype(np.int64)
-    kept: pd.DataFrame = frame
-    return kept
+    timed: pd.DataFrame = frame
+    return timed
 
 
 def _with_counters(

@@ -44,7 +44,7 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     source.limit.check(source.path, _MEMORY_PER_BYTE * source.size)
     data = source.stored()
     try:
-        whole = json.loads(
+        document = json.loads(
             data.read(0, data.size).tobytes().decode("utf-8", "replace"), strict=False
         )
     except (ValueError, RecursionError) as error:
@@ -52,9 +52,11 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
         raise UnreadableFile(
             source.path, problem, hint="Wait until rocprofv3 has ended, or copy it again."
         ) from None
-    told = whole.get("rocprofiler-sdk-tool") if isinstance(whole, dict) else None
+    tool = document.get("rocprofiler-sdk-tool") if isinstance(document, dict) else None
     processes = [
-        one for one in (told if isinstance(told, list) else [told]) if isinstance(one, dict)
+        process
+        for process in (tool if isinstance(tool, list) else [tool])
+        if isinstance(process, dict)
     ]
     out = RocprofRecords()
     for process in processes:

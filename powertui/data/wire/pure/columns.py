@@ -97,10 +97,10 @@ class _Best(NamedTuple):
         which = looked.argmax(axis=1)
         which += np.arange(len(rows)) * rows.shape[1]
         row, stay = rows.reshape(-1)[which], looked.reshape(-1)[which]
-        known = self.stay[ranges]
-        wins = (stay > known) | (self.row[ranges] < 0)
+        best = self.stay[ranges]
+        wins = (stay > best) | (self.row[ranges] < 0)
         self.row[ranges] = np.where(wins, row, self.row[ranges])
-        self.stay[ranges] = np.where(wins, stay, known)
+        self.stay[ranges] = np.where(wins, stay, best)
 
 
 def _gather(column: Int64s, rows: Int64s) -> Int64s:

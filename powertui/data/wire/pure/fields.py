@@ -98,16 +98,16 @@ def hop(data: Bytes, lo: int, hi: int, skip: int = 0) -> Hop:
         if field is None:
             bad = at
             break
-        whole = field.hi <= hi
+        complete = field.hi <= hi
         if field.number == skip and field.wire == LEN and skip:
-            skipped += whole
+            skipped += complete
         else:
             numbers.append(field.number)
             wires.append(field.wire)
             values.append(signed(field.value))
             los.append(field.lo)
             his.append(min(field.hi, hi))
-        if not whole:
+        if not complete:
             bad = at
             break
         at = field.hi
@@ -256,16 +256,16 @@ def _fixed(data: Bytes, at: Int64s, wire: Int64s) -> Int64s:
 def _walk(data: Bytes, rows: Int64s, at: Int64s, end: Int64s, malformed: Bools) -> Round:
     """What is left of a few messages, one after the other."""
     view = data.data
-    found: list[tuple[int, int, int, int, int, int]] = []
+    fields: list[tuple[int, int, int, int, int, int]] = []
     for row, place, stop in zip(rows.tolist(), at.tolist(), end.tolist(), strict=True):
         while place < stop:
             field = field_at(view, place, stop)
             if field is None or field.hi > stop:
                 malformed[row] = True
                 break
-            found.append((row, field.number, field.wire, signed(field.value), field.lo, field.hi))
+            fields.append((row, field.number, field.wire, signed(field.value), field.lo, field.hi))
             place = field.hi
-    return Round(*np.array(found, np.int64).reshape(-1, 6).T)
+    return Round(*np.array(fields, np.int64).reshape(-1, 6).T)
 
 
 def _clipped(data: Bytes, lo: Int64s, hi: Int64s) -> tuple[Int64s, Int64s]:
