@@ -8,8 +8,8 @@ or without a header. A column of joules is a counter when it only grows, else jo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from powertui.data.model import (
     NS_PER_S,
     Badge,
     Bools,
-    Clock,
     Floats,
     Int64s,
     PowerKind,
@@ -91,6 +90,7 @@ _CERTAIN_W, _DOUBTFUL_W = (
 )  # bare numbers between these are watts: as mW or kW no machine that trains would draw them
 _MOST_W = 20_000.0  # a machine with 16 accelerators draws no more
 MAX_CHANNELS = groups.MAX_CHANNELS
+_MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
 
 
 def sniff(head: str, _path: str) -> int:
@@ -155,133 +155,273 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             hint="powertui reads CSV, and the formats listed in docs/power-logs.md.",
         )
     rows = table.read(source, layout, notes)
-    return from_table(
-        source.path, rows, options, notes, named=layout.named, said=titles.read_titles(layout.above)
-    )
+    form = TableForm(named=layout.named, above=titles.read_titles(layout.above))
+    return from_table(source.path, rows, options, notes, form)
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """What a dialect knows of a table beyond the names of its columns."""
+
+    label: str = NAME  # the dialect's name
+    named: bool = True  # the file itself names its columns
+    counter: bool = False  # its joules are counters, even where they do not look like it
+    wrap_j: float | None = None  # where these counters start again
+    day_first: bool = False  # of dates that could be read either way
+    above: titles.Titles = titles.NO_TITLES  # what the lines above the table say
 
 
 def from_table(
-    path: str,
-    rows: table.FileCells,
-    options: LogColumns,
-    notes: Notes,
-    *,
-    named: bool = True,
-    label: str = NAME,
-    counter: bool = False,
-    wrap_j: float | None = None,
-    day_first_default: bool = False,
-    said: titles.Titles = titles.NO_TITLES,
+    path: str, rows: table.FileCells, options: LogColumns, notes: Notes, form: TableForm
 ) -> PowerLog:
-    """The same, of a table that a dialect has already cut into columns.
-
-    `said`: what the lines above it say.
-    """
+    """The same, of a table that a dialect has already cut into columns."""
     if not len(rows):
         raise UnreadableFile(
             path, f"has no complete row ({notes.first_reason() or 'only a header'})"
         )
-    picked, quantity = _pick_power(path, rows, options, said)
-    clock_columns, column = _pick_time(
-        path, rows, options, {item.column for item in picked}, day_first_default, said
-    )
-    if _falls(column):
-        rows = rows.take(slice(None, None, -1))
-        picked, quantity = _pick_power(path, rows, options, said)
-        clock_columns, column = _pick_time(
-            path, rows, options, {item.column for item in picked}, day_first_default, said
+    return _TableLog(path, rows, options, notes, form).log()
+
+
+class _TableLog:
+    """A table on its way to a log: which columns it is read by, and which rows are which channel's."""
+
+    def __init__(
+        self,
+        path: str,
+        rows: table.FileCells,
+        options: LogColumns,
+        notes: Notes,
+        form: TableForm,
+    ) -> None:
+        self.path = path
+        self.rows = rows
+        self.options = options
+        self.notes = notes
+        self.form = form
+        self._pick_columns()
+        if _falls(self.times):
+            # the newest row stands first: what repeats or counts is looked for in order of time
+            self.rows = rows.take(slice(None, None, -1))
+            self._pick_columns()
+        self._place_times()
+        self._question_units()
+        notes.drop_all(self.rows.lines[~self.times.ok], "the time cannot be read")
+        self._note_ambiguous_date()
+        self.channels = self._rows_by_channel()
+        ns, self.clock = assemble.zeroed(self.times, self.times.ok)
+        row_ns: Int64s = np.full(len(self.rows), 0, np.int64)
+        row_ns[self.times.ok] = ns
+        self.shared = _Shared(row_ns)
+        self.kinds: dict[tuple[str, str], str] = {}  # how joules were read, by column and unit
+
+    def log(self) -> PowerLog:
+        """The log. Raises `UnreadableFile` when no row holds a reading."""
+        is_unit_certain = self.form.named or bool(self.options.unit)
+        series: list[PowerSeries] = []
+        for column in self.picked:
+            if not is_unit_certain:
+                column = replace(column, sure=False)
+            series.extend(self._series_of_column(column))
+        if not series:
+            raise UnreadableFile(
+                self.path,
+                f"holds no reading ({self.notes.first_reason() or 'every cell is empty'})",
+            )
+        return PowerLog(
+            self.path,
+            self.form.label,
+            tuple(series),
+            self.notes.warnings(),
+            self._guess(len(series)),
         )
-    column = titles.in_zone(
-        titles.dated(column, path, said), options.tz, said, [rows.names[i] for i in clock_columns]
-    )
-    if not options.unit:
-        picked = with_doubts(picked, said, notes)
-    if not options.watts_col:
-        picked = without_averages(picked, notes)
-    notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
-    date = "" if rows.is_numeric(clock_columns[0]) else _either_order(rows.texts(clock_columns[0]))
-    if date:
-        order = "day first" if day_first([date], day_first_default) else "month first"
-        notes.say(f"{date} is read {order}; nothing in the log says so (write dates as 2026-04-03)")
-    parts = groups.rows_by_channel(
-        rows, {item.column for item in picked} | set(clock_columns), quantity
-    )
-    if quantity is None and groups.one_after_another(parts, column.ns, column.ok):
-        notes.say(f"{parts[0][0].by} names stretches of time, not channels: one channel")
-        parts = [(groups.ChannelRows(), np.ones(len(rows), np.bool_))]
-    series: list[PowerSeries] = []
-    kinds: dict[tuple[str, str], str] = {}
-    ns_all, clock = assemble.zeroed(column, column.ok)
-    spread: Int64s = np.full(len(rows), 0, np.int64)
-    spread[column.ok] = ns_all
-    shared = _Shared(spread)
-    for item in picked if named or options.unit else [replace(item, sure=False) for item in picked]:
-        values, bad = rows.floats(item.column)
-        if (
-            not options.unit
-            and not rows.is_numeric(item.column)
-            and (told := units.unit_of_cells(rows.texts(item.column))) is not None
+
+    def _pick_columns(self) -> None:
+        form = self.form
+        self.picked, self.quantity = _pick_power(self.path, self.rows, self.options, form.above)
+        taken = {column.column for column in self.picked}
+        self.time_columns, self.times = _pick_time(
+            self.path, self.rows, self.options, taken, form.day_first, form.above
+        )
+
+    def _place_times(self) -> None:
+        """Give times of day their date, and local times their zone."""
+        names = [self.rows.names[column] for column in self.time_columns]
+        dated = titles.dated(self.times, self.path, self.form.above)
+        self.times = titles.in_zone(dated, self.options.tz, self.form.above, names)
+
+    def _question_units(self) -> None:
+        if not self.options.unit:
+            self.picked = with_doubts(self.picked, self.form.above, self.notes)
+        if not self.options.watts_col:
+            self.picked = without_averages(self.picked, self.notes)
+
+    def _note_ambiguous_date(self) -> None:
+        if self.rows.is_numeric(self.time_columns[0]):
+            return
+        date = _either_order(self.rows.texts(self.time_columns[0]))
+        if not date:
+            return
+        order = "day first" if day_first([date], self.form.day_first) else "month first"
+        self.notes.say(
+            f"{date} is read {order}; nothing in the log says so (write dates as 2026-04-03)"
+        )
+
+    def _rows_by_channel(self) -> list[tuple[ChannelRows, Bools]]:
+        taken = {column.column for column in self.picked} | set(self.time_columns)
+        channels = groups.rows_by_channel(self.rows, taken, self.quantity)
+        if self.quantity is None and groups.one_after_another(
+            channels, self.times.ns, self.times.ok
         ):
-            item, values = replace(item, unit=told[0], sure=True), values * np.array(told[1])
-        if item.column in rows.either and _may_be_thousands(values * item.unit.factor):
-            shown = next(cell for cell in rows.texts(item.column) if cell)
-            read_as = f"{item.name}: {shown} is taken for {number(shown):g} {item.unit.name}"
-            notes.say(f"{read_as}; if its sign separates thousands, all is 1,000 times as much")
-            item = replace(item, sure=False)
-        notes.drop_all(rows.lines[bad & column.ok], f"{item.name or 'the reading'} is not a number")
-        if len(parts) == 1 and not parts[0][0].name and len(picked) == 1:
-            host = parts[0][0].host
-            parts = [
-                (replace(group, host=host), mask) for group, mask in _by_turn(column, values, notes)
+            self.notes.say(
+                f"{channels[0][0].by} names stretches of time, not channels: one channel"
+            )
+            return [(ChannelRows(), np.ones(len(self.rows), np.bool_))]
+        return channels
+
+    def _series_of_column(self, column: PickedColumn) -> Iterator[PowerSeries]:
+        """The channels of one column of readings."""
+        values, is_bad = self.rows.floats(column.column)
+        column, values = self._in_units_of_cells(column, values)
+        column = self._with_doubtful_thousands(column, values)
+        self.notes.drop_all(
+            self.rows.lines[is_bad & self.times.ok],
+            f"{column.name or 'the reading'} is not a number",
+        )
+        if len(self.picked) == 1 and len(self.channels) == 1 and not self.channels[0][0].name:
+            host = self.channels[0][0].host
+            self.channels = [
+                (replace(channel, host=host), is_channel)
+                for channel, is_channel in _by_turn(self.times, values, self.notes)
             ]
-            item = replace(item, sure=item.sure and len(parts) == 1)  # which is whose is a guess
-        for group, mask in parts:
-            keep = mask & column.ok & ~bad
-            if item.where is not None:
-                keep &= item.where & np.isfinite(values)
-            if not keep.any():
+            # rows that take turns show that there are several channels, not which one is which
+            column = replace(column, sure=column.sure and len(self.channels) == 1)
+        for channel, is_channel in self.channels:
+            is_used = is_channel & self.times.ok & ~is_bad
+            if column.where is not None:
+                is_used &= column.where & np.isfinite(values)
+            if not is_used.any():
                 continue
-            times_of, watts_of = shared.times_for(keep), values if keep.all() else values[keep]
-            at = (times_of, shared.joined)
-            made, kind = _series(
-                path,
-                item,
-                group,
-                at,
-                watts_of,
-                clock,
-                options,
-                notes,
-                label,
-                len(picked),
-                counter,
-                wrap_j,
-            )
-            if made is not None:
-                series.append(made)
-                kinds[item.name, item.unit.name] = kind
-    if not series:
-        raise UnreadableFile(
-            path, f"holds no reading ({notes.first_reason() or 'every cell is empty'})"
+            ns = self.shared.times_for(is_used)
+            readings = values if is_used.all() else values[is_used]
+            made, kind = self._series(column, channel, ns, readings)
+            self.kinds[column.name, column.unit.name] = kind
+            yield made
+
+    def _in_units_of_cells(
+        self, column: PickedColumn, values: Floats
+    ) -> tuple[PickedColumn, Floats]:
+        """Readings whose cells hold their unit, all in one unit."""
+        if self.options.unit or self.rows.is_numeric(column.column):
+            return column, values
+        cell_units = units.unit_of_cells(self.rows.texts(column.column))
+        if cell_units is None:
+            return column, values
+        unit, factors = cell_units
+        return replace(column, unit=unit, sure=True), values * np.array(factors)
+
+    def _with_doubtful_thousands(self, column: PickedColumn, values: Floats) -> PickedColumn:
+        """The column; its readings are in doubt where 2.000 may be two thousand."""
+        if column.column not in self.rows.either:
+            return column
+        if not _may_be_thousands(values * column.unit.factor):
+            return column
+        cell = next(cell for cell in self.rows.texts(column.column) if cell)
+        self.notes.say(
+            f"{column.name}: {cell} is taken for {number(cell):g} {column.unit.name}; "
+            "if its sign separates thousands, all is 1,000 times as much"
         )
-    time_name = " + ".join(f"`{rows.names[i]}`" for i in clock_columns)
-    guess = assemble.join_guess(
-        (
-            f"time: column {time_name}, {column.words}",
-            "power: "
-            + ", ".join(
-                f"`{one.name}` in {one.unit.name}{kinds.get((one.name, one.unit.name), '')}"
-                for one in picked[:4]
+        return replace(column, sure=False)
+
+    def _guess(self, channel_count: int) -> str:
+        """How the log was read, for a person."""
+        time_name = " + ".join(f"`{self.rows.names[column]}`" for column in self.time_columns)
+        channels = ""
+        if len(self.channels) > 1:
+            plural = "s" if channel_count > 1 else ""
+            by = self.channels[0][0].by
+            channels = f"{channel_count} channel{plural}, separated by {by}"
+        return assemble.join_guess(
+            (
+                f"time: column {time_name}, {self.times.words}",
+                f"power: {self._power_words()}",
+                channels,
+                "" if self.form.named else "no header; columns by position",
             )
-            + (f" and {len(picked) - 4} more" if len(picked) > 4 else "")
-            + ("" if all(item.sure for item in picked) else " (unit guessed)"),
-            f"{len(series)} channel{'s' if len(series) > 1 else ''}, separated by {parts[0][0].by}"
-            if len(parts) > 1
-            else "",
-            "" if named else "no header; columns by position",
         )
-    )
-    return PowerLog(path, label, tuple(series), notes.warnings(), guess)
+
+    def _power_words(self) -> str:
+        named = []
+        for column in self.picked[:_MAX_NAMED_COLUMNS]:
+            kind = self.kinds.get((column.name, column.unit.name), "")
+            named.append(f"`{column.name}` in {column.unit.name}{kind}")
+        words = ", ".join(named)
+        if len(self.picked) > _MAX_NAMED_COLUMNS:
+            words += f" and {len(self.picked) - _MAX_NAMED_COLUMNS} more"
+        is_certain = all(column.sure for column in self.picked)
+        return words if is_certain else f"{words} (unit guessed)"
+
+    def _sensor(self, column: PickedColumn, channel: ChannelRows) -> Sensor:
+        is_long = column.where is not None
+        needs_column = not channel.name or (not is_long and len(self.picked) > 1)
+        parts = (channel.name, column.name if needs_column else "")
+        name = " ".join(dict.fromkeys(part for part in parts if part))
+        scope = groups.scope(channel, name, column.name)
+        device = channel.device
+        if device is None and not is_long:
+            device = groups.device_of_column(column.name)
+        return Sensor(
+            _tidy(name),
+            self.form.label,
+            scope,
+            channel.host or self.options.host,
+            device=device if scope is Scope.GPU else None,
+            scale=Badge.MEASURED if column.sure else Badge.ASSUMED,
+        )
+
+    def _series(
+        self, column: PickedColumn, channel: ChannelRows, ns: Int64s, values: Floats
+    ) -> tuple[PowerSeries, str]:
+        """One channel, and how its joules were read: "" of a channel of watts."""
+        sensor = self._sensor(column, channel)
+        joined = self.shared.joined
+        factor = column.unit.factor
+        scaled = values if factor == 1 else values * factor  # the same column is packed once
+        if column.unit.quantity == "power":
+            return assemble.power_series(
+                sensor,
+                ns,
+                scaled,
+                clock=self.clock,
+                path=self.path,
+                notes=self.notes,
+                joined=joined,
+            ), ""
+        # A clock that was set back leaves rows in the order that counted.
+        order = np.arange(len(ns)) if joined.steps_ns else np.argsort(ns, kind="stable")
+        # Without a reading the next one counts for the time that was missed, too.
+        order = order[np.isfinite(scaled[order])]
+        ns, scaled = ns[order], scaled[order]
+        if self.form.counter or counters.looks_like_counter(scaled):
+            joules, watts = counters.intervals(
+                ns, scaled, self.notes, sensor.name, self.form.wrap_j
+            )
+            kind = " (a counter)"
+        else:
+            joules = scaled.copy()
+            seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                watts = np.where(seconds > 0, joules / seconds, np.nan)
+            kind = " per interval"
+        return assemble.power_series(
+            sensor,
+            ns,
+            watts,
+            clock=self.clock,
+            path=self.path,
+            notes=self.notes,
+            kind=PowerKind.INTERVAL,
+            joules=joules,
+        ), kind
 
 
 def _may_be_thousands(watts: Floats) -> bool:
@@ -670,72 +810,6 @@ def _date_and_time(
 
 
 # ── one channel ──────────────────────────────────────────────────────────────────────────────────
-
-
-def _series(
-    path: str,
-    item: PickedColumn,
-    group: ChannelRows,
-    at: tuple[Int64s, Joined],
-    values: Floats,
-    clock: Clock,
-    options: LogColumns,
-    notes: Notes,
-    label: str,
-    beside: int,
-    counter: bool,
-    wrap_j: float | None,
-) -> tuple[PowerSeries | None, str]:
-    ns, joined = at
-    own = (
-        item.name
-        if (item.where is None and (beside > 1 or not group.name)) or not group.name
-        else ""
-    )
-    name = " ".join(dict.fromkeys(part for part in (group.name, own) if part))
-    scale = Badge.MEASURED if item.sure else Badge.ASSUMED
-    scope = groups.scope(group, name, item.name)
-    device = group.device or (groups.device_of_column(item.name) if item.where is None else None)
-    sensor = Sensor(
-        _tidy(name),
-        label,
-        scope,
-        group.host or options.host,
-        device=device if scope is Scope.GPU else None,
-        scale=scale,
-    )
-    scaled = (
-        values if item.unit.factor == 1 else values * item.unit.factor
-    )  # the same column is packed once
-    if item.unit.quantity == "power":
-        return assemble.power_series(
-            sensor, ns, scaled, clock=clock, path=path, notes=notes, joined=joined
-        ), ""
-    # A clock that was set back leaves rows in the order that counted.
-    order = np.arange(len(ns)) if joined.steps_ns else np.argsort(ns, kind="stable")
-    order = order[
-        np.isfinite(scaled[order])
-    ]  # the next reading of a counter tells of the time that was missed, too
-    ns, scaled = ns[order], scaled[order]
-    if counter or counters.looks_like_counter(scaled):
-        joules, watts = counters.intervals(ns, scaled, notes, _tidy(name), wrap_j)
-        how = " (a counter)"
-    else:
-        joules = scaled.copy()
-        seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            watts = np.where(seconds > 0, joules / seconds, np.nan)
-        how = " per interval"
-    return assemble.power_series(
-        sensor,
-        ns,
-        watts,
-        clock=clock,
-        path=path,
-        notes=notes,
-        kind=PowerKind.INTERVAL,
-        joules=joules,
-    ), how
 
 
 def _tidy(name: str) -> str:

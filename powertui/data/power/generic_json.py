@@ -79,7 +79,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     )
     if any(power_gadget.is_column(name) for name in names):
         return power_gadget.from_table(source.path, cells, options, notes)
-    return generic_csv.from_table(source.path, cells, options, notes, label=NAME)
+    form = generic_csv.TableForm(label=NAME)
+    return generic_csv.from_table(source.path, cells, options, notes, form)
 
 
 def _text(cell: Any) -> str:

@@ -166,9 +166,8 @@ def _columns(source: LogFile, options: LogColumns) -> PowerLog:
     ranged = next(
         (i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None
     )
-    return generic_csv.from_table(
-        source.path, rows, options, notes, label=NAME, wrap_j=_range(rows, ranged), counter=True
-    )
+    form = generic_csv.TableForm(label=NAME, counter=True, wrap_j=_range(rows, ranged))
+    return generic_csv.from_table(source.path, rows, options, notes, form)
 
 
 def _range(rows: table.FileCells, column: int | None) -> float | None:

@@ -41,9 +41,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     if layout is None:
         raise UnreadableFile(source.path, "has a plug's header, but no rows")
     rows = table.read(source, layout, notes)
-    said = titles.read_titles(layout.above)
-    log = generic_csv.from_table(
-        source.path, rows, options, notes, label=NAME, day_first_default=True, said=said
+    form = generic_csv.TableForm(label=NAME, day_first=True, above=titles.read_titles(layout.above))
+    log = generic_csv.from_table(source.path, rows, options, notes, form)
+    outlets = tuple(
+        replace(series, sensor=replace(series.sensor, scope=Scope.PLUG)) for series in log.series
     )
-    plugs = tuple(replace(one, sensor=replace(one.sensor, scope=Scope.PLUG)) for one in log.series)
-    return replace(log, series=plugs)
+    return replace(log, series=outlets)
