@@ -30,7 +30,7 @@ from powertui.data.window import Cut, Window
 _TRAINING = 1  # process ids: the steps, the power, then the planes in their order
 _POWER = 2
 _FIRST_PLANE = 10
-_SOME = 1 << 13  # lines of text put together
+_LINES_AT_ONCE = 1 << 13  # lines of text encoded together; chosen, not measured
 _SLICE = 1 << 20  # events looked at together
 
 
@@ -63,7 +63,7 @@ def _lines(
 ) -> Iterator[tuple[bytes, int]]:
     """Lines that each begin with a comma and a line end, and how many they are."""
     texts = chain(_training(window), _power(window), _names(cuts, threads))
-    while lines := list(islice(texts, _SOME)):
+    while lines := list(islice(texts, _LINES_AT_ONCE)):
         yield "".join(",\n" + line for line in lines).encode(), len(lines)
     full = window.trace.names.full
     names = CodeTexts(

@@ -26,7 +26,7 @@ from powertui.data.tools.op_stats import exact
 from powertui.data.window import touches
 
 _EAGER = "EagerKernelExecute"
-_CHUNK = 1 << 18
+_CHUNK = 1 << 18  # events of a line that are looked at together; chosen, not measured
 _NONE = np.empty(0, np.int64)
 
 
@@ -64,11 +64,11 @@ def host_ops(
     ] = {}  # of each line that ran any op: begin of the first, end of the last
     busy = 0
     eager: tuple[Track, _Eager] | None = None
-    whole = lo <= trace.span[0] and hi > trace.span[1]
+    is_all = lo <= trace.span[0] and hi > trace.span[1]
     for process, track, rows in _lines(trace, table, compat, check):
         check()
         start, duration = track.events.start[rows.row], track.events.duration[rows.row]
-        if not whole:
+        if not is_all:
             inside = touches(start, start + duration, lo, hi)
             rows = _Rows(rows.row[inside], rows.op[inside])
             end = np.minimum(start[inside] + duration[inside], hi)
@@ -76,15 +76,15 @@ def host_ops(
             duration = end - start
         if not len(start):
             continue
-        found = op_stack.self_times(start, duration, like_tensorflow=compat != "corrected")
-        busy += sums.add(rows.op, duration, found)
+        times = op_stack.self_times(start, duration, like_tensorflow=compat != "corrected")
+        busy += sums.add(rows.op, duration, times)
         first, last = bounds.get(id(track), (hi, lo))
         bounds[id(track)] = min(first, int(start.min())), max(last, int((start + duration).max()))
         if eager is None or eager[0] is not track:
             eager = track, _Eager(trace, process, track)
         sums.eager.append(eager[1].among(rows))
     span = sum(last - first for first, last in bounds.values())
-    return sums.told(table, span - busy, span, len(bounds))
+    return sums.host_ops(table, span - busy, span, len(bounds))
 
 
 def asked(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> HostOps:
@@ -129,38 +129,38 @@ class _Sums:
         self.columns = [_NONE, _NONE, _NONE]  # occurrences, total, self time
         self.eager: list[Int32s] = []
 
-    def add(self, op: Int32s, duration: Int64s, found: op_stack.SelfTimes) -> int:
-        """One line; its self times together."""
-        if not found.counted.all():
-            op, duration, own = (
-                op[found.counted],
-                duration[found.counted],
-                found.self_time[found.counted],
-            )
-        else:
-            own = found.self_time
+    def add(self, op: Int32s, duration: Int64s, times: op_stack.SelfTimes) -> int:
+        """Add one line; return its self times together."""
+        self_time = times.self_time
+        if not times.counted.all():
+            op, duration = op[times.counted], duration[times.counted]
+            self_time = self_time[times.counted]
         size = max(len(self.columns[0]), int(op.max(initial=-1)) + 1)
-        new = (np.bincount(op, minlength=size), exact(op, duration, size), exact(op, own, size))
+        new = (
+            np.bincount(op, minlength=size),
+            exact(op, duration, size),
+            exact(op, self_time, size),
+        )
         self.columns = [
-            np.pad(before, (0, size - len(before))) + some
-            for before, some in zip(self.columns, new, strict=True)
+            np.pad(before, (0, size - len(before))) + added
+            for before, added in zip(self.columns, new, strict=True)
         ]
-        return int(own.sum())
+        return int(self_time.sum())
 
-    def told(self, table: OpTable, idle: int, span: int, lines: int) -> HostOps:
-        """What it comes to."""
+    def host_ops(self, table: OpTable, idle: int, span: int, lines: int) -> HostOps:
+        """The ops of all lines that were added."""
         size = len(table)
-        occurrences, total, own = (
+        occurrences, total, self_time = (
             np.pad(column, (0, size - len(column))) for column in self.columns
         )
         is_eager = np.zeros(size, np.bool_)
-        for some in self.eager:
-            is_eager[some] = True
+        for ops in self.eager:
+            is_eager[ops] = True
         return HostOps(
             table=table,
             occurrences=occurrences,
             total=total,
-            self_time=own,
+            self_time=self_time,
             eager=is_eager,
             idle=idle,
             span=span,
@@ -188,17 +188,17 @@ def _lines(
             if trace.format == "kineto"
             else op_names.op_numbers(trace.names, used, table, compat)
         )
-        said = marks.carried(trace, process, tracks, ("tf_op", "hlo_op"))
+        carried = marks.carried(trace, process, tracks, ("tf_op", "hlo_op"))
         if compat != "xprof":  # an allocation is no run of the op that asked for it
-            said["tf_op"][:] = False
+            carried["tf_op"][:] = False
         if compat != "corrected":
-            said["hlo_op"][:] = False
+            carried["hlo_op"][:] = False
         if trace.format == "kineto":
-            said["tf_op"][:] = False
+            carried["tf_op"][:] = False
         for track in tracks:
             for stretch in _stretches(track):
                 check()
-                rows = _rows(process, track.events, stretch, table, named, said, compat)
+                rows = _rows(process, track.events, stretch, table, named, carried, compat)
                 if len(rows.row):
                     yield process, track, rows
 
@@ -232,23 +232,23 @@ def _rows(
     stretch: list[slice],
     table: OpTable,
     named: Int32s,
-    said: dict[str, Bools],
+    carried: dict[str, Bools],
     compat: Compat,
 ) -> _Rows:
-    mine = _where(events, stretch, (named >= 0) & ~said["hlo_op"])
+    mine = _where(events, stretch, (named >= 0) & ~carried["hlo_op"])
     parts, ops = [mine], [named[events.name[mine]]]
-    if said["tf_op"].any():
-        rows, found = _told(
-            process, events, _where(events, stretch, said["tf_op"]), "tf_op", table, compat
+    if carried["tf_op"].any():
+        rows, ops_of_stat = _ops_by_stat(
+            process, events, _where(events, stretch, carried["tf_op"]), "tf_op", table, compat
         )
         parts.append(rows)
-        ops.append(found)
-    if said["hlo_op"].any():
-        rows, found = _told(
-            process, events, _where(events, stretch, said["hlo_op"]), "hlo_op", table, compat
+        ops.append(ops_of_stat)
+    if carried["hlo_op"].any():
+        rows, ops_of_stat = _ops_by_stat(
+            process, events, _where(events, stretch, carried["hlo_op"]), "hlo_op", table, compat
         )
         parts.append(rows)
-        ops.append(found)
+        ops.append(ops_of_stat)
     row, op = np.concatenate(parts), np.concatenate(ops)
     order = np.argsort(
         events.place[row], kind="stable"
@@ -266,11 +266,11 @@ def _where(events: Events, stretch: list[slice], names: Bools) -> Int64s:
     return np.concatenate([_NONE, *parts])
 
 
-def _told(
+def _ops_by_stat(
     process: Process, events: Events, rows: Int64s, stat: str, table: OpTable, compat: Compat
 ) -> tuple[Int64s, Int32s]:
     """What these events say of the op that they belong to: (the rows that say any, their ops)."""
-    known: dict[str, int] = {}
+    ops_of_texts: dict[str, int] = {}
     out_rows, out_ops = [_NONE], [np.empty(0, np.int32)]
     for at in range(0, len(rows), _CHUNK >> 2):
         some = rows[at : at + (_CHUNK >> 2)]
@@ -281,10 +281,10 @@ def _told(
         ops = np.empty(len(has), np.int32)
         for i, place in enumerate(has.tolist()):
             text = column.texts[place] or ""
-            if text not in known:
+            if text not in ops_of_texts:
                 op = op_names.hlo(text) if stat == "hlo_op" else op_names.parsed(text, compat)
-                known[text] = table.index(op)
-            ops[i] = known[text]
+                ops_of_texts[text] = table.index(op)
+            ops[i] = ops_of_texts[text]
         out_rows.append(some[has])
         out_ops.append(ops)
     return np.concatenate(out_rows), np.concatenate(out_ops)

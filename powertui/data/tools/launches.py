@@ -79,7 +79,7 @@ def _find(trace: Trace, work: Kernels) -> Launches:
 
 
 def _calls(trace: Trace) -> Calls:
-    found: list[tuple[Int64s, Int64s, Int64s, Int32s, Int64s]] = []
+    columns: list[tuple[Int64s, Int64s, Int64s, Int32s, Int64s]] = []
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
@@ -87,16 +87,16 @@ def _calls(trace: Trace) -> Calls:
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if not tracks:
             continue
-        wanted = carriers(trace, process, tracks, (_STAT,))
+        has_id = carriers(trace, process, tracks, (_STAT,))
         for track in tracks:
             events = track.events
-            rows = np.flatnonzero(wanted[events.name])
+            rows = np.flatnonzero(has_id[events.name])
             if not len(rows):
                 continue
             ids = whole_numbers(process.source.columns(events.positions(rows), (_STAT,))[_STAT])
             rows, ids = rows[ids >= 0], ids[ids >= 0]
             start = events.start[rows]
-            found.append(
+            columns.append(
                 (
                     ids,
                     start,
@@ -105,59 +105,60 @@ def _calls(trace: Trace) -> Calls:
                     rows,
                 )
             )
-    if not found:
+    if not columns:
         return Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)
-    ids, start, end, line, row = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    ids, start, end, line, row = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.lexsort((start, ids))
     last = order[np.append(ids[order][1:] != ids[order][:-1], True)]
     return Calls(ids[last], start[last], end[last], line[last].astype(np.int32), row[last])
 
 
 def across(
-    found: Launches, work: Kernels, trace: Trace, line: int, row: int
+    launches: Launches, work: Kernels, trace: Trace, line: int, row: int
 ) -> tuple[int, int] | None:
     """The other end of a launch, as (line, row): of work on a device its call, of a call (or of an
     event that holds one) the first work that it launched.
     """
-    calls = found.calls
-    for device, launched in zip(work.lines, found.of_line, strict=True):
+    calls = launches.calls
+    for device, call_of in zip(work.lines, launches.of_line, strict=True):
         if device.number == line:
-            call = int(launched[row])
+            call = int(call_of[row])
             return (int(calls.line[call]), int(calls.row[call])) if call >= 0 else None
     events = list(trace.tracks())[line][1].events
-    lo = int(events.start[row])
-    held = (calls.line == line) & (
-        (calls.row == row) | ((calls.start >= lo) & (calls.end <= lo + int(events.duration[row])))
-    )
-    best: tuple[int, int, int] | None = None
-    for device, launched in zip(work.lines, found.of_line, strict=True):
-        rows = np.flatnonzero((launched >= 0) & held[launched])
+    start = int(events.start[row])
+    end = start + int(events.duration[row])
+    inside = (calls.row == row) | ((calls.start >= start) & (calls.end <= end))
+    is_launch = (calls.line == line) & inside
+    launched: list[tuple[int, int, int]] = []  # (start, line, row) of the first on each line
+    for device, call_of in zip(work.lines, launches.of_line, strict=True):
+        rows = np.flatnonzero((call_of >= 0) & is_launch[call_of])
         if len(rows):
-            first = int(rows[np.argmin(device.track.events.start[rows])])
-            one = (int(device.track.events.start[first]), device.number, first)
-            best = one if best is None or one < best else best
-    return best[1:] if best is not None else None
+            starts = device.track.events.start[rows]
+            first = int(np.argmin(starts))
+            launched.append((int(starts[first]), device.number, int(rows[first])))
+    return min(launched)[1:] if launched else None
 
 
 def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:
     """(from the end of its call to its begin, 0 for what began before; whether a call is known) for
     events of a device, ps.
     """
-    known = call >= 0
-    out = np.zeros(len(begun), np.int64)
-    out[known] = np.maximum(0, begun[known] - calls.end[call[known]])
-    return out, known
+    has_call = call >= 0
+    delay = np.zeros(len(begun), np.int64)
+    delay[has_call] = np.maximum(0, begun[has_call] - calls.end[call[has_call]])
+    return delay, has_call
 
 
 def queue(begun: Int64s, call: Int64s, calls: Calls) -> Queue | None:
     """What waited in one stream. None where no call is known."""
-    known = call >= 0
-    if not known.any():
+    has_call = call >= 0
+    if not has_call.any():
         return None
-    launched = calls.start[call[known]]
-    start = np.maximum(begun[known], launched)  # clocks of host and device differ a little
+    launched = calls.start[call[has_call]]
+    # Clocks of host and device differ a little: nothing begins before its launch.
+    start = np.maximum(begun[has_call], launched)
     moments = np.concatenate([launched, start])
-    change = np.concatenate([np.ones(len(launched), np.int64), -np.ones(len(start), np.int64)])
+    change = np.repeat([1, -1], len(launched))
     order = np.lexsort((-change, moments))  # of one moment the launches first
     length = np.cumsum(change[order])
     moments = moments[order]

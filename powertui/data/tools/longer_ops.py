@@ -17,9 +17,11 @@ from powertui.data.model import Int32s, Int64s, Names, Trace
 from powertui.data.tools import op_stats
 from powertui.data.window import rows_of_windows
 
-COMPARED = 32  # stretches that tell what is usual: of more only so many, evenly spread
+# Stretches that are compared with the one that was asked for; of more only so many, evenly spread.
+# Chosen, not measured.
+MAX_COMPARED_STRETCHES = 32
 
-_AT_ONCE = 1 << 16  # events looked at together
+_CHUNK_EVENTS = 1 << 16  # events looked at together, as in op_stats
 
 
 class LongerOps:
@@ -40,10 +42,13 @@ class LongerOps:
         code = np.full(len(self._trace.names), -1, np.int32)
         for number, text in enumerate(here):
             code[here[text][1]] = number
-        if len(others) > COMPARED:
+        if len(others) > MAX_COMPARED_STRETCHES:
             others = [
                 others[at]
-                for at in np.linspace(0, len(others) - 1, COMPARED).round().astype(int).tolist()
+                for at in np.linspace(0, len(others) - 1, MAX_COMPARED_STRETCHES)
+                .round()
+                .astype(int)
+                .tolist()
             ]
         there = self._there(code, len(here), np.array(others, np.int64).reshape(-1, 2))
         return {
@@ -57,25 +62,25 @@ class LongerOps:
 
     def _here(self, lo: int, hi: int, least_ps: float) -> dict[str, tuple[int, list[int]]]:
         """By text: how long it ran, and its numbers among the names."""
-        sums = [
-            op_stats.summed(process, number, lo, hi)
-            for number, process in enumerate(self._trace.processes)
-        ]
-        known = [one for one in sums if one is not None]
-        if not known:
+        parts: list[op_stats.OpSums] = []
+        for number, process in enumerate(self._trace.processes):
+            sums = op_stats.summed(process, number, lo, hi)
+            if sums is not None:
+                parts.append(sums)
+        if not parts:
             return {}
-        name = np.concatenate([one.name for one in known])
-        ran = np.concatenate([one.self_time for one in known])
+        name = np.concatenate([sums.name for sums in parts])
+        ran = np.concatenate([sums.self_time for sums in parts])
         group = self._names.group[name]
         long = op_stats.exact(group, ran, len(self._names)) > least_ps
-        found: dict[str, int] = {}
-        alike: dict[str, list[int]] = {}
+        ran_by_text: dict[str, int] = {}
+        numbers: dict[str, list[int]] = {}
         for row in np.flatnonzero(long[group]).tolist():
             text = self._trace.names.display(int(name[row]))
-            found[text] = found.get(text, 0) + int(ran[row])
-            if text not in alike:
-                alike[text] = self._names.called(text, int(group[row]))
-        return {text: (ps, alike[text]) for text, ps in found.items() if ps > least_ps}
+            ran_by_text[text] = ran_by_text.get(text, 0) + int(ran[row])
+            if text not in numbers:
+                numbers[text] = self._names.called(text, int(group[row]))
+        return {text: (ps, numbers[text]) for text, ps in ran_by_text.items() if ps > least_ps}
 
     def _there(self, code: Int32s, size: int, windows: Int64s) -> Int64s:
         """[ops × windows]: self time of the names that have a code."""
@@ -91,8 +96,10 @@ class LongerOps:
                 )
                 for window in np.flatnonzero(first < last).tolist():
                     lo, hi = windows[window].tolist()
-                    for at in range(int(first[window]), int(last[window]), _AT_ONCE):
-                        some = code[track.events.name[at : min(at + _AT_ONCE, int(last[window]))]]
+                    for at in range(int(first[window]), int(last[window]), _CHUNK_EVENTS):
+                        some = code[
+                            track.events.name[at : min(at + _CHUNK_EVENTS, int(last[window]))]
+                        ]
                         rows = np.flatnonzero(some >= 0)
                         if not len(rows):
                             continue

@@ -20,7 +20,8 @@ from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.tools import sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
 
-_AT_ONCE = 1 << 17  # events that are swept in one go, where that many groups have so many
+# Events that are swept in one go, where that many groups have so many. Chosen, not measured.
+_CHUNK_EVENTS = 1 << 17
 _NONE = np.empty(0, np.int64)
 
 
@@ -142,16 +143,20 @@ def swept(pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s) -> tuple[Int64s, 
     in each group).
     """
     count = len(lo)
-    parts, present = np.zeros((count, KINDS), np.int64), np.zeros((count, KINDS), np.bool_)
-    for a, b in _portions(pieces, count):
-        group, start, end, kind = columns(pieces, a, b)
-        one = sweep.sweep_events(group, start, end, kind, lo[a:b], hi[a:b])
-        every = np.arange(b - a)
-        parts[a:b] = one.inside(every, lo[a:b], hi[a:b])
-        first, last = extents(group, start, end, b - a)
-        has = last > first  # a group without events has no place on the axis but its own stretch
-        first, last = np.where(has, first, lo[a:b]), np.where(has, last, lo[a:b])
-        present[a:b] = one.inside(every, first, last) > 0
+    parts = np.zeros((count, KINDS), np.int64)
+    present = np.zeros((count, KINDS), np.bool_)
+    for first, last in _portions(pieces, count):
+        portion_lo, portion_hi = lo[first:last], hi[first:last]
+        group, start, end, kind = columns(pieces, first, last)
+        sweep_axis = sweep.sweep_events(group, start, end, kind, portion_lo, portion_hi)
+        groups = np.arange(last - first)
+        parts[first:last] = sweep_axis.inside(groups, portion_lo, portion_hi)
+        begin, stop = extents(group, start, end, last - first)
+        # A group without events has no place on the axis but its own stretch.
+        has_events = stop > begin
+        begin = np.where(has_events, begin, portion_lo)
+        stop = np.where(has_events, stop, portion_lo)
+        present[first:last] = sweep_axis.inside(groups, begin, stop) > 0
     return parts, present
 
 
@@ -160,10 +165,11 @@ def _portions(pieces: Sequence[LinePiece], count: int) -> Iterator[tuple[int, in
     events = np.zeros(count, np.int64)
     for piece in pieces:
         events += np.bincount(piece.group, minlength=count)
-    which = np.cumsum(events) // _AT_ONCE
-    edges = np.flatnonzero(which[1:] != which[:-1]) + 1
-    every = [0, *edges.tolist(), count]
-    yield from ((a, b) for a, b in itertools.pairwise(every) if b > a)
+    portion = np.cumsum(events) // _CHUNK_EVENTS
+    edges = np.flatnonzero(portion[1:] != portion[:-1]) + 1
+    for first, last in itertools.pairwise([0, *edges.tolist(), count]):
+        if last > first:
+            yield first, last
 
 
 # ── which events of a line can make a difference ─────────────────────────────────────────────────
@@ -214,22 +220,22 @@ def _bare(nodes: Nodes, is_node: Int32s, line: Typed) -> tuple[Int64s, Int64s]:
         nodes.row[through][order].astype(np.int64),
         nodes.inner[through][order].astype(np.int64),
     )
-    found: list[tuple[Int64s, Int64s]] = []
+    parts: list[tuple[Int64s, Int64s]] = []
     above, above_group = _NONE, _NONE
     for depth in range(track.lane_count):
         first, last = int(track.lanes[depth]), int(track.lanes[depth + 1])
         rows, group = _inside(track, above, above_group, first, last)
-        other = ~_among(is_node, rows)
-        rows, group = rows[other], group[other]
+        new = ~_among(is_node, rows)
+        rows, group = rows[new], group[new]
         counts = ~np.isin(line.types_for(rows), (MARK, NOTHING))
-        found.append((rows[counts], group[counts]))
+        parts.append((rows[counts], group[counts]))
         here = slice(*open_rows.searchsorted((first, last)).tolist())
         above = np.concatenate([open_rows[here], rows[~counts]])
         above_group = np.concatenate([open_group[here], group[~counts]])
         order = np.argsort(above, kind="stable")
         above, above_group = above[order], above_group[order]
-    return np.concatenate([rows for rows, _ in found]), np.concatenate(
-        [group for _, group in found]
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate(
+        [group for _, group in parts]
     )
 
 
@@ -272,26 +278,28 @@ def _outermost(line: Typed) -> Int32s:
     well is left out.
     """
     track = line.track
-    found = [np.empty(0, np.int32)]
+    parts = [np.empty(0, np.int32)]
     cover = _NONE, _NONE  # where the host computes, by the lanes so far
     for depth in range(track.lane_count):
         starts, ends = [cover[0]], [cover[1]]
-        for at in range(int(track.lanes[depth]), int(track.lanes[depth + 1]), _AT_ONCE):
-            rows = np.arange(at, min(at + _AT_ONCE, int(track.lanes[depth + 1])), dtype=np.int32)
+        for at in range(int(track.lanes[depth]), int(track.lanes[depth + 1]), _CHUNK_EVENTS):
+            rows = np.arange(
+                at, min(at + _CHUNK_EVENTS, int(track.lanes[depth + 1])), dtype=np.int32
+            )
             kind = line.types_for(rows)
-            kept = (kind != NOTHING) & (kind != MARK)
-            rows, kind = rows[kept], kind[kept]
+            counts = (kind != NOTHING) & (kind != MARK)
+            rows, kind = rows[counts], kind[counts]
             start = track.events.start[rows]
             end = start + track.events.duration[rows]
             computes = kind == EventType.HOST_COMPUTE
             new = ~(computes & _held(cover, start, end))
-            found.append(rows[new])
+            parts.append(rows[new])
             longer = new & computes & (end > start)
             starts.append(start[longer])
             ends.append(end[longer])
         if depth + 1 < track.lane_count:
             cover = sweep.union(np.concatenate(starts), np.concatenate(ends))
-    return np.concatenate(found)
+    return np.concatenate(parts)
 
 
 def _held(cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s) -> Bools:

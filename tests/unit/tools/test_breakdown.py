@@ -170,7 +170,7 @@ def test_portions_of_groups_and_events_left_out_change_nothing(
     whole = [
         breakdown.step_breakdown(_profile(path), compat) for compat in ("corrected", "tf2", "xprof")
     ]
-    monkeypatch.setattr(pieces, "_AT_ONCE", 7)
+    monkeypatch.setattr(pieces, "_CHUNK_EVENTS", 7)
     monkeypatch.setattr(pieces, "_held", lambda cover, start, end: np.zeros(len(start), np.bool_))
     for before, compat in zip(whole, ("corrected", "tf2", "xprof"), strict=True):
         after = breakdown.step_breakdown(_profile(path), compat)

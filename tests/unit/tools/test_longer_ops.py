@@ -86,8 +86,8 @@ def test_of_very_many_stretches_some_tell_what_is_usual(monkeypatch: pytest.Monk
     )
     others = [(10 * i, 10 * i + 10) for i in range(1000)]
     (_, there) = longer_ops.LongerOps(trace)(0, 10, others, 0)["op"]
-    assert len(there) == longer_ops.COMPARED
-    assert sum(walked) <= longer_ops.COMPARED + 1
+    assert len(there) == longer_ops.MAX_COMPARED_STRETCHES
+    assert sum(walked) <= longer_ops.MAX_COMPARED_STRETCHES + 1
 
 
 @settings(max_examples=100, deadline=None)
