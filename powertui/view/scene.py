@@ -108,9 +108,9 @@ class Scene:
             ink[filled] = model.labels.inks(name[filled])
             for y in single:
                 holds = self._holds(rows[y], event[y])
-                if rows[y].folded and not (
-                    y + 1 < len(rows) and rows[y + 1].track == rows[y].track
-                ):
+                track = rows[y].track
+                has_row_below = track >= 0 and y + 1 < len(rows) and rows[y + 1].track == track
+                if rows[y].folded and not has_row_below:
                     holds &= _GIVES_WAY[ink[y] & (QUIET - 1)]
                 ink[y][holds & filled[y]] |= QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
@@ -121,7 +121,10 @@ class Scene:
         the lane below covers.
         """
         model, lane = self.model, row.lanes[0]
-        track, depth = model.tracks[row.track].track, row.depth
+        # By the lane, not by the row: a folded process may be drawn from a single lane, and is the
+        # row of no track.
+        lane_id = model.forest.lanes[lane]
+        track, depth = model.tracks[lane_id.track].track, lane_id.depth
         if track.derived:
             return np.ones(len(event), np.bool_)
         out = np.zeros(len(event), np.bool_)

@@ -33,6 +33,28 @@ def test_events_of_a_folded_process_are_told_apart_by_lane_and_row() -> None:
     assert len(changes) == len(set(changes)) == 4
 
 
+def test_a_folded_process_of_one_track_is_drawn_from_that_track() -> None:
+    """It is the row of no track: its events are not looked up in the last track of the profile."""
+    kernels = []
+    for i in range(40):
+        kernels.append((i * 20 * MS, 20 * MS, "Conv2D:Conv2D"))
+        kernels.append((i * 20 * MS, 20 * MS, "gemm"))
+    threads = [(0, 800 * MS, "main"), (0, 10 * MS, "load")]
+    model = TimelineModel.from_run(
+        traces.run(
+            traces.trace({("/device:GPU:0", "Stream"): kernels, ("/host:CPU", "python"): threads})
+        )
+    )
+    n = Navigator(model, 80, 10)
+    n.fold_all(True)
+    assert [len(row.lanes) for row in n.rows] == [1, 1]
+    cells = Scene(model, 8).cells(replace(n.state, cursor_ps=-1), n.rows)
+    assert cells.event[0].max() > len(model.tracks[-1].track.events)
+    assert (cells.ink[0] & QUIET).tolist() == [0] * 80, (
+        "the work below is out of sight: its row does not give way"
+    )
+
+
 def _quiet(lines: dict[tuple[str, str], list[traces.Event]]) -> dict[str, bool]:
     """Which names are drawn quietly, whole run in view."""
     model = TimelineModel.from_run(traces.run(traces.trace(lines)))
