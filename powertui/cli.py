@@ -202,5 +202,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    except ImportError:
+        code = signals.broken_off()
+        if code is None:
+            raise
+        return code
     except ReaderLeft:  # of a pipe: head, less
         return 0

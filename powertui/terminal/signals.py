@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 HANGUP = 129
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_exit_code: int | None = None
 PATIENCE_S = 5.0  # leaving in order takes a moment; whatever takes longer is stuck
 
 
@@ -47,6 +48,15 @@ def by_exception() -> None:
     hand_to(_unwind)
 
 
+def broken_off() -> int | None:
+    """The exit code that a signal asked for while `by_exception` held; None when there was none.
+
+    Its exception may not arrive: compiled code that imports a module (PyCapsule_Import, as in
+    numpy) reports an ImportError of its own instead.
+    """
+    return _exit_code
+
+
 def hand_to(leave: Callable[[int], object]) -> None:
     """Call `leave(exit code)` for each signal, in the main thread, between any two steps of it."""
     for number in _ENDING:
@@ -55,6 +65,8 @@ def hand_to(leave: Callable[[int], object]) -> None:
 
 
 def _unwind(code: int) -> None:
+    global _exit_code
+    _exit_code = code
     raise KeyboardInterrupt if code == 128 + signal.SIGINT else SystemExit(code)
 
 

@@ -66,6 +66,37 @@ def test_a_file_that_is_half_written_does_not_stay(tmp_path: Path, number: int, 
     assert list(tmp_path.iterdir()) == []
 
 
+IMPORTING = (
+    "import sys, time\n"
+    "from powertui import cli\n"
+    "from powertui.verbs import export\n"
+    "def run(args):\n"
+    "    try:\n"
+    "        print('ready', flush=True)\n"
+    "        while True: time.sleep(0.1)\n"
+    "    except BaseException:\n"
+    "        raise ImportError('PyCapsule_Import could not import module') from None\n"
+    "export.run = run\n"
+    "sys.argv[1:] = ['export', 'demo']\n"
+    "sys.exit(cli.main())\n"
+)
+
+
+@ENDING
+def test_compiled_code_that_imports_and_turns_the_signal_into_another_error(
+    number: int, code: int
+) -> None:
+    """numpy does, as it is imported: the person is told nothing of it."""
+    assert ended(IMPORTING, number) == (code, "")
+
+
+def test_an_import_that_fails_without_a_signal_is_a_fault() -> None:
+    script = IMPORTING.replace("while True: time.sleep(0.1)", "raise ValueError")
+    code, said = ended(script, signal.SIGCONT)
+    assert code == 1
+    assert "could not import module" in said
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_what_was_ignored_stays_ignored(number: int) -> None:
     script = (
