@@ -21,6 +21,11 @@ def state(pid: int) -> str:
     return _stat(PROC / str(pid))[0]
 
 
+def parent(pid: int) -> int:
+    """The process that started this one, or has taken it over; 0 when there is no such process."""
+    return _stat(PROC / str(pid))[1]
+
+
 def _stat(folder: Path) -> tuple[str, int]:
     """State and parent."""
     try:

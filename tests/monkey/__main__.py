@@ -82,7 +82,11 @@ def _run(args: argparse.Namespace, folder: Path) -> int:
         print(f"There is no world {args.world!r}. There are: {', '.join(known)}.", file=sys.stderr)
         return 2
     if args.script is not None:
-        return _one(args, folder)
+        # The fence is for good, and whoever is behind it cannot remove the folder.
+        behind_fence = multiprocessing.get_context("fork").Process(target=_one, args=(args, folder))
+        behind_fence.start()
+        behind_fence.join()
+        return behind_fence.exitcode or 0
     first = args.seed if args.seed is not None else int(time.time()) % 1_000_000_000
     count = max(1, -(-args.keys // args.episode_keys))
     most = 3 * count + 10 if count > 1 else 1  # a key that ends the program ends the episode
@@ -153,8 +157,8 @@ def _progress(told: list[Told], began: float) -> None:
     )
 
 
-def _one(args: argparse.Namespace, folder: Path) -> int:
-    """A script from a command line."""
+def _one(args: argparse.Namespace, folder: Path) -> None:
+    """A script from a command line. Ends the process, with 1 when something broke."""
     prepare(folder)
     size = args.size or "80x24"
     width, _, height = size.partition("x")
@@ -175,7 +179,7 @@ def _one(args: argparse.Namespace, folder: Path) -> int:
         played = shrink(played, player)
         print(f"Again: {played.command()}")
     print("\n".join(played.trouble) or f"nothing broke in {played.keys} keys")
-    return int(bool(played.trouble))
+    sys.exit(int(bool(played.trouble)))
 
 
 if __name__ == "__main__":

@@ -89,6 +89,9 @@ def main() -> None:
     from powertui.terminal import signals
 
     signals.at_once()  # as the program's own first line does
+    began = os.environ.get("MONKEY_BEGAN")
+    if began:
+        Path(began).touch()
     folder, sys.argv = sys.argv[1], ["powertui", *sys.argv[2:]]
     install(Path(folder))
     traces = os.environ.get("MONKEY_TRACES")

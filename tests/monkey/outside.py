@@ -1,14 +1,15 @@
 """The real program from outside, as a job of a real shell: in a bare terminal, in tmux, or in GNU
 screen.
 
-The shell writes down how each job came back to it: the exit code, and the settings of the line.
-What the program wrote comes from the terminal, or from what tmux and screen write down of it.
-Between the keys the window changes its size, the job is stopped and continued (by Ctrl+Z and `fg`,
-and by signals), and files of the run vanish, are cut, grow, and are replaced.
+Whenever the shell has the terminal again, it writes down the exit code and whether it still has a
+job. Who has the terminal, the kernel says. What the program wrote comes from the terminal, or from
+what tmux writes down of it. Between the keys the window changes its size, the job is stopped and
+continued (by Ctrl+Z and `fg`, and by signals), and files of the run vanish, are cut, grow, and are
+replaced.
 
 Words that only this monkey has: `signal:cont`, `signal:stop`, `file:vanish,3` (also cut, grow,
-replace, noise, back). The shell is restricted and finds no program but ours, so that keys which
-come after the end do nothing.
+replace, noise, back). The shell finds no program but ours, whose name no monkey types, so that keys
+which come after the end do nothing.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..e2e.processes import state
+from ..e2e.processes import Watch, parent, state
 from ..e2e.terminal import MODES, Terminal, environment, modes_in
 from . import script
 from .play import Episode
@@ -36,8 +39,8 @@ KINDS = ("plain", "tmux", "screen")
 PATIENCE_S = 180.0  # a machine may be busy; nothing here takes a second
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = {0, 129, 130, 143}
-JUNK = (2, 127)  # what bash says of keys that are no command
 NOTHING_TO_OPEN = 3
+COMMAND = "start_powertui"
 STOPPED = 128 + signal.SIGTSTP, 128 + signal.SIGSTOP
 SHOUTS = (
     b"Traceback (most recent call last)",
@@ -47,24 +50,51 @@ SHOUTS = (
     b"never awaited",
     b"Fatal Python error",
 )
+# GNU screen 4.9 itself dies of a window that shrinks to one column (8 of 12 times on a busy machine).
+MIN_WIDTH = {"plain": 1, "tmux": 1, "screen": 2}
 OF_SCREEN = ("alternate screen", "bracketed paste", "focus")
 STOP_S = 10.0
-FG_S = 10.0  # then the line may have held half a sequence, which took the first key of `fg`
+LEAVE_S = 20.0
+QUIET_S = 0.5  # without work for anybody: whatever a key was to do is done
+PROMPT_S = 20.0
+NUDGE_S = (
+    1.0  # not at once: tmux and screen are slow to hand keys on, and to the program Ctrl+Q is a key
+)
+FG_S = 10.0
+FG_TRIES = 30  # a burst of Ctrl+Z stops the program again and again
+_DRAWN = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x1f]"
+)  # screen draws a text in pieces where the window is narrow
 CHANGES = ("vanish", "cut", "grow", "replace", "noise", "back")
 SCREENRC = (
     "startup_message off\nvbell off\nescape ^_^_\naltscreen on\ndefutf8 on\ndefscrollback 0\n"
 )
+# Only builtins: keys that come meanwhile, Ctrl+C among them, could end or stop a program that the
+# shell runs before its prompt.
 SHELLRC = """
 set +o history
 unset HISTFILE
 IGNOREEOF=100000
+PATH={folder}/bin
 PS1='monkey> '
-PROMPT_COMMAND='came_back $?'
+came_back() {{
+    local code=$? job=0
+    jobs %% &> /dev/null && job=1
+    returns=$((returns + 1))
+    echo "$code $job" >> {folder}/returns
+    echo "returned $returns."
+}}
+PROMPT_COMMAND=came_back
+echo $$ > {folder}/shell
 """
 
 
 class Trouble(Exception):
     """Something that must not be: the episode ends with it."""
+
+
+class ShellDied(Exception):
+    """No limit excuses it, as one may excuse that something never comes."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +118,31 @@ class Place:
         """Exceptions that nobody caught, also those of threads and destructors (see fence.py)."""
         return self.folder / "traces"
 
-    def returns(self) -> list[tuple[int, str]]:
-        """How often the shell had the terminal: the exit code of the job before, and the settings
-        of the line.
-        """
-        with contextlib.suppress(OSError):
-            lines = (self.folder / "returns").read_text().splitlines()
-            return [
-                (int(code), settings)
-                for code, _, settings in (line.partition(" ") for line in lines)
-            ]
-        return []
+    @property
+    def began(self) -> Path:
+        """Is there once the program's own code runs, and no longer only Python's (see fence.py)."""
+        return self.folder / "began"
+
+    def returns(self) -> list[tuple[int, bool]]:
+        """Each prompt of the shell: the exit code of what ran before, and whether it has a job."""
+        try:
+            lines = (self.folder / "returns").read_text().splitlines(keepends=True)
+        except OSError:
+            return []
+        words = [line.split() for line in lines if line.endswith("\n")]
+        return [(int(code), job == "1") for code, job in words]
 
     def pid(self) -> int:
         """The program's; 0 before it runs."""
+        return self._number("pid")
+
+    def shell(self) -> int:
+        """The shell's; 0 before it runs."""
+        return self._number("shell")
+
+    def _number(self, name: str) -> int:
         with contextlib.suppress(OSError, ValueError):
-            return int((self.folder / "pid").read_text())
+            return int((self.folder / name).read_text())
         return 0
 
 
@@ -169,9 +208,7 @@ def change_file(place: Place, what: str, number: int) -> None:
 
 
 def _prepare(place: Place, folder: Path, episode: Episode, program: Sequence[str]) -> None:
-    """A copy of the world, and a shell that knows two programs: the one that is tried, and the one
-    that writes down its end.
-    """
+    """A copy of the world, and a shell that knows one program: the one that is tried."""
     arguments = []
     place.world.mkdir(parents=True)
     for argument in episode.world.arguments:
@@ -190,13 +227,10 @@ def _prepare(place: Place, folder: Path, episode: Episode, program: Sequence[str
     command = shlex.join(
         [*(program or (sys.executable, "-m", "tests.monkey.fence", str(folder))), *arguments]
     )
-    _program(programs / "p", f"echo $$ > {place.folder}/pid\nexec {command}\n")
-    stty = shutil.which("stty")
-    _program(
-        programs / "came_back", f'echo "$1 $({stty} -g < /dev/tty)" >> {place.folder}/returns\n'
-    )
-    (place.folder / "shellrc").write_text(SHELLRC + f"PATH={programs}\n")
-    (place.folder / "inputrc").write_text("set enable-bracketed-paste off\nset bell-style none\n")
+    script_path = programs / COMMAND
+    script_path.write_text(f"#!/bin/sh\necho $$ > {place.folder}/pid\nexec {command}\n")
+    script_path.chmod(0o755)
+    (place.folder / "shellrc").write_text(SHELLRC.format(folder=place.folder))
     (place.folder / "screenrc").write_text(SCREENRC)
     log = f"/bin/cat > {place.log}"
     (place.folder / "tmux.conf").write_text(
@@ -206,13 +240,16 @@ def _prepare(place: Place, folder: Path, episode: Episode, program: Sequence[str
     )
 
 
-def _program(path: Path, text: str) -> None:
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-
-
 def _command(kind: str, place: Place, name: str) -> list[str]:
-    shell = ["/bin/bash", "--noprofile", "--rcfile", str(place.folder / "shellrc"), "-r", "-i"]
+    # Without the line editor: that of bash 5.2 dies of SIGFPE in a window that is one column wide.
+    shell = [
+        "/bin/bash",
+        "--noprofile",
+        "--noediting",
+        "--rcfile",
+        str(place.folder / "shellrc"),
+        "-i",
+    ]
     if kind == "tmux":
         return ["tmux", "-L", name, "-f", str(place.folder / "tmux.conf"), "new-session", *shell]
     if kind == "screen":
@@ -222,7 +259,9 @@ def _command(kind: str, place: Place, name: str) -> list[str]:
 
 @contextlib.contextmanager
 def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
-    kind, size, color = episode.outside, episode.size, episode.color
+    kind, color = episode.outside, episode.color
+    width, height = episode.size
+    size = max(width, MIN_WIDTH[kind]), height
     name = f"monkey-{os.getpid()}"
     extra = {
         "PYTHONPATH": str(ROOT),
@@ -230,7 +269,7 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
         "HOME": str(place.folder),
         "TMPDIR": str(place.folder),
         "MONKEY_TRACES": str(place.traces),
-        "INPUTRC": str(place.folder / "inputrc"),
+        "MONKEY_BEGAN": str(place.began),
         "SCREENDIR": str(place.folder / "screens"),
         "TMUX_TMPDIR": tempfile.mkdtemp(prefix="mk"),
         "COLORTERM": "truecolor" if color == "true" else "",
@@ -258,10 +297,43 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
                 capture_output=True,
                 check=False,
             )
+        _kill(place, pid, place.shell())
+        shutil.rmtree(extra["TMUX_TMPDIR"], ignore_errors=True)
+
+
+def _kill(place: Place, *pids: int) -> None:
+    """End what is left, and wait for it: a folder that is written into cannot be removed."""
+    for pid in pids:
         if _runs(place, pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(extra["TMUX_TMPDIR"], ignore_errors=True)
+    end = time.monotonic() + PATIENCE_S
+    while any(_runs(place, pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def _has_terminal(pid: int) -> bool:
+    """Whether this process is in the group that the terminal's keys and signals are for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    group, group_in_front = fields[2], fields[5]
+    return group == group_in_front
+
+
+def _line_settings(shell: int) -> list[object] | None:
+    """How the shell's line is set, as `stty` would show it: echo, signals, line by line."""
+    try:
+        line = os.open(f"/proc/{shell}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        return termios.tcgetattr(line)
+    except termios.error:
+        return None
+    finally:
+        os.close(line)
 
 
 def _runs(place: Place, pid: int) -> bool:
@@ -293,7 +365,8 @@ def play(episode: Episode, folder: Path, program: Sequence[str] = ()) -> Episode
                 run.start()
                 run.type()
                 run.leave()
-            except Trouble as trouble:
+                run.look_at_line()
+            except (Trouble, ShellDied) as trouble:
                 episode.trouble.append(f"{trouble}\n{run.stacks()}\n{run.terminal.text()}")
         episode.trouble += run.left_behind()
     finally:
@@ -309,9 +382,14 @@ class _Run:
     def __init__(self, episode: Episode, place: Place) -> None:
         self.episode, self.place = episode, place
         self.rng = random.Random(len(episode.words))
-        self.settings = ""  # of the line, before the program had it
+        # How the line was set before the program had it, and after.
+        self.settings_before: list[object] | None = None
+        self.settings_after: list[object] | None = None
         self.hung_up = False
-        self._resumed = 0  # how many returns to the shell were answered with `fg`
+        self._answered = 0  # prompts of the shell before the last command to it
+        self._sent_stop = False  # SIGSTOP, which leaves the program no time to tidy up
+        self._early_interrupt = False  # Ctrl+C while Python itself started
+        self._in_front_since = time.monotonic()  # the shell
 
     # ── waiting ──
 
@@ -321,7 +399,39 @@ class _Run:
         while not holds():
             if time.monotonic() > end:
                 raise Trouble(f"silent for {limit:.0f} s: {what}")
+            self._mind_shell(what)
             self.read(0.02)
+
+    def until_quiet(self, holds: Callable[[], object], limit: float) -> None:
+        """Read until something is so that may never come, while anybody has something to do."""
+        watch = Watch(self._everybody())
+        end = time.monotonic() + limit
+        worked = time.monotonic()
+        while not holds() and time.monotonic() < min(end, worked + QUIET_S):
+            self._mind_shell("while it had something to do")
+            self.read(0.02)
+            if watch.busy():
+                worked = time.monotonic()
+
+    def _everybody(self) -> list[int]:
+        """The program, the shell, and what is around them."""
+        shell = self.place.shell()
+        surroundings = [] if self.episode.outside == "plain" else [parent(shell)]
+        return [self.terminal.pid, shell, *surroundings]
+
+    def _mind_shell(self, what: str) -> None:
+        """It must be there. Where a Ctrl+S among the keys has stopped its output, Ctrl+Q helps."""
+        shell = self.place.shell()
+        if not shell or self.hung_up:
+            return
+        if not _runs(self.place, shell):
+            raise ShellDied(f"the shell is gone: {what}")
+        now = time.monotonic()
+        if not _has_terminal(shell):
+            self._in_front_since = now
+        elif now > self._in_front_since + NUDGE_S:
+            self._in_front_since = now
+            self.terminal.write(b"\x11")
 
     def read(self, seconds: float) -> None:
         """Take what is there."""
@@ -332,18 +442,20 @@ class _Run:
 
     @property
     def ended(self) -> int | None:
-        """The exit code with which the program came back to the shell.
+        """The exit code with which the program left the shell without a job.
 
-        Keys that came after the end are commands to the shell.
+        Later codes are those of keys that came after the end.
         """
-        codes = [code for code, _ in self.place.returns()[1:] if code not in (*STOPPED, *JUNK)]
-        return codes[0] if codes and not _runs(self.place, self.place.pid()) else None
+        return next((code for code, job in self.place.returns()[1:] if not job), None)
 
     @property
     def stopped(self) -> bool:
-        """Whether the shell has the terminal because the job was stopped."""
-        returned = len(self.place.returns()) > self._resumed + 1
-        return returned and _runs(self.place, self.place.pid()) and state(self.place.pid()) == "T"
+        """Whether the shell has the terminal, and the program has not ended.
+
+        After a SIGCONT it may also run behind the shell.
+        """
+        returned = len(self.place.returns()) > self._answered
+        return returned and self.ended is None and _has_terminal(self.place.shell())
 
     def output(self) -> bytes:
         """What the program (and the shell) wrote."""
@@ -370,13 +482,12 @@ class _Run:
         moment later.
         """
         if self.episode.outside == "screen":  # it draws the shell's words where it likes
-            self.until(lambda: not self.left_on(), "modes stay on", 20.0)
+            if not self._sent_stop:
+                self.until(lambda: not self.left_on(), "modes stay on", PROMPT_S)
         else:
-            prompts = len(self.place.returns())
+            word = b"returned %d." % len(self.place.returns())
             self.until(
-                lambda: self.output().count(b"monkey>") >= prompts,
-                "the shell said nothing after its job",
-                20.0,
+                lambda: word in self.output(), "the shell said nothing after its job", PROMPT_S
             )
 
     # ── what is typed ──
@@ -384,13 +495,21 @@ class _Run:
     def start(self) -> None:
         """The shell is there; then the program."""
         self.until(self.place.returns, "the shell never came")
-        self.settings = self.place.returns()[0][1]
-        self.terminal.write(b"p\r")
+        self.settings_before = _line_settings(self.place.shell())
+        self._answered = len(self.place.returns())
+        self.terminal.write(COMMAND.encode() + b"\r")
         self.until(self.place.pid, "the program never began")
         if self.rng.random() < 0.85:  # others type before there is anything to type at
-            self.until(
-                lambda: self.ended is not None or b"\x1b[?1049h" in self.output(), "it never drew"
-            )
+            self.until(lambda: self.ended is not None or self._drew(), "it never drew")
+
+    def _drew(self) -> bool:
+        """Whether the program took the terminal."""
+        return self._mode_of_first_frame in self.output()
+
+    @property
+    def _mode_of_first_frame(self) -> bytes:
+        """Screen itself uses the alternate screen, but no mouse."""
+        return b"\x1b[?1006h" if self.episode.outside == "screen" else b"\x1b[?1049h"
 
     def type(self) -> None:
         """All words, or as many as the program takes."""
@@ -412,13 +531,14 @@ class _Run:
             self.terminal.run(0.02)
         elif kind == "size" and rest:
             width, _, height = rest.partition("x")
-            self.terminal.resize(int(width), int(height))
+            self.terminal.resize(max(int(width), MIN_WIDTH[self.episode.outside]), int(height))
         elif kind == "file" and rest:
             what, _, number = rest.partition(",")
             change_file(self.place, what, int(number))
         elif word == "signal:cont" and _runs(self.place, pid):
             os.kill(pid, signal.SIGCONT)
         elif word == "signal:stop" and _runs(self.place, pid):
+            self._sent_stop = True
             os.kill(pid, signal.SIGSTOP)
             self.until(
                 lambda: self.stopped or self.ended is not None,
@@ -429,10 +549,15 @@ class _Run:
         elif kind == "signal" or (kind == "raw" and self.episode.outside == "screen"):
             return  # what is no key to screen may be a command to it
         else:
-            self.terminal.write(script.encode(word))
+            self._press(word)
             self.read(0.0)
             if word == "escape":
                 self.terminal.run(0.15)
+
+    def _press(self, key: str) -> None:
+        if key == "ctrl+c" and not self.place.began.exists():
+            self._early_interrupt = True
+        self.terminal.write(script.encode(key))
 
     def _stop(self) -> None:
         """Ctrl+Z. What comes after it is for the shell, so nothing does until it is known who has
@@ -443,41 +568,65 @@ class _Run:
         """
         before = len(self.place.returns())
         self.terminal.write(b"\x1a")
-        with contextlib.suppress(Trouble):
-            self.until(
-                lambda: len(self.place.returns()) > before or self.ended is not None, "", STOP_S
-            )
+        self.until_quiet(lambda: len(self.place.returns()) > before, STOP_S)
 
     def resume(self) -> None:
         """`fg` for as long as the shell has the terminal."""
-        while self.stopped:
+        for _ in range(FG_TRIES):
+            self.until(self._shell_has_said_why, "the shell has the terminal, and says nothing")
+            if not self.stopped:
+                return
             with contextlib.suppress(Trouble):
                 self.until_prompt()
             left = self.left_on()
-            if left and self.place.returns()[-1][0] == STOPPED[0]:
+            if left and not self._sent_stop:
                 raise Trouble(f"stopped, with {left} left on")
-            self._resumed = len(self.place.returns()) - 1
             self._fg()
             if self.ended is None and not self.stopped:
                 self.terminal.run(0.05)
+        raise Trouble(f"the shell has the terminal after {FG_TRIES} times `fg`")
 
-    def _awake(self) -> bool:
-        return self.stopped or self.ended is not None or state(self.place.pid()) != "T"
+    def _shell_has_said_why(self) -> bool:
+        """Whether it has the terminal for a reason that it has written down; or has no terminal."""
+        return (
+            self.stopped
+            or self.ended is not None
+            or self.hung_up
+            or not _has_terminal(self.place.shell())
+        )
 
     def _gone(self) -> bool:
         return not _runs(self.place, self.place.pid())
 
     def _fg(self) -> None:
-        """Until it is awake.
+        """Until the shell has given the terminal away.
 
-        What the terminal answered meanwhile is on the line: the first Enter gets rid of it.
+        Keys that came after the stop may be half a command: Ctrl+C gets rid of them. It cannot
+        reach the program, for only `fg` gives the terminal away.
         """
         for _ in range(int(PATIENCE_S / FG_S)):
-            self.terminal.write(b"\x15\r\x15fg\r")
+            self._answered = len(self.place.returns())
+            self.terminal.write(b"\x03")
             with contextlib.suppress(Trouble):
-                self.until(self._awake, "", FG_S)
+                self.until(lambda: len(self.place.returns()) > self._answered, "", FG_S)
+            if self.ended is not None:
+                return
+            self._answered = len(self.place.returns())
+            self._in_front_since = time.monotonic()
+            self.terminal.write(b"fg\r")
+            with contextlib.suppress(Trouble):
+                self.until(lambda: not self._waits_for_fg(), "", FG_S)
+                # An answer of the terminal's may come before `fg`: then no such command is known.
+                if self.place.returns()[self._answered :] in (
+                    [],
+                    *([(code, True)] for code in STOPPED),
+                ):
+                    self._sent_stop = False
                 return
         raise Trouble("`fg` did not wake it")
+
+    def _waits_for_fg(self) -> bool:
+        return len(self.place.returns()) == self._answered and _has_terminal(self.place.shell())
 
     # ── the end ──
 
@@ -498,46 +647,52 @@ class _Run:
                 self.until(self._gone, "it outlives its terminal")
                 return
             else:
-                self.terminal.write(script.encode(way))
-            with contextlib.suppress(Trouble):
-                self.until(
-                    lambda: self.ended is not None or self.stopped,
-                    f"after {way}",
-                    20.0 if way != "term" else PATIENCE_S,
-                )
+                self._press(way)
+            if way == "term":
+                with contextlib.suppress(Trouble):
+                    self.until(lambda: self.ended is not None or self.stopped, "after SIGTERM")
+            else:
+                self.until_quiet(lambda: self.ended is not None or self.stopped, LEAVE_S)
         self.resume()
         if self.ended is None:
             raise Trouble("still running after q, Ctrl+C and SIGTERM")
-        with contextlib.suppress(
-            Trouble
-        ):  # keys that came after the end may stand behind the prompt
+
+    def look_at_line(self) -> None:
+        """What the program left, once all that it wrote is there."""
+        if self.ended is None or self.hung_up:
+            return
+        with contextlib.suppress(Trouble):
             self.until_prompt()
+        self.settings_after = _line_settings(self.place.shell())
 
     def stacks(self) -> str:
         """Where it stands (see fence.py)."""
         pid = self.place.pid()
         if not _runs(self.place, pid):
-            return f"returns to the shell: {self.place.returns()[-3:]}"
+            shell = self.place.shell()
+            return f"prompts of the shell: {self.place.returns()[-3:]}, its state: {state(shell)}"
         before = len(self.output())
         os.kill(pid, signal.SIGUSR2)
-        with contextlib.suppress(Trouble):
-            self.until(lambda: False, "", 2.0)
+        end = time.monotonic() + 2.0
+        while time.monotonic() < end:
+            self.read(0.02)
         return f"state {state(pid)}\n" + self.output()[before:].decode(errors="replace")
 
     def _was_refused(self) -> bool:
-        """Whether it said that there is nothing to open, before it drew: what it was to open had
-        vanished by then.
-        """
-        return (
-            self.ended == NOTHING_TO_OPEN
-            and b"\x1b[?1049h" not in self.output()
-            and b"powertui:" in self.output()
-        )
+        """Whether it said that there is nothing to open, before it drew: the file had vanished."""
+        said = b"powertui:" in _DRAWN.sub(b"", self.output())
+        return self.ended == NOTHING_TO_OPEN and not self._drew() and said
 
     def left_behind(self) -> list[str]:
         """Tracebacks anywhere, a torn terminal, a wrong exit code."""
         trouble = []
         output = self.output()
+        if self._early_interrupt:
+            # Python answers with a traceback, and ends or goes on: none of it is ours.
+            if not self.place.began.exists():
+                return []
+            _, mode, drawn = output.partition(self._mode_of_first_frame)
+            output = mode + drawn
         shouts = [shout.decode() for shout in SHOUTS if shout in output]
         if shouts:
             trouble.append(f"on the terminal: {shouts}\n" + output[-6000:].decode(errors="replace"))
@@ -545,14 +700,13 @@ class _Run:
             trouble.append(
                 "nobody caught:\n" + self.place.traces.read_text(errors="replace")[-6000:]
             )
-        returns = self.place.returns()
         if self.hung_up or self.ended is None:
             return trouble
         if self.ended not in GOOD and not self._was_refused():
             trouble.append(f"exit code {self.ended}\n" + output[-3000:].decode(errors="replace"))
-        after = next((settings for code, settings in reversed(returns) if code == self.ended), "")
-        if after != self.settings:
-            trouble.append(f"the line is set otherwise: {self.settings} before, {after} after")
+        if self.settings_after != self.settings_before:
+            before, after = self.settings_before, self.settings_after
+            trouble.append(f"the line is set otherwise: {before} before, {after} after")
         left = self.left_on()
         if left:
             trouble.append(f"left on: {left}\n{output[-500:]!r}")
