@@ -1,8 +1,9 @@
 # powertui. A fresh machine needs python3 with venv, and a C compiler for speed.
 #
 #   make demo          install the program, then open the recorded run that ships with it
-#   make test          install what the tests need too, then run them
-#   make check         ruff, mypy --strict, the layer contracts, the tests
+#   make quick         the tests that a change is tried with at once (a minute)
+#   make test          install what the tests need too, then run the tests of parts and screens (minutes)
+#   make check         ruff, mypy --strict, the layer contracts, all tests: those of real programs and of whole recordings too
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
@@ -26,16 +27,25 @@ READY   := $(VENV)/.ready
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint monkey bench fuzz mutants screenshots strings dist bundle power-test clean
+.PHONY: demo quick test check lint monkey bench fuzz mutants screenshots strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
 
-test: $(TESTS)
-	$(BIN)/python -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile --ignore tests/e2e --ignore tests/monkey
-	$(BIN)/python -m pytest -q -n $(JOBS) --maxprocesses 2 --dist loadfile tests/e2e tests/monkey
+QUICK := $(shell grep -v '^\#' tests/quick.txt)
+SLOW  := $(shell grep -v '^\#' tests/slow.txt)
+PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
+quick: $(TESTS)
+	$(PYTEST) --maxprocesses 4 $(QUICK)
+
+test: $(TESTS)
+	$(PYTEST) --maxprocesses 4 --ignore tests/e2e --ignore tests/monkey $(SLOW:%=--ignore %)
+
+# In this order, so that what fails soonest is heard of first.
 check: lint test
+	$(PYTEST) --maxprocesses 4 $(SLOW)
+	$(PYTEST) --maxprocesses 2 tests/e2e tests/monkey
 
 lint: $(READY)
 	$(BIN)/ruff check .
