@@ -79,7 +79,9 @@ class OpenScreen(BaseScreen):
         self._grouped: Logdir | None = None
         self._grouped_of: Logdir | None = None  # the folder whose trainings were worked out
         self._regrouping = Regrouping(self)
-        self._marked: dict[str, RunEntry] = {}  # by path, in the order in which they were marked
+        # Paths, in the order in which they were marked: another look at the folder, which may come
+        # at any moment, makes all entries anew.
+        self._marked: dict[str, None] = {}
         self._again = 0  # looks at the folders that are still to come, whether they changed or not
 
     def body(self) -> ComposeResult:
@@ -473,7 +475,8 @@ class OpenScreen(BaseScreen):
         if known is not None and known.problem:
             self.say(known.problem, warn=True)
         elif self._marked:
-            marked, self._marked = {run.path: run, **self._marked}, {}
+            marked = {run.path: run, **{one.path: one for one in self._marked_runs()}}
+            self._marked = {}
             self._show_rows()
             chosen = [
                 profiled
@@ -487,6 +490,11 @@ class OpenScreen(BaseScreen):
             whole = any(row is run for row, _ in self._trainings)
             self.shell.runs.open(self._profiled(run) or run, whole=whole)
 
+    def _marked_runs(self) -> tuple[RunEntry, ...]:
+        """Those that are marked, as they are listed now; without those that are gone."""
+        listed = {run.path: run for run in self._runs}
+        return tuple(listed[path] for path in self._marked if path in listed)
+
     def _profiled(self, run: RunEntry) -> RunEntry | None:
         """The run, or of a training's row its first session with a profile."""
         training = next((one for row, one in self._trainings if row is run), None)
@@ -498,8 +506,10 @@ class OpenScreen(BaseScreen):
         run = self._run(self.table.place)
         if run is None:
             return
-        if self._marked.pop(run.path, None) is None:
-            self._marked[run.path] = run
+        if run.path in self._marked:
+            del self._marked[run.path]
+        else:
+            self._marked[run.path] = None
         self._show_rows()
         self.table.action_move(1)
         count = len(self._marked)
@@ -518,7 +528,7 @@ class OpenScreen(BaseScreen):
         """
         run = self._run(self.table.place)
         if run is not None:
-            self._regrouping.begin(run, tuple(self._marked.values()))
+            self._regrouping.begin(run, self._marked_runs())
 
     def undo(self) -> bool:
         """What belongs together as it was before the last change by hand."""

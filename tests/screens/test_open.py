@@ -528,6 +528,9 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
             to(name)
             await pilot.press("space")
             await settled(pilot)
+        await pilot.press("r")  # another look at the folder makes every entry anew
+        await looked(shell, 7)
+        await settled(pilot)
         to("two")
         await pilot.press("enter")
         await loaded(pilot)
