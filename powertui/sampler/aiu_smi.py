@@ -23,10 +23,10 @@ from powertui.sampler.urls import Address
 
 __all__ = ["AiuLine", "AiuSmiSource", "make", "parsed"]
 
-_FIRST_S = 10.0  # until its first lines come
-_ALL_S = 1.5  # after the first line, until each card has one
-_SILENT_S = 5.0
-_ENDS_S = 1.0  # once it was asked to
+_FIRST_LINES_S = 10.0  # until its first lines come
+_ALL_CARDS_S = 1.5  # after the first line, until each card has one
+_MAX_SILENCE_S = 5.0
+_TERMINATION_S = 1.0  # once it was asked to
 _CARD = re.compile(
     r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*"
 )
@@ -110,8 +110,8 @@ class AiuSmiSource:
         self._command = [program.path]
         self._start()
         with self._news:
-            self._news.wait_for(lambda: self._latest or self._ended(), _FIRST_S)
-            self._news.wait_for(lambda: self._ended(), _ALL_S if self._latest else 0.0)
+            self._news.wait_for(lambda: self._latest or self._ended(), _FIRST_LINES_S)
+            self._news.wait_for(lambda: self._ended(), _ALL_CARDS_S if self._latest else 0.0)
             measured = sorted(
                 card for card, (line, _) in self._latest.items() if line.watts is not None
             )
@@ -197,7 +197,7 @@ class AiuSmiSource:
                     Reading(stamp.t, stamp.mono, line.watts, 0.0, self.name, channel.name, quality)
                 )
         now = Stamp.now()
-        if not readings and now.mono - self._heard.mono > _SILENT_S:
+        if not readings and now.mono - self._heard.mono > _MAX_SILENCE_S:
             ended = self._ended()
             why = none("aiu-smi ended" if ended else "aiu-smi prints nothing")
             readings = [
@@ -215,10 +215,10 @@ class AiuSmiSource:
         if process is None or self._listener is None:
             return
         process.terminate()
-        self._listener.join(_ENDS_S)
+        self._listener.join(_TERMINATION_S)
         if self._listener.is_alive():
             process.kill()
-            self._listener.join(_ENDS_S)
+            self._listener.join(_TERMINATION_S)
 
 
 def make(_address: Address, options: Options) -> AiuSmiSource:

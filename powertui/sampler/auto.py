@@ -17,12 +17,12 @@ from powertui.sampler.urls import Address, join_host_port
 __all__ = ["CHAIN", "AutoSource", "budget", "make"]
 
 CHAIN = ("ipmi", "ipmitool", "redfish")
-_LEAST_S = 2.0
+_MIN_BUDGET_S = 2.0
 
 
 def budget(options: Options) -> float:
     """Seconds that each protocol gets: who allows an answer more time has a slow BMC."""
-    return max(_LEAST_S, options.timeout)
+    return max(_MIN_BUDGET_S, options.timeout)
 
 
 class AutoSource:

@@ -11,7 +11,7 @@ from powertui.errors import NotSupported
 DCMI_CHANNEL = "power"
 
 # Names that BMCs give to the power of the whole machine, best first.
-_WHOLE = [
+_MACHINE_POWER_NAMES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"^total[ _]?power$",
@@ -24,7 +24,7 @@ _WHOLE = [
 
 def covers_machine(name: str) -> bool:
     """Whether a sensor of this name stands for the whole machine."""
-    return any(pattern.search(name) for pattern in _WHOLE)
+    return any(pattern.search(name) for pattern in _MACHINE_POWER_NAMES)
 
 
 def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -48,7 +48,7 @@ def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
                 )
             chosen += [n for n in hits if n not in chosen]
         return chosen
-    for pattern_ in _WHOLE:
+    for pattern_ in _MACHINE_POWER_NAMES:
         for name in names:
             if pattern_.search(name):
                 return [name]

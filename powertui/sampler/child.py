@@ -35,13 +35,23 @@ from powertui.sampler.credentials import Secret
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.recorder import Event, Recorder, SourceState
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, open_source, tell_apart
+from powertui.sampler.source import (
+    Channel,
+    Info,
+    Options,
+    Reading,
+    Stamp,
+    make_names_unique,
+    open_source,
+)
 
 __all__ = ["decode_options", "encode_options", "error_from", "info_from", "main"]
 
 
-_LOOK_S = 1.0  # between two looks at the clock, while a recording lasts so long as was asked
-_FIRST = 0.5  # s to wait for the first readings: a log that is followed may have none for long
+_LOOK_PERIOD_S = 1.0  # between two looks at the clock, while a recording lasts so long as was asked
+_FIRST_READINGS_S = (
+    0.5  # s to wait for the first readings: a log that is followed may have none for long
+)
 
 
 def encode_options(options: Options) -> dict[str, Any]:
@@ -192,19 +202,19 @@ def _await_end(orders: queue.SimpleQueue[_End]) -> _End:
     """Wait for the order to end, or for the time at which an earlier order lets it end."""
     end: _End | None = None
     while True:
-        remaining = _LOOK_S if end is None else end.at - clocks.steady_s()
+        remaining = _LOOK_PERIOD_S if end is None else end.at - clocks.steady_s()
         if end is not None and remaining <= 0:
             return end
         with contextlib.suppress(queue.Empty):
             # A wait stands still while the machine sleeps: none is long.
-            end = orders.get(timeout=min(remaining, _LOOK_S))
+            end = orders.get(timeout=min(remaining, _LOOK_PERIOD_S))
 
 
 def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
     sources = [
         open_source(entry["url"], decode_options(entry["options"])) for entry in order["sources"]
     ]
-    tell_apart(sources)
+    make_names_unique(sources)
     recorder = Recorder(sources, interval=order["interval"])
     if order.get("path"):
         recorder.file = RecordingFile(
@@ -260,7 +270,7 @@ def _await_first_readings(recorder: Recorder, start: Callable[[], None]) -> None
         lambda _readings: heard.set()
     )  # told when their channels know them
     start()
-    end = clocks.steady_s() + _FIRST
+    end = clocks.steady_s() + _FIRST_READINGS_S
     while not _all_read(recorder) and heard.wait(max(0.0, end - clocks.steady_s())):
         heard.clear()
     stop_hearing()

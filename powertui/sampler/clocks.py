@@ -16,7 +16,7 @@ from powertui.errors import PowertuiError
 __all__ = ["asleep_s", "check", "steady_s", "wall_s"]
 
 # 2262-04-11, in Unix seconds: 64 bits of nanoseconds end there, in Python and in every power log
-_LATEST_S = 9_223_372_036.0
+_LAST_TIME_S = 9_223_372_036.0
 
 
 def _works(clock: int | None) -> int | None:
@@ -63,7 +63,7 @@ def asleep_s() -> float | None:
 
 def check() -> None:
     """Raise where the wall clock shows a time that neither Python nor a power log can hold."""
-    if wall_s() >= _LATEST_S:
+    if wall_s() >= _LAST_TIME_S:
         raise PowertuiError(
             "This machine's clock is past April 2262, and no log can hold such times.",
             hint="Set the clock, then start again: `date` shows it.",

@@ -21,9 +21,9 @@ from importlib import metadata
 __all__ = ["dies_by", "trouble"]
 
 _IMPORT = "import pyipmi.interfaces.rmcpplus"
-_PATIENCE_S = 120.0  # an import from a slow network disk
-_OLDEST = (3, 1)  # since then a cipher needs no backend to be named
-_MACHINES = ("ppc64le", "ppc64")
+_IMPORT_TIMEOUT_S = 120.0  # an import from a slow network disk
+_MIN_VERSION = (3, 1)  # since then a cipher needs no backend to be named
+_POWER_MACHINES = ("ppc64le", "ppc64")
 
 
 def dies_by(python: Sequence[str]) -> str:
@@ -33,7 +33,7 @@ def dies_by(python: Sequence[str]) -> str:
             [*python, "-c", _IMPORT],
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=_PATIENCE_S,
+            timeout=_IMPORT_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
@@ -52,12 +52,12 @@ def trouble() -> str:
         version = metadata.version("cryptography")
     except metadata.PackageNotFoundError:
         return ""  # the import says so
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _OLDEST:
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < _MIN_VERSION:
         return (
             f"The package cryptography {version} is too old for IPMI over LAN (needed: "
-            f"{'.'.join(map(str, _OLDEST))})."
+            f"{'.'.join(map(str, _MIN_VERSION))})."
         )
-    if platform.machine() not in _MACHINES or "pyipmi.interfaces.rmcpplus" in sys.modules:
+    if platform.machine() not in _POWER_MACHINES or "pyipmi.interfaces.rmcpplus" in sys.modules:
         return ""
     name = dies_by((sys.executable, "-I"))
     return (

@@ -13,14 +13,16 @@ from typing import NamedTuple
 
 __all__ = ["PowerCell", "absolute_time", "cells", "power_columns", "values"]
 
-_TIMES = re.compile(
+_TIME_TITLE = re.compile(
     r"^(time_unix_s|time_epoch|epoch|timestamp|unix_?time|time|date(time)?)\b", re.IGNORECASE
 )
-_WATTS = re.compile(r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$", re.IGNORECASE)
-_NAMES = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
+_POWER_TITLE = re.compile(
+    r"watt|power\.draw|sensor_reading|(^|[^a-z])power|\[w\]|^w$", re.IGNORECASE
+)
+_LABEL_TITLE = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
 _FRACTION = re.compile(r"\.(\d+)")
-_NUMBER = 64  # characters
-_EARLIEST = 946684800.0  # 2000: anything smaller is no absolute time
+_MAX_NUMBER_CHARS = 64  # characters
+_YEAR_2000_S = 946684800.0  # 2000: anything smaller is no absolute time
 
 
 class PowerCell(NamedTuple):
@@ -36,7 +38,7 @@ def absolute_time(text: str) -> float | None:
     machine's).
     """
     text = text.strip()
-    if len(text) > _NUMBER:
+    if len(text) > _MAX_NUMBER_CHARS:
         return None
     try:
         value = int(text) if text.isdigit() else float(text)
@@ -51,13 +53,13 @@ def absolute_time(text: str) -> float | None:
         except (ValueError, OverflowError, OSError):
             return None
     for scale in (1, 10**3, 10**6, 10**9):
-        if _EARLIEST <= value / scale < 10 * _EARLIEST:
+        if _YEAR_2000_S <= value / scale < 10 * _YEAR_2000_S:
             return value / scale
     return None
 
 
 def _watts(text: str) -> float | None:
-    if len(text) > _NUMBER:
+    if len(text) > _MAX_NUMBER_CHARS:
         return None
     match = re.match(r"\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(m?W|Watts)?\s*$", text)
     if not match:
@@ -81,8 +83,8 @@ def power_columns(header: Sequence[str], asked: Iterable[str] = ()) -> list[int]
     return [
         index
         for index, title in enumerate(header)
-        if (title.casefold() in wanted if wanted else _WATTS.search(title))
-        and not _TIMES.match(title)
+        if (title.casefold() in wanted if wanted else _POWER_TITLE.search(title))
+        and not _TIME_TITLE.match(title)
     ]
 
 
@@ -91,8 +93,8 @@ def values(
 ) -> tuple[float | None, list[PowerCell]]:
     """(when, what) a row says: no time where none of its columns holds an absolute one."""
     row = dict(zip(header, fields, strict=True))
-    moments = (absolute_time(text) for title, text in row.items() if _TIMES.match(title))
-    label = " ".join(text for title, text in row.items() if _NAMES.match(title))
+    moments = (absolute_time(text) for title, text in row.items() if _TIME_TITLE.match(title))
+    label = " ".join(text for title, text in row.items() if _LABEL_TITLE.match(title))
     told = [
         PowerCell(f"{header[i]} {label}".strip(), _watts(fields[i]), fields[i]) for i in columns
     ]

@@ -42,11 +42,11 @@ MAGIC = "# powertui recording 1"
 COLUMNS = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark"
 MARK, BEGIN, END, NOTE = "mark", "begin", "end", "note"
 LIMIT = "limit"
-_TEXT_LIMIT = 300
-_SOURCE = b"# source: "
-_INTERVAL = b"# interval_s: "
-_DEVICES = 10_000
-_LARGEST = 1e9
+_MAX_TEXT_CHARS = 300
+_SOURCE_PREFIX = b"# source: "
+_INTERVAL_PREFIX = b"# interval_s: "
+_MAX_DEVICES = 10_000
+_MAX_NUMBER = 1e9
 _SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
 
 
@@ -54,7 +54,7 @@ def _text(value: str) -> str:
     """A field that may come from anywhere: one line, quoted where a reader would stumble, never a
     formula.
     """
-    value = plain(value, _TEXT_LIMIT)
+    value = plain(value, _MAX_TEXT_CHARS)
     if value[:1] in ("=", "+", "-", "@"):
         value = "'" + value
     if any(c in value for c in ',"#'):
@@ -87,7 +87,7 @@ def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
     lines = [
         MAGIC,
         f"# created: {created}",
-        f"# host: {plain(socket.gethostname(), _TEXT_LIMIT)}",
+        f"# host: {plain(socket.gethostname(), _MAX_TEXT_CHARS)}",
         _clock_line().rstrip("\n"),
         f"# interval_s: {interval:g}",
     ]
@@ -115,9 +115,13 @@ def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
     interval: float | None = None
     for line in head.split(b"\n"):
         try:
-            if line.startswith(_INTERVAL):
-                interval = _above_zero(json.loads(line.removeprefix(_INTERVAL)))
-            said = json.loads(line.removeprefix(_SOURCE)) if line.startswith(_SOURCE) else {}
+            if line.startswith(_INTERVAL_PREFIX):
+                interval = _above_zero(json.loads(line.removeprefix(_INTERVAL_PREFIX)))
+            said = (
+                json.loads(line.removeprefix(_SOURCE_PREFIX))
+                if line.startswith(_SOURCE_PREFIX)
+                else {}
+            )
         except (ValueError, RecursionError):
             continue
         channels = said.get("channels") if isinstance(said, dict) else None
@@ -125,8 +129,8 @@ def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
             if isinstance(one, dict) and isinstance(one.get("name"), str):
                 told = {**one, "host": one.get("host") or said.get("host")}
                 yield (
-                    str(said.get("name"))[:_TEXT_LIMIT],
-                    str(said.get("source") or "")[:_TEXT_LIMIT],
+                    str(said.get("name"))[:_MAX_TEXT_CHARS],
+                    str(said.get("source") or "")[:_MAX_TEXT_CHARS],
                     _channel(told, interval),
                 )
 
@@ -135,7 +139,8 @@ def _channel(told: dict[str, Any], interval: float | None) -> Channel:
     index, period = told.get("index"), _above_zero(told.get("period_s"))
     periods = [s for s in (period, interval) if s is not None]
     name, host, note, uuid, pci = (
-        str(told.get(key) or "")[:_TEXT_LIMIT] for key in ("name", "host", "note", "uuid", "pci")
+        str(told.get(key) or "")[:_MAX_TEXT_CHARS]
+        for key in ("name", "host", "note", "uuid", "pci")
     )
     return Channel(
         name,
@@ -147,12 +152,14 @@ def _channel(told: dict[str, Any], interval: float | None) -> Channel:
         quantum_w=_above_zero(told.get("quantum_w")),
         kind="interval" if told.get("kind") == "interval" else "sampled",
         period_s=max(periods) if periods else None,
-        index=index if isinstance(index, int) and 0 <= index < _DEVICES else None,
+        index=index if isinstance(index, int) and 0 <= index < _MAX_DEVICES else None,
     )
 
 
 def _above_zero(value: Any) -> float | None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LARGEST
+    good = (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _MAX_NUMBER
+    )
     return float(value) if good else None
 
 

@@ -20,7 +20,7 @@ from powertui.errors import AuthenticationFailed, NotSupported, SensorError, Usa
 from powertui.opening import NotAFileError, within
 from powertui.sampler import csv_columns
 from powertui.sampler.csv_format import COLUMNS, MAGIC, sources_in
-from powertui.sampler.growing_file import LONGEST, GrowingFile
+from powertui.sampler.growing_file import MAX_LINE_BYTES, GrowingFile
 from powertui.sampler.source import (
     OK,
     STALE,
@@ -37,9 +37,9 @@ from powertui.sampler.urls import Address
 
 __all__ = ["CsvTail", "make"]
 
-_CHANNELS = 10_000
-_NAME = 200
-_SILENT = 10.0  # spacings, and at least so many seconds, without a row: no value
+_MAX_CHANNELS = 10_000
+_MAX_NAME_CHARS = 200
+_MAX_SILENT_SPACINGS = 10.0  # spacings, and at least so many seconds, without a row: no value
 
 
 class CsvTail:
@@ -116,8 +116,8 @@ class CsvTail:
         found = {channel.name: channel for channel in self.channels}
         kinds = set()
         for source, kind, channel in sources_in(head):
-            name = f"{source} {channel.name}"[:_NAME]  # as its rows are named here
-            if len(found) < _CHANNELS:
+            name = f"{source} {channel.name}"[:_MAX_NAME_CHARS]  # as its rows are named here
+            if len(found) < _MAX_CHANNELS:
                 kinds.add(kind)
                 found.setdefault(name, replace(channel, name=name))
         self.channels = tuple(found.values())
@@ -147,14 +147,18 @@ class CsvTail:
             self._learn()
         out: list[Reading] = []
         if self._file.too_long():
-            out += self._silent(stamp, f"a line of more than {LONGEST >> 10} KiB is not a row")
+            out += self._silent(
+                stamp, f"a line of more than {MAX_LINE_BYTES >> 10} KiB is not a row"
+            )
         for line in lines:
             if line.strip() and not line.startswith(b"#"):
                 out += self._readings(csv_columns.cells(line), stamp)
         if out:
             self._spacing = max(0.1, min(60.0, time.monotonic() - self._heard))
             self._heard = time.monotonic()
-        elif time.monotonic() - self._heard > max(_SILENT, _SILENT * self._spacing):
+        elif time.monotonic() - self._heard > max(
+            _MAX_SILENT_SPACINGS, _MAX_SILENT_SPACINGS * self._spacing
+        ):
             return self._silent(
                 stamp, f"the file has not grown for {time.monotonic() - self._heard:.0f} s"
             )
@@ -176,7 +180,7 @@ class CsvTail:
         t = stamp.t if moment is None else moment
         out = []
         for one in told:
-            name = one.channel[:_NAME]
+            name = one.channel[:_MAX_NAME_CHARS]
             if self._know(name):
                 quality = (
                     OK
@@ -198,7 +202,7 @@ class CsvTail:
             joules = float(row["joules"]) if row["joules"] else None
         except ValueError:
             return []
-        name = f"{row['source']} {row['channel']}"[:_NAME]
+        name = f"{row['source']} {row['channel']}"[:_MAX_NAME_CHARS]
         if t is None or not math.isfinite(rtt) or not self._know(name):
             return []
         quality = STALE if row["quality"] == STALE else OK
@@ -213,7 +217,7 @@ class CsvTail:
     def _know(self, name: str) -> bool:
         """Whether it is a channel: one more, unless there are absurdly many."""
         if name not in self._names:
-            if len(self._names) >= _CHANNELS:
+            if len(self._names) >= _MAX_CHANNELS:
                 return False
             self._names.add(name)
             self.channels = (*self.channels, Channel(name))

@@ -22,13 +22,21 @@ from typing import NamedTuple, TypeVar
 from powertui.sampler.source import OK, Reading, Stamp, none
 from powertui.sampler.sysfs import GONE, read_number
 
-__all__ = ["SHORTEST", "STILL", "STILL_S", "Counted", "CountedEnergy", "EnergyCounter", "standing"]
+__all__ = [
+    "MIN_STEP_S",
+    "STANDSTILL",
+    "STANDSTILL_S",
+    "Counted",
+    "CountedEnergy",
+    "EnergyCounter",
+    "motionless",
+]
 
-SHORTEST = 0.02  # s: a difference over less than this is mostly the counter's own step
-STILL_S = 2.0  # a counter that did not move for so long is told as standing still
-STILL = "the counter stands still"
-_MOST_W = 3000.0  # no socket, and no machine whose counter wraps, draws more
-_LOOKS = 10
+MIN_STEP_S = 0.02  # s: a difference over less than this is mostly the counter's own step
+STANDSTILL_S = 2.0  # a counter that did not move for so long is told as standing still
+STANDSTILL = "the counter stands still"
+_MAX_POWER_W = 3000.0  # no socket, and no machine whose counter wraps, draws more
+_STANDSTILL_LOOKS = 10
 _Name = TypeVar("_Name", bound=Hashable)
 
 
@@ -43,7 +51,9 @@ class Counted(NamedTuple):
 class CountedEnergy:
     """The unwrapped energy of one counter, whoever reads it."""
 
-    def __init__(self, joules: float, limit: int | None = None, shortest: float = SHORTEST) -> None:
+    def __init__(
+        self, joules: float, limit: int | None = None, shortest: float = MIN_STEP_S
+    ) -> None:
         self._joules, self._limit, self._shortest = (
             joules,
             limit,
@@ -63,12 +73,12 @@ class CountedEnergy:
             return self._anew(raw, mono, "the counter's first reading")
         step = raw - before
         if step == 0:
-            return None if mono - moved < STILL_S else Counted(None, None, STILL)
+            return None if mono - moved < STANDSTILL_S else Counted(None, None, STANDSTILL)
         if self._limit is not None:
             step %= self._limit + 1
-            if self._limit * self._joules < _MOST_W * (mono - seen):
+            if self._limit * self._joules < _MAX_POWER_W * (mono - seen):
                 return self._anew(raw, mono, "the counter may have wrapped more than once")
-        if step < 0 or (raw < before and step * self._joules > _MOST_W * (mono - moved)):
+        if step < 0 or (raw < before and step * self._joules > _MAX_POWER_W * (mono - moved)):
             return self._anew(raw, mono, "the counter was set back")
         self._raw, self._moved = raw, mono
         self._total += step
@@ -106,7 +116,7 @@ class EnergyCounter:
         return Reading(t, mono, told.watts, rtt, self._source, self._channel, quality, told.joules)
 
 
-def standing(counts: Mapping[_Name, Callable[[], int | None]], within: float) -> set[_Name]:
+def motionless(counts: Mapping[_Name, Callable[[], int | None]], within: float) -> set[_Name]:
     """Those that can be read and do not move within a time (s): they count nothing.
 
     At once where all move.
@@ -114,8 +124,8 @@ def standing(counts: Mapping[_Name, Callable[[], int | None]], within: float) ->
     first = {name: count() for name, count in counts.items()}
     still = {name for name, count in first.items() if count is not None}
     until, looks = time.monotonic() + within, 0
-    while still and (looks < _LOOKS or time.monotonic() < until):
-        time.sleep(within / _LOOKS)
+    while still and (looks < _STANDSTILL_LOOKS or time.monotonic() < until):
+        time.sleep(within / _STANDSTILL_LOOKS)
         looks += 1
         still -= {name for name in still if counts[name]() != first[name]}
     return still

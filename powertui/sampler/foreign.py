@@ -15,7 +15,7 @@ from powertui.sampler.urls import Address
 
 __all__ = ["ForeignSource", "maker"]
 
-_HAS = ("name", "open", "read", "close")
+_SOURCE_ATTRIBUTES = ("name", "open", "read", "close")
 _HINT = "Report it to its authors, or uninstall it."
 
 
@@ -23,7 +23,7 @@ class ForeignSource:
     """What it raises becomes a reading without a value, or a sentence when it is opened."""
 
     def __init__(self, plugin: Plugin, source: Any) -> None:
-        lacks = [name for name in _HAS if not hasattr(source, name)]
+        lacks = [name for name in _SOURCE_ATTRIBUTES if not hasattr(source, name)]
         if lacks:
             raise SensorError(
                 (

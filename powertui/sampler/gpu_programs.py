@@ -21,10 +21,10 @@ from powertui.sampler import programs
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
-__all__ = ["Gpu", "GpuProgramSource", "make_amd", "make_nvidia", "of_amd_smi"]
+__all__ = ["Gpu", "GpuProgramSource", "gpus_from_amd_smi", "make_amd", "make_nvidia"]
 
 _NUMBER = re.compile(r"\d{1,10}(\.\d{1,6})?")
-_SLOWEST = 10.0  # s: the first call loads a driver
+_FIRST_CALL_S = 10.0  # s: the first call loads a driver
 
 
 class Gpu(NamedTuple):
@@ -37,7 +37,7 @@ class Gpu(NamedTuple):
     pci: str = ""
 
 
-class Asked(NamedTuple):
+class GpuProgram(NamedTuple):
     """One way of asking: the program, its arguments, and who reads its answer."""
 
     program: str
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
     read: Callable[[str], list[Gpu]]
 
 
-def _of_nvidia_smi(text: str) -> list[Gpu]:
+def _gpus_from_nvidia_smi(text: str) -> list[Gpu]:
     """Lines of `index, power, name, uuid, PCI address`. "[N/A]" is no value."""
     found = []
     for row in csv.reader(text.splitlines()):
@@ -55,7 +55,7 @@ def _of_nvidia_smi(text: str) -> list[Gpu]:
     return found
 
 
-def of_amd_smi(text: str) -> list[Gpu]:
+def gpus_from_amd_smi(text: str) -> list[Gpu]:
     """`amd-smi metric --power --json`: a list, or the list under `gpu_data`."""
     data = json.loads(text)
     entries = data.get("gpu_data", []) if isinstance(data, dict) else data
@@ -78,7 +78,7 @@ def of_amd_smi(text: str) -> list[Gpu]:
     return found
 
 
-def _of_rocm_smi(text: str) -> list[Gpu]:
+def _gpus_from_rocm_smi(text: str) -> list[Gpu]:
     """`rocm-smi --showpower --json`: an object for each card, whose keys say what is meant and in
     which unit.
     """
@@ -117,15 +117,15 @@ def _number(value: Any) -> float | None:
 
 
 _NVIDIA = (
-    Asked(
+    GpuProgram(
         "nvidia-smi",
         ("--query-gpu=index,power.draw,name,uuid,pci.bus_id", "--format=csv,noheader,nounits"),
-        _of_nvidia_smi,
+        _gpus_from_nvidia_smi,
     ),
 )
 _AMD = (
-    Asked("amd-smi", ("metric", "--power", "--json"), of_amd_smi),
-    Asked("rocm-smi", ("--showpower", "--json"), _of_rocm_smi),
+    GpuProgram("amd-smi", ("metric", "--power", "--json"), gpus_from_amd_smi),
+    GpuProgram("rocm-smi", ("--showpower", "--json"), _gpus_from_rocm_smi),
 )
 
 
@@ -135,10 +135,10 @@ class GpuProgramSource:
     min_period = 0.5
     reconnects = 0
 
-    def __init__(self, scheme: str, ways: Sequence[Asked], options: Options) -> None:
+    def __init__(self, scheme: str, ways: Sequence[GpuProgram], options: Options) -> None:
         self.name = scheme
         self._scheme, self._ways, self._options = scheme, ways, options
-        self._way: Asked | None = None
+        self._way: GpuProgram | None = None
         self._path = ""
         self._asker = programs.Asker()
         self.channels: tuple[Channel, ...] = ()
@@ -150,7 +150,7 @@ class GpuProgramSource:
             if not program.path:
                 why.append(program.refused or f"There is no {way.program} here.")
                 continue
-            gpus, trouble = self._ask(way, program.path, max(self._options.timeout, _SLOWEST))
+            gpus, trouble = self._ask(way, program.path, max(self._options.timeout, _FIRST_CALL_S))
             measured = [gpu for gpu in gpus if gpu.watts is not None]
             if not measured:
                 why.append(trouble or f"{way.program} reports no power.")
@@ -186,7 +186,7 @@ class GpuProgramSource:
         asked = [one.casefold() for one in self._options.sensors]
         return not asked or any(fnmatch.fnmatch(name, one) for name in names for one in asked)
 
-    def _ask(self, way: Asked, path: str, timeout: float) -> tuple[list[Gpu], str]:
+    def _ask(self, way: GpuProgram, path: str, timeout: float) -> tuple[list[Gpu], str]:
         done = self._asker.run([path, *way.arguments], programs.environment(os.environ), timeout)
         if done.code:
             said = " ".join((done.err or done.out).split())[:120]

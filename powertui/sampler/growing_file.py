@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 from powertui.opening import open_regular
 
-__all__ = ["LONGEST", "GrowingFile"]
+__all__ = ["MAX_LINE_BYTES", "GrowingFile"]
 
-LONGEST = 1 << 16  # bytes of one line
-_HEAD = 1 << 16
-_MOST = 1 << 19  # bytes in one look: 10,000 rows and more
+MAX_LINE_BYTES = 1 << 16  # bytes of one line
+_HEAD_BYTES = 1 << 16
+_MAX_LOOK_BYTES = 1 << 19  # bytes in one look: 10,000 rows and more
 
 
 class GrowingFile:
@@ -35,13 +35,13 @@ class GrowingFile:
     def open(self) -> list[bytes]:
         """Look at its head and go to its end: the last whole lines that are there already."""
         file = self._begin()
-        self.head = file.read(_HEAD)
+        self.head = file.read(_HEAD_BYTES)
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _HEAD))
-        tail = file.read(min(size, _HEAD))
+        file.seek(max(0, size - _HEAD_BYTES))
+        tail = file.read(min(size, _HEAD_BYTES))
         before, newline, self._rest = tail.rpartition(b"\n")
-        self._skipping = size > _HEAD and not newline
-        return before.split(b"\n")[int(size > _HEAD) :]  # the first may be cut
+        self._skipping = size > _HEAD_BYTES and not newline
+        return before.split(b"\n")[int(size > _HEAD_BYTES) :]  # the first may be cut
 
     def _begin(self) -> BinaryIO:
         self.close()
@@ -63,19 +63,19 @@ class GrowingFile:
                 self.begun += 1
         except FileNotFoundError:
             pass  # being rotated: what is open may still get its last lines
-        came = self._file.read(_MOST)
-        self.head += came[: _HEAD - len(self.head)]
+        came = self._file.read(_MAX_LOOK_BYTES)
+        self.head += came[: _HEAD_BYTES - len(self.head)]
         *lines, self._rest = (self._rest + came).split(b"\n")
         if self._skipping and lines:
             del lines[0]  # its end
             self._skipping = False
-        if len(self._rest) > LONGEST:
+        if len(self._rest) > MAX_LINE_BYTES:
             self._rest, self._too_long, self._skipping = (
                 b"",
                 self._too_long + (not self._skipping),
                 True,
             )
-        fitting = [line for line in lines if len(line) <= LONGEST]
+        fitting = [line for line in lines if len(line) <= MAX_LINE_BYTES]
         self._too_long += len(lines) - len(fitting)
         return fitting
 

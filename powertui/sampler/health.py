@@ -19,7 +19,7 @@ from powertui.sampler.source import OK, Channel, Reading, reason_of
 
 __all__ = ["Health", "Joules"]
 
-_RECENT = 120
+_RECENT_READINGS = 120
 
 
 class Joules(NamedTuple):
@@ -61,8 +61,8 @@ class Health:
     covered_s: float = 0.0
     started_mono: float | None = None
     reason: str = ""  # why there is no value now
-    _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
-    _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT_READINGS))
+    _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT_READINGS))
     _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
     _ledger: Ledger = field(default_factory=Ledger)
     # What a reading changes is changed at once: energy that is asked for meanwhile would lack that

@@ -16,7 +16,7 @@ from powertui.sampler import clocks
 __all__ = ["BEAT_S", "Heartbeat", "Suspension"]
 
 BEAT_S = 0.25  # s between two beats of a process that runs
-_LEAST_S = (
+_MIN_SUSPENSION_S = (
     3 * BEAT_S
 )  # without a beat: on a busy machine a thread that is due may wait for a beat or two
 # of a suspension that the machine slept: whatever held the process up for the rest, it was the
@@ -71,4 +71,4 @@ class Heartbeat:
                 0.0 if asleep is None or self._asleep is None else max(0.0, asleep - self._asleep)
             )
             self._asleep = asleep
-        return Suspension(before, now, slept) if now - before >= _LEAST_S else None
+        return Suspension(before, now, slept) if now - before >= _MIN_SUSPENSION_S else None

@@ -24,15 +24,15 @@ from powertui.errors import SensorError
 from powertui.sampler.credentials import Secret
 from powertui.sampler.urls import join_host_port
 
-__all__ = ["LARGEST", "Http", "Reply", "TooLarge", "basic", "link", "number", "parse"]
+__all__ = ["MAX_ANSWER_BYTES", "Http", "Reply", "TooLarge", "basic", "link", "number", "parse"]
 
-LARGEST = 1 << 20  # bytes of one answer; a BMC's resources have some thousand
+MAX_ANSWER_BYTES = 1 << 20  # bytes of one answer; a BMC's resources have some thousand
 _HTTPS = 443
-_HEAD = 1 << 16  # bytes of its status line and headers beside that
-_DEEPEST = 64  # levels of JSON
-_PATH = 2000  # characters of a link
-_LONGEST = 64  # characters of one number in it
-_TEXT = re.compile(
+_MAX_HEAD_BYTES = 1 << 16  # bytes of its status line and headers beside that
+_MAX_DEPTH = 64  # levels of JSON
+_MAX_LINK_CHARS = 2000  # characters of a link
+_MAX_NUMBER_CHARS = 64  # characters of one number in it
+_STRING = re.compile(
     r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL
 )  # an open one ends with the document: one pass, whatever comes
 _CLOSED = (
@@ -67,7 +67,7 @@ def link(value: Any) -> str:
     path = value.get("@odata.id") if isinstance(value, dict) else None
     if (
         not isinstance(path, str)
-        or len(path) > _PATH
+        or len(path) > _MAX_LINK_CHARS
         or not path.isascii()
         or not path.isprintable()
         or " " in path
@@ -81,7 +81,7 @@ def number(value: Any) -> float | None:
     if (
         isinstance(value, bool)
         or value is None
-        or (isinstance(value, str) and len(value) > _LONGEST)
+        or (isinstance(value, str) and len(value) > _MAX_NUMBER_CHARS)
     ):
         return None
     try:
@@ -95,8 +95,8 @@ def parse(raw: bytes) -> tuple[Any, str]:
     """(JSON, "") or (None, why it is refused)."""
     try:
         text = raw.decode("utf-8-sig")
-        if _deeper(text, _DEEPEST):
-            return None, f"an answer nested deeper than {_DEEPEST} levels"
+        if _is_deeper(text, _MAX_DEPTH):
+            return None, f"an answer nested deeper than {_MAX_DEPTH} levels"
         return json.loads(text, parse_int=_int, parse_float=_float), ""
     except _Refused as refused:
         return None, str(refused)
@@ -109,27 +109,27 @@ class _Refused(Exception):
 
 
 def _int(text: str) -> int:
-    return int(_short(text))
+    return int(_checked_number(text))
 
 
 def _float(text: str) -> float:
-    return float(_short(text))
+    return float(_checked_number(text))
 
 
-def _short(text: str) -> str:
-    if len(text) > _LONGEST:
+def _checked_number(text: str) -> str:
+    if len(text) > _MAX_NUMBER_CHARS:
         raise _Refused(f"an answer with a number of {len(text)} digits")
     return text
 
 
-def _deeper(text: str, most: int) -> bool:
+def _is_deeper(text: str, most: int) -> bool:
     """Found before parsing: the parser recurses, and a caller may have lifted Python's own limit of
     that.
     """
     if text.count("[") + text.count("{") <= most:
         return False
     depth = 0
-    for bracket in _NO_BRACKET.sub("", _TEXT.sub("", text)):
+    for bracket in _NO_BRACKET.sub("", _STRING.sub("", text)):
         depth += 1 if bracket in "[{" else -1
         if depth > most:
             return True
@@ -148,7 +148,7 @@ class _Wire:
         self.until, self.budget, self.taken = until, budget, 0
 
     def arm(self) -> None:
-        self.sock.settimeout(_left(self.until))
+        self.sock.settimeout(_remaining_s(self.until))
 
     def sendall(self, data: bytes) -> None:
         self.arm()
@@ -183,7 +183,7 @@ class _Stream(io.RawIOBase):
         super().close()
 
 
-def _left(until: float) -> float:
+def _remaining_s(until: float) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -200,11 +200,11 @@ class _Connection(http.client.HTTPConnection):
         self._context = context
 
     def connect(self) -> None:
-        sock = socket.create_connection((self.host, self.port), _left(self.until))
+        sock = socket.create_connection((self.host, self.port), _remaining_s(self.until))
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
-                sock.settimeout(_left(self.until))  # of the whole handshake
+                sock.settimeout(_remaining_s(self.until))  # of the whole handshake
                 sock = self._context.wrap_socket(sock, server_hostname=self.host)
         except BaseException:
             sock.close()
@@ -234,7 +234,7 @@ class Http:
         tls: bool,
         insecure: bool,
         timeout: float,
-        largest: int = LARGEST,
+        largest: int = MAX_ANSWER_BYTES,
     ) -> None:
         self.host, self.port, self.timeout, self.largest = host, port, timeout, largest
         self.headers: dict[str, str] = {"Accept": "application/json", "User-Agent": "powertui"}
@@ -289,7 +289,7 @@ class Http:
         response: http.client.HTTPResponse | None = None
         try:
             try:
-                wire = connection.begin(until, self.largest + _HEAD)
+                wire = connection.begin(until, self.largest + _MAX_HEAD_BYTES)
                 connection.request(method, path, data, headers)
                 response = connection.getresponse()
                 raw = response.read(self.largest + 1)

@@ -13,7 +13,7 @@ from functools import partial
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import limits
-from powertui.sampler.energy_counter import EnergyCounter, standing
+from powertui.sampler.energy_counter import EnergyCounter, motionless
 from powertui.sampler.hwmon_chips import AMD_CHIPS, Meter, chips, is_partition
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none, reason_of
@@ -22,19 +22,19 @@ from powertui.sampler.urls import Address
 
 __all__ = ["HwmonSource", "make", "make_amd"]
 
-_RUNNING = (
+_ALWAYS_POWERED = (
     "node",
     "package",
     "dram",
     "gpu",
 )  # what draws something while it is switched on; a rail may carry nothing
-_LIVES_S = 1.0  # the slowest count whole joules
+_STANDSTILL_TEST_S = 1.0  # the slowest count whole joules
 
 
 def _without_dead(meters: dict[str, Meter]) -> Iterator[tuple[str, Meter]]:
     """Samples in the place of counters that stand still; nothing where there are none."""
-    dead = standing(
-        {n: partial(number_in, m.path) for n, m in meters.items() if m.counts}, _LIVES_S
+    dead = motionless(
+        {n: partial(number_in, m.path) for n, m in meters.items() if m.counts}, _STANDSTILL_TEST_S
     )
     for name, meter in meters.items():
         if name not in dead:
@@ -127,7 +127,7 @@ class HwmonSource:
                 m.quantum_w,
                 m.kind,
                 m.note,
-                running=m.scope in _RUNNING and not m.counts,
+                running=m.scope in _ALWAYS_POWERED and not m.counts,
             )
             for name, m in self._meters.items()
         )
@@ -169,11 +169,11 @@ class HwmonSource:
             for name, meter in self._meters.items()
         }
         found = [
-            PowerLimit(name, limits.of_hwmon(path) if path else None)
+            PowerLimit(name, limits.hwmon_limit_w(path) if path else None)
             for name, path in shown.items()
         ]
         node = next((name for name, meter in self._meters.items() if meter.scope == "node"), None)
-        cap = limits.of_opal(self._options.root)
+        cap = limits.opal_limit_w(self._options.root)
         return [
             one._replace(watts=cap) if one.channel == node and cap is not None else one
             for one in found

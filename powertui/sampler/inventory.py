@@ -19,15 +19,15 @@ from powertui.sampler.source import Channel, Info, Options, Reading, open_source
 from powertui.sampler.targets import Target
 from powertui.sampler.urls import parse_url
 
-__all__ = ["FoundSource", "local_targets", "look_here", "look_there", "tell"]
+__all__ = ["FoundSource", "as_lines", "local_targets", "look_here", "look_there"]
 
 _PUBLISHED = "run/powertui"  # where a root daemon may lay a recording that everybody may read
-_BMC_S = 1.0  # most of them
+_BMC_PERIOD_S = 1.0  # most of them
 # between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
-_COUNTED_S = 1.0
-_LOOKS = 3
+_COUNTING_S = 1.0
+_MAX_LOOKS = 3
 _UNMOVED = "its counter has not changed yet"
-_UNTOLD = "no new value came meanwhile"
+_NO_NEWS = "no new value came meanwhile"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _values(
     """
     values: dict[str, float | None] = {c.name: None for c in info.channels}
     reasons: dict[str, str] = {}
-    for attempt in range(_LOOKS):
+    for attempt in range(_MAX_LOOKS):
         readings: list[Reading] = source.read()
         known = {
             c.name: c for c in (*info.channels, *source.channels)
@@ -81,18 +81,18 @@ def _values(
             c.kind == "interval" for c in info.channels
         )  # power is what it counts in that time
         waits = counts or any(c.kind != "interval" and c.name not in reasons for c in info.channels)
-        if attempt == _LOOKS - 1 or not counted_s or not waits:
+        if attempt == _MAX_LOOKS - 1 or not counted_s or not waits:
             break
         time.sleep(counted_s)
     for channel in info.channels:
-        reasons.setdefault(channel.name, _UNMOVED if channel.kind == "interval" else _UNTOLD)
+        reasons.setdefault(channel.name, _UNMOVED if channel.kind == "interval" else _NO_NEWS)
     values = {name: values.get(name) for name in known}
     return values, {
         name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)
     }
 
 
-def _found(url: str, source: Any, info: Info, counted_s: float = _COUNTED_S) -> FoundSource:
+def _described(url: str, source: Any, info: Info, counted_s: float = _COUNTING_S) -> FoundSource:
     """What an open source tells; it is closed after.
 
     One whose every channel says 0 W measures nothing.
@@ -145,14 +145,14 @@ def _refused(url: str, error: SensorError) -> FoundSource:
     return FoundSource(url, False, why_not=error.message, hint=error.hint, denied=denied)
 
 
-def _look(url: str, options: Options, counted_s: float = _COUNTED_S) -> FoundSource:
+def _look(url: str, options: Options, counted_s: float = _COUNTING_S) -> FoundSource:
     """Open one source, read it once, let it go."""
     source = open_source(url, options)
     try:
         info = source.open()
     except SensorError as error:
         return _refused(url, error)
-    return _found(url, source, info, counted_s)
+    return _described(url, source, info, counted_s)
 
 
 def look_here(root: str = "/") -> list[FoundSource]:
@@ -161,10 +161,10 @@ def look_here(root: str = "/") -> list[FoundSource]:
     Some sources are only named where they find something.
     """
     found = [_look(url, Options(root=root)) for url in (*local(), *_published(root))]
-    return sorted((f for f in found if f.ok or _worth_telling(f)), key=_resolution)
+    return sorted((f for f in found if f.ok or _is_worth_showing(f)), key=_resolution)
 
 
-def _worth_telling(refused: FoundSource) -> bool:
+def _is_worth_showing(refused: FoundSource) -> bool:
     scheme = local().get(refused.url)
     return refused.denied or scheme is None or not scheme.quiet
 
@@ -180,7 +180,7 @@ def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
         if samples
         else 0.0
     )
-    return not found.ok, _BMC_S if found.every_s is None else found.every_s, samples, step
+    return not found.ok, _BMC_PERIOD_S if found.every_s is None else found.every_s, samples, step
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
@@ -217,7 +217,7 @@ def _look_at(target: Target) -> Iterator[FoundSource]:
         except SensorError as error:
             yield _refused(url, error)
             continue
-        yield _found(url, source, info)
+        yield _described(url, source, info)
 
 
 def local_targets(root: str = "/") -> list[Target]:
@@ -249,7 +249,7 @@ def local_targets(root: str = "/") -> list[Target]:
                     *(one for one in chosen if "node" not in local()[one.url].yields_to),
                 ]
     if not chosen:
-        told = [f for f in tried if not f.ok and _worth_telling(f)]
+        told = [f for f in tried if not f.ok and _is_worth_showing(f)]
         raise SensorError(
             "No power can be read on this machine:\n"
             + "\n".join(f"  {f.url} {f.why_not}" for f in told),
@@ -301,7 +301,7 @@ def _request(found: Sequence[FoundSource]) -> str:
     )
 
 
-def tell(found: Iterable[FoundSource]) -> Iterator[str]:
+def as_lines(found: Iterable[FoundSource]) -> Iterator[str]:
     """Lines for a person. What comes from sensors is made plain."""
     found = list(found)
     yield from _lines(found)

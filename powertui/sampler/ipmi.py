@@ -21,20 +21,20 @@ from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, machine_of, none
 from powertui.sampler.urls import Address, join_host_port
 
-__all__ = ["IpmiSource", "Record", "make"]
+__all__ = ["IpmiSource", "WattsSensor", "make"]
 
-_WATTS = 6
+_UNIT_WATTS = 6
 _SENSOR_NETFN, _GET_READING = 0x04, 0x2D
-_UNAVAILABLE, _SCANNING = 0x20, 0x40
-_BACKOFF_FIRST, _BACKOFF_LAST = 0.25, 5.0
-_BLINK = 0.01  # s: too short for an answer
-_LIMITS_S = 30.0  # between two questions for the limit: a BMC has little time for each
-_NEVER = (0xC1, 0xC9, 0xCC, 0xCD, 0xD4, 0xD6)  # answers that stay
-_LOGIN_TRIES = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
-_LOGIN_PAUSE = 30.0
+_READING_UNAVAILABLE, _SCANNING_ENABLED = 0x20, 0x40
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
+_MIN_WAIT_S = 0.01  # s: too short for an answer
+_LIMIT_PERIOD_S = 30.0  # between two questions for the limit: a BMC has little time for each
+_PERMANENT_CODES = (0xC1, 0xC9, 0xCC, 0xCD, 0xD4, 0xD6)  # answers that stay
+_MAX_REFUSED_LOGINS = 3  # refused logins after a restart of the BMC, before we stop: accounts lock
+_LOGIN_PAUSE_S = 30.0
 
 
-class Record(NamedTuple):
+class WattsSensor(NamedTuple):
     """One sensor that measures watts."""
 
     name: str
@@ -48,31 +48,31 @@ class Record(NamedTuple):
 def _unit_is_watts(record: Any) -> bool:
     """A full sensor record in plain watts (no rate, no modifier, no percentage, analog)."""
     return bool(
-        record.units_2 == _WATTS
+        record.units_2 == _UNIT_WATTS
         and not record.percentage
         and not record.modifier_unit
         and record.analog_data_format != 3
     )
 
 
-def _as_record(record: Any) -> Record:
+def _watts_sensor(record: Any) -> WattsSensor:
     linear = record.linearization == 0
     quantum = abs(record.m * 10.0**record.k2) if linear else None
     name = (
         "".join(c if c.isprintable() else "?" for c in str(record.device_id_string)).strip()
         or f"sensor {record.number}"
     )
-    return Record(
+    return WattsSensor(
         name,
         record.number,
         record.owner_lun,
         quantum,
         record.convert_sensor_raw_to_value,
-        _most(record),
+        _range_end_w(record),
     )
 
 
-def _most(record: Any) -> float | None:
+def _range_end_w(record: Any) -> float | None:
     """The largest reading that the record states. Many state none, or one that is no range."""
     try:
         low, high = (
@@ -122,7 +122,7 @@ class IpmiSource:
             **more,
         )
         self._records: dict[
-            str, Record
+            str, WattsSensor
         ] = {}  # channel → sensor; a channel that is not here is DCMI
         self._no_limits = False  # the BMC does not know the question
         self._limits_at = 0.0  # when it is asked again
@@ -162,9 +162,9 @@ class IpmiSource:
         if not why_not:
             note = "DCMI power reading, whole watts"
             channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note=note))
-        found: list[Record] = []
+        found: list[WattsSensor] = []
         if wanted or why_not:
-            found = [_as_record(r) for r in self._link.records() if _unit_is_watts(r)]
+            found = [_watts_sensor(r) for r in self._link.records() if _unit_is_watts(r)]
             for name in pick_sensors([r.name for r in found], wanted):
                 record = next(r for r in found if r.name == name)
                 self._records[name] = record
@@ -258,10 +258,10 @@ class IpmiSource:
                     command,
                     data,
                     lun=lun,
-                    timeout=max(min(wait, until - stamp.mono), _BLINK),
+                    timeout=max(min(wait, until - stamp.mono), _MIN_WAIT_S),
                 )
             except Transient as fault:
-                if "listens" in str(fault) or until - clocks.steady_s() < _BLINK:
+                if "listens" in str(fault) or until - clocks.steady_s() < _MIN_WAIT_S:
                     raise
                 wait *= 2
 
@@ -320,13 +320,15 @@ class IpmiSource:
             or time.monotonic() < self._limits_at
         ):
             return []
-        self._limits_at = time.monotonic() + _LIMITS_S
+        self._limits_at = time.monotonic() + _LIMIT_PERIOD_S
         try:
             code, payload = self._ask(dcmi.NETFN, limits.DCMI_LIMIT, limits.DCMI_REQUEST)
         except Transient:  # the next reading finds out
             return []
-        self._no_limits = code in _NEVER
-        return [] if self._no_limits else [PowerLimit(measured[0], limits.of_dcmi(code, payload))]
+        self._no_limits = code in _PERMANENT_CODES
+        return (
+            [] if self._no_limits else [PowerLimit(measured[0], limits.dcmi_limit_w(code, payload))]
+        )
 
     # the connection
 
@@ -334,11 +336,11 @@ class IpmiSource:
         self._link.drop()
         self._last_fault = fault
         self._retry_at = time.monotonic() + self._backoff
-        self._backoff = min(max(self._backoff * 2, _BACKOFF_FIRST), _BACKOFF_LAST)
+        self._backoff = min(max(self._backoff * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
 
     def _reconnect(self) -> str:
         """Try to log in when it is time to. Returns why there is still no connection."""
-        if self._logins_refused >= _LOGIN_TRIES or time.monotonic() < self._retry_at:
+        if self._logins_refused >= _MAX_REFUSED_LOGINS or time.monotonic() < self._retry_at:
             return self._last_fault
         try:
             self._link.open()
@@ -347,9 +349,9 @@ class IpmiSource:
         except SensorError as error:
             # It worked before, so this may be a BMC that is still starting. Few tries, far apart.
             self._lose(error.message.rstrip("."))
-            self._retry_at = time.monotonic() + _LOGIN_PAUSE
+            self._retry_at = time.monotonic() + _LOGIN_PAUSE_S
             self._logins_refused += isinstance(error, AuthenticationFailed)
-            if self._logins_refused >= _LOGIN_TRIES:
+            if self._logins_refused >= _MAX_REFUSED_LOGINS:
                 self._last_fault += (
                     "; given up after three refusals, to keep the account from being locked"
                 )
@@ -372,10 +374,10 @@ def _dcmi_value(payload: bytes) -> tuple[float | None, str]:
     return (None, none(problem)) if problem else (float(reading.watts), OK)
 
 
-def _sensor_value(record: Record, payload: bytes) -> tuple[float | None, str]:
+def _sensor_value(record: WattsSensor, payload: bytes) -> tuple[float | None, str]:
     if len(payload) < 2:
         return None, none("a sensor reading of fewer than two bytes")
-    if payload[1] & _UNAVAILABLE or not payload[1] & _SCANNING:
+    if payload[1] & _READING_UNAVAILABLE or not payload[1] & _SCANNING_ENABLED:
         return None, none("the sensor has no reading (is the host on?)")
     try:
         return float(record.convert(payload[0])), OK

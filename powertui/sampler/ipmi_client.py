@@ -34,17 +34,17 @@ from powertui.sampler.ipmi_login import SUITE_REFUSED, Refused, User, log_in
 
 __all__ = ["KNOWN_SUITES", "LEVELS", "Connection", "Transient"]
 
-_SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it does not take 17
+_DEFAULT_SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it does not take 17
 KNOWN_SUITES = frozenset({1, 2, 3, 15, 16, 17})
 LEVELS = ("user", "operator", "administrator")
-_BMC_TARGET = 0x20
-_CONSTANT_LENGTH = 20
-_REPLAYS = 256  # messages of a session whose numbers are remembered
-_QUICKEST = 0.1  # s before a request is sent again
-_ROUND_TRIPS = 6  # … and so many usual ones
-_RETRIES = 15  # of a request that is no reading
-_UNTIL_THE_DEADLINE = 1_000_000  # retries while logging in: a BMC may be busy for seconds
-_NAME, _PASSWORD = 16, 20  # bytes that IPMI allows
+_BMC_ADDRESS = 0x20
+_KEY_CONSTANT_BYTES = 20
+_REMEMBERED_SEQUENCES = 256  # messages of a session whose numbers are remembered
+_MIN_RESEND_S = 0.1  # s before a request is sent again
+_RESEND_ROUND_TRIPS = 6  # … and so many usual ones
+_RECORD_RETRIES = 15  # of a request that is no reading
+_UNLIMITED_RETRIES = 1_000_000  # retries while logging in: a BMC may be busy for seconds
+_MAX_NAME_BYTES, _MAX_PASSWORD_BYTES = 16, 20  # bytes that IPMI allows
 
 
 class Transient(Exception):
@@ -84,7 +84,7 @@ def _long_key_constants() -> bool:
     module = _library().interfaces.rmcpplus
     keys = module.SessionKeys(module.CIPHER_SUITES[17], b"any key")
     return bool(
-        keys.k1 != hmac.new(b"any key", b"\x01" * _CONSTANT_LENGTH, hashlib.sha256).digest()
+        keys.k1 != hmac.new(b"any key", b"\x01" * _KEY_CONSTANT_BYTES, hashlib.sha256).digest()
     )
 
 
@@ -125,7 +125,7 @@ def _interface_class() -> Any:
         _accepted: deque[int]
 
         def open(self) -> None:
-            self._accepted = deque(maxlen=_REPLAYS)
+            self._accepted = deque(maxlen=_REMEMBERED_SEQUENCES)
             if _fixed_socket():
                 self._sock = socket.socket(self.family, socket.SOCK_DGRAM)
                 self.set_timeout(self.step)
@@ -140,8 +140,8 @@ def _interface_class() -> Any:
         def _keys(self, keys: Any) -> None:
             if keys is not None and _long_key_constants():
                 digest = module.AUTH_ALGORITHMS[keys.suite.authentication][0]
-                keys.k1 = hmac.new(self._sik, b"\x01" * _CONSTANT_LENGTH, digest).digest()
-                keys.k2 = hmac.new(self._sik, b"\x02" * _CONSTANT_LENGTH, digest).digest()
+                keys.k1 = hmac.new(self._sik, b"\x01" * _KEY_CONSTANT_BYTES, digest).digest()
+                keys.k2 = hmac.new(self._sik, b"\x02" * _KEY_CONSTANT_BYTES, digest).digest()
             self.__dict__["keys"] = keys
 
         def establish_session(self, session: Any) -> None:
@@ -166,7 +166,9 @@ def _interface_class() -> Any:
             )
             patient, self.step = (
                 self.step,
-                min(self.step, max(_QUICKEST, _ROUND_TRIPS * (time.monotonic() - begin))),
+                min(
+                    self.step, max(_MIN_RESEND_S, _RESEND_ROUND_TRIPS * (time.monotonic() - begin))
+                ),
             )
             found = log_in(self, user, suites, module.AUTH_ALGORITHMS)
             self._console_session_id, self._sik, self.suite = (
@@ -177,7 +179,7 @@ def _interface_class() -> Any:
             session.sid, session.sequence_number, session.activated = found.session_id, 0, True
             self._session = session
             self._keys = module.SessionKeys(found.suite, found.integrity_key)
-            self.step = min(patient, max(_QUICKEST, _ROUND_TRIPS * self.rtt) * 2)
+            self.step = min(patient, max(_MIN_RESEND_S, _RESEND_ROUND_TRIPS * self.rtt) * 2)
             self._set_session_privilege_level(session.priv_level)
 
         def send_setup(self, kind: int, body: bytes) -> None:
@@ -258,7 +260,7 @@ class Connection:
         level: str = "user",
         kg: Secret | None = None,
         timeout: float = 2.0,
-        suites: tuple[int, ...] = _SUITES,
+        suites: tuple[int, ...] = _DEFAULT_SUITES,
         name: str = "",
     ) -> None:
         self.host, self.port, self.user, self.level, self.timeout = host, port, user, level, timeout
@@ -276,7 +278,7 @@ class Connection:
         half of the timeout at most.
         """
         return (
-            min(self.timeout / 2, max(_QUICKEST, _ROUND_TRIPS * self._rtt))
+            min(self.timeout / 2, max(_MIN_RESEND_S, _RESEND_ROUND_TRIPS * self._rtt))
             if self._rtt
             else self.timeout / 2
         )
@@ -303,18 +305,18 @@ class Connection:
         """Log in, with the first cipher suite that the BMC takes."""
         library = _library()
         errors = library.errors
-        if len(self.user.encode()) > _NAME:
+        if len(self.user.encode()) > _MAX_NAME_BYTES:
             raise AuthenticationFailed(
-                f"The user name is longer than the {_NAME} bytes that IPMI allows."
+                f"The user name is longer than the {_MAX_NAME_BYTES} bytes that IPMI allows."
             )
-        if self._password and len(self._password.reveal().encode()) > _PASSWORD:
+        if self._password and len(self._password.reveal().encode()) > _MAX_PASSWORD_BYTES:
             raise AuthenticationFailed(
-                f"The password is longer than the {_PASSWORD} bytes that IPMI allows."
+                f"The password is longer than the {_MAX_PASSWORD_BYTES} bytes that IPMI allows."
             )
         family, address = self._resolve()
         interface = _interface_class()(
             keep_alive_interval=0,  # sampling keeps the session alive
-            max_retries=_UNTIL_THE_DEADLINE,
+            max_retries=_UNLIMITED_RETRIES,
             kg=self._kg.reveal().encode() if self._kg else None,
         )
         interface.cipher_suites = self._suites
@@ -327,7 +329,7 @@ class Connection:
             self.user, self._password.reveal() if self._password else ""
         )
         ipmi.session.set_priv_level(self.level)
-        ipmi.target = library.Target(ipmb_address=_BMC_TARGET)
+        ipmi.target = library.Target(ipmb_address=_BMC_ADDRESS)
         try:
             ipmi.open()
         except BaseException as error:
@@ -452,7 +454,7 @@ class Connection:
         if self._ipmi is None:
             raise Transient("not connected")
         interface = self._ipmi.interface
-        interface.step, interface.max_retries = self.timeout / 8, _RETRIES
+        interface.step, interface.max_retries = self.timeout / 8, _RECORD_RETRIES
         interface.deadline = time.monotonic() + 30  # hundreds of records, three packets each
         found: list[Any] = []
         try:

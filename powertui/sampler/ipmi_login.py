@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, Protocol
 
 __all__ = ["SUITE_REFUSED", "Keys", "Refused", "User", "Wire", "log_in"]
 
-_OPEN, _OPENED, _RAKP_1, _RAKP_2, _RAKP_3, _RAKP_4 = range(0x10, 0x16)
+_OPEN_REQUEST, _OPEN_RESPONSE, _RAKP_1, _RAKP_2, _RAKP_3, _RAKP_4 = range(0x10, 0x16)
 _OK, _BAD_CHECK, _NO_SESSION = 0x00, 0x0F, 0x02
 SUITE_REFUSED = frozenset({0x04, 0x05, 0x06, 0x07, 0x10, 0x11})
 _NAME_ONLY = 0x10  # look the user up by name alone
-_SENDS = 4  # of one request, while its replies do not prove themselves
-_BETTER = 0.02  # s, and two round trips: so long a better reply is waited for
-_SAME = 2  # logins that must end alike
+_MAX_SENDS = 4  # of one request, while its replies do not prove themselves
+_BETTER_REPLY_S = 0.02  # s, and two round trips: so long a better reply is waited for
+_EQUAL_REFUSALS = 2  # logins that must end alike
 
 
 class Wire(Protocol):
@@ -92,7 +92,7 @@ def log_in(
             if refused.what in (_NO_SESSION, _BAD_CHECK) and attempt.repeated:
                 continue  # our own repetition may have confused it
             ends[at, refused.what] += 1
-            if ends[at, refused.what] < _SAME:
+            if ends[at, refused.what] < _EQUAL_REFUSALS:
                 continue
             if refused.what not in SUITE_REFUSED or at == len(suites) - 1:
                 raise
@@ -139,7 +139,7 @@ class _Attempt:
         def fits(reply: bytes) -> bool:
             return len(reply) >= 36 and tuple(reply[i] & 0x3F for i in (16, 24, 32)) == wanted
 
-        return self._ask(_OPEN, body, _OPENED, fits, "")[8:12]
+        return self._ask(_OPEN_REQUEST, body, _OPEN_RESPONSE, fits, "")[8:12]
 
     def _rakp_1(self, bmc: bytes, random: bytes, role: bytes) -> bytes:
         body = struct.pack("<Bxxx4s16sBxxB", self._next(), bmc, random, role[0], role[1]) + role[2:]
@@ -177,7 +177,7 @@ class _Attempt:
         Refused(status) when it says no, Refused(otherwise) when none of several proves itself.
         """
         unfit = 0
-        for sends in range(_SENDS):
+        for sends in range(_MAX_SENDS):
             self.repeated = self.repeated or sends > 0
             begin = time.monotonic()
             if begin >= self.wire.deadline:
@@ -197,7 +197,9 @@ class _Attempt:
                     return reply
                 status = reply[1] or status
                 heard = True
-                until = min(until, time.monotonic() + _BETTER + 2 * (time.monotonic() - begin))
+                until = min(
+                    until, time.monotonic() + _BETTER_REPLY_S + 2 * (time.monotonic() - begin)
+                )
             if status:
                 raise Refused(status)
             unfit += heard

@@ -26,7 +26,7 @@ from powertui.sampler.urls import Address, join_host_port
 __all__ = ["IpmitoolSource", "device_of", "make"]
 
 _DEVICES = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
-_COMPLETION = re.compile(r"rsp=0x([0-9a-fA-F]{2})")
+_COMPLETION_CODE = re.compile(r"rsp=0x([0-9a-fA-F]{2})")
 _SUITE_REFUSED = re.compile(
     (
         r"open session response.*(no matching|invalid (authentication|integrity|confidentiality) "
@@ -34,7 +34,7 @@ _SUITE_REFUSED = re.compile(
     ),
     re.IGNORECASE,
 )
-_WALK_TIMEOUT = 60.0  # a whole sensor repository, in-band on an old BMC
+_SENSOR_LIST_TIMEOUT_S = 60.0  # a whole sensor repository, in-band on an old BMC
 
 
 def device_of(root: str) -> Path | None:
@@ -215,7 +215,7 @@ class IpmitoolSource:
         return dcmi.verdict(payload)
 
     def _list_sensors(self) -> list[str]:
-        code, out, error = self._run("-c", "sdr", "list", "full", timeout=_WALK_TIMEOUT)
+        code, out, error = self._run("-c", "sdr", "list", "full", timeout=_SENSOR_LIST_TIMEOUT_S)
         if code and not out:
             raise SensorError(f"ipmitool could not list the sensors: {_last_line(error)}.")
         fields = (line.split(",") for line in out.splitlines())
@@ -298,7 +298,7 @@ def _last_line(text: str) -> str:
 
 
 def _fault(error: str, timeout: float) -> str:
-    found = _COMPLETION.search(error)
+    found = _COMPLETION_CODE.search(error)
     if found:
         return dcmi.completion(int(found[1], 16))
     if "Unable to establish" in error:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 __all__ = ["Ledger", "Sums"]
 
-_KEEP = 512  # entries of each level that stay when it has twice as many
-_THIN = 4
-_WIDTH = 4  # numbers an entry
+_LEVEL_ENTRIES = 512  # entries of each level that stay when it has twice as many
+_THINNING = 4
+_ENTRY_NUMBERS = 4  # numbers an entry
 
 
 class Sums(NamedTuple):
@@ -40,26 +40,26 @@ class Ledger:
 
     def __len__(self) -> int:
         """Entries in memory."""
-        return sum(len(level) for level in self._levels) // _WIDTH
+        return sum(len(level) for level in self._levels) // _ENTRY_NUMBERS
 
     def append(self, mono: float, joules: float, covered: float, number: int) -> None:
         """Take the next entry: later than the last, sums that never fall."""
         newest = self._levels[0]
         newest.extend((mono, joules, covered, float(number)))
-        if len(newest) >= 2 * _KEEP * _WIDTH:
+        if len(newest) >= 2 * _LEVEL_ENTRIES * _ENTRY_NUMBERS:
             self._thin()
 
     def _thin(self) -> None:
         levels = list(self._levels)
         at = 0
-        while len(levels[at]) >= 2 * _KEEP * _WIDTH:
+        while len(levels[at]) >= 2 * _LEVEL_ENTRIES * _ENTRY_NUMBERS:
             full = levels[at]
-            levels[at] = full[_KEEP * _WIDTH :]
+            levels[at] = full[_LEVEL_ENTRIES * _ENTRY_NUMBERS :]
             if at + 1 == len(levels):
                 levels.append(array("d"))
             older = levels[at + 1][:]
-            for start in range(0, _KEEP * _WIDTH, _THIN * _WIDTH):
-                older.extend(full[start : start + _WIDTH])
+            for start in range(0, _LEVEL_ENTRIES * _ENTRY_NUMBERS, _THINNING * _ENTRY_NUMBERS):
+                older.extend(full[start : start + _ENTRY_NUMBERS])
             levels[at + 1] = older
             at += 1
         self._levels = tuple(levels)
@@ -73,16 +73,16 @@ class Ledger:
         for level in self._levels:
             if not level:
                 continue
-            first = Sums(*level[:_WIDTH])
+            first = Sums(*level[:_ENTRY_NUMBERS])
             if mono < first.mono:
                 after = first
                 continue
             row = bisect_right(_Monos(level), mono) - 1
-            before = Sums(*level[row * _WIDTH : (row + 1) * _WIDTH])
-            following = level[(row + 1) * _WIDTH : (row + 2) * _WIDTH]
-            if len(following) == _WIDTH:
+            before = Sums(*level[row * _ENTRY_NUMBERS : (row + 1) * _ENTRY_NUMBERS])
+            following = level[(row + 1) * _ENTRY_NUMBERS : (row + 2) * _ENTRY_NUMBERS]
+            if len(following) == _ENTRY_NUMBERS:
                 after = Sums(*following)
-            return before if after is None else _between(before, after, mono)
+            return before if after is None else _interpolated(before, after, mono)
         return after
 
     def inside(self, lo: float, hi: float) -> int:
@@ -96,7 +96,7 @@ class Ledger:
         for level in self._levels:  # the last entry before lo
             row = bisect_left(_Monos(level), lo)
             if row:
-                before = level[row * _WIDTH - 1]
+                before = level[row * _ENTRY_NUMBERS - 1]
                 break
         return max(0, int(last.number) - int(before))
 
@@ -105,15 +105,15 @@ class _Monos:
     """The moments of a level, for a search by bisection."""
 
     def __init__(self, level: array[float]) -> None:
-        self._level, self._count = level, len(level) // _WIDTH
+        self._level, self._count = level, len(level) // _ENTRY_NUMBERS
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, row: int) -> float:
-        return self._level[row * _WIDTH]
+        return self._level[row * _ENTRY_NUMBERS]
 
 
-def _between(a: Sums, b: Sums, mono: float) -> Sums:
+def _interpolated(a: Sums, b: Sums, mono: float) -> Sums:
     share = (mono - a.mono) / (b.mono - a.mono) if b.mono > a.mono else 0.0
     return Sums(mono, *(x + (y - x) * share for x, y in zip(a[1:], b[1:], strict=True)))

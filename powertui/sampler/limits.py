@@ -22,12 +22,12 @@ __all__ = [
     "DCMI_REQUEST",
     "PowerLimit",
     "Watcher",
-    "of_dcmi",
-    "of_hwmon",
-    "of_nvml",
-    "of_opal",
-    "of_rapl",
-    "of_redfish",
+    "dcmi_limit_w",
+    "hwmon_limit_w",
+    "nvml_limit",
+    "opal_limit_w",
+    "rapl_limit_w",
+    "redfish_limit_w",
 ]
 
 DCMI_LIMIT = 0x03  # Get Power Limit
@@ -53,7 +53,7 @@ class PowerLimit(NamedTuple):
     held: str = ""  # why it runs slower than it could, now
 
 
-def of_rapl(zone: Path) -> float | None:
+def rapl_limit_w(zone: Path) -> float | None:
     """The least of a zone's constraints that are set (W); long and short term may be both."""
     if read_number(zone / "enabled")[0] == 0:
         return None
@@ -61,14 +61,14 @@ def of_rapl(zone: Path) -> float | None:
     return min((one / 1e6 for one in found if one), default=None)
 
 
-def of_hwmon(power: Path) -> float | None:
+def hwmon_limit_w(power: Path) -> float | None:
     """`powerN_cap` beside `powerN_input` (W)."""
     match = re.match(r"power\d+", power.name)
     value = read_number(power.with_name(f"{match[0]}_cap"))[0] if match else None
     return value / 1e6 if value else None
 
 
-def of_opal(root: str) -> float | None:
+def opal_limit_w(root: str) -> float | None:
     """The power cap of the whole machine that OPAL keeps on POWER (W)."""
     found = [
         read_number(path)[0]
@@ -77,7 +77,7 @@ def of_opal(root: str) -> float | None:
     return min((float(one) for one in found if one), default=None)
 
 
-def of_nvml(library: Any, handle: Any) -> tuple[float | None, str]:
+def nvml_limit(library: Any, handle: Any) -> tuple[float | None, str]:
     """(the limit that is enforced, why the board is held back)."""
     watts, held = None, ""
     with contextlib.suppress(library.NVMLError, AttributeError):
@@ -95,7 +95,7 @@ def of_nvml(library: Any, handle: Any) -> tuple[float | None, str]:
     return watts, held
 
 
-def of_dcmi(code: int, payload: bytes) -> float | None:
+def dcmi_limit_w(code: int, payload: bytes) -> float | None:
     """The limit in an answer to Get Power Limit; None where none is active (code 80 says that one
     is stored, and not in force).
     """
@@ -105,7 +105,7 @@ def of_dcmi(code: int, payload: bytes) -> float | None:
     return float(watts) if watts not in (0, 0xFFFF) else None
 
 
-def of_redfish(body: Any, index: int | None = None) -> float | None:
+def redfish_limit_w(body: Any, index: int | None = None) -> float | None:
     """The limit beside a reading: `PowerControl[i].PowerLimit.LimitInWatts`, or EnvironmentMetrics'
     `PowerLimitWatts`.
     """

@@ -14,7 +14,7 @@ from typing import Any
 
 from powertui.errors import NotSupported
 from powertui.sampler import limits
-from powertui.sampler.energy_counter import CountedEnergy, standing
+from powertui.sampler.energy_counter import CountedEnergy, motionless
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
@@ -22,14 +22,14 @@ from powertui.sampler.urls import Address
 __all__ = ["NvmlSource", "make"]
 
 
-_SHORTEST = 0.1  # s: the counter moves a few ten times a second
-_LIVES_S = 0.3
+_MIN_STEP_S = 0.1  # s: the counter moves a few ten times a second
+_STANDSTILL_TEST_S = 0.3
 
 
 class _Gpu:
     def __init__(self, handle: Any, index: int, counts: bool) -> None:
         self.handle, self.index, self.name = handle, index, f"GPU {index}"
-        self.counter = CountedEnergy(1e-3, shortest=_SHORTEST) if counts else None
+        self.counter = CountedEnergy(1e-3, shortest=_MIN_STEP_S) if counts else None
 
 
 class NvmlSource:
@@ -71,7 +71,9 @@ class NvmlSource:
                 ):
                     chosen[index] = (handle, model)
         counting = {index: partial(self._energy, handle) for index, (handle, _) in chosen.items()}
-        dead = standing({index: count for index, count in counting.items() if count()}, _LIVES_S)
+        dead = motionless(
+            {index: count for index, count in counting.items() if count()}, _STANDSTILL_TEST_S
+        )
         for index, (handle, model) in chosen.items():
             counts = bool(counting[index]()) and index not in dead
             try:
@@ -155,7 +157,8 @@ class NvmlSource:
     def limits(self) -> list[PowerLimit]:
         """What the boards are held to, and what holds them back."""
         return [
-            PowerLimit(gpu.name, *limits.of_nvml(self._library, gpu.handle)) for gpu in self._gpus
+            PowerLimit(gpu.name, *limits.nvml_limit(self._library, gpu.handle))
+            for gpu in self._gpus
         ]
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from powertui.errors import UsageError
 
 __all__ = ["open_own"]
 
-_LINKS = 40  # one after another, as the kernel allows
+_MAX_LINKS = 40  # one after another, as the kernel allows
 _HINT = "Name another file with -o."
 
 
@@ -27,7 +27,7 @@ def open_own(path: Path) -> int:
 
     Raises UsageError for what belongs to others, OSError for the rest.
     """
-    for _ in range(_LINKS):
+    for _ in range(_MAX_LINKS):
         try:
             fd = os.open(
                 path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
@@ -35,7 +35,7 @@ def open_own(path: Path) -> int:
         except OSError as error:
             if error.errno != errno.ELOOP or not path.is_symlink():
                 raise
-            path = _behind(path)
+            path = _link_target(path)
             continue
         try:
             _check_owner(fd, path)
@@ -46,7 +46,7 @@ def open_own(path: Path) -> int:
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
-def _behind(link: Path) -> Path:
+def _link_target(link: Path) -> Path:
     """Where a link of our own, or of the system, leads."""
     if link.lstat().st_uid not in (os.geteuid(), 0):
         raise UsageError(f"{link} is a symbolic link that belongs to another user.", hint=_HINT)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
-from powertui.sampler.energy_counter import CountedEnergy, standing
+from powertui.sampler.energy_counter import CountedEnergy, motionless
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.sysfs import FAULTS, read_number
 from powertui.sampler.urls import Address
@@ -34,14 +34,14 @@ _ATTR = struct.Struct(
     "<IIQQQQ"
 )  # type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0
 _ATTR_SIZE = 64  # its first version
-_NAMES = {
+_EVENT_PARTS = {
     "energy-pkg": ("package", "package"),
     "energy-ram": ("dram", "dram"),
     "energy-psys": ("psys", "plug"),
 }
 _CLOEXEC = 8
-_LIVES_S = 0.2  # the processor renews them every millisecond
-_TIMES = 1 | 2  # read_format: how long the event was wanted, and how long it was counted (ns)
+_STANDSTILL_TEST_S = 0.2  # the processor renews them every millisecond
+_WITH_TIMES = 1 | 2  # read_format: how long the event was wanted, and how long it was counted (ns)
 _READ = struct.Struct("<qQQ")
 
 
@@ -63,7 +63,7 @@ def events(root: str) -> list[PerfEvent]:
     folder = Path(root) / _FOLDER
     kind, _ = read_number(folder / "type")
     found: list[PerfEvent] = []
-    for name, (part, scope) in _NAMES.items():
+    for name, (part, scope) in _EVENT_PARTS.items():
         match = re.fullmatch(r"event=(0x[0-9a-fA-F]{1,8}|\d{1,9})", _text(folder / "events" / name))
         scale = re.fullmatch(
             r"\d(\.\d+)?(e[-+]?\d{1,2})?", _text(folder / "events" / f"{name}.scale")
@@ -94,7 +94,7 @@ def _text(path: Path) -> str:
 
 def open_event(event: PerfEvent) -> int:
     """A file that yields the count. Raises OSError."""
-    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _TIMES).ljust(
+    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _WITH_TIMES).ljust(
         _ATTR_SIZE, b"\0"
     )
     library = ctypes.CDLL(None, use_errno=True)
@@ -150,7 +150,9 @@ class PerfSource:
                     hint="Ask the administrator for kernel.perf_event_paranoid=0.",
                 ) from None
             raise NotSupported(f"perf cannot count {event.name}: {error.strerror}.") from None
-        dead = standing({name: partial(_peek, file) for name, file in self._open}, _LIVES_S)
+        dead = motionless(
+            {name: partial(_peek, file) for name, file in self._open}, _STANDSTILL_TEST_S
+        )
         for one in [one for one in self._open if one[0] in dead]:
             self._open.remove(one)
             os.close(one[1])

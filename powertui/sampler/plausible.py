@@ -15,15 +15,15 @@ from collections import deque
 
 from powertui.sampler.source import Channel, Reading, none, suspect
 
-__all__ = ["MOST_W", "NOT_MEASURED", "Judge", "impossible"]
+__all__ = ["MAX_POWER_W", "NOT_MEASURED", "Judge", "impossible"]
 
-MOST_W = 1e6
+MAX_POWER_W = 1e6
 NOT_MEASURED = "it says 0 W: it is switched off, or not measured"
-_USUAL = 20  # values that tell what is usual
-_NOTHING = 0.01  # of the usual: as good as zero
-_LEAST_W = 10.0  # what usually draws less may well draw nothing
-_WAIT = 30.0  # s after an outage: then a zero is one
-_BRIDGES = 3.0  # intervals: values further apart have an outage between them
+_TYPICAL_READINGS = 20  # values that tell what is usual
+_ZERO_SHARE = 0.01  # of the usual: as good as zero
+_MIN_TYPICAL_W = 10.0  # what usually draws less may well draw nothing
+_SUSPECT_S = 30.0  # s after an outage: then a zero is one
+_OUTAGE_INTERVALS = 3.0  # intervals: values further apart have an outage between them
 
 
 def impossible(watts: float, channel: Channel) -> str:
@@ -37,7 +37,7 @@ def impossible(watts: float, channel: Channel) -> str:
         return NOT_MEASURED
     if most is not None and watts > most:
         return f"{watts:g} W is above the sensor's range of {most:g} W"
-    if most is None and watts > MOST_W:
+    if most is None and watts > MAX_POWER_W:
         return f"{watts:g} W is more than any machine draws"
     return ""
 
@@ -47,9 +47,9 @@ class Judge:
 
     def __init__(self, channel: Channel, interval: float = 1.0) -> None:
         self._channel, self._most = channel, channel.most_w
-        self._bridge = _BRIDGES * max(1.0, interval, channel.period_s or 0.0)
-        self._values: deque[float] = deque(maxlen=_USUAL)  # good ones
-        self._spans: deque[float] = deque(maxlen=_USUAL)
+        self._bridge = _OUTAGE_INTERVALS * max(1.0, interval, channel.period_s or 0.0)
+        self._values: deque[float] = deque(maxlen=_TYPICAL_READINGS)  # good ones
+        self._spans: deque[float] = deque(maxlen=_TYPICAL_READINGS)
         self._last: float | None = None  # monotonic time of the last good value
         self._counted: tuple[float, float] | None = None  # (J, monotonic)
         self._away = False  # no value since the last good one
@@ -79,17 +79,19 @@ class Judge:
         assert reading.watts is not None
         if (
             self._last is None
-            or self._typical() < _LEAST_W
-            or reading.watts > self._typical() * _NOTHING
+            or self._typical() < _MIN_TYPICAL_W
+            or reading.watts > self._typical() * _ZERO_SHARE
         ):
             return False
         spans = sorted(self._spans)
         usual = spans[len(spans) // 2] if spans else 0.0
-        if not self._away and reading.mono - self._last <= max(self._bridge, _BRIDGES * usual):
+        if not self._away and reading.mono - self._last <= max(
+            self._bridge, _OUTAGE_INTERVALS * usual
+        ):
             return False  # it fell to nothing while we looked
         self._away = True
         self._back = reading.mono if self._back is None else self._back
-        return reading.mono - self._back < _WAIT
+        return reading.mono - self._back < _SUSPECT_S
 
     def _typical(self) -> float:
         values = sorted(self._values)
@@ -104,7 +106,7 @@ class Judge:
             return None
         before, self._counted = self._counted, (joules, reading.mono)
         if before is not None and joules > before[0]:
-            most = MOST_W if self._most is None else self._most
+            most = MAX_POWER_W if self._most is None else self._most
             if joules - before[0] > 2 * most * max(reading.mono - before[1], 0.01):
                 return None
         return joules

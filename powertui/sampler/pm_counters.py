@@ -18,23 +18,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
-from powertui.sampler.energy_counter import STILL_S
+from powertui.sampler.energy_counter import STANDSTILL_S
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import OK, STALE, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.sysfs import DENIED, FAULTS
 from powertui.sampler.urls import Address
 
-__all__ = ["Meters", "PmCountersSource", "make"]
+__all__ = ["NodePart", "PmCountersSource", "make"]
 
 _FOLDER = "sys/cray/pm_counters"
 _VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b(?: (\d{1,20}) us)?")
 _COUNT = re.compile(r"\s*(\d{1,18})\b")  # newer ones put the time behind it
-_TRIES = 3
-_STILL_PERIODS = 20
-_HERTZ = 10.0  # where raw_scan_hz does not say it
+_MAX_TRIES = 3
+_STOPPED_PERIODS = 20
+_DEFAULT_SCAN_HZ = 10.0  # where raw_scan_hz does not say it
 
 
-class Meters(NamedTuple):
+class NodePart(NamedTuple):
     """One part of the node that is measured."""
 
     name: str  # "node", "cpu", "memory", "accel0"
@@ -44,7 +44,7 @@ class Meters(NamedTuple):
     number: int | None = None  # of an accelerator
 
 
-def _counters(root: str) -> list[Meters]:
+def _node_parts(root: str) -> list[NodePart]:
     """Every power file with the energy file of its name, the node first.
 
     Caps are limits, not power.
@@ -63,7 +63,7 @@ def _counters(root: str) -> list[Meters]:
         )
         energy = power.with_name(f"{part}_energy" if part else "energy")
         found.append(
-            Meters(
+            NodePart(
                 part or "node",
                 power,
                 energy if energy.exists() else None,
@@ -83,7 +83,7 @@ class PmCountersSource:
         self._options = options
         self._folder = Path(options.root) / _FOLDER
         self.channels: tuple[Channel, ...] = ()
-        self._counters: list[Meters] = []
+        self._counters: list[NodePart] = []
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
         self._fresh: int | None = None
@@ -91,7 +91,7 @@ class PmCountersSource:
         self._startup: int | None = None
 
     def open(self) -> Info:
-        every = _counters(self._options.root)
+        every = _node_parts(self._options.root)
         if not every:
             raise NotSupported(
                 "There are no pm_counters here.",
@@ -115,7 +115,7 @@ class PmCountersSource:
                 hint="Ask the administrator to make it readable for everybody.",
             )
         hertz = self._count("raw_scan_hz")
-        period = 1.0 / (hertz if hertz and 0 < hertz <= 1000 else _HERTZ)
+        period = 1.0 / (hertz if hertz and 0 < hertz <= 1000 else _DEFAULT_SCAN_HZ)
         self.channels = tuple(
             Channel(
                 f"GPU {one.number}" if one.number is not None else one.name,
@@ -154,7 +154,7 @@ class PmCountersSource:
         if startup != self._startup:  # it counts anew, however far it has come
             self._startup, self._first, self._last = startup, {}, {}
         after = self._count("freshness")
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             fresh = after
             old = fresh is not None and fresh == self._fresh
             found = [
@@ -167,7 +167,7 @@ class PmCountersSource:
         now = time.monotonic()
         if fresh is None or fresh != self._fresh:
             self._fresh, self._renewed = fresh, now
-        elif now - self._renewed > max(STILL_S, _STILL_PERIODS * self.min_period):
+        elif now - self._renewed > max(STANDSTILL_S, _STOPPED_PERIODS * self.min_period):
             return [
                 one._replace(
                     watts=None, joules=None, quality=none("the node controller does not update it")
@@ -184,7 +184,7 @@ class PmCountersSource:
             return None
         return int(match[1]) if match else None
 
-    def _read_one(self, one: Meters, name: str, old: bool) -> Reading:
+    def _read_one(self, one: NodePart, name: str, old: bool) -> Reading:
         stamp = Stamp.now()
         watts, why = _value(one.power, "W")
         joules = None

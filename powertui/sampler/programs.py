@@ -21,17 +21,17 @@ from powertui.sampler.credentials import scrub
 
 __all__ = ["Asker", "Done", "Program", "environment", "find", "run"]
 
-_PLACES = (
+_STANDARD_FOLDERS = (
     "/usr/bin",
     "/usr/sbin",
     "/usr/local/bin",
     "/usr/local/sbin",
 )  # sbin is not in everybody's PATH
-_SEARCHED = (
+_SEARCH_PATHS = (
     "PATH",
     "LD_LIBRARY_PATH",
 )  # an empty or relative folder in them is the working folder, or below it
-_MOST = 1 << 20  # bytes of a program's output
+_MAX_OUTPUT_BYTES = 1 << 20  # bytes of a program's output
 TIMED_OUT, NOT_RUN, TOO_MUCH = 124, 127, 125
 
 
@@ -54,7 +54,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     folder.
     """
     made = scrub(given)
-    for name in _SEARCHED:
+    for name in _SEARCH_PATHS:
         if name in made:
             made[name] = os.pathsep.join(
                 f
@@ -73,13 +73,13 @@ def find(name: str, path: str | None = None, *, as_root: bool = False) -> Progra
     """
     searched = (os.environ.get("PATH", "") if path is None else path).split(os.pathsep)
     refused = ""
-    for folder in dict.fromkeys([*searched, *_PLACES]):
+    for folder in dict.fromkeys([*searched, *_STANDARD_FOLDERS]):
         if not os.path.isabs(folder):  # noqa: PTH117  an empty one is the working folder
             continue
         file = Path(folder) / name
         if not (file.is_file() and os.access(file, os.X_OK)):
             continue
-        why, owner = _doubt(file)
+        why, owner = _doubts_about(file)
         if not why and owner and as_root:
             why = f"it belongs to {owner}, and sudo would run it as root"
         if not why:
@@ -88,7 +88,7 @@ def find(name: str, path: str | None = None, *, as_root: bool = False) -> Progra
     return Program("", refused)
 
 
-def _doubt(file: Path) -> tuple[str, str]:
+def _doubts_about(file: Path) -> tuple[str, str]:
     """(why it must not run, its owner where that is worth telling).
 
     The link and what it leads to are both looked at.
@@ -99,19 +99,19 @@ def _doubt(file: Path) -> tuple[str, str]:
             info = place.lstat()
             if not stat.S_ISLNK(info.st_mode) and info.st_mode & stat.S_IWOTH:
                 return "every user can write to it", ""
-            owner = owner or _stranger(info.st_uid)
+            owner = owner or _other_owner(info.st_uid)
             for folder in place.parents:
                 above = folder.stat()
                 sticky = above.st_mode & stat.S_ISVTX and folder != place.parent
                 if above.st_mode & stat.S_IWOTH and not sticky:
                     return f"every user can write to {folder}", ""
-                owner = owner or _stranger(above.st_uid)
+                owner = owner or _other_owner(above.st_uid)
         except OSError as error:
             return error.strerror or "it cannot be examined", ""
     return "", owner
 
 
-def _stranger(uid: int) -> str:
+def _other_owner(uid: int) -> str:
     """The name of an owner who is neither root nor us."""
     if uid in (0, os.geteuid()):
         return ""
@@ -163,8 +163,8 @@ def _run(
                 if not data:
                     selector.unregister(key.fileobj)
                 texts[key.fileobj] += data  # type: ignore[index]
-            if sum(map(len, texts.values())) > _MOST:
-                trouble = Done(TOO_MUCH, "", f"more than {_MOST >> 20} MiB of output")
+            if sum(map(len, texts.values())) > _MAX_OUTPUT_BYTES:
+                trouble = Done(TOO_MUCH, "", f"more than {_MAX_OUTPUT_BYTES >> 20} MiB of output")
     if trouble is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))

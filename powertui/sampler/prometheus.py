@@ -28,15 +28,15 @@ from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["PrometheusSource", "make"]
 
-_STILL = "the counter stood still or was set back"
-_BEFORE = 3  # spacings: where a counter's value before the first is looked for
-_LOOKBACK = 300.0  # s: the first question, to learn how often is scraped
-_SPACING = 60.0  # assumed between samples until it is known
-_STALE = 3.5  # spacings without a sample
-_LARGEST = 4 << 20  # bytes of one answer: 100,000 samples
-_PATIENT = 5  # times the timeout, for answers about minutes
-_CHANNELS = 10_000
-_CLOCKS = 2.0  # s between our clock and the server's that is worth a note
+_NOT_INCREASED = "the counter stood still or was set back"
+_COUNTER_LOOKBACK_SPACINGS = 3  # spacings: where a counter's value before the first is looked for
+_LOOKBACK_S = 300.0  # s: the first question, to learn how often is scraped
+_DEFAULT_SPACING_S = 60.0  # assumed between samples until it is known
+_STALE_SPACINGS = 3.5  # spacings without a sample
+_MAX_ANSWER_BYTES = 4 << 20  # bytes of one answer: 100,000 samples
+_OPENING_TIMEOUT_FACTOR = 5  # times the timeout, for answers about minutes
+_MAX_CHANNELS = 10_000
+_CLOCK_OFFSET_S = 2.0  # s between our clock and the server's that is worth a note
 
 
 class PrometheusSource:
@@ -56,13 +56,13 @@ class PrometheusSource:
             tls=tls,
             insecure=options.insecure,
             timeout=self._timeout,
-            largest=_LARGEST,
+            largest=_MAX_ANSWER_BYTES,
         )
         if options.user:
             self._http.headers["Authorization"] = basic(options.user, options.password)
         self.selector = ""
         self._counts, self._unit = False, 1.0  # joules; watts of one unit of the metric
-        self.spacing = _SPACING
+        self.spacing = _DEFAULT_SPACING_S
         self._known: dict[tuple[tuple[str, str], ...], str] = {}  # labels → channel
         self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
         self._down = False
@@ -77,7 +77,7 @@ class PrometheusSource:
 
     def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
-        before = _BEFORE * self.spacing if self._counts else 0.0
+        before = _COUNTER_LOOKBACK_SPACINGS * self.spacing if self._counts else 0.0
         data = self._ask(
             "query",
             query=f"{self.selector}[{max(1, round((seconds + before) * 1000))}ms]",
@@ -99,11 +99,11 @@ class PrometheusSource:
         raise refused
 
     def open(self) -> Info:
-        self._http.timeout = _PATIENT * self._timeout
+        self._http.timeout = _OPENING_TIMEOUT_FACTOR * self._timeout
         try:
             self.selector = self._choose()
             self._counts, self._unit = counts_joules(self.selector), watts_of_one(self.selector)
-            found = self._recent(_LOOKBACK, time.time(), (60.0, 15.0))
+            found = self._recent(_LOOKBACK_S, time.time(), (60.0, 15.0))
         except OSError as error:
             self.close()
             raise SensorError(
@@ -123,7 +123,7 @@ class PrometheusSource:
         self._learn(found)
         for series in found:  # the newest sample, if it is fresh, and then what comes
             newest = series.samples[-1][0] if series.samples else 0.0
-            fresh = time.time() - newest <= _STALE * self.spacing
+            fresh = time.time() - newest <= _STALE_SPACINGS * self.spacing
             if channel := self._channel(series.labels):
                 self._last[channel] = newest - 1e-3 if fresh else newest
         facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
@@ -157,7 +157,7 @@ class PrometheusSource:
             off = parsedate_to_datetime(self._date).timestamp() - time.time()
         except (TypeError, ValueError):
             return ()
-        if abs(off + 0.5) <= _CLOCKS:
+        if abs(off + 0.5) <= _CLOCK_OFFSET_S:
             return ()
         return (
             (
@@ -182,7 +182,7 @@ class PrometheusSource:
         channels = list(self.channels)
         for series in found:
             key = tuple(sorted(series.labels.items()))
-            if key in self._known or len(self._known) >= _CHANNELS:
+            if key in self._known or len(self._known) >= _MAX_CHANNELS:
                 continue
             parts = [series.labels.get("instance", "")] + [
                 v for k, v in sorted(series.labels.items()) if k in shown and k != "instance"
@@ -213,8 +213,8 @@ class PrometheusSource:
 
     def read(self) -> list[Reading]:
         stamp = Stamp.now()
-        oldest = min(self._last.values(), default=stamp.t - _LOOKBACK)
-        seconds = min(max(stamp.t - oldest, 2 * self.spacing), _LOOKBACK)
+        oldest = min(self._last.values(), default=stamp.t - _LOOKBACK_S)
+        seconds = min(max(stamp.t - oldest, 2 * self.spacing), _LOOKBACK_S)
         try:
             found = self._recent(seconds, stamp.t, (60.0, 2 * self.spacing))
         except (OSError, SensorError) as error:
@@ -239,7 +239,7 @@ class PrometheusSource:
                     quality = (
                         OK
                         if value is not None
-                        else none(_STILL if self._counts else "not a number")
+                        else none(_NOT_INCREASED if self._counts else "not a number")
                     )
                     out.append(
                         Reading(
@@ -253,7 +253,7 @@ class PrometheusSource:
                         )
                     )
         for channel, last in self._last.items():
-            if stamp.t - last > _STALE * self.spacing:
+            if stamp.t - last > _STALE_SPACINGS * self.spacing:
                 why = none(f"no new sample for {stamp.t - last:.0f} s")
                 out.append(Reading(stamp.t, stamp.mono, None, rtt, self.name, channel, why))
         return out

@@ -25,8 +25,8 @@ METRICS = (
     "kepler_node_cpu_watts",
     "kepler_node_package_joules_total",
 )
-_MICRO = "_microwatts"  # a metric whose name ends so counts in µW
-_COUNTER = "_joules_total"  # and one that ends so counts joules
+_MICROWATTS_SUFFIX = "_microwatts"  # a metric whose name ends so counts in µW
+_JOULES_SUFFIX = "_joules_total"  # and one that ends so counts joules
 
 
 def _name(selector: str) -> str:
@@ -35,12 +35,12 @@ def _name(selector: str) -> str:
 
 def counts_joules(selector: str) -> bool:
     """Whether a metric (with or without its {labels}) is a counter of energy."""
-    return _name(selector).endswith(_COUNTER)
+    return _name(selector).endswith(_JOULES_SUFFIX)
 
 
 def watts_of_one(selector: str) -> float:
     """Watts (or J) of one unit of a metric."""
-    return 1e-6 if _name(selector).endswith(_MICRO) else 1.0
+    return 1e-6 if _name(selector).endswith(_MICROWATTS_SUFFIX) else 1.0
 
 
 def scope_of(metric: str, labels: Mapping[str, str]) -> str:

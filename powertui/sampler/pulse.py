@@ -18,11 +18,11 @@ from powertui.sampler import clocks
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.source import Stamp
 
-__all__ = ["PULSES", "REST", "cores", "pulses"]
+__all__ = ["PULSES_S", "REST_S", "cores", "pulses"]
 
-PULSES = (2.0, 3.0, 5.0)
-REST = 3.0
-_CHUNK = 4000  # rounds of the hash between looks at the clock: a few milliseconds
+PULSES_S = (2.0, 3.0, 5.0)
+REST_S = 3.0
+_HASH_ROUNDS = 4000  # rounds of the hash between looks at the clock: a few milliseconds
 
 
 def cores() -> int:
@@ -37,7 +37,7 @@ def _burn(seconds: float) -> tuple[Stamp, Stamp]:
 
     def work() -> None:
         while clocks.steady_s() < end:
-            hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _CHUNK)
+            hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _HASH_ROUNDS)
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(cores())]
     for thread in threads:
@@ -51,9 +51,9 @@ def pulses(mark: Callable[[str, str, Stamp], object]) -> None:
     """Rest, pulse, rest, pulse, rest, pulse, rest; each pulse noted with `mark(text, kind,
     stamp)`.
     """
-    time.sleep(REST)
-    for number, seconds in enumerate(PULSES, 1):
+    time.sleep(REST_S)
+    for number, seconds in enumerate(PULSES_S, 1):
         begin, end = _burn(seconds)
         mark(f"pulse {number}", BEGIN, begin)
         mark(f"pulse {number}", END, end)
-        time.sleep(REST)
+        time.sleep(REST_S)

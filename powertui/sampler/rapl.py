@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import limits
-from powertui.sampler.energy_counter import EnergyCounter, standing
+from powertui.sampler.energy_counter import EnergyCounter, motionless
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.source import Channel, Info, Options, Reading
 from powertui.sampler.sysfs import DENIED, number_in, read_number
@@ -25,7 +25,7 @@ from powertui.sampler.urls import Address
 __all__ = ["RaplSource", "Zone", "make"]
 
 _ZONE = re.compile(r"intel-rapl:(\d+)(?::(\d+))?")
-_LIVES_S = 0.2  # the processor renews them every millisecond
+_STANDSTILL_TEST_S = 0.2  # the processor renews them every millisecond
 _SCOPES = {"package": "package", "dram": "dram", "psys": "plug", "core": "core", "uncore": "rail"}
 
 
@@ -105,7 +105,7 @@ class RaplSource:
                 + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
             )
         readable = [z for z in wanted if z not in unreadable]
-        dead = standing({z: partial(number_in, z.path) for z in readable}, _LIVES_S)
+        dead = motionless({z: partial(number_in, z.path) for z in readable}, _STANDSTILL_TEST_S)
         self._zones = [z for z in readable if z not in dead]
         if not self._zones:
             raise NotSupported(
@@ -142,7 +142,9 @@ class RaplSource:
 
     def limits(self) -> list[PowerLimit]:
         """What the zones are held to."""
-        return [PowerLimit(zone.name, limits.of_rapl(zone.path.parent)) for zone in self._zones]
+        return [
+            PowerLimit(zone.name, limits.rapl_limit_w(zone.path.parent)) for zone in self._zones
+        ]
 
     def close(self) -> None:
         """Nothing is held between readings."""

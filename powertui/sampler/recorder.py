@@ -38,15 +38,17 @@ from powertui.sampler.source import Channel, Info, Reading, Source, Stamp, none,
 
 __all__ = ["Event", "Recorder", "SourceState"]
 
-_OPEN_BACKOFF = (0.25, 5.0)
-_STEP = 0.1  # s: a jump of the host's clock worth a note
-_QUEUE = 500_000  # readings that may wait for a disk that hangs
-_PATIENCE = 20.0  # s to wait for a source or a disk at the end
-_REASONS = 5  # that are reported of one outage: a line that comes and goes must not fill the log
-_LIMITS = 2.0  # s between looks at what a source says of limits
-_TEND = 0.25  # s between looks at the file, and at sources that do not answer
+_REOPEN_PAUSE_S = (0.25, 5.0)
+_CLOCK_STEP_S = 0.1  # s: a jump of the host's clock worth a note
+_MAX_QUEUED_ITEMS = 500_000  # readings that may wait for a disk that hangs
+_SHUTDOWN_S = 20.0  # s to wait for a source or a disk at the end
+_MAX_OUTAGE_REASONS = (
+    5  # that are reported of one outage: a line that comes and goes must not fill the log
+)
+_LIMITS_PERIOD_S = 2.0  # s between looks at what a source says of limits
+_UPKEEP_PERIOD_S = 0.25  # s between looks at the file, and at sources that do not answer
 # s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
-_STAGGER = 0.002
+_STAGGER_S = 0.002
 
 
 class Event(NamedTuple):
@@ -153,7 +155,7 @@ class Recorder:
         self._listeners: list[Callable[[Event], None]] = []
         self._limit_listeners: list[Callable[[str, Stamp, PowerLimit], None]] = []
         self._openings: list[Callable[[SourceState], None]] = []
-        self._queue: queue.Queue[_Item | _Sentinel] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[_Item | _Sentinel] = queue.Queue(_MAX_QUEUED_ITEMS)
         self._halt = threading.Event()
         self._threads: list[threading.Thread] = []
         self._clock: float | None = None  # wall minus steady clock, at the last reading
@@ -250,7 +252,7 @@ class Recorder:
         self._threads = [writer]
         writer.start()
         for index, state in enumerate(self.states.values()):
-            phase = index * min(_STAGGER, self.interval / len(self.states))
+            phase = index * min(_STAGGER_S, self.interval / len(self.states))
             thread = threading.Thread(
                 target=self._sample,
                 args=(state, base + phase),
@@ -268,14 +270,14 @@ class Recorder:
         if self.ended is not None:
             return
         self._halt.set()
-        end = clocks.steady_s() + _PATIENCE
+        end = clocks.steady_s() + _SHUTDOWN_S
         for thread, state in zip(self._threads[1:], self.states.values(), strict=False):
             if state.info is not None:  # one that is only being opened has nothing to record
                 thread.join(max(0.0, end - clocks.steady_s()))
         self.ended = Stamp.now()
         if self._threads:
             self._queue.put(_STOP)
-            self._threads[0].join(_PATIENCE)
+            self._threads[0].join(_SHUTDOWN_S)
             if (
                 self._threads[0].is_alive() and self.file is not None
             ):  # a disk or file server that does not answer at all
@@ -328,7 +330,7 @@ class Recorder:
                     state.failed, state.refusal = _one_line(error), error
                     self._event("error", source.name, state.failed)
                 except Exception as error:
-                    backoff = min(max(backoff * 2, _OPEN_BACKOFF[0]), _OPEN_BACKOFF[1])
+                    backoff = min(max(backoff * 2, _REOPEN_PAUSE_S[0]), _REOPEN_PAUSE_S[1])
                     retry_at = clocks.steady_s() + backoff
                     self._down(
                         state,
@@ -365,7 +367,7 @@ class Recorder:
         now = Stamp.now()
         if ask is None or now.mono < state.limits_due:
             return
-        state.limits_due = now.mono + _LIMITS
+        state.limits_due = now.mono + _LIMITS_PERIOD_S
         try:
             limits, begin, end = state.limits.changed(ask())
         except Exception as error:  # beside the readings: they go on
@@ -407,13 +409,13 @@ class Recorder:
         while True:
             item: _Item | _Sentinel = ("", None)
             with contextlib.suppress(queue.Empty):
-                item = self._queue.get(timeout=_TEND)
+                item = self._queue.get(timeout=_UPKEEP_PERIOD_S)
             self._beat()
             if isinstance(item, _Sentinel):
                 return
             kind, what = item
             try:
-                if clocks.steady_s() - tended >= _TEND:
+                if clocks.steady_s() - tended >= _UPKEEP_PERIOD_S:
                     self._tend()
                     tended = clocks.steady_s()
                 if kind == "readings":
@@ -634,7 +636,7 @@ class Recorder:
         """
         if state.down_since is None:
             state.down_since = clocks.steady_s() if mono is None else mono
-        if reason not in state.told and len(state.told) < _REASONS:
+        if reason not in state.told and len(state.told) < _MAX_OUTAGE_REASONS:
             state.told.add(reason)
             self._event("warning", state.source.name, f"no value: {reason}")
 
@@ -643,7 +645,7 @@ class Recorder:
         them.
         """
         offset = reading.t - reading.mono
-        if self._clock is not None and abs(offset - self._clock) > _STEP:
+        if self._clock is not None and abs(offset - self._clock) > _CLOCK_STEP_S:
             text = f"the host's clock was stepped by {offset - self._clock:+.3f} s"
             if clocks.asleep_s() is None:
                 text += ", or this machine slept: this system does not tell which"

@@ -37,13 +37,15 @@ from powertui.sampler.source import Info, Stamp
 
 __all__ = ["RecordingFile", "default_path"]
 
-_KEEP = 200_000  # rows in memory while the disk takes none: two days at 1 Hz
-_LOOK_EVERY = 0.5  # s between looks at whether the path still is our file
-_SYNC_EVERY = 1.0  # s at least between two waits for the disk, however often values come and go
-_TAIL = 65536
-_CHUNK = 1 << 20
+_MAX_PENDING_ROWS = 200_000  # rows in memory while the disk takes none: two days at 1 Hz
+_LOOK_PERIOD_S = 0.5  # s between looks at whether the path still is our file
+_MIN_SYNC_PERIOD_S = (
+    1.0  # s at least between two waits for the disk, however often values come and go
+)
+_TAIL_BYTES = 65536
+_CHUNK_BYTES = 1 << 20
 # bytes at the start by which the file is known again: they hold the moment at which it was made
-_FIRST = 256
+_START_BYTES = 256
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EROFS)
 
@@ -146,7 +148,7 @@ class RecordingFile:
                 f"{self.path} has different columns from those that this version writes.",
                 hint="Name another file with -o.",
             )
-        tail = os.pread(fd, _TAIL, max(0, size - _TAIL))
+        tail = os.pread(fd, _TAIL_BYTES, max(0, size - _TAIL_BYTES))
         cut = tail.rpartition(b"\n")[2]
         if cut:
             os.ftruncate(fd, size - len(cut))
@@ -161,7 +163,7 @@ class RecordingFile:
             self._pending.popleft()  # the head of the file before, which did not take it
         self._away = self._foreign = self._headed = self._linked = False
         self._size = os.fstat(fd).st_size if _regular(fd) else 0
-        self._first, self._last = os.pread(fd, _FIRST, 0) if self._size else b"", b""
+        self._first, self._last = os.pread(fd, _START_BYTES, 0) if self._size else b"", b""
         self.held, self.earlier = 0, _rows_in(fd) if self._size else 0
 
     def _head(self) -> bytes:
@@ -183,7 +185,7 @@ class RecordingFile:
         self._append(row.encode(errors="replace"))
 
     def _append(self, line: bytes) -> None:
-        if len(self._pending) >= _KEEP:
+        if len(self._pending) >= _MAX_PENDING_ROWS:
             self.lost += 1
         else:
             self._pending.append(line)
@@ -232,8 +234,8 @@ class RecordingFile:
                 continue
             end = os.lseek(self._fd, 0, os.SEEK_CUR)  # an appending write leaves it at its end
             self._mixed = self._mixed or end != self._size + sent
-            if len(self._first) < _FIRST:
-                self._first = os.pread(self._fd, _FIRST, 0)
+            if len(self._first) < _START_BYTES:
+                self._first = os.pread(self._fd, _START_BYTES, 0)
             self._size, self._last = end, line[: self._sent]
         self._sent = 0
         self.held += line[:1].isdigit()
@@ -264,7 +266,7 @@ class RecordingFile:
 
     def _settle(self, *, now: bool = False) -> None:
         since = time.monotonic() - self._synced
-        due = (self._sync_due and since >= _SYNC_EVERY) or (
+        due = (self._sync_due and since >= _MIN_SYNC_PERIOD_S) or (
             self.sync_every is not None and since >= self.sync_every
         )
         if not self._dirty or not (due or now):
@@ -296,7 +298,7 @@ class RecordingFile:
         shorter = (
             os.fstat(self._fd).st_size < self._size
         )  # asked before every row: one that follows a cut would be glued to it
-        if now - self._looked < _LOOK_EVERY and not (shorter or self._away or self._foreign):
+        if now - self._looked < _LOOK_PERIOD_S and not (shorter or self._away or self._foreign):
             return
         self._looked = now
         try:
@@ -360,7 +362,7 @@ class RecordingFile:
         """What is left of a file that was emptied: a piece of its first line, or the one row that
         was just being written.
         """
-        whole = os.pread(self._fd, _CHUNK, 0)
+        whole = os.pread(self._fd, _CHUNK_BYTES, 0)
         if self._last[:1].isdigit() and whole == self._last:
             self._pending.appendleft(self._last)
         elif not MAGIC.encode().startswith(whole):
@@ -431,7 +433,7 @@ class RecordingFile:
                     self.removed = True
             _let_go(self._fd)
             return
-        self._looked = -_LOOK_EVERY
+        self._looked = -_LOOK_PERIOD_S
         done = self.flush()
         if self._nowhere:
             self.held = 0
@@ -484,7 +486,7 @@ def _let_go(fd: int) -> None:
 def _rows_in(fd: int) -> int:
     """Lines that are rows: readings, marks and notes."""
     rows, at, fresh = 0, 0, True
-    while chunk := os.pread(fd, _CHUNK, at):
+    while chunk := os.pread(fd, _CHUNK_BYTES, at):
         at += len(chunk)
         lines = chunk.split(b"\n")
         rows += sum(line[:1].isdigit() for line in (lines if fresh else lines[1:]))
@@ -497,7 +499,7 @@ def _columns(fd: int) -> bytes:
     if not _regular(fd):
         return b""
     offset, rest = 0, b""
-    while chunk := os.pread(fd, _TAIL, offset):
+    while chunk := os.pread(fd, _TAIL_BYTES, offset):
         offset += len(chunk)
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:

@@ -26,11 +26,13 @@ from powertui.units import quantity
 __all__ = ["add_energies", "channel_lines", "complete", "rows_in", "run"]
 
 
-_ENDS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})  # a recording without a command
-_LOOK_S = 1.0  # between two looks at the recorder
-_LEAST_LOOK_S = 0.02  # while it puts its file in order
-_MANY = 12  # sources or channels that are listed one by one
-_NAMED = 4  # machines whose names are in the line of their sum
+_END_SIGNALS = frozenset(
+    {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+)  # a recording without a command
+_LOOK_PERIOD_S = 1.0  # between two looks at the recorder
+_MIN_LOOK_PERIOD_S = 0.02  # while it puts its file in order
+_MAX_LISTED = 12  # sources or channels that are listed one by one
+_MAX_NAMED_MACHINES = 4  # machines whose names are in the line of their sum
 _HOST_AND_PORT = re.compile(r"(.+?)(?::\d{1,5})?")
 
 
@@ -38,7 +40,7 @@ _HOST_AND_PORT = re.compile(r"(.+?)(?::\d{1,5})?")
 EnergyFunction = Callable[[str, float, float], Mapping[str, Mapping[str, Any]]]
 
 
-def _nothing(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapping[str, Any]]:
+def _no_energies(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapping[str, Any]]:
     return {}
 
 
@@ -46,7 +48,7 @@ def _nothing(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, Mapp
 CommandCompanion = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[object]]
 
 
-def _alone(_say: Callable[[str], None]) -> contextlib.AbstractContextManager[object]:
+def _no_companion(_say: Callable[[str], None]) -> contextlib.AbstractContextManager[object]:
     return contextlib.nullcontext()
 
 
@@ -72,8 +74,8 @@ def run(
     sync: float | None,
     pulse: bool,
     quiet: bool,
-    energies: EnergyFunction = _nothing,
-    beside: CommandCompanion = _alone,
+    energies: EnergyFunction = _no_energies,
+    beside: CommandCompanion = _no_companion,
 ) -> int:
     """Record until the command, the duration or the person ends it. The command's exit code is
     ours. No target: what is here.
@@ -96,7 +98,7 @@ def run(
     try:
         # Whoever reads "recording to" may end it at once: what ends it waits from here on until it
         # is asked for.
-        with _held(_ENDS if not command and not pulse else set()):
+        with _blocked(_END_SIGNALS if not command and not pulse else set()):
             talker.started(recorder, path)
             if pulse:
                 from powertui.sampler.pulse import pulses
@@ -164,10 +166,12 @@ def _end_after(recorder: RecorderProcess, duration: float, begin: Stamp) -> None
 
 
 def _until_stopped(recorder: RecorderProcess, talker: _Talker, end: float | None) -> int:
-    with _held(_ENDS):
+    with _blocked(_END_SIGNALS):
         while recorder.alive:
-            remaining = _LOOK_S if end is None else end - clocks.steady_s()
-            taken = blocked_signals.take(_ENDS, min(max(remaining, _LEAST_LOOK_S), _LOOK_S))
+            remaining = _LOOK_PERIOD_S if end is None else end - clocks.steady_s()
+            taken = blocked_signals.take(
+                _END_SIGNALS, min(max(remaining, _MIN_LOOK_PERIOD_S), _LOOK_PERIOD_S)
+            )
             if taken is not None:  # ctrl+c is how such a recording ends
                 return 0 if taken.number == signal.SIGINT else 128 + taken.number
             talker.status(recorder)
@@ -175,7 +179,7 @@ def _until_stopped(recorder: RecorderProcess, talker: _Talker, end: float | None
 
 
 @contextlib.contextmanager
-def _held(signals: Set[signal.Signals]) -> Iterator[None]:
+def _blocked(signals: Set[signal.Signals]) -> Iterator[None]:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
@@ -229,14 +233,14 @@ class _Talker:
 
     def started(self, recorder: RecorderProcess, path: str) -> None:
         infos = list(recorder.infos.items())
-        for name, info in infos[:_MANY]:
+        for name, info in infos[:_MAX_LISTED]:
             channels = ", ".join(
                 c.name + (f" ({c.note})" if c.note else "") for c in info.channels[:8]
             )
             more = f" and {len(info.channels) - 8} more" if len(info.channels) > 8 else ""
             self.say(f"{name}: {info.source}: {channels}{more}")
-        if len(infos) > _MANY:
-            self.say(f"… and {len(infos) - _MANY} more sources")
+        if len(infos) > _MAX_LISTED:
+            self.say(f"… and {len(infos) - _MAX_LISTED} more sources")
         self.say(
             f"recording to {path} every {recorder.interval:g} s"
             + (", ctrl+c ends it" if self._live else "")
@@ -273,9 +277,9 @@ class _Talker:
 def channel_lines(summary: dict[str, Any]) -> list[str]:
     """What each channel drew, of many the first ones; and the sum over machines."""
     channels = summary["channels"]
-    lines = [_channel_line(channel) for channel in channels[:_MANY]]
-    if len(channels) > _MANY:
-        lines.append(f"… and {len(channels) - _MANY} more channels")
+    lines = [_channel_line(channel) for channel in channels[:_MAX_LISTED]]
+    if len(channels) > _MAX_LISTED:
+        lines.append(f"… and {len(channels) - _MAX_LISTED} more channels")
     together = _sum_line(channels)
     return [*lines, together] if together else lines
 
@@ -297,7 +301,7 @@ def _channel_line(c: dict[str, Any]) -> str:
             + f"energy not resolved ({why}"
             + (f", {c['gaps']} without a value)" if c["gaps"] else ")")
         )
-    text = _drew(c)
+    text = _energy_text(c)
     notes = [
         f"{c['gaps']} of {c['readings']} readings without a value" if c["gaps"] else "",
         f"{c['missed']} tick{'s' * (c['missed'] != 1)} missed" if c["missed"] else "",
@@ -307,7 +311,7 @@ def _channel_line(c: dict[str, Any]) -> str:
     return name + text + (f" ({said})" if said else "")
 
 
-def _drew(c: dict[str, Any]) -> str:
+def _energy_text(c: dict[str, Any]) -> str:
     """The energy as the file gives it, with its interval, where that is resolved; else as counted,
     and why.
     """
@@ -341,7 +345,7 @@ def _sum_line(channels: list[dict[str, Any]]) -> str:
     if len(machines) < 2 or len(machines) < len(nodes) or _may_be_one_machine(machines):
         return ""
     known = [c for c in nodes if c["joules"] is not None and c["samples"] >= 2]
-    names = f" ({', '.join(machines)})" if len(machines) <= _NAMED else ""
+    names = f" ({', '.join(machines)})" if len(machines) <= _MAX_NAMED_MACHINES else ""
     text = f"{len(known)} machines together{names}: {quantity(sum(_joules(c) for c in known), 'J')}"
     text += f", mean {sum(c['watts'] for c in known):,.0f} W"
     return text + (

@@ -23,16 +23,16 @@ from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["RedfishSource", "make"]
 
-_ROOT = "/redfish/v1/"
-_SESSIONS = "/redfish/v1/SessionService/Sessions"
-_MEMBERS = 64
-_LOGIN_TRIES = 3
-_LOGIN_PAUSE = 30.0
-_TOKEN = 4096  # characters of a session's token
-_LOOKING = 30.0  # s to look around in all the resources of a service
+_ROOT_PATH = "/redfish/v1/"
+_SESSIONS_PATH = "/redfish/v1/SessionService/Sessions"
+_MAX_MEMBERS = 64
+_MAX_REFUSED_LOGINS = 3
+_LOGIN_PAUSE_S = 30.0
+_MAX_TOKEN_CHARS = 4096  # characters of a session's token
+_DISCOVERY_S = 30.0  # s to look around in all the resources of a service
 
 
-class _Place(NamedTuple):
+class _ValuePlace(NamedTuple):
     """Where in a resource a value stands."""
 
     path: str
@@ -43,7 +43,7 @@ class _Place(NamedTuple):
     most: float | None = None  # where its range ends, when it says so
 
 
-def _at(body: Any, keys: tuple[str | int, ...]) -> Any:
+def _value_at(body: Any, keys: tuple[str | int, ...]) -> Any:
     for key in keys:
         try:
             body = body[key]
@@ -52,7 +52,7 @@ def _at(body: Any, keys: tuple[str | int, ...]) -> Any:
     return body
 
 
-def _most(sensor: Any) -> float | None:
+def _range_end_w(sensor: Any) -> float | None:
     most = number(sensor.get("ReadingRangeMax")) if isinstance(sensor, dict) else None
     return most if most is not None and most > 0 else None
 
@@ -82,7 +82,7 @@ class RedfishSource:
             insecure=options.insecure,
             timeout=options.open_within or options.timeout,
         )
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _ValuePlace] = {}
         self._limits: dict[str, float | None] = {}
         self._session = ""
         self._lost = ""
@@ -95,9 +95,9 @@ class RedfishSource:
     # opening
 
     def open(self) -> Info:
-        self._until, self._refused = time.monotonic() + _LOOKING, []
+        self._until, self._refused = time.monotonic() + _DISCOVERY_S, []
         try:
-            root = self._http.request("GET", _ROOT)
+            root = self._http.request("GET", _ROOT_PATH)
             if root.refused:
                 raise OSError(root.refused)
             if root.status != 200 or not isinstance(root.body, dict):
@@ -142,7 +142,7 @@ class RedfishSource:
 
     def _login(self, root: dict[str, Any]) -> None:
         password = self._options.password
-        path = link(_at(root, ("Links", "Sessions"))) or _SESSIONS
+        path = link(_value_at(root, ("Links", "Sessions"))) or _SESSIONS_PATH
         self._http.headers.pop("X-Auth-Token", None)
         answer = self._http.request(
             "POST",
@@ -150,7 +150,11 @@ class RedfishSource:
             {"UserName": self._options.user, "Password": password.reveal() if password else ""},
         )
         token = answer.headers.get("x-auth-token", "")
-        if answer.status in (200, 201) and token.isprintable() and 0 < len(token) <= _TOKEN:
+        if (
+            answer.status in (200, 201)
+            and token.isprintable()
+            and 0 < len(token) <= _MAX_TOKEN_CHARS
+        ):
             self._http.headers["X-Auth-Token"] = token
             location = answer.headers.get("location", "").partition("/redfish")
             self._session = link({"@odata.id": "".join(location[1:])}) or link(answer.body)
@@ -168,7 +172,7 @@ class RedfishSource:
 
     def _get(self, path: str) -> Any:
         if time.monotonic() > self._until:
-            raise TimeoutError(f"its resources were not read within {_LOOKING:g} s")
+            raise TimeoutError(f"its resources were not read within {_DISCOVERY_S:g} s")
         answer = self._http.request("GET", path) if path else Reply(404, {}, None)
         if answer.status in (401, 403):
             raise AuthenticationFailed(
@@ -178,7 +182,7 @@ class RedfishSource:
             self._refused.append(f"{path}: {answer.refused}")
         return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
 
-    def _find(self, root: dict[str, Any]) -> Iterator[_Place]:
+    def _find(self, root: dict[str, Any]) -> Iterator[_ValuePlace]:
         chassis = [link(m) for m in _members(self._get(link(root.get("Chassis"))))]
         found = 0
         for path in chassis:
@@ -195,33 +199,40 @@ class RedfishSource:
                 found += 1
                 yield place
 
-    def _whole(self, chassis: dict[str, Any], label: str, scope: str) -> Iterator[_Place]:
+    def _whole(self, chassis: dict[str, Any], label: str, scope: str) -> Iterator[_ValuePlace]:
         name = f"{label} power".strip()
         path = link(chassis.get("EnvironmentMetrics"))
         keys: tuple[str | int, ...] = ("PowerWatts", "Reading")
         found = self._get(path)
-        if path and number(_at(found, keys)) is not None:
-            yield _Place(path, keys, "EnvironmentMetrics", name, scope, _most(_at(found, keys[:1])))
+        if path and number(_value_at(found, keys)) is not None:
+            yield _ValuePlace(
+                path,
+                keys,
+                "EnvironmentMetrics",
+                name,
+                scope,
+                _range_end_w(_value_at(found, keys[:1])),
+            )
             return
         path = link(chassis.get("Power"))
         controls = self._get(path).get("PowerControl")
         for index, control in enumerate(controls if isinstance(controls, list) else []):
-            if number(_at(control, ("PowerConsumedWatts",))) is not None:
-                yield _Place(
+            if number(_value_at(control, ("PowerConsumedWatts",))) is not None:
+                yield _ValuePlace(
                     path, ("PowerControl", index, "PowerConsumedWatts"), "Power", name, scope
                 )
                 return
         for path, body in self._power_sensors(chassis):
             if "total" in _name(body.get("Name"), path).casefold():
-                yield _Place(path, ("Reading",), "Sensor", name, scope, _most(body))
+                yield _ValuePlace(path, ("Reading",), "Sensor", name, scope, _range_end_w(body))
                 return
 
-    def _sensors_of(self, chassis: dict[str, Any]) -> Iterator[_Place]:
+    def _sensors_of(self, chassis: dict[str, Any]) -> Iterator[_ValuePlace]:
         for path, body in self._power_sensors(chassis):
             name = _name(body.get("Name"), path.rstrip("/").rpartition("/")[2])
             if any(fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors):
                 scope = "node" if "total" in name.casefold() else "unknown"
-                yield _Place(path, ("Reading",), "Sensor", name, scope, _most(body))
+                yield _ValuePlace(path, ("Reading",), "Sensor", name, scope, _range_end_w(body))
 
     def _power_sensors(self, chassis: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         for member in _members(self._get(link(chassis.get("Sensors")))):
@@ -262,14 +273,14 @@ class RedfishSource:
                 self._retry_at = 0.0
                 out.append(self._reading(stamp, name, None, self._lost))
                 continue
-            value = number(_at(answer.body, place.keys)) if answer.status == 200 else None
+            value = number(_value_at(answer.body, place.keys)) if answer.status == 200 else None
             if answer.status == 200 and place.how != "Sensor":
                 index = (
                     place.keys[1]
                     if place.how == "Power" and isinstance(place.keys[1], int)
                     else None
                 )
-                self._limits[name] = limits.of_redfish(answer.body, index)
+                self._limits[name] = limits.redfish_limit_w(answer.body, index)
             why = (
                 "no value (is the host on?)"
                 if answer.status in (200, 404)
@@ -294,11 +305,11 @@ class RedfishSource:
         self._backoff = min(max(self._backoff * 2, 0.25), 5.0)
 
     def _reconnect(self) -> bool:
-        if self._logins_refused >= _LOGIN_TRIES or time.monotonic() < self._retry_at:
+        if self._logins_refused >= _MAX_REFUSED_LOGINS or time.monotonic() < self._retry_at:
             return False
         try:
             if not self._session_lives():
-                root = self._http.request("GET", _ROOT)
+                root = self._http.request("GET", _ROOT_PATH)
                 if root.status != 200 or not isinstance(root.body, dict):
                     self._lose(root.refused or f"the service is not up (status {root.status})")
                     return False
@@ -307,7 +318,7 @@ class RedfishSource:
             self._lose(str(error))
         except SensorError as error:
             self._lose(error.message.rstrip("."))
-            self._retry_at = time.monotonic() + _LOGIN_PAUSE
+            self._retry_at = time.monotonic() + _LOGIN_PAUSE_S
             self._logins_refused += isinstance(error, AuthenticationFailed)
         else:
             self._lost, self._backoff, self._logins_refused = "", 0.0, 0
@@ -337,7 +348,7 @@ class RedfishSource:
 
 def _members(body: dict[str, Any]) -> list[Any]:
     members = body.get("Members")
-    return members[:_MEMBERS] if isinstance(members, list) else []
+    return members[:_MAX_MEMBERS] if isinstance(members, list) else []
 
 
 def make(address: Address, options: Options) -> RedfishSource:

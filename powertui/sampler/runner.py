@@ -20,7 +20,7 @@ from powertui.sampler.blocked_signals import TakenSignal
 
 __all__ = ["CommandNotFound", "look_up", "run"]
 
-_PASSED_ON = {
+_FORWARDED_SIGNALS = {
     signal.SIGINT,
     signal.SIGTERM,
     signal.SIGHUP,
@@ -29,8 +29,8 @@ _PASSED_ON = {
     signal.SIGUSR2,
     signal.SIGTSTP,
 }
-_OF_KEYS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP}
-_LOOK_S = (
+_KEYBOARD_SIGNALS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP}
+_LOOK_PERIOD_S = (
     3600.0 if hasattr(signal, "sigtimedwait") else 0.25
 )  # at the command: macOS may drop a SIGCHLD that is blocked
 
@@ -63,7 +63,7 @@ def run(
 
     `paused(True)` is called just before we stop with the command, `paused(False)` when both go on.
     """
-    watched = _PASSED_ON | {signal.SIGCHLD}
+    watched = _FORWARDED_SIGNALS | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         early = _drain(watched)  # typed before there was a command: it would have been meant for it
@@ -89,9 +89,9 @@ def run(
 
 def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]) -> int:
     while True:
-        taken = blocked_signals.take(watched, _LOOK_S)
+        taken = blocked_signals.take(watched, _LOOK_PERIOD_S)
         if taken is not None and taken.number != signal.SIGCHLD:
-            if _passed_on(taken, pid):
+            if _is_to_forward(taken, pid):
                 os.kill(pid, taken.number)
             continue
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
@@ -110,14 +110,14 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _passed_on(taken: TakenSignal, pid: int) -> bool:
+def _is_to_forward(taken: TakenSignal, pid: int) -> bool:
     """A terminal's signals reach the command by themselves, and what the command sends to us is not
     sent back to it.
     """
     if (
         taken.by_process is None
     ):  # macOS does not say: where keys send it, they are the likeliest sender
-        return taken.number not in _OF_KEYS
+        return taken.number not in _KEYBOARD_SIGNALS
     return taken.by_process and taken.sender != pid
 
 

@@ -191,7 +191,7 @@ def record(
     # Imported here, so that importing this module costs a training script nothing.
     from powertui.sampler.recorder import Recorder
     from powertui.sampler.recording_file import RecordingFile, default_path
-    from powertui.sampler.source import open_source, tell_apart
+    from powertui.sampler.source import make_names_unique, open_source
 
     target = os.fspath(path) or default_path()
     try:
@@ -199,7 +199,7 @@ def record(
             host, source, user, password, password_file, kg_file, level, sensors, insecure, timeout
         )
         sources = [open_source(t.url, t.options) for t in wanted]
-        tell_apart(sources)
+        make_names_unique(sources)
         recorder = Recorder(sources, interval=interval)
         recorder.file = RecordingFile(target, interval, recorder.say, sync=sync)
         try:

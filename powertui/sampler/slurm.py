@@ -25,31 +25,36 @@ from powertui.sampler import programs
 from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
-__all__ = ["EnergyNotCounted", "SlurmSource", "job_of", "joules_of", "leading", "make"]
+__all__ = ["EnergyNotCounted", "SlurmSource", "job_of", "joules_by_step", "leading_step", "make"]
 
 _JOB = re.compile(r"\d{1,12}([_+.][A-Za-z0-9]{1,20})?")
 _GROUP = re.compile(r"/job_(\d{1,12})(?:/|$)", re.MULTILINE)
-_NONE = ("0", "", "4294967294", "18446744073709551614")  # what Slurm writes for "not counted"
-_RENEWED_S = 30.0
-_FIRST = "the counting begins here"
+_NOT_COUNTED = (
+    "0",
+    "",
+    "4294967294",
+    "18446744073709551614",
+)  # what Slurm writes for "not counted"
+_COUNTER_PERIOD_S = 30.0
+_COUNT_BEGINS = "the counting begins here"
 
 
 class EnergyNotCounted(NotSupported):
     """Slurm counts no energy for the job; its administrator can have it do so."""
 
 
-def joules_of(text: str) -> dict[str, int]:
+def joules_by_step(text: str) -> dict[str, int]:
     """The energy of each step that has one, from `sstat -anP -o JobID,ConsumedEnergyRaw`."""
     rows = (line.split("|") for line in text.splitlines() if "|" in line)
     found = {row[0].strip().rpartition(".")[2]: row[1].strip() for row in rows}
     return {
         step: int(value)
         for step, value in found.items()
-        if value.isdecimal() and value not in _NONE
+        if value.isdecimal() and value not in _NOT_COUNTED
     }
 
 
-def leading(steps: Mapping[str, int]) -> str:
+def leading_step(steps: Mapping[str, int]) -> str:
     """The step that is followed: `extern`, which covers everything, else the one that has counted
     most.
     """
@@ -99,14 +104,16 @@ class SlurmSource:
                     "pm_counters) in slurm.conf."
                 ),
             )
-        self._step = leading(steps)
+        self._step = leading_step(steps)
         self._last = (steps[self._step], None)
         note = (
             f"energy that Slurm counts for its step {self._step}; watts are the mean since "
             "the last value"
         )
         self.channels = (
-            Channel(f"job {self._job}", "", "node", None, "interval", note, period_s=_RENEWED_S),
+            Channel(
+                f"job {self._job}", "", "node", None, "interval", note, period_s=_COUNTER_PERIOD_S
+            ),
         )
         return Info(
             "slurm", f"slurm:{self._job}", "", self.channels, {"job": self._job, "step": self._step}
@@ -120,7 +127,7 @@ class SlurmSource:
         if done.code:
             said = " ".join((done.err or done.out).split())[:120]
             return {}, f"sstat failed ({said or f'exit code {done.code}'})."
-        return joules_of(done.out), ""
+        return joules_by_step(done.out), ""
 
     def read(self) -> list[Reading]:
         if self._last is None:
@@ -137,7 +144,7 @@ class SlurmSource:
             ]
         before, then = self._last
         if self._step not in steps:
-            why, self._step = f"its step {self._step} ended", leading(steps)
+            why, self._step = f"its step {self._step} ended", leading_step(steps)
         elif steps[self._step] < before:
             why = "the counter was set back"
         elif steps[self._step] == before:
@@ -146,7 +153,14 @@ class SlurmSource:
         if why or then is None:
             return [
                 Reading(
-                    t, mono, None, rtt, self.name, name, none(why or _FIRST), float(self._total)
+                    t,
+                    mono,
+                    None,
+                    rtt,
+                    self.name,
+                    name,
+                    none(why or _COUNT_BEGINS),
+                    float(self._total),
                 )
             ]
         self._total += steps[self._step] - before

@@ -38,11 +38,11 @@ __all__ = [
     "Source",
     "Stamp",
     "machine_of",
+    "make_names_unique",
     "none",
     "open_source",
     "reason_of",
     "suspect",
-    "tell_apart",
 ]
 
 OK = "ok"
@@ -201,7 +201,7 @@ def machine_of(address: Address, options: Options) -> str:
     return options.machine or (str(place_of(address)) if address.host else "")
 
 
-def tell_apart(sources: Sequence[Source]) -> None:
+def make_names_unique(sources: Sequence[Source]) -> None:
     """Give each source a name of its own: those of one host get a number."""
     taken = {source.name for source in sources}
     given: set[str] = set()

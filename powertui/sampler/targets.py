@@ -22,7 +22,7 @@ from powertui.sampler.urls import (
 
 __all__ = ["Target", "targets"]
 
-_TIMEOUT = 2.0
+_DEFAULT_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def targets(
             level=level or entry.level or "user",
             insecure=insecure or bool(entry.insecure),
             sensors=tuple(sensors) or entry.sensors,
-            timeout=timeout or entry.timeout or _TIMEOUT,
+            timeout=timeout or entry.timeout or _DEFAULT_TIMEOUT_S,
             root=root,
             name=entry.name,
             machine=machines.get(place_of(address), "") if is_bmc(address.scheme) else "",

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from powertui.errors import SensorError
-    from powertui.sampler.inventory import look_here, look_there, tell
+    from powertui.sampler.inventory import as_lines, look_here, look_there
 
     found = look_there(common.targets_of(args)) if args.host or args.source else look_here()
     if args.json:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        for line in tell(found):
+        for line in as_lines(found):
             print(line)
     if not any(one.ok for one in found) and args.host:
         raise SensorError("No power can be read there.", hint="The lines above say why.")

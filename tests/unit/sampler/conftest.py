@@ -26,6 +26,6 @@ def _patient() -> Iterator[None]:
     given = dict(zip(names, made.__defaults__ or (), strict=True)) | {"timeout": PATIENT_S}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(made, "__defaults__", tuple(given.values()))
-        patch.setattr(targets, "_TIMEOUT", PATIENT_S)
+        patch.setattr(targets, "_DEFAULT_TIMEOUT_S", PATIENT_S)
         assert Options().timeout == PATIENT_S
         yield

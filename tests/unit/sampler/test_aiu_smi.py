@@ -42,9 +42,9 @@ def spyre(folder: Path, lines: str, unit: str = "W", head: str = HEAD) -> None:
 @pytest.fixture(autouse=True)
 def tools(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the shell script needs: programs, and all the time that a busy machine takes."""
-    monkeypatch.setattr(aiu_smi, "_FIRST_S", 120.0)
-    monkeypatch.setattr(aiu_smi, "_SILENT_S", 120.0)
-    monkeypatch.setattr(aiu_smi, "_ENDS_S", 120.0)
+    monkeypatch.setattr(aiu_smi, "_FIRST_LINES_S", 120.0)
+    monkeypatch.setattr(aiu_smi, "_MAX_SILENCE_S", 120.0)
+    monkeypatch.setattr(aiu_smi, "_TERMINATION_S", 120.0)
     path.mkdir(exist_ok=True)
     for name in ("cat", "sleep", "rm"):
         (path / name).symlink_to(f"/bin/{name}")
@@ -96,7 +96,7 @@ def test_one_that_ends_is_started_again(path: Path, monkeypatch: pytest.MonkeyPa
     source.open()
     next_of(source)
     (path / "stay").unlink()
-    monkeypatch.setattr(aiu_smi, "_SILENT_S", 0.2)
+    monkeypatch.setattr(aiu_smi, "_MAX_SILENCE_S", 0.2)
     said = set()
     until = time.monotonic() + 180
     while "aiu-smi ended" not in said and time.monotonic() < until:
@@ -115,7 +115,7 @@ def test_one_that_ends_is_started_again(path: Path, monkeypatch: pytest.MonkeyPa
 def test_what_tells_no_power_is_no_source(
     path: Path, lines: str, unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aiu_smi, "_FIRST_S", 1.0)
+    monkeypatch.setattr(aiu_smi, "_FIRST_LINES_S", 1.0)
     spyre(path, lines, unit)
     with pytest.raises(NotSupported, match="reports no power"):
         open_source("aiu-smi:").open()

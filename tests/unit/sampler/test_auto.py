@@ -45,7 +45,7 @@ def test_nothing_there_names_all_three_reasons():
 
 
 def test_a_slow_bmc_gets_the_time_that_it_was_given(bmc, monkeypatch):
-    monkeypatch.setattr(auto, "_LEAST_S", 1e-6)
+    monkeypatch.setattr(auto, "_MIN_BUDGET_S", 1e-6)
     address = f"auto://viewer@127.0.0.1:{bmc.port}"
     source = open_source(address, Options(password=Secret("pw-viewer"), timeout=60.0))
     assert source.open().source == "ipmi DCMI"

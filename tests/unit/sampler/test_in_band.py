@@ -17,7 +17,7 @@ from powertui.data.model import Device
 from powertui.data.power import registry
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler import clocks, csv_format
-from powertui.sampler.inventory import local_targets, look_here, tell
+from powertui.sampler.inventory import as_lines, local_targets, look_here
 from powertui.sampler.recorder import Recorder
 from powertui.sampler.source import Options, open_source, reason_of
 from powertui.sampler.sysfs import DENIED
@@ -364,7 +364,7 @@ def test_what_is_there_and_closed_is_asked_for_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr("powertui.sampler.rapl.read_number", lambda _: (None, DENIED))
     told = look_here(str(tmp_path))
     assert {one.url for one in told if one.denied} == {"ipmitool:open", "rapl:"}
-    last = list(tell(told))[-1]
+    last = list(as_lines(told))[-1]
     assert "read access to /dev/ipmi0" in last
     assert "intel-rapl:*/energy_uj" in last
 
@@ -496,7 +496,7 @@ def test_the_inventory_lists_what_there_is_and_why_not_for_the_rest(power9, monk
     assert not found["rapl:"].ok
     assert found["rapl:"].why_not
     assert found["rapl:"].hint
-    text = "\n".join(tell(found.values()))
+    text = "\n".join(as_lines(found.values()))
     assert "312.0 W" in text
     assert "no   nvml:" in text
 
@@ -527,7 +527,7 @@ def test_a_partition_of_a_power_server_is_told_what_can_be_read_there(tmp_path, 
     with pytest.raises(NotSupported, match="partition of a POWER server") as caught:
         opened("hwmon:", tmp_path)
     assert "BMC" in caught.value.hint
-    assert "modprobe" not in "\n".join(tell(look_here(str(tmp_path))[:1]))
+    assert "modprobe" not in "\n".join(as_lines(look_here(str(tmp_path))[:1]))
     (tmp_path / "sys/firmware/opal").mkdir(
         parents=True
     )  # no hypervisor: the driver is what is missing

@@ -317,7 +317,7 @@ def test_a_password_changed_while_recording_is_tried_three_times_and_not_more(
     """Accounts lock after some refusals."""
     from powertui.sampler import ipmi as module
 
-    monkeypatch.setattr(module, "_LOGIN_PAUSE", 0.0)
+    monkeypatch.setattr(module, "_LOGIN_PAUSE_S", 0.0)
     source = ipmi(bmc.port, timeout=2.0)
     source.open()
     bmc.users["viewer"] = ("another", 2)
@@ -409,7 +409,7 @@ def test_a_sensor_that_is_not_scanned_or_not_available_has_no_value(flags, there
 
 def test_a_bmc_that_falls_silent_while_one_logs_in_is_asked_until_the_deadline(monkeypatch):
     """It computes something else for seconds, and then answers."""
-    monkeypatch.setattr("powertui.sampler.ipmi_client._QUICKEST", 0.002)
+    monkeypatch.setattr("powertui.sampler.ipmi_client._MIN_RESEND_S", 0.002)
     with Bmc() as bmc:
         answer, asked = bmc._packet, []
 

@@ -128,25 +128,28 @@ def test_nvml_tells_the_limit_and_what_holds_the_board_back(reasons: int, held: 
         nvmlDeviceGetEnforcedPowerLimit=lambda _: 300_000,
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda _: reasons,
     )
-    assert limits.of_nvml(library, None) == (300.0, held)
+    assert limits.nvml_limit(library, None) == (300.0, held)
 
 
 def test_dcmi_and_redfish_answers() -> None:
     answer = bytes.fromhex("dc 0000 01 5802 e8030000 0000 0100")
-    assert limits.of_dcmi(0, answer) == 600.0
-    assert limits.of_dcmi(0x80, answer) is None, "stored, and not active"
+    assert limits.dcmi_limit_w(0, answer) == 600.0
+    assert limits.dcmi_limit_w(0x80, answer) is None, "stored, and not active"
     for cut in range(len(answer)):
-        limits.of_dcmi(0, answer[:cut])
-    assert limits.of_redfish({"PowerControl": [{"PowerLimit": {"LimitInWatts": 500}}]}, 0) == 500.0
-    assert limits.of_redfish({"PowerLimitWatts": {"SetPoint": 450.5}}) == 450.5
+        limits.dcmi_limit_w(0, answer[:cut])
     assert (
-        limits.of_redfish(
+        limits.redfish_limit_w({"PowerControl": [{"PowerLimit": {"LimitInWatts": 500}}]}, 0)
+        == 500.0
+    )
+    assert limits.redfish_limit_w({"PowerLimitWatts": {"SetPoint": 450.5}}) == 450.5
+    assert (
+        limits.redfish_limit_w(
             {"PowerLimitWatts": {"SetPoint": 450, "Reading": 312.0, "ControlMode": "Automatic"}}
         )
         == 450.0
     )
     assert (
-        limits.of_redfish(
+        limits.redfish_limit_w(
             {"PowerControl": [{"PowerConsumedWatts": 590, "PowerLimit": {"LimitInWatts": None}}]}, 0
         )
         is None
@@ -162,13 +165,13 @@ def test_dcmi_and_redfish_answers() -> None:
         {"PowerLimitWatts": {"SetPoint": None, "Reading": 312.0, "AllowableMax": 700}},
         {"PowerLimitWatts": {"SetPoint": 450, "ControlMode": "Disabled"}},
     ):
-        assert limits.of_redfish(odd) is None
+        assert limits.redfish_limit_w(odd) is None
     for odd in (
         {"PowerControl": 3},
         {"PowerControl": [3]},
         {"PowerControl": [{"PowerLimit": {"LimitInWatts": -1}}]},
     ):
-        assert limits.of_redfish(odd, 0) is None
+        assert limits.redfish_limit_w(odd, 0) is None
 
 
 def test_what_changed_is_told_once() -> None:
@@ -207,7 +210,7 @@ class Capped:
 def test_limits_are_recorded_and_read_and_are_no_power(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("powertui.sampler.recorder._LIMITS", 0.0)
+    monkeypatch.setattr("powertui.sampler.recorder._LIMITS_PERIOD_S", 0.0)
     source = Capped()
     path = tmp_path / "power.csv"
     recorder = Recorder(

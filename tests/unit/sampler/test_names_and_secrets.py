@@ -17,7 +17,7 @@ from powertui.errors import UsageError
 from powertui.sampler import credentials
 from powertui.sampler.child import decode_options, encode_options
 from powertui.sampler.credentials import Secret, find_password, read_secret_file, scrub
-from powertui.sampler.source import Options, open_source, tell_apart
+from powertui.sampler.source import Options, make_names_unique, open_source
 from powertui.sampler.targets import targets
 from powertui.sampler.urls import Address, host_port, parse_url
 
@@ -240,7 +240,7 @@ def test_another_port_of_a_named_host_is_another_machine():
 def test_the_sources_of_one_host_are_told_apart():
     sources = [open_source(url) for url in ("redfish://a", "ipmi://a", "ipmi://a", "redfish://b")]
     sources[3].name = "a#2"
-    tell_apart(sources)
+    make_names_unique(sources)
     assert len({source.name for source in sources}) == 4
     assert sources[0].name == "a"
     assert sources[3].name == "a#2"

@@ -58,7 +58,7 @@ def test_a_published_recording_is_found_and_stands_for_the_machine(
     ]
     assert found.watts == {"bmc1 Total Power": 612.0, "bmc1 P0": None}
     assert found.reasons == {"bmc1 P0": "no new value came meanwhile"}
-    assert "Ask its administrator" not in "\n".join(inventory.tell([found]))
+    assert "Ask its administrator" not in "\n".join(inventory.as_lines([found]))
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 5_000_000)})
     with counting(tmp_path):
         assert [one.url for one in inventory.local_targets(str(tmp_path))] == [

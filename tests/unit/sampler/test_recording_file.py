@@ -203,7 +203,7 @@ def test_what_fits_nowhere_is_counted_as_lost(tmp_path, monkeypatch):
 
 
 def test_a_rotated_file_is_continued_under_its_name(tmp_path, monkeypatch):
-    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_PERIOD_S", 0.0)
     path, said = tmp_path / "p.csv", Listening()
     file = opened(path, said)
     file.write(row(0))
@@ -220,7 +220,7 @@ def test_a_rotated_file_is_continued_under_its_name(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_goes_and_comes_back_costs_no_row(tmp_path, monkeypatch):
-    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_PERIOD_S", 0.0)
     folder, said = tmp_path / "d", Listening()
     folder.mkdir()
     path = folder / "p.csv"
@@ -239,7 +239,7 @@ def test_a_folder_that_goes_and_comes_back_costs_no_row(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_stays_away_ends_in_a_rescue(tmp_path, monkeypatch):
-    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_PERIOD_S", 0.0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folder = tmp_path / "d"
     folder.mkdir()
@@ -272,7 +272,7 @@ def test_names_from_a_bmc_cannot_break_the_file(tmp_path):
 @pytest.fixture
 def at_once(monkeypatch):
     """Each row is written after a look at the file."""
-    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("powertui.sampler.recording_file._LOOK_PERIOD_S", 0.0)
 
 
 def counted(file, path) -> None:
@@ -505,7 +505,7 @@ def saved(monkeypatch):
             sizes.append(os.fstat(fd).st_size)
 
     monkeypatch.setattr(os, "fsync", watched)
-    monkeypatch.setattr("powertui.sampler.recording_file._SYNC_EVERY", 0.0)
+    monkeypatch.setattr("powertui.sampler.recording_file._MIN_SYNC_PERIOD_S", 0.0)
     return sizes
 
 

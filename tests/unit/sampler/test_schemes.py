@@ -86,7 +86,7 @@ def test_what_an_administrator_can_open_comes_from_the_table(toy: Path) -> None:
     (toy / "toy_watts").unlink()
     assert (
         "Ask its administrator for a BMC account with privilege USER, or the toy, or "
-        in "\n".join(inventory.tell(inventory.look_here(str(toy))))
+        in "\n".join(inventory.as_lines(inventory.look_here(str(toy))))
     )
 
 

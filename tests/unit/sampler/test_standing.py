@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from powertui.errors import NotSupported
 from powertui.sampler import clocks, inventory, perf
-from powertui.sampler.energy_counter import STILL, STILL_S, CountedEnergy, standing
-from powertui.sampler.inventory import local_targets, look_here, tell
+from powertui.sampler.energy_counter import STANDSTILL, STANDSTILL_S, CountedEnergy, motionless
+from powertui.sampler.inventory import as_lines, local_targets, look_here
 from powertui.sampler.plausible import NOT_MEASURED, Judge
 from powertui.sampler.source import Info, Options, Reading, Source, open_source, reason_of
 from tests.unit.sampler.counting import counting
@@ -51,7 +51,7 @@ def test_a_counter_never_says_zero_and_loses_no_joule(steps: list[tuple[int, flo
         raw, mono = raw + step, mono + seconds
         told = counter.take(raw, mono)
         if told is None or told.watts is None:
-            assert told is None or (told.reason == STILL and told.joules is None)
+            assert told is None or (told.reason == STANDSTILL and told.joules is None)
             continue
         assert told.watts > 0
         told_j, told_s = told_j + told.watts * (mono - told_s), mono
@@ -73,7 +73,7 @@ def test_a_counter_that_stops_is_a_gap_after_a_while() -> None:
         counter.take(second * 100_000_000, float(second))
     told = [counter.take(400_000_000, 4.0 + second) for second in range(1, 60)]
     assert told[0] is None
-    assert {one.reason for one in told[int(STILL_S) :] if one is not None} == {STILL}
+    assert {one.reason for one in told[int(STANDSTILL_S) :] if one is not None} == {STANDSTILL}
     again = counter.take(500_000_000, 64.0)  # it was seen all the time, so it has not wrapped
     assert again is not None
     assert again.watts == pytest.approx(100 / 60)
@@ -81,7 +81,7 @@ def test_a_counter_that_stops_is_a_gap_after_a_while() -> None:
 
 def test_only_what_can_be_read_stands_still() -> None:
     running = iter(range(1000))
-    assert standing(
+    assert motionless(
         {"dead": lambda: 5, "alive": lambda: next(running), "closed": lambda: None}, 0.01
     ) == {"dead"}
 
@@ -221,7 +221,7 @@ def test_a_node_that_says_zero_does_not_keep_others_away(
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 5_000_000)})
     with counting(tmp_path):
         assert [one.url for one in local_targets(str(tmp_path))] == ["rapl:"]
-        assert "It says 0 W" in "\n".join(tell(look_here(str(tmp_path))))
+        assert "It says 0 W" in "\n".join(as_lines(look_here(str(tmp_path))))
 
 
 def test_sensors_are_named_in_the_order_of_what_they_resolve(
@@ -238,7 +238,7 @@ def test_sensors_are_named_in_the_order_of_what_they_resolve(
         found = look_here(str(cray))
     assert [one.url for one in found][:4] == ["rapl:", "hwmon:", "pm_counters:", "nvml:"]
     assert [one.every_s for one in found][:3] == [0.05, 0.05, 0.1]
-    assert "yes  rapl:  rapl  (every 0.05 s)" in list(tell(found))
+    assert "yes  rapl:  rapl  (every 0.05 s)" in list(as_lines(found))
     assert found[0].watts == {"package-0": None}
     assert found[0].reasons["package-0"] in (
         "its counter has not changed yet",

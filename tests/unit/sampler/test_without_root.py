@@ -279,7 +279,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Only programs of this folder are found."""
     folder = tmp_path / "bin"
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr("powertui.sampler.programs._PLACES", ())
+    monkeypatch.setattr("powertui.sampler.programs._STANDARD_FOLDERS", ())
     return folder
 
 
@@ -342,7 +342,7 @@ def test_amd_smi_units() -> None:
     said = (
         '{"gpu_data": [{"gpu": 3, "power": {"socket_power": {"value": 214000000, "unit": "uW"}}}]}'
     )
-    assert [(gpu.number, gpu.watts) for gpu in gpu_programs.of_amd_smi(said)] == [(3, 214.0)]
+    assert [(gpu.number, gpu.watts) for gpu in gpu_programs.gpus_from_amd_smi(said)] == [(3, 214.0)]
 
 
 # Slurm
@@ -412,10 +412,10 @@ def test_slurm_follows_one_step_and_counts_no_joule_twice(path: Path) -> None:
 
 
 def test_slurm_takes_the_step_that_covers_all() -> None:
-    steps = slurm.joules_of("1.batch|4600\n1.extern|300\n1.0|900\n1.1|\n1.2|4294967294\n")
+    steps = slurm.joules_by_step("1.batch|4600\n1.extern|300\n1.0|900\n1.1|\n1.2|4294967294\n")
     assert steps == {"batch": 4600, "extern": 300, "0": 900}
-    assert slurm.leading(steps) == "extern"
-    assert slurm.joules_of("") == {}
+    assert slurm.leading_step(steps) == "extern"
+    assert slurm.joules_by_step("") == {}
 
 
 @pytest.mark.parametrize(
@@ -490,7 +490,7 @@ def test_every_closed_source_is_asked_for(
     program(path, "sstat", "4711.batch|0\n4711.0|\n")
     told = inventory.look_here(str(cray))
     assert {f.url for f in told if f.denied} == {"pm_counters:", "hwmon:", "perf:", "slurm:"}
-    last = list(inventory.tell(told))[-1]
+    last = list(inventory.as_lines(told))[-1]
     for wish in (
         "/sys/cray/pm_counters",
         "/sys/class/hwmon",
@@ -505,9 +505,9 @@ def test_every_closed_source_is_asked_for(
 
 
 def test_what_to_ask_the_administrator_for(path: Path, tmp_path: Path, cray: Path) -> None:
-    lines = list(inventory.tell(inventory.look_here(str(tmp_path / "empty"))))
+    lines = list(inventory.as_lines(inventory.look_here(str(tmp_path / "empty"))))
     assert lines[-1].startswith(
         "Nothing here measures the whole machine. Ask its administrator for a BMC account"
     )
     assert "Prometheus" in lines[-1]
-    assert "administrator" not in "\n".join(inventory.tell(inventory.look_here(str(cray))))
+    assert "administrator" not in "\n".join(inventory.as_lines(inventory.look_here(str(cray))))
