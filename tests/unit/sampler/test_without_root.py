@@ -462,7 +462,7 @@ def test_sockets_are_not_counted_twice(
     rapl_tree(root, {"intel-rapl:0": ("package-0", 77_000_000)})
     program(path, "rocm-smi", ROCM_SMI)
     for source in ("hwmon", "rapl"):
-        monkeypatch.setattr(f"powertui.sampler.{source}.standing", lambda *_: set())
+        monkeypatch.setattr(f"powertui.sampler.{source}.motionless", lambda *_: set())
     assert {f.url for f in inventory.look_here(str(root)) if f.ok} == {
         "hwmon:",
         "rapl:",
