@@ -225,9 +225,7 @@ def _level(entry: RunEntry) -> Iterator[Check]:
             ),
         )
         return
-    scalars = [
-        event for event in entry.tfevents if event.kind == "scalars" and event.group != "demo_logs"
-    ]
+    scalars = [event for event in entry.tfevents if event.has_scalars]
     empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
     if not scalars and not empty:
         what = (

@@ -14,7 +14,7 @@ from powertui.data import export, logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, power_owners
 from powertui.data.logdir import RunEntry
-from powertui.data.model import PS_PER_S, Epochs, Run, Steps
+from powertui.data.model import PS_PER_S, Z95, Epochs, Run, Steps
 from powertui.data.opened import Opened
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
@@ -152,7 +152,7 @@ def _write_whole(
         force=force,
         power=seen.power,
         comments=comments,
-        edge_ps=place.half / 1.96,
+        edge_ps=place.half / Z95,
         total=told.energy(place.lo, place.hi, place.half),
     )
     text.write(sys.stderr, said)

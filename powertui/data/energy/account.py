@@ -41,6 +41,7 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     PS_PER_NS,
     PS_PER_S,
+    Z95,
     Badge,
     Epochs,
     Figure,
@@ -255,7 +256,7 @@ class Account:
         for index, epoch in enumerate(self.epochs):
             bounds = self.epochs.bounds(index, self.steps, rows[index])
             if bounds is not None:
-                windows.append((index, *bounds, epoch.slack / 1.96))
+                windows.append((index, *bounds, epoch.slack / Z95))
         return windows
 
     @functools.cached_property
@@ -279,7 +280,7 @@ class Account:
                 and wall_epoch is not None
                 and (wall_epoch.start, wall_epoch.end) == (lo, hi)
             ):
-                account, edge = wall, wall_epoch.slack / 1.96
+                account, edge = wall, wall_epoch.slack / Z95
             energies.append(
                 EpochEnergy(
                     index, number, lo, hi, edge, account.energy(lo, hi, edge_ps=edge), account
@@ -528,7 +529,7 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
         for n in ("sigma_quantum", "sigma_sampling", "sigma_edges")
     )
     timing = sum(p.sigma_timing for p in parts)
-    half = integrate.Z95 * _root([quantum, sampling, edges, timing])
+    half = Z95 * _root([quantum, sampling, edges, timing])
     gains = [p.gain_j for p in parts if p.gain_j is not None]
     return replace(
         first,

@@ -38,6 +38,7 @@ from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
     PS_PER_S,
+    Z95,
     Clock,
     Epochs,
     LogPlace,
@@ -613,7 +614,7 @@ def _spread(series: PowerSeries, alignment: Alignment) -> Alignment:
     each = (alignment.hi_s - alignment.lo_s) / MAX_SPREAD_PLACES
     offsets = alignment.lo_s + each * (np.arange(MAX_SPREAD_PLACES) + 0.5)
     order = np.argsort(np.abs(offsets - (alignment.offset_s or 0.0)), kind="stable")
-    half = 1.96 * each / 12**0.5
+    half = Z95 * each / 12**0.5
     places = tuple(
         signal_alignment.Where(float(offsets[row]), 1 / MAX_SPREAD_PLACES, half) for row in order
     )

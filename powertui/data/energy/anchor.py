@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from powertui.data.formats import tfevents
+from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
@@ -103,7 +104,7 @@ def near(entry: RunEntry | None, paths: Iterable[str]) -> tuple[EventLog, ...]:
             folders[folder] = None
     for folder in folders:
         try:
-            for file in sorted((folder / "demo_logs").glob("*tfevents*"))[:64]:
+            for file in sorted((folder / MARKERS_FOLDER).glob("*tfevents*"))[:64]:
                 groups.setdefault(str(file), "")
         except OSError:
             continue

@@ -34,6 +34,7 @@ from powertui.data.energy.curve import Curve
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import (
     PS_PER_S,
+    Z95,
     Badge,
     Bools,
     Figure,
@@ -44,8 +45,6 @@ from powertui.data.model import (
     PowerOnTrace,
     PowerSeries,
 )
-
-Z95 = 1.959964  # standard deviations on either side that hold 95 % of a normal distribution
 
 # ── when a window is resolved ──
 # Share of a window that must be within the log, because nobody knows the power before and after it.

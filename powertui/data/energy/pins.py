@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from powertui.data.asked import Pins
+from powertui.data.model import Z95
 from powertui.errors import UnreadableFile, UsageError
 from powertui.opening import open_for_reading
 
@@ -54,7 +55,7 @@ def fit(pins: Pins) -> ClockFit | None:
     offset = float(rest.mean())
     spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
     # A single pin is as good as an eye on a screen: a tenth of a second is claimed, no less.
-    half = max(1.96 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
+    half = max(Z95 * spread / np.sqrt(len(rest)), 0.1 / np.sqrt(len(rest)))
     return ClockFit(offset + pins.nudge_s, float(half), ppm, float(np.abs(rest - offset).max()))
 
 

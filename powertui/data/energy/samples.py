@@ -11,6 +11,7 @@ import numpy as np
 from powertui.data.energy import sensor
 from powertui.data.model import (
     NS_PER_S,
+    Z95,
     Badge,
     Bools,
     Floats,
@@ -162,7 +163,7 @@ def power_samples(series: PowerSeries) -> Samples:
     late = poll / 2 if poll < 0.8 * refresh else 0.0
     if described.window_s is None:
         late = max(late, refresh / 2)  # of which time a reading tells is not known either
-    age = max(late, 1.96 * sensor.centre_err_s(described, series.kind))
+    age = max(late, Z95 * sensor.centre_err_s(described, series.kind))
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right
     # there.

@@ -22,7 +22,7 @@ from powertui.data.energy import coarse_search
 from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
 from powertui.data.energy.samples import Samples
-from powertui.data.model import Bools, Floats
+from powertui.data.model import Z95, Bools, Floats
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
 # neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
@@ -853,7 +853,7 @@ def _weighed_places(
         share = remaining[in_place]
         middle = float(np.average(offsets[in_place], weights=share))
         spread = float(np.sqrt(np.average((offsets[in_place] - middle) ** 2, weights=share)))
-        places.append(Where(middle, float(share.sum()), 1.96 * spread + least))
+        places.append(Where(middle, float(share.sum()), Z95 * spread + least))
         remaining[in_place] = 0.0
     best = max(places, key=lambda place: place.weight)
     places = _thinned(places)

@@ -67,9 +67,13 @@ UNFINISHED = (".json.tmp", ".json.gz.tmp")
 # Folders that hold a part of a run: their name is the group of the scalars in them.
 PARTS = frozenset({"train", "training", "validation", "val", "valid", "eval", "test"})
 
+# PowerBoard leaves its markers in a folder of this name: tfevents files whose records say when it
+# began to measure. They hold no scalars.
+MARKERS_FOLDER = "demo_logs"
+
 # Folders that hold the logs of a project: power logs lie beside them.
 LOG_FOLDERS = frozenset(
-    {"logs", "log", "logdir", "runs", "tensorboard", "tb", "tb_logs", "demo_logs"}
+    {"logs", "log", "logdir", "runs", "tensorboard", "tb", "tb_logs", MARKERS_FOLDER}
 )
 
 POWER_ENDINGS = (

@@ -26,7 +26,7 @@ import numpy as np
 
 from powertui.data import elsewhere, wire
 from powertui.data.formats import tfevents_aside, tfevents_columns
-from powertui.data.formats.filenames import split_events
+from powertui.data.formats.filenames import MARKERS_FOLDER, split_events
 from powertui.data.formats.source import GZIP, open_file
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
 from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
@@ -86,6 +86,11 @@ class EventLog:
     host: str = ""
     records: int = 0
     warnings: tuple[Warn, ...] = ()
+
+    @property
+    def is_marker(self) -> bool:
+        """Whether PowerBoard wrote it to say when it began to measure."""
+        return self.group == MARKERS_FOLDER
 
     def series(self, tag: str) -> ScalarSeries | None:
         """The scalars of one tag."""

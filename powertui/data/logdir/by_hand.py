@@ -206,7 +206,7 @@ class _Changes:
         if not removed and not added:
             return was
         sessions = self._sessions(content, before)
-        others = {file.path: file for file in was.tfevents if not _is_scalars(file)}
+        others = {file.path: file for file in was.tfevents if not file.has_scalars}
         for run in sessions:
             others |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
         if was.path:
@@ -240,10 +240,10 @@ class _Changes:
         """The sessions of a changed training, each with the scalars and logs that it reads now."""
         sessions = []
         for key, run in sorted(content.sessions.items(), key=lambda pair: pair[1].name):
-            others = [file for file in run.tfevents if not _is_scalars(file)]
+            others = [file for file in run.tfevents if not file.has_scalars]
             scalars, power = content.scalars, content.power
             if key in before.sessions:
-                own_scalars = {_real(file.path): file for file in run.tfevents if _is_scalars(file)}
+                own_scalars = {_real(file.path): file for file in run.tfevents if file.has_scalars}
                 own_power = {_real(log.path): log for log in run.power}
                 scalars = _changed(own_scalars, before.scalars, scalars)
                 power = _changed(own_power, before.power, power)
@@ -289,12 +289,8 @@ def _changed(
     return stayed | {path: file for path, file in now.items() if path not in before}
 
 
-def _is_scalars(file: EventFile) -> bool:
-    return file.kind == "scalars" and file.group != "demo_logs"
-
-
 def _scalars(entry: TrainingEntry) -> Iterator[EventFile]:
-    return (file for file in entry.tfevents if _is_scalars(file))
+    return (file for file in entry.tfevents if file.has_scalars)
 
 
 def _members(entry: TrainingEntry) -> tuple[str, ...]:

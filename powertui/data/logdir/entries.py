@@ -1,10 +1,11 @@
-"""What was found: files by what they are to a run, and runs. Nothing of them has been read yet."""
+"""Files by what they are to a run, and runs, as a scan lists them before any is read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.model import Warn
 
 
@@ -24,17 +25,24 @@ class EventFile(NamedTuple):
     """A tfevents file. `kind`: "scalars", "profile-empty" (only says when a capture ended)."""
 
     path: str
-    group: (
-        str  # "train", "validation", …: its folder's name where that names a part of a run; else ""
-    )
+    # "train", "validation", …: its folder's name where that names a part of a run; else ""
+    group: str
     kind: str
     size: int
 
+    @property
+    def is_marker(self) -> bool:
+        """Whether PowerBoard wrote it to say when it began to measure."""
+        return self.group == MARKERS_FOLDER
+
+    @property
+    def has_scalars(self) -> bool:
+        """Whether the training wrote it, for its scalars."""
+        return self.kind == "scalars" and not self.is_marker
+
 
 class PowerFile(NamedTuple):
-    """A power log that lies in or beside the logdir; `dialect` is the reader that recognised its
-    head.
-    """
+    """A power log in or beside the logdir; `dialect` is the reader that recognized its head."""
 
     path: str
     dialect: str
@@ -58,18 +66,15 @@ class RunEntry:
     name: str  # as TensorBoard names it: folder above plugins/ + "/" + folder below profile/
     # the run's folder, or the file itself when a bare file was given; "-" for standard input
     path: str
-    profiles: tuple[ProfileFile, ...] = ()  # one per host: the best of what lies there
-    alternates: tuple[
-        ProfileFile, ...
-    ] = ()  # the same capture in a second form: read when the first fails
+    profiles: tuple[ProfileFile, ...] = ()  # one per host: the best of what is there
+    # the same capture in a second form: read when the first fails
+    alternates: tuple[ProfileFile, ...] = ()
     tfevents: tuple[EventFile, ...] = ()
     power: tuple[PowerFile, ...] = ()
-    above: tuple[
-        PowerFile, ...
-    ] = ()  # logs in the folders above what was asked for: told of, and read when they are named
-    results: tuple[
-        OtherFile, ...
-    ] = ()  # finished results of the profiler's tools: they hold no timeline
+    # logs in the folders above what was asked for: mentioned, and read when they are named
+    above: tuple[PowerFile, ...] = ()
+    # finished results of the profiler's tools: they hold no timeline
+    results: tuple[OtherFile, ...] = ()
     unread: tuple[OtherFile, ...] = ()  # known by name, no reader yet
     ignored: tuple[OtherFile, ...] = ()  # caches that other viewers left behind
     problems: tuple[Warn, ...] = ()

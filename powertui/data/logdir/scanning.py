@@ -512,7 +512,7 @@ class _Scan(Tree):
         """PowerBoard's markers of the nearest folder above that has some."""
         folder = home
         for _ in range(_MAX_MARKER_LEVELS):
-            markers = os.path.join(folder, "demo_logs")  # noqa: PTH118
+            markers = os.path.join(folder, filenames.MARKERS_FOLDER)  # noqa: PTH118
             if self.exists(markers):
                 return _events(self.listing(markers)[0], markers)
             above = os.path.dirname(folder)  # noqa: PTH120
@@ -554,7 +554,7 @@ def _home(folder: Path) -> Path:
 
 def _events(files: Iterable[FoundFile], folder: str) -> list[EventFile]:
     name = _file_name(folder)
-    group = name if name in filenames.PARTS or name == "demo_logs" else ""
+    group = name if name in filenames.PARTS or name == filenames.MARKERS_FOLDER else ""
     events = []
     for file in files:
         if filenames.is_events(file.name):

@@ -66,7 +66,7 @@ class TrainingEntry:
         """All hosts of its sessions, else those that wrote scalars."""
         hosts = {host for run in self.sessions for host in run.hosts}
         if not hosts:
-            scalars = [file for file in self.tfevents if file.group != "demo_logs"]
+            scalars = [file for file in self.tfevents if not file.is_marker]
             hosts = {run_of(file.path)[0] for file in scalars} - {""}
         return tuple(sorted(hosts))
 
@@ -134,7 +134,7 @@ class _Grouping:
             self.root = place
         else:
             self.root = place.resolve() if ".." in place.parts else place.absolute()
-        self.markers = [file for file in tfevents if file.group == "demo_logs"]  # PowerBoard's
+        self.markers = [file for file in tfevents if file.is_marker]
 
     def trainings(self) -> list[TrainingEntry]:
         """All trainings, in the order of their folders; power logs alone come last."""
@@ -270,7 +270,7 @@ class _Grouping:
         pids = {program.process[1] for program in programs}
         for run in runs:
             for file in run.tfevents:
-                is_its_own = file.kind != "scalars" or file.group == "demo_logs"
+                is_its_own = not file.has_scalars
                 if is_its_own or not programs or run_of(file.path)[1] in pids:
                     files.setdefault(file.path, file)
         for file in self.markers:
@@ -354,9 +354,7 @@ def _scalar_files(runs: Sequence[RunEntry], tfevents: Sequence[EventFile]) -> li
     """All files with scalars; PowerBoard's markers are none."""
     files = [*tfevents, *(file for run in runs for file in run.tfevents)]
     unique = {file.path: file for file in files}
-    return [
-        file for file in unique.values() if file.kind == "scalars" and file.group != "demo_logs"
-    ]
+    return [file for file in unique.values() if file.has_scalars]
 
 
 def _join_processes(folders: _Folders, programs: Sequence[_Program]) -> None:

@@ -24,6 +24,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 PS_PER_NS = 1_000
 PS_PER_US = 1_000_000
 NS_PER_S = 1_000_000_000
+Z95 = 1.959964  # standard deviations on either side that hold 95 % of a normal distribution
 
 
 class Badge(str, enum.Enum):

@@ -68,7 +68,7 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
     chosen = trainings[-1]
     if moment_ns is not None:
         chosen = min(trainings, key=lambda t: max(0, t[0][0] - moment_ns, moment_ns - t[-1][0]))
-    validation = _Validation([log for log in logs if log.group not in (*_TRAIN, "demo_logs")])
+    validation = _Validation([log for log in logs if log.group not in _TRAIN and not log.is_marker])
     began = [log.keras_graph_ns or log.first_ns for log in logs if log.group in _TRAIN]
     out: list[LoggedEpoch] = []
     by_number: dict[int, list[tuple[int, int, str, float]]] = {}

@@ -214,8 +214,7 @@ def _special_op(s: Signals) -> Advice | None:
 class _ShareRule:
     """A rule for one signal alone: it fires from a threshold on."""
 
-    signal: str
-    least: float
+    signal: str  # of `Signals`; its threshold has the same name
     id: str
     weight: str
     what: str  # {} is the share
@@ -224,89 +223,74 @@ class _ShareRule:
 
     def __call__(self, signals: Signals) -> Advice | None:
         share: float | None = getattr(signals, self.signal)
-        if share is None or share < self.least:
+        if share is None or share < getattr(_FROM, self.signal):
             return None
         return Advice(self.id, self.weight, self.what.format(percent(share)), self.do, self.page)
 
-
-_collective_bound = _ShareRule(
-    signal="collectives",
-    least=_FROM.collectives,
-    id="collective_bound",
-    weight="high",
-    what="Collectives take {} of a step.",
-    do="Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
-    page="op_stats",
-)
-_data_shuffle = _ShareRule(
-    signal="shuffles",
-    least=_FROM.shuffles,
-    id="data_shuffle",
-    weight="high",
-    what="Gathering, scattering, sorting and transposing take {} of the devices' time.",
-    do="Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
-    page="op_stats",
-)
-_core_idle = _ShareRule(
-    signal="core_idle",
-    least=_FROM.core_idle,
-    id="tensor_core_idle",
-    weight="high",
-    what="The TPU's cores do nothing in {} of a step.",
-    do="See what the host does before each launch, and whether programs are dispatched ahead.",
-    page="timeline",
-)
-_sparse_core_bound = _ShareRule(
-    signal="sparse",
-    least=_FROM.sparse,
-    id="sparse_core_bound",
-    weight="high",
-    what="The TPU's cores wait for the sparse cores in {} of a step.",
-    do="Overlap embedding look-ups with the dense layers, or shard the tables more evenly.",
-    page="op_profile",
-)
-_barrier_cores = _ShareRule(
-    signal="barrier",
-    least=_FROM.barrier,
-    id="barrier_cores",
-    weight="high",
-    what="The TPU's cores wait for each other in {} of a step (barrier-cores).",
-    do="Look for a host or a core that is slower than the others.",
-    page="overview_page",
-)
-_infeed = _ShareRule(
-    signal="infeed",
-    least=_FROM.infeed,
-    id="infeed",
-    weight="moderate",
-    what="The TPU's cores wait for infeed in {} of a step.",
-    do="Prepare and enqueue batches ahead.",
-    page="input_pipeline_analyzer",
-)
-_debug_print = _ShareRule(
-    signal="printing",
-    least=_FROM.printing,
-    id="debug_print",
-    weight="moderate",
-    what="debug_print takes {} of the steps' time.",
-    do="Take jax.debug.print out of the step.",
-    page="op_stats",
-)
 
 RULES: tuple[Callable[[Signals], Advice | None], ...] = (
     _input_bound,
     _data_transfer,
     _host_processing,
-    _collective_bound,
-    _data_shuffle,
+    _ShareRule(
+        signal="collectives",
+        id="collective_bound",
+        weight="high",
+        what="Collectives take {} of a step.",
+        do="Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
+        page="op_stats",
+    ),
+    _ShareRule(
+        signal="shuffles",
+        id="data_shuffle",
+        weight="high",
+        what="Gathering, scattering, sorting and transposing take {} of the devices' time.",
+        do="Keep layouts as the ops want them, and gathered sizes at multiples of 128.",
+        page="op_stats",
+    ),
     _memory_bound,
     _compute_bound,
-    _core_idle,
-    _sparse_core_bound,
+    _ShareRule(
+        signal="core_idle",
+        id="tensor_core_idle",
+        weight="high",
+        what="The TPU's cores do nothing in {} of a step.",
+        do="See what the host does before each launch, and whether programs are dispatched ahead.",
+        page="timeline",
+    ),
+    _ShareRule(
+        signal="sparse",
+        id="sparse_core_bound",
+        weight="high",
+        what="The TPU's cores wait for the sparse cores in {} of a step.",
+        do="Overlap embedding look-ups with the dense layers, or shard the tables more evenly.",
+        page="op_profile",
+    ),
     _sparse_core_offload,
-    _barrier_cores,
-    _infeed,
+    _ShareRule(
+        signal="barrier",
+        id="barrier_cores",
+        weight="high",
+        what="The TPU's cores wait for each other in {} of a step (barrier-cores).",
+        do="Look for a host or a core that is slower than the others.",
+        page="overview_page",
+    ),
+    _ShareRule(
+        signal="infeed",
+        id="infeed",
+        weight="moderate",
+        what="The TPU's cores wait for infeed in {} of a step.",
+        do="Prepare and enqueue batches ahead.",
+        page="input_pipeline_analyzer",
+    ),
     _host_cpu_bound,
-    _debug_print,
+    _ShareRule(
+        signal="printing",
+        id="debug_print",
+        weight="moderate",
+        what="debug_print takes {} of the steps' time.",
+        do="Take jax.debug.print out of the step.",
+        page="op_stats",
+    ),
     _special_op,
 )

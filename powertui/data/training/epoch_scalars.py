@@ -28,7 +28,7 @@ def trained_epochs(
     logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark] = ()
 ) -> tuple[TrainedEpoch, ...]:
     """All of them, by number. `marks` lie on Unix time."""
-    own_logs = [log for log in logs if log.group != "demo_logs"]
+    own_logs = [log for log in logs if not log.is_marker]
     epochs = [_of_logged(epoch) for epoch in from_logs(own_logs)]
     if not epochs:
         epochs = _by_windows(marks) or _by_value(strips) or _by_tags(strips, rate)

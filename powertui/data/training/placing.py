@@ -15,7 +15,7 @@ from powertui.data.energy import account, align, anchor, log_zone, samples, sign
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.expected_work import OUTSIDE, WindowShares
 from powertui.data.energy.signal_alignment import Where
-from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
+from powertui.data.model import NS_PER_S, PS_PER_NS, Z95, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
 from powertui.data.training import epoch_folding, session_places
@@ -441,7 +441,7 @@ def _by_edges(
     )  # where steps begin between two records may be off the same way at all of them
     return _wider(
         alignment,
-        (shares.span[1] - shares.span[0]) / _GRID_BINS + 1.96 * float(np.median(half)) / NS_PER_S,
+        (shares.span[1] - shares.span[0]) / _GRID_BINS + Z95 * float(np.median(half)) / NS_PER_S,
     )
 
 

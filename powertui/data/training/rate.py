@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 
@@ -28,7 +29,7 @@ _EPOCH = "epoch"
 _NUMBERED = re.compile(
     r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE
 )
-_NO_STEPS = ("validation", "val", "valid", "eval", "test", "demo_logs")
+_NO_STEPS = ("validation", "val", "valid", "eval", "test", MARKERS_FOLDER)
 
 
 def scalar_strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:

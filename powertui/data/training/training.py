@@ -334,7 +334,7 @@ class Training:
         return self._memory.value("scalar_span", self._read_scalar_span)
 
     def _read_scalar_span(self) -> tuple[int, int] | None:
-        logs = [log for log in self.logs.events if log.group != "demo_logs"]
+        logs = [log for log in self.logs.events if not log.is_marker]
         first = [log.first_ns for log in logs if log.first_ns is not None]
         last = [log.last_ns for log in logs if log.last_ns is not None]
         return (min(first), max(last)) if first and last else None

@@ -22,6 +22,7 @@ from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
     PS_PER_S,
+    Z95,
     Clock,
     PowerOnTrace,
     Run,
@@ -77,7 +78,7 @@ class TrainingEnergy:
 
     def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
         """Any window of the axis (ps)."""
-        return self.account.energy(lo, hi, edge_ps=half / 1.96)
+        return self.account.energy(lo, hi, edge_ps=half / Z95)
 
     def epochs(self) -> list[TrainingWindow]:
         """Each epoch whose bounds are known."""

@@ -22,7 +22,7 @@ from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.samples import Samples
-from powertui.data.model import NS_PER_S, PS_PER_S, Badge, Floats, PowerOnTrace
+from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Badge, Floats, PowerOnTrace
 from powertui.data.training import (
     expected_course,
     layers,
@@ -160,7 +160,7 @@ def _power_findings(training: Training, axis: TrainingOnAxis, account: Account) 
     sigma = unexplained.spread([place.weight for place in by_place], offsets)
     if len(by_place) == 1:
         half_ps = (power.offset_hi_ps - power.offset_lo_ps) / 2
-        sigma = float(np.hypot(sigma, half_ps / 1.96 / PS_PER_S))
+        sigma = float(np.hypot(sigma, half_ps / Z95 / PS_PER_S))
     converter = _FindingsFromBoxes(training, axis, account, power)
     shifts = [(place.weight, place.offset - likeliest.offset) for place in by_place]
     findings: list[Finding] = []
@@ -206,7 +206,7 @@ def _place_half_s(power: PowerOnTrace) -> float:
         return 0.0
     weights = [place.weight for place in power.places]
     offsets = [place.offset_ps / PS_PER_S for place in power.places]
-    return 1.96 * unexplained.spread(weights, offsets)
+    return Z95 * unexplained.spread(weights, offsets)
 
 
 def _epoch_s(training: Training) -> float:
@@ -273,7 +273,7 @@ def _findings_by_place(
     out = []
     for weight, on_axis in places or [(1.0, power)]:
         half_s = (on_axis.offset_hi_ps - on_axis.offset_lo_ps) / 2 / PS_PER_S
-        place_s = float(np.hypot(half_s / 1.96, axis.apart_ns / 1.96 / NS_PER_S))
+        place_s = float(np.hypot(half_s / Z95, axis.apart_ns / Z95 / NS_PER_S))
 
         def expect(
             layer: Samples, on_axis: PowerOnTrace = on_axis, place_s: float = place_s

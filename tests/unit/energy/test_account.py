@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, fold, integrate
-from powertui.data.model import PS_PER_S, Epoch, Epochs, Steps
+from powertui.data.model import PS_PER_S, Z95, Epoch, Epochs, Steps
 from tests.synthetic import traces
 
 S = PS_PER_S
@@ -39,7 +39,7 @@ def test_an_offset_common_to_two_channels_moves_both_at_once() -> None:
     assert both.sigma_sampling == pytest.approx(math.hypot(one.sigma_sampling, two.sigma_sampling))
     assert both.joules is not None
     assert both.hi is not None
-    assert both.hi - both.joules == pytest.approx(integrate.Z95 * both.sigma)
+    assert both.hi - both.joules == pytest.approx(Z95 * both.sigma)
 
 
 def test_an_offset_common_to_two_stretches_moves_both_at_once() -> None:
@@ -96,8 +96,8 @@ def test_a_step_that_is_merely_slow_counts() -> None:
 def test_the_slack_of_an_epoch_is_a_95_percent_interval() -> None:
     found, _ = training(4)
     assert [round(sigma) for *_, sigma in found.epoch_windows()] == [
-        round(2 * S / 1.96),
-        round(S / 1.96),
+        round(2 * S / Z95),
+        round(S / Z95),
     ]
 
 

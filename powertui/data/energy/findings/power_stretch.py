@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from powertui.data.model import Z95
+
 _MAX_BREATH_SHARE = 0.1  # of a stretch: a pause no longer than this does not part it
 
 
@@ -42,13 +44,13 @@ class Box:
         """The same, its place uncertain by so much more."""
 
         def around(at: float, within: tuple[float, float]) -> tuple[float, float]:
-            return at - math.hypot(at - within[0], 1.96 * sigma), at + math.hypot(
-                within[1] - at, 1.96 * sigma
+            return at - math.hypot(at - within[0], Z95 * sigma), at + math.hypot(
+                within[1] - at, Z95 * sigma
             )
 
         # Watts are told of this very stretch: laid beside the load by so much, it holds the less of
         # it.
-        beside = 1.96 * sigma * abs(self.watts) / max(self.end - self.start, sigma, 1e-9)
+        beside = Z95 * sigma * abs(self.watts) / max(self.end - self.start, sigma, 1e-9)
         return replace(
             self,
             start_within=around(self.start, self.start_within),

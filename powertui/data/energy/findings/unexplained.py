@@ -25,6 +25,7 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_S,
+    Z95,
     Floats,
     PowerKind,
     PowerOnTrace,
@@ -97,7 +98,7 @@ def unexplained_power(
             placed_on(data, on_trace),
             work,
             0.0,
-            unsure=window_prior(power, data, half_s / 1.96),
+            unsure=window_prior(power, data, half_s / Z95),
             pace=usual_pace,
             training=training_s,
             steps=step_bounds,
