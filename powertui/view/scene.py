@@ -1,10 +1,11 @@
-"""What the forest says of the rows on screen, as cells to be painted.
+"""The rows on screen as cells to be painted, from one query to the forest for each view.
 
-Asked once per view; pure arithmetic, no terminal.
+Pure arithmetic, no terminal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,14 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import Row
 from powertui.view.viewport import Viewport
 
-_MIN_SELF_TIME_SHARE = (
-    0.05  # an event whose own part of its time is smaller only holds others: the op table's rule
-)
+# An event with less self time than this share of its length only holds others. The op table has the
+# same rule, so that both call the same events quiet.
+_MIN_SELF_TIME_SHARE = 0.05
 # Kinds that say little themselves: they give way in a folded row, too, where the work below them is
 # out of sight.
 _GIVES_WAY = np.isin(
     np.arange(QUIET) // SHADES,
-    [one.number for one in (Category.RUNTIME, Category.OTHER, Category.IDLE)],
+    [kind.number for kind in (Category.RUNTIME, Category.OTHER, Category.IDLE)],
 )
 
 
@@ -38,12 +39,12 @@ class Scene:
 
     def __init__(self, model: TimelineModel, full: int) -> None:
         self.model, self.full = model, full
-        self._known: tuple[Any, int, Cells] | None = (
-            None  # what was asked, from which cell on, and the answer
-        )
+        # the last query, its first cell, and its answer
+        self._answer: tuple[Any, int, Cells] | None = None
         self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
-        self.queries = 0  # questions asked of the forest, and for …
-        self.columns = 0  # … how many columns: for tests and benchmarks
+        # How many queries the forest had, and for how many columns: for tests and benchmarks.
+        self.queries = 0
+        self.columns = 0
 
     def cells(self, state: State, rows: tuple[Row, ...]) -> Cells:
         """These rows in the state's view, with cursor, selection and hits."""
@@ -51,34 +52,34 @@ class Scene:
 
     def forget(self) -> None:
         """Ask anew next time."""
-        self._known = None
+        self._answer = None
 
     def _unmarked(self, view: Viewport, rows: tuple[Row, ...]) -> Cells:
-        """After a pan only the columns that came in are asked for: the others lie on the
-        same grid.
-        """
-        asked = (view.rung, view.width, tuple(row.lanes for row in rows))
-        known = self._known
-        if known is not None and known[0] == asked and known[1] == view.cell0:
-            return known[2]
-        shift = view.cell0 - known[1] if known is not None and known[0] == asked else view.width
+        """The cells without marks. After a pan only the columns that came into view are queried."""
+        query = (view.rung, view.width, tuple(row.lanes for row in rows))
         edges = view.edges()
-        if known is None or abs(shift) >= view.width:
+        if self._answer is None or self._answer[0] != query:
             cells = self._ask(view, edges, rows)
-        elif shift > 0:
-            cells = beside(
-                cropped(known[2], shift, view.width), self._ask(view, edges[-shift - 1 :], rows)
-            )
         else:
-            cells = beside(
-                self._ask(view, edges[: 1 - shift], rows), cropped(known[2], 0, view.width + shift)
-            )
-        self._known = (asked, view.cell0, cells)
+            _, cell0, before = self._answer
+            shift = view.cell0 - cell0
+            if not shift:
+                return before
+            if abs(shift) >= view.width:
+                cells = self._ask(view, edges, rows)
+            elif shift > 0:
+                new = self._ask(view, edges[-shift - 1 :], rows)
+                cells = beside(cropped(before, shift, view.width), new)
+            else:
+                new = self._ask(view, edges[: 1 - shift], rows)
+                cells = beside(new, cropped(before, 0, view.width + shift))
+        self._answer = (query, view.cell0, cells)
         return cells
 
     def _ask(self, view: Viewport, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
-        """One query for all rows that are a single lane, one for each folded process."""
-        model = self.model
+        """The cells between these edges: one query for all rows of a single lane, one for each of
+        several.
+        """
         self.queries += 1
         self.columns += len(edges) - 1
         shape = (len(rows), len(edges) - 1)
@@ -87,38 +88,50 @@ class Scene:
         single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
         if single:
             lanes = [rows[y].lanes[0] for y in single]
-            frame = model.forest.frame(edges, lanes)
+            frame = self.model.forest.frame(edges, lanes)
             level[single] = levels(frame.busy, frame.count, view.cell_ps, self.full)
             event[single] = frame.dominant
-            for i, y in enumerate(single):
-                name[y] = model.names_of(lanes[i], frame.dominant[i])
+            for y, lane, dominant in zip(single, lanes, frame.dominant, strict=True):
+                name[y] = self.model.names_of(lane, dominant)
         for y, row in enumerate(rows):
             if len(row.lanes) > 1:
-                frame = model.forest.summary(edges, row.lanes)
-                level[y] = levels(frame.busy, frame.count, view.cell_ps, self.full)[0]
-                event[y] = np.where(
-                    frame.dominant[0] >= 0, frame.dominant[0] * len(row.lanes) + frame.lane[0], -1
-                )
-                for i, lane in enumerate(row.lanes):
-                    mine = (frame.lane[0] == i) & (frame.dominant[0] >= 0)
-                    if mine.any():
-                        name[y][mine] = model.names_of(lane, frame.dominant[0][mine])
+                level[y], name[y], event[y] = self._folded_row(edges, row.lanes, view.cell_ps)
         filled = level > 0
         if filled.any():
-            ink[filled] = model.labels.inks(name[filled])
+            ink[filled] = self.model.labels.inks(name[filled])
             for y in single:
-                holds = self._holds(rows[y], event[y])
+                quiet = self._holds(rows[y], event[y])
                 track = rows[y].track
                 has_row_below = track >= 0 and y + 1 < len(rows) and rows[y + 1].track == track
                 if rows[y].folded and not has_row_below:
-                    holds &= _GIVES_WAY[ink[y] & (QUIET - 1)]
-                ink[y][holds & filled[y]] |= QUIET
+                    # What it holds is out of sight: only kinds that say little give way.
+                    quiet &= _GIVES_WAY[ink[y] & (QUIET - 1)]
+                ink[y][quiet & filled[y]] |= QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
         return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
 
+    def _folded_row(
+        self, edges: Int64s, lanes: Sequence[int], cell_ps: int
+    ) -> tuple[UInt8s, Int64s, Int64s]:
+        """Level, name and event of each cell of a row that stands for several lanes.
+
+        The event's number holds its lane too: event × number of lanes + lane.
+        """
+        frame = self.model.forest.summary(edges, lanes)
+        dominant, dominant_lane = frame.dominant[0], frame.lane[0]
+        level = levels(frame.busy, frame.count, cell_ps, self.full)[0]
+        event = np.where(dominant >= 0, dominant * len(lanes) + dominant_lane, -1)
+        name = np.zeros(len(edges) - 1, np.int64)
+        for number, lane in enumerate(lanes):
+            of_lane = (dominant_lane == number) & (dominant >= 0)
+            if of_lane.any():
+                name[of_lane] = self.model.names_of(lane, dominant[of_lane])
+        return level, name, event
+
     def _holds(self, row: Row, event: Int64s) -> Bools:
-        """Which cells of a row stand for something that only holds others: nearly all of it is what
-        the lane below covers.
+        """Which cells of a row show an event that only holds others.
+
+        Nearly all of its time is covered by the lane below.
         """
         model, lane = self.model, row.lanes[0]
         # By the lane, not by the row: a folded process may be drawn from a single lane, and is the
@@ -127,23 +140,23 @@ class Scene:
         track, depth = model.tracks[lane_id.track].track, lane_id.depth
         if track.derived:
             return np.ones(len(event), np.bool_)
-        out = np.zeros(len(event), np.bool_)
-        some = event >= 0
-        known = event[some]
-        if depth + 1 >= track.lane_count or not len(known):
-            return out
-        new = np.ones(len(known), np.bool_)
-        new[1:] = known[1:] != known[:-1]
-        events = known[new]
+        holds = np.zeros(len(event), np.bool_)
+        has_event = event >= 0
+        shown = event[has_event]
+        if depth + 1 >= track.lane_count or not len(shown):
+            return holds
+        # Neighboring cells often show one event: each is looked up once.
+        is_first = np.ones(len(shown), np.bool_)
+        is_first[1:] = shown[1:] != shown[:-1]
+        events = shown[is_first]
         length = track.events.duration[events]
         edges = np.empty(2 * len(events), np.int64)
         edges[0::2] = track.events.start[events]
         edges[1::2] = edges[0::2] + length
-        inner = model.forest.busy(edges, lane + 1)[0::2]
-        out[some] = ((length > 0) & (length - inner < _MIN_SELF_TIME_SHARE * length))[
-            np.cumsum(new) - 1
-        ]
-        return out
+        covered = model.forest.busy(edges, lane + 1)[0::2]
+        only_holds = (length > 0) & (length - covered < _MIN_SELF_TIME_SHARE * length)
+        holds[has_event] = only_holds[np.cumsum(is_first) - 1]
+        return holds
 
     def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
         """The same cells with hits, selection and cursor on them."""
@@ -174,9 +187,9 @@ class Scene:
         """Starts of the hits in one lane: looked up once per search."""
         if self._hit_starts is None or self._hit_starts[0] is not hits:
             self._hit_starts = (hits, {})
-        known = self._hit_starts[1]
-        if lane not in known:
+        starts = self._hit_starts[1]
+        if lane not in starts:
             track, depth = self.model.forest.lanes[lane]
             part = self.model.tracks[track].track.lane(depth)
-            known[lane] = part.start[hits.names[part.name]]
-        return known[lane]
+            starts[lane] = part.start[hits.names[part.name]]
+        return starts[lane]

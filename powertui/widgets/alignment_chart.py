@@ -1,5 +1,6 @@
-"""Power where an alignment puts it, above what the trace says ran: edges that belong together stand
-under each other.
+"""Power where an alignment puts it, above what ran by the trace.
+
+Edges that belong together are in the same column.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from powertui.view.curve import Envelope, axis, columns_per_cell, draw, envelope
 from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
-_GUTTER = 9
+_GUTTER = 9  # cells for the labels of the axis
 
 
 class AlignmentView(NamedTuple):
@@ -25,9 +26,9 @@ class AlignmentView(NamedTuple):
 
     lo: int
     hi: int
-    at: Int64s  # moments that the readings tell of
+    at: Int64s  # moments of the readings
     watts: Floats
-    hold: int  # how long a reading stands
+    hold: int  # how long a reading holds
     ran_at: Int64s
     ran: Floats  # expected watts, or the share of time in which something ran
     ran_unit: str
@@ -38,76 +39,69 @@ class AlignmentView(NamedTuple):
 def _picture(
     view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
-    """All rows: caption, power, what ran, times."""
+    """All rows: caption, power, uncertainty, what ran, times."""
     cells = max(1, width - _GUTTER)
     edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
-    upper = max(2, (height - 3) * 3 // 5)
-    lower = max(1, height - 3 - upper)
+    power_rows = max(2, (height - 3) * 3 // 5)
+    ran_rows = max(1, height - 3 - power_rows)
+    has_value = np.isfinite(view.watts)
+    power = envelope(view.at[has_value], view.watts[has_value], edges, view.hold)
+    ran = envelope(view.ran_at, view.ran, edges, view.hold)
+    caption = fit_text(view.caption, width, glyphs.ellipsis)
     rows: list[SegmentRow] = [
-        [Segment(fit_text(view.caption, width, glyphs.ellipsis), theme.style("title"))]
+        [Segment(caption, theme.style("title"))],
+        *_strip(_drawn(power, power_rows, "W", glyphs), theme.style("power"), theme),
+        [Segment(_bar(view, cells, glyphs), theme.style("estimated"))],
+        *_strip(_drawn(ran, ran_rows, view.ran_unit, glyphs), theme.style("text"), theme),
+        _ruler(view, cells, theme),
     ]
-    known = np.isfinite(view.watts)
-    power = envelope(view.at[known], view.watts[known], edges, view.hold)
-    rows += _strip(power, upper, "W", theme.style("power"), theme, glyphs)
-    rows.append([Segment(_bar(view, cells, glyphs), theme.style("estimated"))])
-    rows += _strip(
-        envelope(view.ran_at, view.ran, edges, view.hold),
-        lower,
-        view.ran_unit,
-        theme.style("text"),
-        theme,
-        glyphs,
-    )
-    rows.append(_ruler(view, cells, theme))
     return rows[:height]
 
 
-def _strip(
-    shape: Envelope, rows: int, unit: str, ink: Style, theme: Theme, glyphs: Glyphs
-) -> list[SegmentRow]:
-    some = shape.known.any()
-    scale = axis(
-        float(np.nanmin(shape.low)) if some else 0.0,
-        float(np.nanmax(shape.high)) if some else 1.0,
-        rows,
-    )
-    out: list[SegmentRow] = []
-    for number, line in enumerate(draw(shape, scale, rows, glyphs)):
-        label = ""
-        if number == 0:
-            label = f"{scale.text(scale.hi)} {unit}"
-        elif number == rows - 1:
-            label = f"{scale.text(scale.lo)} {unit}"
+def _drawn(shape: Envelope, rows: int, unit: str, glyphs: Glyphs) -> list[tuple[str, str]]:
+    """The rows of a curve, each with its label: the ends of the axis."""
+    lowest, highest = 0.0, 1.0
+    if shape.known.any():
+        lowest, highest = float(np.nanmin(shape.low)), float(np.nanmax(shape.high))
+    scale = axis(lowest, highest, rows)
+    labels = [""] * rows
+    labels[-1] = f"{scale.text(scale.lo)} {unit}"
+    labels[0] = f"{scale.text(scale.hi)} {unit}"
+    return list(zip(labels, draw(shape, scale, rows, glyphs), strict=True))
+
+
+def _strip(rows: list[tuple[str, str]], ink: Style, theme: Theme) -> list[SegmentRow]:
+    segments = []
+    for label, line in rows:
         gutter = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
-        out.append([Segment(gutter, theme.style("axis")), Segment(line, ink)])
-    return out
+        segments.append([Segment(gutter, theme.style("axis")), Segment(line, ink)])
+    return segments
 
 
 def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
-    """How far the power may still lie to either side."""
-    length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
-    bar = (
-        glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
-        if length > 1
-        else ""
-    )
-    return " " * _GUTTER + fit_text(
-        f"{bar} {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s" if view.half_ps else "", cells
-    )
+    """A bar as long as the 95 % interval of the power's place."""
+    text = ""
+    if view.half_ps:
+        length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
+        if length > 1:
+            text = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
+        text += f" {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s"
+    return " " * _GUTTER + fit_text(text, cells)
 
 
 def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
     text = [" "] * cells
-    apart = max(10, cells // 8)
-    for at in range(0, cells, apart):
-        label = f"{(view.lo + (view.hi - view.lo) * at / cells) / PS_PER_S:.2f} s"
-        if at + len(label) < cells:
-            text[at : at + len(label)] = list(label)
+    distance = max(10, cells // 8)  # cells between two times
+    for cell in range(0, cells, distance):
+        ps = view.lo + (view.hi - view.lo) * cell / cells
+        label = f"{ps / PS_PER_S:.2f} s"
+        if cell + len(label) < cells:
+            text[cell : cell + len(label)] = list(label)
     return [Segment(" " * _GUTTER + "".join(text), theme.style("axis"))]
 
 
 class AlignmentChart(Picture[AlignmentView]):
-    """Shows a `AlignmentView`; without one, a sentence."""
+    """Shows an `AlignmentView`; without one, a sentence."""
 
     def picture(
         self, view: AlignmentView, width: int, height: int, theme: Theme, glyphs: Glyphs

@@ -1,5 +1,6 @@
-"""Power over time, cell for cell above the timeline: axis, value under the cursor, gaps, and how
-sure the alignment is.
+"""Power over time, cell for cell above the timeline.
+
+With its axis, the value under the cursor, gaps, limits, and the uncertainty of the alignment.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from powertui import units
 from powertui.data.model import Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.plain import width as plain_width
+from powertui.terminal.glyphs import Glyphs
 from powertui.view import limit_line
 from powertui.view.curve import Axis, axis, columns_per_cell, draw
 from powertui.view.navigation import State
@@ -34,6 +36,11 @@ def half_edges(view: Viewport) -> Int64s:
     return out
 
 
+def column_edges(view: Viewport, glyphs: Glyphs) -> Int64s:
+    """The edges of the columns that an envelope needs: two for each cell with braille, else one."""
+    return half_edges(view) if columns_per_cell(glyphs) == 2 else view.edges()
+
+
 class PowerNote(TimeLane):
     """One row that says why no power is drawn, where there is some."""
 
@@ -42,12 +49,8 @@ class PowerNote(TimeLane):
 
     def cells(self, y: int) -> list[Segment]:
         note = self.model.power_note if self.model is not None else ""
-        return [
-            Segment(
-                fit_text(" " + plain(note, 300), self.columns, self.glyphs.ellipsis),
-                self.theme_colors.style("warn"),
-            )
-        ]
+        text = fit_text(" " + plain(note, 300), self.columns, self.glyphs.ellipsis)
+        return [Segment(text, self.theme_colors.style("warn"))]
 
 
 class PowerStrip(TimeLane):
@@ -83,8 +86,9 @@ class PowerStrip(TimeLane):
 
     @property
     def axis(self) -> Axis:
-        """Of the whole series: the scale stays while one moves along it."""
-        lo, hi = self.curve.range if self.curve and self.curve.range else (math.nan, math.nan)
+        """The scale of the whole series, so that it stays while the view moves along it."""
+        values = self.curve.range if self.curve is not None else None
+        lo, hi = values or (math.nan, math.nan)
         if self.power is not None:
             hi = limit_line.highest(hi, (cap.watts for cap in self.power.series.limits))
         return axis(lo, hi, max(1, self.size.height))
@@ -104,40 +108,37 @@ class PowerStrip(TimeLane):
         if y == 0:
             return self.name_label(name, top)
         if y == height - 1:
-            return self.name_label(
-                value if height == 2 else self._certainty(), f"{scale.text(scale.lo)} W"
-            )
+            uncertainty = value if height == 2 else self._uncertainty_text()
+            return self.name_label(uncertainty, f"{scale.text(scale.lo)} W")
         if y == 1:
-            room = self.label_width - 1
-            left = (
-                fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " "
-                if below
-                else ""
-            )
-            style = theme.style("gutter")
-            shown = fit_text(value, room - len(left), self.glyphs.ellipsis) + " "
-            return [
-                *([Segment(left, style)] if left else []),
-                Segment(shown, style + theme.style("power")),
-            ]
+            room, style = self.label_width - 1, theme.style("gutter")
+            segments = []
+            if below:
+                host = fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " "
+                segments.append(Segment(host, style))
+                room -= len(host)
+            shown = fit_text(value, room, self.glyphs.ellipsis) + " "
+            return [*segments, Segment(shown, style + theme.style("power"))]
         return self.name_label(self._source() if y == 2 else "")
 
     def _names(self, room: int, height: int) -> tuple[str, str]:
-        """Host and sensor in one line where both fit; else the sensor, and the host for the line
-        below, where there is one.
+        """The names for the first line and the one below it.
+
+        Host and sensor are in one line where both fit; else the host goes below, where there is
+        a line for it.
         """
         assert self.power is not None
         sensor = self.power.series.sensor
-        whole = plain(sensor.label, 100)
-        if plain_width(whole) <= room or not sensor.host:
-            return whole, ""
-        own, host = plain(sensor.channel, 100), plain(sensor.host, 100)
+        label = plain(sensor.label, 100)
+        if plain_width(label) <= room or not sensor.host:
+            return label, ""
+        channel, host = plain(sensor.channel, 100), plain(sensor.host, 100)
         if height >= 3:
-            return own, host
-        kept = fit_text(host, max(room // 2, room - 1 - plain_width(own)), self.glyphs.ellipsis)
-        return f"{kept.rstrip()} {own}", ""
+            return channel, host
+        host_room = max(room // 2, room - 1 - plain_width(channel))
+        return f"{fit_text(host, host_room, self.glyphs.ellipsis).rstrip()} {channel}", ""
 
-    def _certainty(self) -> str:
+    def _uncertainty_text(self) -> str:
         assert self.power is not None
         power = self.power
         if power.status == "none":
@@ -155,7 +156,7 @@ class PowerStrip(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
         view = self.state.viewport
-        asked = (
+        key = (
             view.cell0,
             view.rung,
             view.width,
@@ -163,76 +164,75 @@ class PowerStrip(TimeLane):
             self.glyphs,
             self.theme_colors,
         )
-        if self._lines is None or self._lines[0] != asked:
-            self._lines = (asked, self._draw(view, max(1, self.size.height)))
+        if self._lines is None or self._lines[0] != key:
+            self._lines = (key, self._draw(view, max(1, self.size.height)))
         return self._lines[1][y]
 
     def _draw(self, view: Viewport, height: int) -> list[list[Segment]]:
         theme, glyphs = self.theme_colors, self.glyphs
-        ink, gap_style = theme.style("power"), theme.style("power_gap")
         if self.curve is None or self.curve.range is None:
             why = "no power was read" if self.curve is None else "this series holds no values"
-            return [
-                [Segment(fit_text(" " + why if row == 0 else "", view.width), theme.style("dim"))]
-                for row in range(height)
-            ]
-        envelope = self.curve.envelope(
-            half_edges(view) if columns_per_cell(glyphs) == 2 else view.edges()
-        )
-        known = envelope.known.reshape(view.width, -1).any(axis=1)
-        lines = draw(envelope, self.axis, height, glyphs)
-        chars = [list(line) for line in lines]
-        styles: list[list[Style]] = [[ink] * view.width for _ in range(height)]
+            texts = [" " + why, *[""] * (height - 1)]
+            return [[Segment(fit_text(text, view.width), theme.style("dim"))] for text in texts]
+        envelope = self.curve.envelope(column_edges(view, glyphs))
+        chars = [list(line) for line in draw(envelope, self.axis, height, glyphs)]
+        styles: list[list[Style]] = [[theme.style("power")] * view.width for _ in range(height)]
         # A gap is a stretch without a value inside the series: before it began and after it ended
         # nothing is missing.
+        has_value = envelope.known.reshape(view.width, -1).any(axis=1)
         starts = view.edges()[:-1]
         begin, end = self.curve.span
         inside = (starts + view.cell_ps > begin) & (starts < end)
-        for column in np.flatnonzero(inside & ~known).tolist():
-            chars[-1][column], styles[-1][column] = glyphs.shade, gap_style
-        self._limits(view, chars, styles)
-        self._uncertainty(view, chars, styles)
+        for column in np.flatnonzero(inside & ~has_value).tolist():
+            chars[-1][column], styles[-1][column] = glyphs.shade, theme.style("power_gap")
+        self._draw_limits(view, chars, styles)
+        self._draw_uncertainty(view, chars, styles)
         for column in {view.column(ps) for ps in self.pins if view.shows(ps)}:
             chars[0][column], styles[0][column] = glyphs.cursor, theme.style("estimated")
         return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
 
-    def _limits(self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]) -> None:
-        """What the channel was held to."""
+    def _draw_limits(
+        self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
+    ) -> None:
+        """The power limits of the channel, each from its start to the next one's."""
         assert self.power is not None
-        power = self.power
-        caps = power.series.limits
+        caps = self.power.series.limits
         edges = view.edges()
-        starts = [power.offset_ps + cap.start_ns * 1000 for cap in caps] + [int(edges[-1])]
-        stretches = (
-            (np.flatnonzero((edges[1:] > start) & (edges[:-1] < end)), cap.watts)
-            for cap, start, end in zip(caps, starts, starts[1:], strict=False)
-        )
+        starts = [self.power.offset_ps + cap.start_ns * 1000 for cap in caps]
+        ends = [*starts[1:], int(edges[-1])][: len(caps)]
+        stretches = []
+        for cap, start, end in zip(caps, starts, ends, strict=True):
+            stretches.append((np.flatnonzero((edges[1:] > start) & (edges[:-1] < end)), cap.watts))
         for row, column in limit_line.draw(chars, stretches, self.axis, self.glyphs.horizontal):
             styles[row][column] = self.theme_colors.style("estimated")
 
-    def _uncertainty(
+    def _draw_uncertainty(
         self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
     ) -> None:
-        """A bar as long as the 95 % interval of the offset, in that corner where it covers least of
-        the curve.
-        """
+        """A bar as long as the 95 % interval of the offset."""
         assert self.power is not None
-        power = self.power
-        length = min(-(-(power.offset_hi_ps - power.offset_lo_ps) // view.cell_ps), view.width)
+        power, glyphs = self.power, self.glyphs
+        interval_ps = power.offset_hi_ps - power.offset_lo_ps
+        length = min(-(-interval_ps // view.cell_ps), view.width)
         if power.status == "none" or length < 2 or len(chars) < 2:
             return
-        style, glyphs = self.theme_colors.style("estimated"), self.glyphs
-        corners = [(row, at) for row in (0, len(chars) - 1) for at in (0, view.width - length)]
-        row, at = min(
-            corners,
-            key=lambda corner: sum(
-                char != " " for char in chars[corner[0]][corner[1] : corner[1] + length]
-            ),
-        )
         bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
-        text = f" {glyphs.plus_minus}{units.duration((power.offset_hi_ps - power.offset_lo_ps) // 2, 2)} "
+        text = f" {glyphs.plus_minus}{units.duration(interval_ps // 2, 2)} "
         if len(text) + 4 <= length:
             middle = (length - len(text)) // 2
             bar = bar[:middle] + text + bar[middle + len(text) :]
-        for i, char in enumerate(bar):
-            chars[row][at + i], styles[row][at + i] = char, style
+        row, first = self._emptiest_corner(chars, length)
+        style = self.theme_colors.style("estimated")
+        chars[row][first : first + length] = bar
+        styles[row][first : first + length] = [style] * length
+
+    @staticmethod
+    def _emptiest_corner(chars: list[list[str]], length: int) -> tuple[int, int]:
+        """Row and first column of the corner where a bar covers least of the curve."""
+
+        def covered(corner: tuple[int, int]) -> int:
+            row, first = corner
+            return sum(char != " " for char in chars[row][first : first + length])
+
+        last_row, last_column = len(chars) - 1, len(chars[0]) - length
+        return min(((row, x) for row in (0, last_row) for x in (0, last_column)), key=covered)

@@ -6,10 +6,10 @@ import math
 
 from rich.segment import Segment
 
-from powertui.view.curve import Axis, axis, columns_per_cell, draw
+from powertui.view.curve import Axis, axis, draw
 from powertui.view.navigation import State
 from powertui.view.surroundings import Strip
-from powertui.widgets.power_strip import half_edges
+from powertui.widgets.power_strip import column_edges
 from powertui.widgets.time_lane import TimeLane, fit_text
 
 
@@ -21,7 +21,7 @@ class ValueStrip(TimeLane):
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
         self.strip: Strip | None = None
-        self._lines: tuple[object, list[str]] | None = None
+        self._lines: tuple[object, list[str]] | None = None  # what they depend on, and they
 
     def set_strip(self, strip: Strip | None) -> None:
         if strip is not self.strip:
@@ -37,12 +37,9 @@ class ValueStrip(TimeLane):
 
     @property
     def axis(self) -> Axis:
-        """Of the whole strip: the scale stays while one moves along it."""
-        lo, hi = (
-            self.strip.curve.range
-            if self.strip is not None and self.strip.curve.range
-            else (math.nan, math.nan)
-        )
+        """The scale of all values, so that it stays while the view moves along the strip."""
+        values = self.strip.curve.range if self.strip is not None else None
+        lo, hi = values or (math.nan, math.nan)
         return axis(lo, hi, max(1, self.size.height))
 
     def label(self, y: int) -> list[Segment]:
@@ -62,12 +59,11 @@ class ValueStrip(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
         view, height = self.state.viewport, max(1, self.size.height)
-        style = self.theme_colors.style("label")
         if self.strip is None or self.strip.curve.range is None:
             why = " no values" if y == 0 else ""
             return [Segment(fit_text(why, view.width), self.theme_colors.style("dim"))]
-        asked = (self.strip, view.cell0, view.rung, view.width, height, self.glyphs)
-        if self._lines is None or self._lines[0] != asked:
-            edges = half_edges(view) if columns_per_cell(self.glyphs) == 2 else view.edges()
-            self._lines = (asked, draw(self.strip.envelope(edges), self.axis, height, self.glyphs))
-        return [Segment(self._lines[1][y], style)]
+        key = (self.strip, view.cell0, view.rung, view.width, height, self.glyphs)
+        if self._lines is None or self._lines[0] != key:
+            envelope = self.strip.envelope(column_edges(view, self.glyphs))
+            self._lines = (key, draw(envelope, self.axis, height, self.glyphs))
+        return [Segment(self._lines[1][y], self.theme_colors.style("label"))]
