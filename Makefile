@@ -67,7 +67,7 @@ fuzz: $(TESTS)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 mutants: $(TESTS)
-	$(BIN)/python scripts/mutants.py $(MUTANTS)
+	$(BIN)/python -m scripts.mutants $(MUTANTS)
 
 screenshots: $(TESTS)
 	$(BIN)/python scripts/screenshots.py
