@@ -28,6 +28,7 @@ from powertui.data.model import (
     PowerSeries,
     Scope,
     Sensor,
+    worst_badge,
 )
 from powertui.data.pyramid import Pyramid, ReadingBlocks
 
@@ -254,7 +255,7 @@ class Board:
         """
         keys, _ = self.addable()
         joules, variance = 0.0, 0.0
-        badges = {Badge.MEASURED}
+        badges: list[Badge] = []
         for key in keys:
             history = self.histories[key]
             around = hi_ns - lo_ns + 60_000_000_000
@@ -272,12 +273,9 @@ class Board:
             if found.joules is None or found.lo is None or found.hi is None:
                 return WindowEnergy(None, None, None, found.badge, found.reason)
             joules += found.joules
-            badges.add(found.badge)
+            badges.append(found.badge)
             variance += ((found.hi - found.lo) / 2) ** 2
         if not keys:
             return WindowEnergy(None, None, None, Badge.MEASURED, "nothing was sampled")
         half = math.sqrt(variance)
-        badge = next(
-            badge for badge in (Badge.ASSUMED, Badge.ESTIMATED, Badge.MEASURED) if badge in badges
-        )
-        return WindowEnergy(joules, joules - half, joules + half, badge)
+        return WindowEnergy(joules, joules - half, joules + half, worst_badge(badges))

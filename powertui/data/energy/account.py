@@ -42,7 +42,6 @@ from powertui.data.model import (
     PS_PER_NS,
     PS_PER_S,
     Z95,
-    Badge,
     Epochs,
     Figure,
     PowerOnTrace,
@@ -51,6 +50,7 @@ from powertui.data.model import (
     Scope,
     Steps,
     Trace,
+    worst_badge,
 )
 from powertui.data.opened import Profile
 
@@ -543,14 +543,7 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
         coverage=min(p.coverage for p in parts),
         extrapolated=any(p.extrapolated for p in parts),
         other_joules=None,
-        badge=next(
-            (
-                badge
-                for badge in (Badge.ASSUMED, Badge.ESTIMATED)
-                if any(p.badge is badge for p in parts)
-            ),
-            Badge.MEASURED,
-        ),
+        badge=worst_badge(p.badge for p in parts),
         sigma_quantum=quantum,
         sigma_sampling=sampling,
         sigma_edges=edges,

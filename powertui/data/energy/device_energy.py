@@ -9,7 +9,7 @@ from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import Badge, PowerSeries
+from powertui.data.model import PowerSeries, worst_badge
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,10 @@ class DevicePower:
         )
 
     def _badged(self, measured: Energy | None) -> Energy | None:
-        least = self.pair.badge
-        if measured is None or least is None or measured.badge is Badge.ASSUMED:
+        of_pair = self.pair.badge
+        if measured is None or of_pair is None:
             return measured
-        return replace(measured, badge=least)
+        return replace(measured, badge=worst_badge((measured.badge, of_pair)))
 
 
 def device_powers(account: Account) -> tuple[DevicePower, ...]:

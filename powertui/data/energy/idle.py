@@ -17,7 +17,16 @@ import numpy as np
 from powertui.data.energy import mixture, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import MAX_SENSOR_TIME_S
-from powertui.data.model import PS_PER_S, Badge, Figure, Floats, Int64s, PowerKind, PowerOnTrace
+from powertui.data.model import (
+    PS_PER_S,
+    Badge,
+    Figure,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    worst_badge,
+)
 
 # Chosen, not measured.
 # A pause must be this many refreshes long: its first readings still hold the work before it.
@@ -98,8 +107,9 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     agree = len([where for where in at_idle if where != "the rest of it"]) > 1
     rested = when.told or (np.isfinite(total.pauses) and any(level.rests > 0 for level in levels))
     sure = agree and rested and all(len(level.places) == 1 for level in channels)
+    of_level = Badge.MEASURED if sure else Badge.ESTIMATED
     return IdlePower(
-        Figure(value, Badge.MEASURED if sure else Badge.ESTIMATED),
+        Figure(value, worst_badge((of_level, *(level.series.sensor.scale for level in channels)))),
         _told(at_idle, elsewhere),
         not sure,
     )

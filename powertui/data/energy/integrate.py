@@ -44,6 +44,7 @@ from powertui.data.model import (
     PowerKind,
     PowerOnTrace,
     PowerSeries,
+    worst_badge,
 )
 
 # ── when a window is resolved ──
@@ -233,14 +234,10 @@ def _energy(
     )
 
 
-def _badge(power: PowerOnTrace, estimated: bool) -> Badge:
-    """Watts whose unit was guessed make joules that are assumed, however well they are placed;
-    modelled ones estimates.
-    """
-    scale = power.series.sensor.scale
-    if scale is Badge.MEASURED and (estimated or power.status != "aligned"):
-        return Badge.ESTIMATED
-    return scale
+def _badge(power: PowerOnTrace, is_filled: bool) -> Badge:
+    """That of joules of these watts; where a gap was filled they are estimated at best."""
+    of_gaps = Badge.ESTIMATED if is_filled else Badge.MEASURED
+    return worst_badge((power.badge, of_gaps))
 
 
 def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:

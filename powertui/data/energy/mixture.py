@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui.data.energy import integrate, placing
 from powertui.data.energy.integrate import Energies, Energy
-from powertui.data.model import Badge, Bools, Floats, Int64s, PowerOnTrace
+from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
 
 # Places that together weigh less need not resolve a window. Chosen, not measured.
 MAX_UNRESOLVED_WEIGHT = 0.05
@@ -180,11 +180,6 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         share[:, None], np.array([[part.joules] for part in resolved_parts]), sigmas
     )
     quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
-    badge = (
-        Badge.MEASURED
-        if all(part.badge is Badge.MEASURED for part in resolved_parts)
-        else Badge.ESTIMATED
-    )
     peaks = [part.max_w for part in resolved_parts if part.max_w is not None]
     return replace(
         resolved_parts[0],
@@ -198,7 +193,7 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         covered_joules=covered,
         coverage=float(share @ [part.coverage for part in resolved_parts]),
         extrapolated=any(part.extrapolated for part in resolved_parts),
-        badge=badge,
+        badge=worst_badge(part.badge for part in resolved_parts),
         sigma_quantum=quantum,
         sigma_sampling=sampling,
         sigma_edges=edges,

@@ -18,7 +18,7 @@ from powertui.data.category import Category
 from powertui.data.energy import account, host_energy
 from powertui.data.energy.account import Account
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import PS_PER_S, Badge, ProcessKind, Trace, TrackKind
+from powertui.data.model import PS_PER_S, ProcessKind, Trace, TrackKind, worst_badge
 from powertui.data.run.steps import work_of
 from powertui.data.table import (
     Chart,
@@ -365,7 +365,7 @@ def _epochs(found: Account) -> list[Fact]:
         return facts
     sure = float(np.hypot(a.hi - a.lo, b.hi - b.lo)) / 2  # type: ignore[operator]
     more = float(b.joules - a.joules)  # type: ignore[operator]
-    badge = Badge.MEASURED if a.badge is b.badge is Badge.MEASURED else Badge.ESTIMATED
+    badge = worst_badge((a.badge, b.badge))
     why = f"{b.duration_s - a.duration_s:+.2f} s"
     label = f"epoch {last} less epoch {first}"
     return [

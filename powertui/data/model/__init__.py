@@ -29,6 +29,7 @@ from powertui.data.model.ground import (
     UInt32s,
     UInt64s,
     Warn,
+    worst_badge,
 )
 from powertui.data.model.power import (
     Device,
@@ -109,4 +110,5 @@ __all__ = [
     "UInt32s",
     "UInt64s",
     "Warn",
+    "worst_badge",
 ]

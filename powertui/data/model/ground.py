@@ -5,6 +5,7 @@ time.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -33,6 +34,18 @@ class Badge(str, enum.Enum):
     MEASURED = "measured"  # counted or integrated from samples
     ESTIMATED = "estimated"  # a model, with its interval
     ASSUMED = "assumed"  # a default or a convention
+
+
+# From the best to the worst.
+_RANKED_BADGES = (Badge.MEASURED, Badge.ESTIMATED, Badge.ASSUMED)
+
+
+def worst_badge(badges: Iterable[Badge]) -> Badge:
+    """The badge of a figure made from others: that of the least certain one.
+
+    A sum of measured joules and of joules in an assumed unit is assumed.
+    """
+    return max(badges, key=_RANKED_BADGES.index, default=Badge.MEASURED)
 
 
 class Figure(NamedTuple):

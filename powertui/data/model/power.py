@@ -6,7 +6,15 @@ import enum
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from powertui.data.model.ground import Badge, Clock, Figure, Floats, Int64s, Warn
+from powertui.data.model.ground import (
+    Badge,
+    Clock,
+    Figure,
+    Floats,
+    Int64s,
+    Warn,
+    worst_badge,
+)
 from powertui.data.packed import packs
 
 
@@ -169,3 +177,13 @@ class PowerOnTrace:
         if not self.places:
             only = LogPlace(self.offset_ps, 1.0, (self.offset_hi_ps - self.offset_lo_ps) // 2)
             object.__setattr__(self, "places", (only,))
+
+    @property
+    def badge(self) -> Badge:
+        """The best that any figure from these watts can be.
+
+        Watts in a guessed unit make assumed figures, however well the log is aligned; an uncertain
+        place makes estimated ones.
+        """
+        of_place = Badge.MEASURED if self.status == "aligned" else Badge.ESTIMATED
+        return worst_badge((self.series.sensor.scale, of_place))

@@ -22,7 +22,7 @@ from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.samples import Samples
-from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Badge, Floats, PowerOnTrace
+from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Floats, PowerOnTrace
 from powertui.data.training import (
     expected_course,
     layers,
@@ -295,7 +295,7 @@ class _FindingsFromBoxes:
         self, training: Training, axis: TrainingOnAxis, account: Account, power: PowerOnTrace
     ) -> None:
         self.training, self.axis, self.account, self.power = training, axis, account, power
-        self.badge = Badge.MEASURED if power.status == "aligned" else Badge.ESTIMATED
+        self.badge = power.badge
         stretches = training.stretches
         lo = max(axis.at(int(stretches.start[0])), int(power.times[0]))
         hi = min(axis.at(int(stretches.end.max())), int(power.times[-1]))

@@ -99,6 +99,7 @@ def test_many_windows_say_what_each_says_alone() -> None:
     for row in range(len(lo)):
         alone = mixture.energy(one, int(lo[row]), int(hi[row]))
         assert many[row].resolved == alone.resolved
+        assert many[row].badge == alone.badge
         if not alone.resolved:
             assert many[row].joules is None
             continue
@@ -113,6 +114,19 @@ def test_many_windows_say_what_each_says_alone() -> None:
             "sigma_sampling",
         ):
             assert getattr(many[row], name) == pytest.approx(getattr(alone, name)), name
+
+
+@pytest.mark.parametrize("badge", list(Badge))
+def test_joules_of_watts_in_a_guessed_unit_are_assumed_at_however_many_places(
+    badge: Badge,
+) -> None:
+    for places in (((0.0, 1.0),), ((0.0, 0.5), (4.0, 0.5))):
+        one = power(*places)
+        series = replace(one.series, sensor=replace(one.series.sensor, scale=badge))
+        one = replace(one, series=series)
+        expected = Badge.ESTIMATED if badge is Badge.MEASURED else badge
+        assert mixture.energy(one, 30 * S, 50 * S).badge is expected
+        assert mixture.energies(one, [30 * S], [50 * S])[0].badge is expected
 
 
 def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once(

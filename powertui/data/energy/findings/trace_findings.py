@@ -92,11 +92,7 @@ class _Joining:
         self.lengths = neighbours.seconds(run.steps)
         self.usual = _usual(run.steps, self.lengths, self.folded)
         self.doubtful = 0  # stretches that stand out at some places of the log only
-        self.badge = (
-            Badge.MEASURED
-            if self.power is not None and self.power.status == "aligned"
-            else Badge.ESTIMATED
-        )
+        self.badge = self.power.badge if self.power is not None else Badge.ESTIMATED
 
     def all(self) -> Findings:
         notes = list(self.folded.notes) if self.folded is not None else []
