@@ -133,22 +133,22 @@ def _sources(
 ) -> list[Source]:
     from powertui import config
     from powertui.sampler.session import HOST, SOURCE, USER
-    from powertui.sampler.targets import targets
+    from powertui.sampler.targets import SourceArguments, targets
 
     if not host and not source:
         host, source = os.environ.get(HOST, ""), os.environ.get(SOURCE, "")
     if not host and not source:
         return [open_source(_own_bmc(), Options(sensors=tuple(sensors)))]
-    found = targets(
+    named = SourceArguments(
         hosts=[host] if host else [],
         sources=[source] if source else [],
         user=user or os.environ.get(USER, ""),
         password_file=password_file,
         sensors=sensors,
-        config=config.load().hosts if host else {},
-        environment=os.environ,
     )
-    return [open_source(t.url, t.options) for t in found[:1]]
+    hosts = config.load().hosts if host else {}
+    first = targets(named, config=hosts, environment=os.environ)[0]
+    return [open_source(first.url, first.options)]
 
 
 def start(

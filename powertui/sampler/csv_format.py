@@ -40,19 +40,22 @@ __all__ = [
 
 MAGIC = "# powertui recording 1"
 COLUMNS = "time_unix_s,mono_s,source,channel,watts,joules,rtt_s,quality,reason,mark"
+_COLUMN_NAMES = COLUMNS.split(",")
 MARK, BEGIN, END, NOTE = "mark", "begin", "end", "note"
 LIMIT = "limit"
-_MAX_TEXT_CHARS = 300
+_MAX_TEXT_CHARS = 300  # of one field; chosen: a sentence fits, a page does not
 _SOURCE_PREFIX = b"# source: "
 _INTERVAL_PREFIX = b"# interval_s: "
+# Bounds on what a heading may claim, far above any machine: a recording may come from anybody.
 _MAX_DEVICES = 10_000
 _MAX_NUMBER = 1e9
 _SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
 
 
 def _text(value: str) -> str:
-    """A field that may come from anywhere: one line, quoted where a reader would stumble, never a
-    formula.
+    """A field that may come from anywhere, as one line of text.
+
+    It is quoted where a CSV reader would stumble, and never a formula to a spreadsheet.
     """
     value = plain(value, _MAX_TEXT_CHARS)
     if value[:1] in ("=", "+", "-", "@"):
@@ -66,14 +69,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False)
 
 
-def _clock_line() -> str:
+def _clock_pair() -> dict[str, Any]:
     now = Stamp.now()
-    pair = {
-        "time_unix_s": round(now.t, 6),
-        "mono_s": round(now.mono, 6),
-        "stamp": "middle of the request, host clock",
-    }
-    return f"# clock: {_json(pair)}\n"
+    return {"time_unix_s": round(now.t, 6), "mono_s": round(now.mono, 6)}
 
 
 def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
@@ -81,14 +79,13 @@ def head(interval: float, infos: Iterable[tuple[str, Info]]) -> str:
 
     Without the line of column names.
     """
-    created = datetime.fromtimestamp(clocks.wall_s(), timezone.utc).isoformat(
-        timespec="microseconds"
-    )
+    created = datetime.fromtimestamp(clocks.wall_s(), timezone.utc)
+    clock = {**_clock_pair(), "stamp": "middle of the request, host clock"}
     lines = [
         MAGIC,
-        f"# created: {created}",
+        f"# created: {created.isoformat(timespec='microseconds')}",
         f"# host: {plain(socket.gethostname(), _MAX_TEXT_CHARS)}",
-        _clock_line().rstrip("\n"),
+        f"# clock: {_json(clock)}",
         f"# interval_s: {interval:g}",
     ]
     return "\n".join(lines) + "\n" + "".join(source_line(name, info) for name, info in infos)
@@ -108,90 +105,101 @@ def source_line(name: str, info: Info) -> str:
 
 
 def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
-    """(name of the source, what it is, channel) for all that the heading of somebody's recording
-    tells of, as far as it is as it should be. A channel is renewed no more often than the recording
+    """(name of the source, what it is, channel) for each channel in a recording's heading.
+
+    What is not as it should be is left out. A channel is renewed no more often than the recording
     was made.
     """
     interval: float | None = None
     for line in head.split(b"\n"):
+        entry: Any = None
         try:
             if line.startswith(_INTERVAL_PREFIX):
                 interval = _above_zero(json.loads(line.removeprefix(_INTERVAL_PREFIX)))
-            said = (
-                json.loads(line.removeprefix(_SOURCE_PREFIX))
-                if line.startswith(_SOURCE_PREFIX)
-                else {}
-            )
+            elif line.startswith(_SOURCE_PREFIX):
+                entry = json.loads(line.removeprefix(_SOURCE_PREFIX))
         except (ValueError, RecursionError):
             continue
-        channels = said.get("channels") if isinstance(said, dict) else None
-        for one in channels if isinstance(channels, list) else ():
-            if isinstance(one, dict) and isinstance(one.get("name"), str):
-                told = {**one, "host": one.get("host") or said.get("host")}
-                yield (
-                    str(said.get("name"))[:_MAX_TEXT_CHARS],
-                    str(said.get("source") or "")[:_MAX_TEXT_CHARS],
-                    _channel(told, interval),
-                )
+        if not isinstance(entry, dict) or not isinstance(entry.get("channels"), list):
+            continue
+        name = str(entry.get("name"))[:_MAX_TEXT_CHARS]
+        for fields in entry["channels"]:
+            if isinstance(fields, dict) and isinstance(fields.get("name"), str):
+                host = fields.get("host") or entry.get("host")
+                channel = _channel({**fields, "host": host}, interval)
+                yield name, _claimed(entry, "source"), channel
 
 
-def _channel(told: dict[str, Any], interval: float | None) -> Channel:
-    index, period = told.get("index"), _above_zero(told.get("period_s"))
-    periods = [s for s in (period, interval) if s is not None]
-    name, host, note, uuid, pci = (
-        str(told.get(key) or "")[:_MAX_TEXT_CHARS]
-        for key in ("name", "host", "note", "uuid", "pci")
-    )
+def _claimed(fields: dict[str, Any], key: str) -> str:
+    """A text of the heading, cut to a length that is fit to show."""
+    return str(fields.get(key) or "")[:_MAX_TEXT_CHARS]
+
+
+def _channel(fields: dict[str, Any], interval: float | None) -> Channel:
+    index, period = fields.get("index"), _above_zero(fields.get("period_s"))
     return Channel(
-        name,
-        host,
-        told["scope"] if told.get("scope") in _SCOPES else "unknown",
-        note=note,
-        uuid=uuid,
-        pci=pci,
-        quantum_w=_above_zero(told.get("quantum_w")),
-        kind="interval" if told.get("kind") == "interval" else "sampled",
-        period_s=max(periods) if periods else None,
+        name=_claimed(fields, "name"),
+        host=_claimed(fields, "host"),
+        scope=fields["scope"] if fields.get("scope") in _SCOPES else "unknown",
+        note=_claimed(fields, "note"),
+        uuid=_claimed(fields, "uuid"),
+        pci=_claimed(fields, "pci"),
+        quantum_w=_above_zero(fields.get("quantum_w")),
+        kind="interval" if fields.get("kind") == "interval" else "sampled",
+        period_s=max((s for s in (period, interval) if s is not None), default=None),
         index=index if isinstance(index, int) and 0 <= index < _MAX_DEVICES else None,
     )
 
 
 def _above_zero(value: Any) -> float | None:
-    good = (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _MAX_NUMBER
-    )
-    return float(value) if good else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < _MAX_NUMBER else None
 
 
 def ended_line(rows: int, reason: str) -> str:
-    now = Stamp.now()
-    return (
-        "# ended: "
-        f"{_json({'time_unix_s': round(now.t, 6), 'mono_s': round(now.mono, 6), 'rows': rows, 'reason': reason})}\n"
-    )
+    """The last line of a recording that was completed."""
+    return f"# ended: {_json({**_clock_pair(), 'rows': rows, 'reason': reason})}\n"
 
 
-def reading_row(r: Reading) -> str:
-    watts = "" if r.watts is None else f"{r.watts:.10g}"
-    joules = "" if r.joules is None else f"{r.joules:.6f}"
-    reason = reason_of(r.quality)
-    kind = r.quality.partition(":")[0]
-    quality = kind if kind in (OK, STALE, SUSPECT) else "none"
-    return f"{r.t:.6f},{r.mono:.6f},{_text(r.source)},{_text(r.channel)},{watts},{joules},{r.rtt:.6f},{quality},{_text(reason)},\n"
+def _row(t: float, mono: float, cells: dict[str, str]) -> str:
+    """One line in the order of `COLUMNS`; a column without a cell stays empty."""
+    row = {"time_unix_s": f"{t:.6f}", "mono_s": f"{mono:.6f}", **cells}
+    return ",".join(row.get(column, "") for column in _COLUMN_NAMES) + "\n"
+
+
+def _watts_text(watts: float | None) -> str:
+    return "" if watts is None else f"{watts:.10g}"
+
+
+def reading_row(reading: Reading) -> str:
+    """A value of a channel, or a gap with its reason."""
+    quality = reading.quality.partition(":")[0]
+    cells = {
+        "source": _text(reading.source),
+        "channel": _text(reading.channel),
+        "watts": _watts_text(reading.watts),
+        "joules": "" if reading.joules is None else f"{reading.joules:.6f}",
+        "rtt_s": f"{reading.rtt:.6f}",
+        "quality": quality if quality in (OK, STALE, SUSPECT) else "none",
+        "reason": _text(reason_of(reading.quality)),
+    }
+    return _row(reading.t, reading.mono, cells)
 
 
 def limit_row(stamp: Stamp, source: str, limit: PowerLimit) -> str:
-    """What a channel is held to from here on; without watts: to nothing any more.
-
-    It is no row of a channel: nobody adds it up.
-    """
-    watts = "" if limit.watts is None else f"{limit.watts:.10g}"
-    return f"{stamp.t:.6f},{stamp.mono:.6f},{_text(source)},,{watts},,,{LIMIT},,{_text(limit.channel)}\n"
+    """The limit of a channel from here on; without watts, it has none any more."""
+    cells = {
+        "source": _text(source),
+        "watts": _watts_text(limit.watts),
+        "quality": LIMIT,
+        # Not in the column of channels: nobody is to add the row up as a value.
+        "mark": _text(limit.channel),
+    }
+    return _row(stamp.t, stamp.mono, cells)
 
 
 def mark_row(kind: str, stamp: Stamp, text: str, source: str = "") -> str:
-    """A mark, the begin or end of a window (text in the last column), or a note (text as the
-    reason).
-    """
-    reason, mark = (_text(text), "") if kind == NOTE else ("", _text(text))
-    return f"{stamp.t:.6f},{stamp.mono:.6f},{_text(source)},,,,,{kind},{reason},{mark}\n"
+    """A mark, the begin or the end of a window, or a note, whose text is given as the reason."""
+    column = "reason" if kind == NOTE else "mark"
+    cells = {"source": _text(source), "quality": kind, column: _text(text)}
+    return _row(stamp.t, stamp.mono, cells)

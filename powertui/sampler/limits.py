@@ -1,5 +1,5 @@
-"""Limits of power that a source can tell beside its power: what the hardware is held to, and
-whether it is held back right now.
+"""Limits of power that a source reports beside its power: what the hardware is held to, and whether
+it is held back right now.
 
 They are only read: nothing here sets one. A source that knows any has `limits()`; the recorder asks
 it now and then, and records what changed: a row of kind `limit`, and a window named "throttled: …"
@@ -32,6 +32,7 @@ __all__ = [
 
 DCMI_LIMIT = 0x03  # Get Power Limit
 DCMI_REQUEST = b"\xdc\x00\x00"
+_MAX_LIMIT_W = 1e6  # no machine is limited to more; the bound that plausible.py sets on watts
 # NVML: why clocks are lower than asked for. The others (idle, application clocks, sync boost) hold
 # nobody back.
 _NVML_REASONS = (
@@ -57,8 +58,8 @@ def rapl_limit_w(zone: Path) -> float | None:
     """The least of a zone's constraints that are set (W); long and short term may be both."""
     if read_number(zone / "enabled")[0] == 0:
         return None
-    found = [read_number(path)[0] for path in zone.glob("constraint_*_power_limit_uw")]
-    return min((one / 1e6 for one in found if one), default=None)
+    limits_uw = [read_number(path)[0] for path in zone.glob("constraint_*_power_limit_uw")]
+    return min((limit / 1e6 for limit in limits_uw if limit), default=None)
 
 
 def hwmon_limit_w(power: Path) -> float | None:
@@ -70,34 +71,34 @@ def hwmon_limit_w(power: Path) -> float | None:
 
 def opal_limit_w(root: str) -> float | None:
     """The power cap of the whole machine that OPAL keeps on POWER (W)."""
-    found = [
-        read_number(path)[0]
-        for path in sorted((Path(root) / "sys/firmware/opal/powercap").glob("*/powercap-current"))
-    ]
-    return min((float(one) for one in found if one), default=None)
+    folder = Path(root) / "sys/firmware/opal/powercap"
+    caps = [read_number(path)[0] for path in sorted(folder.glob("*/powercap-current"))]
+    return min((float(cap) for cap in caps if cap), default=None)
 
 
 def nvml_limit(library: Any, handle: Any) -> tuple[float | None, str]:
     """(the limit that is enforced, why the board is held back)."""
-    watts, held = None, ""
+    watts = None
     with contextlib.suppress(library.NVMLError, AttributeError):
         watts = library.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000
+    # The first name is that of newer drivers.
     for name in (
         "nvmlDeviceGetCurrentClocksEventReasons",
         "nvmlDeviceGetCurrentClocksThrottleReasons",
-    ):  # as newer drivers call it
+    ):
         try:
             reasons = int(getattr(library, name)(handle))
         except (library.NVMLError, AttributeError):
             continue
-        held = ", ".join(dict.fromkeys(word for bit, word in _NVML_REASONS if reasons & bit))
-        break
-    return watts, held
+        words = [word for bit, word in _NVML_REASONS if reasons & bit]
+        return watts, ", ".join(dict.fromkeys(words))
+    return watts, ""
 
 
 def dcmi_limit_w(code: int, payload: bytes) -> float | None:
-    """The limit in an answer to Get Power Limit; None where none is active (code 80 says that one
-    is stored, and not in force).
+    """The limit in an answer to Get Power Limit; None where none is active.
+
+    Code 80 means that one is stored, and not in force.
     """
     if code or len(payload) < 6 or payload[0] != 0xDC:
         return None
@@ -106,22 +107,26 @@ def dcmi_limit_w(code: int, payload: bytes) -> float | None:
 
 
 def redfish_limit_w(body: Any, index: int | None = None) -> float | None:
-    """The limit beside a reading: `PowerControl[i].PowerLimit.LimitInWatts`, or EnvironmentMetrics'
-    `PowerLimitWatts`.
+    """The limit beside a reading: EnvironmentMetrics' `PowerLimitWatts`, or with an index
+    `PowerControl[index].PowerLimit.LimitInWatts`.
     """
-    if not isinstance(body, dict):
-        return None
     if index is None:
-        limit = body.get("PowerLimitWatts")  # its Reading is what is drawn, and no limit
-        in_force = isinstance(limit, dict) and limit.get("ControlMode") != "Disabled"
-        found = limit.get("SetPoint") if isinstance(limit, dict) and in_force else None
+        limit = _member(body, "PowerLimitWatts")
+        if _member(limit, "ControlMode") == "Disabled":
+            return None
+        watts = _member(limit, "SetPoint")  # its Reading is what is drawn, and no limit
     else:
-        controls = body.get("PowerControl")
+        controls = _member(body, "PowerControl")
         control = controls[index] if isinstance(controls, list) and index < len(controls) else None
-        limit = control.get("PowerLimit") if isinstance(control, dict) else None
-        found = limit.get("LimitInWatts") if isinstance(limit, dict) else None
-    sound = isinstance(found, (int, float)) and not isinstance(found, bool) and 0 < found < 1e6
-    return float(found) if sound and found is not None else None
+        watts = _member(_member(control, "PowerLimit"), "LimitInWatts")
+    if not isinstance(watts, (int, float)) or isinstance(watts, bool):
+        return None
+    return float(watts) if 0 < watts < _MAX_LIMIT_W else None
+
+
+def _member(value: Any, key: str) -> Any:
+    """A member of a JSON object; None where there is none."""
+    return value.get(key) if isinstance(value, dict) else None
 
 
 class Watcher:
@@ -134,21 +139,24 @@ class Watcher:
     def changed(self, now: Iterable[PowerLimit]) -> tuple[list[PowerLimit], list[str], list[str]]:
         """(limits that are new or others, names of windows that begin, and of those that end)."""
         limits, begin, end = [], [], []
-        for one in now:
-            if one.watts != self._watts.get(one.channel):
-                limits.append(one)
-                self._watts[one.channel] = one.watts
-            before = self._held.get(one.channel, "")
-            if one.held != before:
-                end += [_window(one.channel, before)] if before else []
-                begin += [_window(one.channel, one.held)] if one.held else []
-                self._held[one.channel] = one.held
+        for limit in now:
+            channel = limit.channel
+            if limit.watts != self._watts.get(channel):
+                limits.append(limit)
+                self._watts[channel] = limit.watts
+            before = self._held.get(channel, "")
+            if limit.held != before:
+                if before:
+                    end.append(_window(channel, before))
+                if limit.held:
+                    begin.append(_window(channel, limit.held))
+                self._held[channel] = limit.held
         return limits, begin, end
 
     def rest(self) -> list[str]:
         """Windows that are open at the end."""
-        return [_window(channel, held) for channel, held in self._held.items() if held]
+        return [_window(channel, reason) for channel, reason in self._held.items() if reason]
 
 
-def _window(channel: str, held: str) -> str:
-    return f"throttled: {channel} ({held})"
+def _window(channel: str, reason: str) -> str:
+    return f"throttled: {channel} ({reason})"

@@ -16,20 +16,20 @@ from powertui.errors import NotSupported
 from powertui.sampler import limits
 from powertui.sampler.energy_counter import CountedEnergy, motionless
 from powertui.sampler.limits import PowerLimit
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 from powertui.sampler.urls import Address
 
 __all__ = ["NvmlSource", "make"]
 
 
-_MIN_STEP_S = 0.1  # s: the counter moves a few ten times a second
-_STANDSTILL_TEST_S = 0.3
+_MIN_STEP_S = 0.1  # the counter moves a few ten times a second
+_STANDSTILL_TEST_S = 0.3  # so long a counter that works moves several times
 
 
 class _Gpu:
     def __init__(self, handle: Any, index: int, counts: bool) -> None:
         self.handle, self.index, self.name = handle, index, f"GPU {index}"
-        self.counter = CountedEnergy(1e-3, shortest=_MIN_STEP_S) if counts else None
+        self.counter = CountedEnergy(1e-3, min_step_s=_MIN_STEP_S) if counts else None
 
 
 class NvmlSource:
@@ -66,9 +66,8 @@ class NvmlSource:
             with contextlib.suppress(library.NVMLError):
                 handle = library.nvmlDeviceGetHandleByIndex(index)
                 model = _text(library.nvmlDeviceGetName(handle))
-                if not self._options.sensors or {f"GPU {index}", str(index), model} & set(
-                    self._options.sensors
-                ):
+                names = {f"GPU {index}", str(index), model}
+                if not self._options.sensors or names & set(self._options.sensors):
                     chosen[index] = (handle, model)
         counting = {index: partial(self._energy, handle) for index, (handle, _) in chosen.items()}
         dead = motionless(
@@ -82,17 +81,14 @@ class NvmlSource:
             except library.NVMLError:
                 continue  # no power reading on this board
             self._gpus.append(_Gpu(handle, index, counts))
-            note = f"{model}, " + ("energy counter" if counts else "sampled power")
-            kind, quantum = ("interval", None) if counts else ("sampled", 0.001)
             uuid, pci = self._identity(handle)
             channels.append(
                 Channel(
-                    f"GPU {index}",
-                    "",
-                    "gpu",
-                    quantum,
-                    kind,
-                    note,
+                    name=f"GPU {index}",
+                    scope="gpu",
+                    quantum_w=None if counts else 0.001,  # the driver's power is in mW
+                    kind="interval" if counts else "sampled",
+                    note=f"{model}, " + ("energy counter" if counts else "sampled power"),
                     index=index,
                     uuid=uuid,
                     pci=pci,
@@ -107,8 +103,9 @@ class NvmlSource:
         return Info("nvml", "nvml:", "", self.channels, facts)
 
     def _identity(self, handle: Any) -> tuple[str, str]:
-        """UUID and PCI address: they tell this board from the others whatever order a program saw
-        them in.
+        """UUID and PCI address.
+
+        They identify this board, whatever the order in which a program saw the boards.
         """
         uuid = pci = ""
         with contextlib.suppress(self._library.NVMLError, AttributeError):
@@ -135,24 +132,12 @@ class NvmlSource:
             else:
                 energy = int(self._library.nvmlDeviceGetTotalEnergyConsumption(gpu.handle))
         except self._library.NVMLError as error:
-            t, mono, rtt = stamp.middle()
-            return Reading(t, mono, None, rtt, self.name, gpu.name, none(str(error)))
-        t, mono, rtt = stamp.middle()
+            return stamp.middle().gap(self.name, gpu.name, str(error))
+        answered = stamp.middle()
         if gpu.counter is None:
-            return Reading(t, mono, watts, rtt, self.name, gpu.name)
-        told = gpu.counter.take(energy, mono)
-        if told is None:
-            return None
-        return Reading(
-            t,
-            mono,
-            told.watts,
-            rtt,
-            self.name,
-            gpu.name,
-            none(told.reason) if told.reason else OK,
-            told.joules,
-        )
+            return answered.reading(self.name, gpu.name, watts)
+        counted = gpu.counter.take(energy, answered.mono)
+        return None if counted is None else counted.reading(answered, self.name, gpu.name)
 
     def limits(self) -> list[PowerLimit]:
         """What the boards are held to, and what holds them back."""

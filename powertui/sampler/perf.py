@@ -2,7 +2,7 @@
 and perf is not.
 
 The kernel adds the processor's counters up to 64 bits, so nothing wraps. Where it had to share them
-with others' events, it says for how long it counted: what it missed is not known, and told as that.
+with others' events, it says for how long it counted: what it missed is unknown, and shown as a gap.
 It takes either the right CAP_PERFMON or a system whose administrator has set
 kernel.perf_event_paranoid to 0 or less: `perf stat -a -e power/energy-pkg/` works there, too.
 """
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from powertui.errors import AuthenticationFailed, NotSupported
 from powertui.sampler.energy_counter import CountedEnergy, motionless
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 from powertui.sampler.sysfs import FAULTS, read_number
 from powertui.sampler.urls import Address
 
@@ -30,19 +30,18 @@ __all__ = ["PerfEvent", "PerfSource", "events", "make", "open_event"]
 
 _FOLDER = "sys/bus/event_source/devices/power"
 _SYSCALL = {"x86_64": 298, "AMD64": 298}  # perf_event_open; only these processors have the events
-_ATTR = struct.Struct(
-    "<IIQQQQ"
-)  # type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0
-_ATTR_SIZE = 64  # its first version
+# type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0.
+_ATTR = struct.Struct("<IIQQQQ")
+_ATTR_SIZE = 64  # bytes of its first version
 _EVENT_PARTS = {
     "energy-pkg": ("package", "package"),
     "energy-ram": ("dram", "dram"),
     "energy-psys": ("psys", "plug"),
 }
-_CLOEXEC = 8
+_CLOEXEC = 8  # PERF_FLAG_FD_CLOEXEC
 _STANDSTILL_TEST_S = 0.2  # the processor renews them every millisecond
-_WITH_TIMES = 1 | 2  # read_format: how long the event was wanted, and how long it was counted (ns)
-_READ = struct.Struct("<qQQ")
+_WITH_TIMES = 1 | 2  # read_format: for how long the event was enabled, and was counted (ns)
+_READ = struct.Struct("<qQQ")  # count, ns enabled, ns counted
 
 
 class PerfEvent(NamedTuple):
@@ -57,32 +56,29 @@ class PerfEvent(NamedTuple):
 
 
 def events(root: str) -> list[PerfEvent]:
-    """The events that share no joule, for every socket: the platform's alone where there is nothing
-    else.
+    """The events that share no joule, for every socket.
+
+    The platform's event is given where there is no other.
     """
     folder = Path(root) / _FOLDER
     kind, _ = read_number(folder / "type")
-    found: list[PerfEvent] = []
+    if kind is None:
+        return []
+    cpus = [int(cpu) for cpu in re.findall(r"\d+", _text(folder / "cpumask"))] or [0]
+    found_events: list[PerfEvent] = []
     for name, (part, scope) in _EVENT_PARTS.items():
-        match = re.fullmatch(r"event=(0x[0-9a-fA-F]{1,8}|\d{1,9})", _text(folder / "events" / name))
-        scale = re.fullmatch(
-            r"\d(\.\d+)?(e[-+]?\d{1,2})?", _text(folder / "events" / f"{name}.scale")
-        )
-        if (
-            kind is None
-            or not match
-            or not scale
-            or _text(folder / "events" / f"{name}.unit") != "Joules"
-        ):
+        path = folder / "events" / name
+        match = re.fullmatch(r"event=(0x[0-9a-fA-F]{1,8}|\d{1,9})", _text(path))
+        scale = re.fullmatch(r"\d(\.\d+)?(e[-+]?\d{1,2})?", _text(path.with_name(f"{name}.scale")))
+        unit = _text(path.with_name(f"{name}.unit"))
+        if not match or not scale or unit != "Joules":
             continue
-        if part == "psys" and found:
+        if part == "psys" and found_events:  # the platform includes the others
             continue
-        cpus = [int(cpu) for cpu in re.findall(r"\d+", _text(folder / "cpumask"))] or [0]
+        config, joules = int(match[1], 0), float(scale[0])
         for socket, cpu in enumerate(cpus):
-            found.append(
-                PerfEvent(f"{part}-{socket}", scope, kind, int(match[1], 0), cpu, float(scale[0]))
-            )
-    return found
+            found_events.append(PerfEvent(f"{part}-{socket}", scope, kind, config, cpu, joules))
+    return found_events
 
 
 def _text(path: Path) -> str:
@@ -94,22 +90,19 @@ def _text(path: Path) -> str:
 
 def open_event(event: PerfEvent) -> int:
     """A file that yields the count. Raises OSError."""
-    attributes = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _WITH_TIMES).ljust(
-        _ATTR_SIZE, b"\0"
-    )
+    fields = _ATTR.pack(event.kind, _ATTR_SIZE, event.config, 0, 0, _WITH_TIMES)
     library = ctypes.CDLL(None, use_errno=True)
-    number = _SYSCALL[platform.machine()]
-    made: int = library.syscall(
-        ctypes.c_long(number),
-        ctypes.c_char_p(attributes),
-        ctypes.c_int(-1),
+    descriptor: int = library.syscall(
+        ctypes.c_long(_SYSCALL[platform.machine()]),
+        ctypes.c_char_p(fields.ljust(_ATTR_SIZE, b"\0")),
+        ctypes.c_int(-1),  # of every process
         ctypes.c_int(event.cpu),
-        ctypes.c_int(-1),
+        ctypes.c_int(-1),  # in no group of events
         ctypes.c_ulong(_CLOEXEC),
     )
-    if made < 0:
+    if descriptor < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return made
+    return descriptor
 
 
 class PerfSource:
@@ -131,31 +124,20 @@ class PerfSource:
                 "The kernel offers no energy counters to perf here.",
                 hint="Intel and AMD processors have them.",
             )
-        wanted = [
-            one for one in every if not self._options.sensors or one.name in self._options.sensors
-        ]
-        if not wanted:
+        sensors = self._options.sensors
+        chosen = [event for event in every if not sensors or event.name in sensors]
+        if not chosen:
             raise NotSupported(
-                f"No counter is called {' or '.join(self._options.sensors)}.",
-                hint="The counters are: " + ", ".join(one.name for one in every) + ".",
+                f"No counter is called {' or '.join(sensors)}.",
+                hint="The counters are: " + ", ".join(event.name for event in every) + ".",
             )
-        try:
-            for event in wanted:
-                self._open.append((event, open_event(event)))
-        except OSError as error:
-            self.close()
-            if error.errno in (errno.EACCES, errno.EPERM):
-                raise AuthenticationFailed(
-                    "You may not read the energy counters through perf.",
-                    hint="Ask the administrator for kernel.perf_event_paranoid=0.",
-                ) from None
-            raise NotSupported(f"perf cannot count {event.name}: {error.strerror}.") from None
-        dead = motionless(
-            {name: partial(_peek, file) for name, file in self._open}, _STANDSTILL_TEST_S
-        )
-        for one in [one for one in self._open if one[0] in dead]:
-            self._open.remove(one)
-            os.close(one[1])
+        self._open_events(chosen)
+        counts = {event: partial(_peek, file) for event, file in self._open}
+        dead = motionless(counts, _STANDSTILL_TEST_S)
+        for event, file in list(self._open):
+            if event in dead:
+                self._open.remove((event, file))
+                os.close(file)
         if not self._open:
             raise NotSupported(
                 "The energy counters that perf offers here stand still.",
@@ -169,6 +151,19 @@ class PerfSource:
         self.read()  # the first difference needs a start
         return Info("perf", "perf:", "", self.channels)
 
+    def _open_events(self, chosen: list[PerfEvent]) -> None:
+        try:
+            for event in chosen:
+                self._open.append((event, open_event(event)))
+        except OSError as error:
+            self.close()
+            if error.errno in (errno.EACCES, errno.EPERM):
+                raise AuthenticationFailed(
+                    "You may not read the energy counters through perf.",
+                    hint="Ask the administrator for kernel.perf_event_paranoid=0.",
+                ) from None
+            raise NotSupported(f"perf cannot count {event.name}: {error.strerror}.") from None
+
     def read(self) -> list[Reading]:
         return [
             reading
@@ -181,35 +176,15 @@ class PerfSource:
         try:
             count, missed = _count(file)
         except (OSError, struct.error) as error:
-            t, mono, rtt = stamp.middle()
             why = FAULTS.get(getattr(error, "errno", 0) or 0, "it cannot be read")
-            return Reading(t, mono, None, rtt, self.name, event.name, none(why))
-        t, mono, rtt = stamp.middle()
+            return stamp.middle().gap(self.name, event.name, why)
+        answered = stamp.middle()
         if missed != self._missed.setdefault(event.name, missed):
             self._missed[event.name] = missed
             self._counters[event.name].forget()
-            return Reading(
-                t,
-                mono,
-                None,
-                rtt,
-                self.name,
-                event.name,
-                none("the kernel counted only a part of the time"),
-            )
-        told = self._counters[event.name].take(count, mono)
-        if told is None:
-            return None
-        return Reading(
-            t,
-            mono,
-            told.watts,
-            rtt,
-            self.name,
-            event.name,
-            none(told.reason) if told.reason else OK,
-            told.joules,
-        )
+            return answered.gap(self.name, event.name, "the kernel counted only a part of the time")
+        counted = self._counters[event.name].take(count, answered.mono)
+        return None if counted is None else counted.reading(answered, self.name, event.name)
 
     def close(self) -> None:
         for _, file in self._open:
@@ -220,8 +195,8 @@ class PerfSource:
 
 def _count(file: int) -> tuple[int, int]:
     """(the count, the ns in which it was not counted)."""
-    count, wanted, counted = _READ.unpack(os.read(file, _READ.size))
-    return count, wanted - counted
+    count, enabled_ns, running_ns = _READ.unpack(os.read(file, _READ.size))
+    return count, enabled_ns - running_ns
 
 
 def _peek(file: int) -> int | None:

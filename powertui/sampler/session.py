@@ -19,17 +19,23 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from powertui.errors import PowertuiError
 from powertui.sampler.csv_format import BEGIN, END, MARK
 from powertui.sampler.health import Joules
 from powertui.sampler.source import Reading, Stamp
 
+if TYPE_CHECKING:
+    from powertui.sampler.targets import SourceArguments, Target
+
 __all__ = ["PowerRecording", "PowerWarning", "RecordedWindow", "record"]
 
-# Read where no argument says it.
+# Environment variables, read where no argument says it.
 HOST, SOURCE, USER = "POWERTUI_HOST", "POWERTUI_SOURCE", "POWERTUI_USER"
+# A window of which less was covered has no energy to report: chosen, not measured.
+_MIN_COVERAGE = 0.5
 
 
 class PowerWarning(UserWarning):
@@ -45,9 +51,8 @@ class RecordedWindow:
     def __init__(self, name: str, begin: Stamp) -> None:
         self.name, self.begin = name, begin
         self.end: Stamp | None = None
-        self.energy: dict[
-            str, Joules
-        ] = {}  # channel → energy; a channel of another source is named "source channel"
+        # By channel; with several sources by "source channel".
+        self.energy: dict[str, Joules] = {}
 
     @property
     def seconds(self) -> float:
@@ -60,11 +65,9 @@ class RecordedWindow:
         None while the window is open, and where two readings do not fit in.
         """
         first = next(iter(self.energy.values()), None)
-        return (
-            first.joules
-            if first is not None and first.samples >= 2 and first.coverage > 0.5
-            else None
-        )
+        if first is None or first.samples < 2 or first.coverage <= _MIN_COVERAGE:
+            return None
+        return first.joules
 
 
 class PowerRecording:
@@ -131,11 +134,11 @@ class PowerRecording:
         if self.recording:
             self._recorder.mark(window.name, END, window.end)
             channels = self._recorder.health()
+            several = len({state.source.name for state, _ in channels}) > 1
             for state, health in channels:
-                several = len({s.source.name for s, _ in channels}) > 1
-                name = (
-                    f"{state.source.name} {health.channel.name}" if several else health.channel.name
-                )
+                name = health.channel.name
+                if several:
+                    name = f"{state.source.name} {name}"
                 window.energy[name] = health.between(window.begin.mono, window.end.mono, hold=True)
         return window
 
@@ -189,19 +192,30 @@ def record(
     `sync` seconds where that is given.
     """
     # Imported here, so that importing this module costs a training script nothing.
+    from powertui.sampler.credentials import Secret
     from powertui.sampler.recorder import Recorder
     from powertui.sampler.recording_file import RecordingFile, default_path
     from powertui.sampler.source import make_names_unique, open_source
+    from powertui.sampler.targets import SourceArguments
 
-    target = os.fspath(path) or default_path()
+    file_path = os.fspath(path) or default_path()
+    named = SourceArguments(
+        hosts=_names(host),
+        sources=_names(source),
+        user=user or os.environ.get(USER, ""),
+        password=Secret(password) if password else None,
+        password_file=password_file,
+        kg_file=kg_file,
+        level=level,
+        sensors=sensors,
+        insecure=insecure,
+        timeout=timeout,
+    )
     try:
-        wanted = _wanted(
-            host, source, user, password, password_file, kg_file, level, sensors, insecure, timeout
-        )
-        sources = [open_source(t.url, t.options) for t in wanted]
+        sources = [open_source(target.url, target.options) for target in _targets(named)]
         make_names_unique(sources)
         recorder = Recorder(sources, interval=interval)
-        recorder.file = RecordingFile(target, interval, recorder.say, sync=sync)
+        recorder.file = RecordingFile(file_path, interval, recorder.say, sync=sync)
         try:
             recorder.open(patient=not strict)
         except PowertuiError as error:
@@ -214,8 +228,8 @@ def record(
         if strict:
             raise
         _warn(f"{error.message} Power is not recorded.")
-        return PowerRecording(None, target)
-    recording = PowerRecording(recorder, target)
+        return PowerRecording(None, file_path)
+    recording = PowerRecording(recorder, file_path)
     recorder.on_event(
         lambda event: recording.trouble.append(event.text) if event.level == "error" else None
     )
@@ -224,43 +238,21 @@ def record(
     return recording
 
 
-def _wanted(
-    host: str | Sequence[str],
-    source: str | Sequence[str],
-    user: str,
-    password: str | None,
-    password_file: str,
-    kg_file: str,
-    level: str,
-    sensors: Sequence[str],
-    insecure: bool,
-    timeout: float | None,
-) -> Sequence[Any]:
+def _names(named: str | Sequence[str]) -> list[str]:
+    names = [named] if isinstance(named, str) else named
+    return [name for name in names if name]
+
+
+def _targets(named: SourceArguments) -> Sequence[Target]:
+    """What was named, in the call or in the environment; else what is on this machine."""
     from powertui import config
-    from powertui.sampler.credentials import Secret
     from powertui.sampler.inventory import local_targets
     from powertui.sampler.targets import targets
 
-    hosts = [host] if isinstance(host, str) else list(host)
-    sources = [source] if isinstance(source, str) else list(source)
-    hosts, sources = [h for h in hosts if h], [s for s in sources if s]
-    if not hosts and not sources:
-        hosts = [h for h in os.environ.get(HOST, "").split() if h]
-        sources = [s for s in os.environ.get(SOURCE, "").split() if s]
-    if not hosts and not sources:
+    if not named.hosts and not named.sources:
+        hosts, sources = (os.environ.get(variable, "").split() for variable in (HOST, SOURCE))
+        named = replace(named, hosts=hosts, sources=sources)
+    if not named.hosts and not named.sources:
         return local_targets()
-    return targets(
-        hosts=hosts,
-        sources=sources,
-        user=user or os.environ.get(USER, ""),
-        password=Secret(password) if password else None,
-        password_file=password_file,
-        kg_file=kg_file,
-        level=level,
-        insecure=insecure,
-        sensors=sensors,
-        timeout=timeout,
-        config=config.load().hosts if hosts else {},
-        environment=os.environ,
-        ask=False,
-    )
+    entries = config.load().hosts if named.hosts else {}
+    return targets(named, config=entries, environment=os.environ, ask=False)

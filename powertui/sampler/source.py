@@ -19,6 +19,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from typing import Any, NamedTuple, Protocol
 
 from powertui.errors import UsageError
@@ -31,6 +32,7 @@ __all__ = [
     "OK",
     "STALE",
     "SUSPECT",
+    "AnswerTime",
     "Channel",
     "Info",
     "Options",
@@ -48,8 +50,12 @@ __all__ = [
 OK = "ok"
 STALE = "stale"  # a value, but the source says that it is an old one
 _NONE = "none:"
-# a value that is not believed: the reading has no watts, and the reason says what came
+# A value that is not believed: the reading has no watts, and the reason says what came.
 SUSPECT = "suspect"
+# Between reading the one clock and the other. A machine that is busy may hold us up there, which
+# would pass for a wall clock that somebody has set.
+_MAX_CLOCK_GAP_S = 1e-3
+_CLOCK_TRIES = 8
 
 
 def none(reason: str) -> str:
@@ -83,9 +89,31 @@ class Reading(NamedTuple):
     source: str  # Source.name
     channel: str  # Channel.name
     quality: str = OK  # "ok", "stale", "none:why" or "suspect:why"
-    joules: float | None = (
-        None  # the energy counter behind watts, where there is one (J since the source was opened)
-    )
+    # The energy counter behind watts, where there is one: J since the source was opened.
+    joules: float | None = None
+
+
+class AnswerTime(NamedTuple):
+    """When an answer holds: the middle of its request, on both clocks, and its round trip."""
+
+    t: float
+    mono: float
+    rtt: float
+
+    def reading(
+        self,
+        source: str,
+        channel: str,
+        watts: float | None,
+        quality: str = OK,
+        joules: float | None = None,
+    ) -> Reading:
+        """What the answer says of one channel."""
+        return Reading(self.t, self.mono, watts, self.rtt, source, channel, quality, joules)
+
+    def gap(self, source: str, channel: str, why: str, joules: float | None = None) -> Reading:
+        """A reading without a value."""
+        return self.reading(source, channel, None, none(why), joules)
 
 
 class Stamp(NamedTuple):
@@ -100,22 +128,20 @@ class Stamp(NamedTuple):
     @classmethod
     def now(cls) -> Stamp:
         before = clocks.steady_s()
-        for _ in range(
-            8
-        ):  # a busy machine may hold us up between the two: that would pass for a clock that somebody set
+        for _ in range(_CLOCK_TRIES):
             t, mono = clocks.wall_s(), clocks.steady_s()
-            if mono - before <= 1e-3:
+            if mono - before <= _MAX_CLOCK_GAP_S:
                 break
             before = mono
         return cls(t, mono)
 
-    def middle(self) -> tuple[float, float, float]:
-        """(t, mono, rtt) when the answer has just come.
+    def middle(self) -> AnswerTime:
+        """The time of an answer that has just come.
 
-        The wall clock is read once: it may be stepped meanwhile.
+        The wall clock is not read again: somebody may have set it meanwhile.
         """
         rtt = clocks.steady_s() - self.mono
-        return self.t + rtt / 2, self.mono + rtt / 2, rtt
+        return AnswerTime(self.t + rtt / 2, self.mono + rtt / 2, rtt)
 
 
 @dataclass(frozen=True)
@@ -124,22 +150,18 @@ class Channel:
 
     name: str  # "Total Power", "GPU 0", "package-0"
     host: str = ""  # the machine that is measured
-    scope: str = (
-        "unknown"  # node, package, core, dram, gpu, rail, plug, unknown: what the figure covers
-    )
+    # What the figure covers: node, package, core, dram, gpu, rail, plug or unknown.
+    scope: str = "unknown"
     quantum_w: float | None = None  # the step of its values, when known
-    kind: str = (
-        "sampled"  # "sampled", or "interval": mean since the previous reading (energy counters)
-    )
+    # "sampled", or "interval": the mean since the previous reading (energy counters).
+    kind: str = "sampled"
     note: str = ""  # anything that a person should know of it
     most_w: float | None = None  # where its range ends, when it says so
-    period_s: float | None = (
-        None  # how often there is a new value, where the source has a rhythm of its own
-    )
-    index: int | None = None  # of the device that is measured, as its driver counts …
-    uuid: str = ""  # … its UUID ("GPU-8f6e2a54-…")
-    pci: str = ""  # … and its PCI address
-    # a part of the machine that we run on, whose power is never 0 W: then nothing is measured
+    period_s: float | None = None  # between new values, where the source has a rhythm of its own
+    index: int | None = None  # of the device that is measured, as its driver counts
+    uuid: str = ""  # of that device: "GPU-8f6e2a54-…"
+    pci: str = ""  # its address on the PCI bus
+    # A part of the machine that we run on, whose power is never 0 W: then nothing is measured.
     running: bool = False
 
 
@@ -151,9 +173,8 @@ class Info:
     url: str  # how to open it again; never holds a password
     host: str  # the machine that is measured ("" when it is this one)
     channels: tuple[Channel, ...]
-    facts: Mapping[str, str] = field(
-        default_factory=dict
-    )  # cipher suite, privilege, firmware … for a person
+    # Cipher suite, privilege, firmware … for a person.
+    facts: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # warnings
 
 
@@ -161,8 +182,8 @@ class Source(Protocol):
     """A power sensor that can be asked again and again, from one thread at a time."""
 
     name: str  # short, unique in a recording: "bmc1", "hwmon"
-    # asking faster than this gains nothing (s); one with a `max_period` must not be asked less
-    # often than that
+    # Seconds between two questions: faster gains nothing. A source may also have a `max_period`,
+    # which must not be exceeded.
     min_period: float
     reconnects: int  # how often a lost connection was built up again
     channels: Sequence[Channel]  # empty before open()
@@ -179,7 +200,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """How sources are opened. What a URL says itself wins over what stands here."""
+    """How sources are opened. What a URL says itself wins over these."""
 
     user: str = ""
     password: Secret | None = None
@@ -190,10 +211,16 @@ class Options:
     timeout: float = 2.0  # one answer
     root: str = "/"  # in-band sources look below this folder
     name: str = ""  # what the source is called, when not by its host
-    machine: str = (
-        ""  # what the machine that a BMC measures is called, when not by the BMC's host and port
-    )
+    # What the machine that a BMC measures is called, when not by the BMC's host and port.
+    machine: str = ""
     open_within: float = 0.0  # s that open() may take; 0: what the source needs
+
+    def selects(self, *names: str) -> bool:
+        """Whether one of these names of a channel is asked for, with wildcards as in a shell."""
+        if not self.sensors:
+            return True
+        patterns = [sensor.casefold() for sensor in self.sensors]
+        return any(fnmatch(name.casefold(), pattern) for name in names for pattern in patterns)
 
 
 def machine_of(address: Address, options: Options) -> str:
@@ -203,36 +230,37 @@ def machine_of(address: Address, options: Options) -> str:
 
 def make_names_unique(sources: Sequence[Source]) -> None:
     """Give each source a name of its own: those of one host get a number."""
-    taken = {source.name for source in sources}
-    given: set[str] = set()
+    original_names = {source.name for source in sources}
+    used_names: set[str] = set()
     for source in sources:
         name, number = source.name, 1
-        while source.name in given or (number > 1 and source.name in taken):
+        while source.name in used_names or (number > 1 and source.name in original_names):
             number += 1
             source.name = f"{name}#{number}"
-        given.add(source.name)
+        used_names.add(source.name)
 
 
 def _factory(scheme: str) -> Callable[[Address, Options], Any]:
     """What makes the sources of a scheme: ours, else another package's (plugins.py)."""
+    make: Callable[[Address, Options], Any]
     if scheme in SCHEMES:
-        module, _, function = SCHEMES[scheme].target.partition(":")
-        make: Callable[[Address, Options], Any] = getattr(
-            importlib.import_module(f"{__package__}.{module}"), function
-        )
+        module_name, _, function = SCHEMES[scheme].target.partition(":")
+        module = importlib.import_module(f"{__package__}.{module_name}")
+        make = getattr(module, function)
         return make
     from powertui import plugins
 
-    others = {one.name: one for one in plugins.plugin_group(plugins.SOURCES).plugins}
-    if scheme in others:
-        made: Callable[[Address, Options], Any] = importlib.import_module(
-            "powertui.sampler.foreign"
-        ).maker(others[scheme])
-        return made
-    known = ", ".join(sorted({*SCHEMES, *others}))
+    plugin_by_scheme = {
+        plugin.name: plugin for plugin in plugins.plugin_group(plugins.SOURCES).plugins
+    }
+    if scheme in plugin_by_scheme:
+        foreign = importlib.import_module("powertui.sampler.foreign")
+        make = foreign.maker(plugin_by_scheme[scheme])
+        return make
+    schemes = ", ".join(sorted({*SCHEMES, *plugin_by_scheme}))
     raise UsageError(
         f"There is no power source {scheme!r}.",
-        hint=f"The sources are: {known}." + plugins.left_out(plugins.SOURCES),
+        hint=f"The sources are: {schemes}." + plugins.left_out(plugins.SOURCES),
     )
 
 

@@ -20,9 +20,9 @@ from powertui.sampler.urls import (
     place_of,
 )
 
-__all__ = ["Target", "targets"]
+__all__ = ["SourceArguments", "Target", "targets"]
 
-_DEFAULT_TIMEOUT_S = 2.0
+_DEFAULT_TIMEOUT_S = 2.0  # for one answer; as `--help` says
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,10 @@ class Target:
 
 
 class _Login(NamedTuple):
-    """Whom a password is for. One that is meant for one port is never sent to another: `ssh -L`
-    puts many BMCs behind localhost.
+    """Whom a password is for.
+
+    One that is meant for one port is never sent to another: `ssh -L` puts many BMCs behind
+    localhost.
 
     `auto://` counts as a scheme of its own: the machine has one login, whichever of its protocols
     answers.
@@ -72,88 +74,124 @@ def _named(text: str, config: Mapping[str, NamedHost]) -> tuple[Address, NamedHo
     return address, entry
 
 
+@dataclass(frozen=True)
+class SourceArguments:
+    """What a person named, and how to log in there. It wins over the config file."""
+
+    hosts: Sequence[str] = ()
+    sources: Sequence[str] = ()
+    user: str = ""
+    password: Secret | None = None
+    password_file: str = ""
+    kg_file: str = ""
+    level: str = ""
+    insecure: bool = False
+    sensors: Sequence[str] = ()
+    timeout: float | None = None
+
+    def options(self, address: Address, entry: NamedHost) -> Options:
+        """How the source of this address is opened, but for its password."""
+        return Options(
+            user=self.user or address.user or entry.user,
+            level=self.level or entry.level or "user",
+            insecure=self.insecure or bool(entry.insecure),
+            sensors=tuple(self.sensors) or entry.sensors,
+            timeout=self.timeout or entry.timeout or _DEFAULT_TIMEOUT_S,
+            name=entry.name,
+        )
+
+
+class _Passwords:
+    """Finds each password once, however many sources need it."""
+
+    def __init__(
+        self,
+        arguments: SourceArguments,
+        environment: Mapping[str, str] | None,
+        ask: bool,
+        find: Callable[..., Secret | None],
+    ) -> None:
+        self._arguments, self._environment = arguments, environment
+        self._ask, self._find = ask, find
+        self._passwords: dict[_Login, Secret | None] = {}
+
+    def password(self, address: Address, entry: NamedHost, user: str) -> Secret:
+        file = self._arguments.password_file or entry.password_file
+        place = place_of(address)
+        login = _Login(address.scheme, place, user, file)
+        shown = _shown(address, entry)
+        if login not in self._passwords:
+            self._passwords[login] = self._arguments.password or self._find(
+                str(place),
+                user,
+                file=file,
+                environment=self._environment,
+                ask=self._ask,
+                shown=shown,
+            )
+        password = self._passwords[login]
+        # Never try without one: a refused login counts towards a locked account.
+        if password is None:
+            raise UsageError(
+                f"There is no password for {user or 'the user'} on {shown}.",
+                hint=(
+                    "Give it with --password-file or $IPMI_PASSWORD, or run in a terminal "
+                    "to be asked for it."
+                ),
+            )
+        return password
+
+    def bmc_key(self, entry: NamedHost) -> Secret | None:
+        """K_G, which few BMCs have."""
+        file = self._arguments.kg_file or entry.kg_file
+        if file:
+            return read_secret_file(file, "BMC key")
+        for variable in KG_VARIABLES:
+            if self._environment and self._environment.get(variable):
+                return Secret(self._environment[variable])
+        return None
+
+
 def targets(
+    arguments: SourceArguments,
     *,
-    hosts: Sequence[str] = (),
-    sources: Sequence[str] = (),
-    user: str = "",
-    password: Secret | None = None,
-    password_file: str = "",
-    kg_file: str = "",
-    level: str = "",
-    insecure: bool = False,
-    sensors: Sequence[str] = (),
-    timeout: float | None = None,
-    root: str = "/",
     config: Mapping[str, NamedHost] | None = None,
     environment: Mapping[str, str] | None = None,
     ask: bool = True,
     find: Callable[..., Secret | None] = find_password,
 ) -> list[Target]:
-    """One target per host and source named. What was written on the command line wins over the
-    config file.
+    """One target for each host and source that was named.
 
     A password is asked for at most once per scheme, host, port and user, and goes nowhere else.
     """
+    timeout = arguments.timeout
     if timeout is not None and not 0.05 <= timeout <= 3600:
         raise UsageError(f"A timeout of {timeout:g} s is not possible.")
-    known: dict[_Login, Secret | None] = {}
-    wanted = [_named(text, config or {}) for text in hosts] + [
-        (parse_url(text), NamedHost("")) for text in sources
-    ]
-    machines = _machines(wanted)
-    found: list[Target] = []
-    for address, entry in wanted:
-        login = user or address.user or entry.user
-        options = Options(
-            user=login,
-            level=level or entry.level or "user",
-            insecure=insecure or bool(entry.insecure),
-            sensors=tuple(sensors) or entry.sensors,
-            timeout=timeout or entry.timeout or _DEFAULT_TIMEOUT_S,
-            root=root,
-            name=entry.name,
-            machine=machines.get(place_of(address), "") if is_bmc(address.scheme) else "",
-        )
-        if is_bmc(address.scheme) and address.host:
-            address = replace(address, user=login)
+    places = [_named(text, config or {}) for text in arguments.hosts]
+    places += [(parse_url(text), NamedHost("")) for text in arguments.sources]
+    machines = _machines(places)
+    passwords = _Passwords(arguments, environment, ask, find)
+    chosen: list[Target] = []
+    for address, entry in places:
+        options = arguments.options(address, entry)
+        if is_bmc(address.scheme):
+            options = replace(options, machine=machines.get(place_of(address), ""))
+            if address.host:
+                address = replace(address, user=options.user)
         if _needs_login(address):
-            file = password_file or entry.password_file
-            place = place_of(address)
-            key = _Login(address.scheme, place, login, file)
-            if key not in known:
-                known[key] = password or find(
-                    str(place),
-                    login,
-                    file=file,
-                    environment=environment,
-                    ask=ask,
-                    shown=_shown(address, entry),
-                )
-            if (
-                known[key] is None
-            ):  # never try without one: a refused login counts towards a locked account
-                raise UsageError(
-                    f"There is no password for {login or 'the user'} on {_shown(address, entry)}.",
-                    hint=(
-                        "Give it with --password-file or $IPMI_PASSWORD, or run in a terminal "
-                        "to be asked for it."
-                    ),
-                )
-            options = replace(
-                options, password=known[key], kg=_kg(kg_file or entry.kg_file, environment)
-            )
-        found.append(Target(str(address), options))
-    return found
+            password = passwords.password(address, entry, options.user)
+            options = replace(options, password=password, kg=passwords.bmc_key(entry))
+        chosen.append(Target(str(address), options))
+    return chosen
 
 
-def _machines(wanted: Sequence[tuple[Address, NamedHost]]) -> dict[MachinePlace, str]:
+def _machines(places: Sequence[tuple[Address, NamedHost]]) -> dict[MachinePlace, str]:
     """The names that the config file has for machines.
 
     A machine that is named twice (IPMI and Redfish) keeps its first name.
     """
     names: dict[MachinePlace, str] = {}
-    for address, entry in wanted:
+    for address, entry in places:
         if entry.name and is_bmc(address.scheme) and address.host:
             names.setdefault(place_of(address), entry.name)
     return names
@@ -164,12 +202,3 @@ def _shown(address: Address, entry: NamedHost) -> str:
     place = str(place_of(address))
     where = place if address.scheme == "auto" else f"{address.scheme}://{place}"
     return where if entry.name in ("", place) else f"{entry.name} ({where})"
-
-
-def _kg(file: str, environment: Mapping[str, str] | None) -> Secret | None:
-    if file:
-        return read_secret_file(file, "BMC key")
-    for variable in KG_VARIABLES:
-        if environment and environment.get(variable):
-            return Secret(environment[variable])
-    return None

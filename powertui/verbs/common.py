@@ -428,9 +428,9 @@ def targets_of(args: argparse.Namespace) -> list[Target]:
     import os
 
     from powertui import config
-    from powertui.sampler.targets import targets
+    from powertui.sampler.targets import SourceArguments, targets
 
-    return targets(
+    named = SourceArguments(
         hosts=args.host,
         sources=args.source,
         user=args.user or "",
@@ -440,9 +440,9 @@ def targets_of(args: argparse.Namespace) -> list[Target]:
         insecure=args.insecure,
         sensors=args.sensor,
         timeout=args.timeout,
-        config=config.load().hosts if args.host else {},
-        environment=os.environ,
     )
+    hosts = config.load().hosts if args.host else {}
+    return targets(named, config=hosts, environment=os.environ)
 
 
 def recording(parser: argparse.ArgumentParser) -> None:

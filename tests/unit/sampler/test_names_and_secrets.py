@@ -18,7 +18,7 @@ from powertui.sampler import credentials
 from powertui.sampler.child import decode_options, encode_options
 from powertui.sampler.credentials import Secret, find_password, read_secret_file, scrub
 from powertui.sampler.source import Options, make_names_unique, open_source
-from powertui.sampler.targets import targets
+from powertui.sampler.targets import SourceArguments, targets
 from powertui.sampler.urls import Address, host_port, parse_url
 
 
@@ -107,8 +107,9 @@ CONFIG = {
 }
 
 
-def found(**kwargs):
-    return targets(config=CONFIG, environment={"IPMI_PASSWORD": "pw"}, ask=False, **kwargs)
+def found(**arguments):
+    environment = {"IPMI_PASSWORD": "pw"}
+    return targets(SourceArguments(**arguments), config=CONFIG, environment=environment, ask=False)
 
 
 def test_a_host_of_the_config_file():
@@ -146,7 +147,7 @@ def test_a_host_that_is_not_in_the_config_file():
     assert found(hosts=["[::1]:623"], user="u")[0].url == "auto://u@[::1]:623"
 
 
-def asked_for(**kwargs):
+def asked_for(config=None, **arguments):
     """What passwords are looked for, and which of them each target has."""
     asked = []
 
@@ -154,7 +155,8 @@ def asked_for(**kwargs):
         asked.append((shown, host, user, file))
         return Secret(f"password {len(asked)}")
 
-    return asked, [target.options.password for target in targets(find=find, **kwargs)]
+    made = targets(SourceArguments(**arguments), config=config, find=find)
+    return asked, [target.options.password for target in made]
 
 
 def test_the_password_is_asked_for_once_per_scheme_host_port_and_user():
@@ -221,18 +223,19 @@ def test_a_machine_that_is_named_twice_keeps_its_first_name():
         "a": NamedHost("a", source="ipmi://u@bmc"),
         "b": NamedHost("b", source="redfish://u@BMC:443"),
     }
-    made = targets(
+    named = SourceArguments(
         hosts=["a", "b"],
         sources=["ipmitool://u@bmc:623", "redfish://u@bmc:8443"],
-        config=entries,
         password=Secret("x"),
     )
+    made = targets(named, config=entries)
     assert [target.options.machine for target in made] == ["a", "a", "a", ""]
     assert [target.options.name for target in made] == ["a", "b", "", ""]
 
 
 def test_another_port_of_a_named_host_is_another_machine():
-    made = targets(hosts=["bmc1", "bmc1:700", "bmc1:9623"], config=CONFIG, password=Secret("x"))
+    named = SourceArguments(hosts=["bmc1", "bmc1:700", "bmc1:9623"], password=Secret("x"))
+    made = targets(named, config=CONFIG)
     assert [target.options.machine for target in made] == ["bmc1", "bmc1:700", "bmc1"]
     assert [target.options.name for target in made] == ["bmc1", "bmc1:700", "bmc1"]
 
@@ -250,7 +253,8 @@ def test_in_band_sources_need_no_password():
     def find(*_, **__):
         raise AssertionError
 
-    targets(sources=["hwmon:", "rapl:", "ipmitool:open", "prometheus://p", "csv:f"], find=find)
+    sources = ["hwmon:", "rapl:", "ipmitool:open", "prometheus://p", "csv:f"]
+    targets(SourceArguments(sources=sources), find=find)
 
 
 # secrets
