@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,23 @@ from powertui.sampler import blocked_signals, clocks
 from powertui.sampler.csv_format import BEGIN, END, NOTE
 from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
-from powertui.sampler.source import Stamp
+from powertui.sampler.source import Info, Stamp
 from powertui.sampler.targets import Target
 from powertui.units import quantity
 
-__all__ = ["add_energies", "channel_lines", "complete", "rows_in", "run"]
+__all__ = ["RecordingPlan", "add_energies", "channel_lines", "complete", "rows_in", "run"]
 
 
-_END_SIGNALS = frozenset(
-    {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-)  # a recording without a command
-_LOOK_PERIOD_S = 1.0  # between two looks at the recorder
-_MIN_LOOK_PERIOD_S = 0.02  # while it puts its file in order
-_MAX_LISTED = 12  # sources or channels that are listed one by one
-_MAX_NAMED_MACHINES = 4  # machines whose names are in the line of their sum
+# What ends a recording that has no command.
+_END_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+_LOOK_PERIOD_S = 1.0  # between two looks at the recorder, and two lines of status
+_MIN_LOOK_PERIOD_S = 0.02  # once the time is over and the recorder puts its file in order
+# How much is listed one by one: chosen so that a screen holds it, not measured.
+_MAX_LISTED = 12  # sources, or channels at the end
+_MAX_SOURCE_CHANNELS = 8  # in the line of one source
+_MAX_STATUS_CHANNELS = 6  # in the line that is renewed
+_MAX_NAMED_MACHINES = 4  # in the line of their sum
+_FULL_COVERAGE = 0.995  # below this share a percentage is worth a word: it does not read 100 %
 _HOST_AND_PORT = re.compile(r"(.+?)(?::\d{1,5})?")
 
 
@@ -44,7 +48,7 @@ def _no_energies(_path: str, _begin_s: float, _length_s: float) -> Mapping[str, 
     return {}
 
 
-# something that goes on while the command runs; it is given what it can say lines with
+# Something that goes on while the command runs; it is given what it can say lines with.
 CommandCompanion = Callable[[Callable[[str], None]], contextlib.AbstractContextManager[object]]
 
 
@@ -64,79 +68,89 @@ def rows_in(summary: dict[str, Any]) -> str:
     return f"{summary['rows']} rows in {summary['path']}"
 
 
+@dataclass(frozen=True)
+class RecordingPlan:
+    """What to record, where to, and for how long."""
+
+    targets: Sequence[Target]  # none: what is on this machine
+    path: str
+    command: Sequence[str] = ()
+    interval: float = 1.0
+    duration: float | None = None  # s; None: until the command or the person ends it
+    sync: float | None = None  # s between two waits for the disk
+    pulse: bool = False  # load the CPU in pulses first, to align by
+    quiet: bool = False
+
+
 def run(
-    wanted: Sequence[Target],
-    path: str,
-    command: Sequence[str],
-    *,
-    interval: float,
-    duration: float | None,
-    sync: float | None,
-    pulse: bool,
-    quiet: bool,
+    plan: RecordingPlan,
     energies: EnergyFunction = _no_energies,
     beside: CommandCompanion = _no_companion,
 ) -> int:
-    """Record until the command, the duration or the person ends it. The command's exit code is
-    ours. No target: what is here.
+    """Record until the command, the duration or the person ends it; returns the exit code.
 
     `energies` reads the joules from the complete file: this package counts, but knows no intervals.
-    `beside` goes on while the command runs, and is told how to say something.
+    `beside` goes on while the command runs, and is given what it can say lines with.
     """
-    if not wanted:
+    targets, command = plan.targets, plan.command
+    if not targets:
         from powertui.sampler.inventory import local_targets
 
-        wanted = local_targets()
-    targets = [(target.url, target.options) for target in wanted]
+        targets = local_targets()
     recorder = RecorderProcess(
-        targets, path=str(Path(path).absolute()), interval=interval, sync=sync
+        [(target.url, target.options) for target in targets],
+        path=str(Path(plan.path).absolute()),
+        interval=plan.interval,
+        sync=plan.sync,
     )
-    talker = _Talker(quiet, status=not command)
+    talker = _Talker(plan.quiet, status=not command)
     recorder.on_event(talker.event)
     recorder.start()
     begin = Stamp.now()
     try:
         # Whoever reads "recording to" may end it at once: what ends it waits from here on until it
         # is asked for.
-        with _blocked(_END_SIGNALS if not command and not pulse else set()):
-            talker.started(recorder, path)
-            if pulse:
-                from powertui.sampler.pulse import pulses
-
-                talker.say("Loading the CPU in three pulses (2, 3 and 5 s) to align by …")
-                pulses(lambda text, kind, stamp: recorder.mark(text, kind, stamp))
+        with _blocked(_END_SIGNALS if not command and not plan.pulse else set()):
+            talker.started(recorder, plan.path)
+            if plan.pulse:
+                _pulse(recorder, talker)
             begin = Stamp.now()
             if command:
                 with beside(talker.say):
-                    code = _around(command, recorder, duration)
+                    code = _around(command, recorder, plan.duration)
             else:
-                if duration is not None:
-                    _end_after(recorder, duration, begin)
-                code = _until_stopped(
-                    recorder, talker, None if duration is None else begin.mono + duration
-                )
+                code = _until_stopped(recorder, talker, plan.duration, begin)
     except KeyboardInterrupt:
-        code = 130
+        code = 130  # as a shell says it of a command that ctrl+c ended
     except PowertuiError:
         recorder.stop("the command could not be started")
         raise
     end = Stamp.now()
     summary = recorder.stop("the command ended" if command else "stopped", (begin.mono, end.mono))
-    length = min(end.mono - begin.mono, duration or float("inf"))
-    if summary is not None and not quiet:
-        add_energies(summary, energies, begin.t, length)
-    return _finish(talker, summary, code, length)
+    length_s = end.mono - begin.mono
+    if plan.duration:
+        length_s = min(length_s, plan.duration)
+    if summary is not None and not plan.quiet:
+        add_energies(summary, energies, begin.t, length_s)
+    return _finish(talker, summary, code, length_s)
 
 
 def add_energies(
     summary: dict[str, Any], energies: EnergyFunction, begin_s: float, length_s: float
 ) -> None:
     """Put the joules that the file gives beside what was counted."""
-    found = (
-        energies(summary["path"], begin_s, length_s) if summary["rows"] and summary["path"] else {}
-    )
+    by_name: Mapping[str, Mapping[str, Any]] = {}
+    if summary["rows"] and summary["path"]:
+        by_name = energies(summary["path"], begin_s, length_s)
     for channel in summary["channels"]:
-        channel["energy"] = found.get(f"{channel['source']} {channel['channel']}".strip())
+        channel["energy"] = by_name.get(f"{channel['source']} {channel['channel']}".strip())
+
+
+def _pulse(recorder: RecorderProcess, talker: _Talker) -> None:
+    from powertui.sampler.pulse import pulses
+
+    talker.say("Loading the CPU in three pulses (2, 3 and 5 s) to align by …")
+    pulses(recorder.mark)
 
 
 def _around(command: Sequence[str], recorder: RecorderProcess, duration: float | None) -> int:
@@ -158,22 +172,28 @@ def _around(command: Sequence[str], recorder: RecorderProcess, duration: float |
 
 
 def _end_after(recorder: RecorderProcess, duration: float, begin: Stamp) -> None:
-    """The recorder ends by itself: its clock also counts the time that we, or the whole machine,
-    are suspended.
+    """Let the recorder end by itself.
+
+    Its clock also counts the time that we, or the whole machine, are suspended.
     """
     end = begin.mono + duration
     recorder.end_at(end, f"after {duration:g} s", (begin.mono, end))
 
 
-def _until_stopped(recorder: RecorderProcess, talker: _Talker, end: float | None) -> int:
+def _until_stopped(
+    recorder: RecorderProcess, talker: _Talker, duration: float | None, begin: Stamp
+) -> int:
+    if duration is not None:
+        _end_after(recorder, duration, begin)
     with _blocked(_END_SIGNALS):
         while recorder.alive:
-            remaining = _LOOK_PERIOD_S if end is None else end - clocks.steady_s()
-            taken = blocked_signals.take(
-                _END_SIGNALS, min(max(remaining, _MIN_LOOK_PERIOD_S), _LOOK_PERIOD_S)
-            )
-            if taken is not None:  # ctrl+c is how such a recording ends
-                return 0 if taken.number == signal.SIGINT else 128 + taken.number
+            wait_s = _LOOK_PERIOD_S
+            if duration is not None:
+                remaining_s = begin.mono + duration - clocks.steady_s()
+                wait_s = min(max(remaining_s, _MIN_LOOK_PERIOD_S), _LOOK_PERIOD_S)
+            ended_by = blocked_signals.take(_END_SIGNALS, wait_s)
+            if ended_by is not None:  # ctrl+c is how such a recording ends
+                return 0 if ended_by.number == signal.SIGINT else 128 + ended_by.number
             talker.status(recorder)
     return 0
 
@@ -201,8 +221,9 @@ def complete(summary: dict[str, Any]) -> bool:
 
 
 class _Talker:
-    """Lines on standard error, all with our name in front: standard output belongs to the
-    command.
+    """Lines on standard error, all with our name in front.
+
+    Standard output belongs to the command.
     """
 
     def __init__(self, quiet: bool, *, status: bool) -> None:
@@ -215,9 +236,8 @@ class _Talker:
             self.problem(text)
 
     def problem(self, text: str) -> None:
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # the terminal may be gone; the recording is not
+        # The terminal may be gone; the recording is not.
+        with contextlib.suppress(OSError, ValueError):
             if self._dirty:
                 sys.stderr.write("\r\x1b[K")
                 self._dirty = False
@@ -234,28 +254,20 @@ class _Talker:
     def started(self, recorder: RecorderProcess, path: str) -> None:
         infos = list(recorder.infos.items())
         for name, info in infos[:_MAX_LISTED]:
-            channels = ", ".join(
-                c.name + (f" ({c.note})" if c.note else "") for c in info.channels[:8]
-            )
-            more = f" and {len(info.channels) - 8} more" if len(info.channels) > 8 else ""
-            self.say(f"{name}: {info.source}: {channels}{more}")
+            self.say(f"{name}: {info.source}: {_channel_names(info)}")
         if len(infos) > _MAX_LISTED:
             self.say(f"… and {len(infos) - _MAX_LISTED} more sources")
-        self.say(
-            f"recording to {path} every {recorder.interval:g} s"
-            + (", ctrl+c ends it" if self._live else "")
-        )
+        how_to_end = ", ctrl+c ends it" if self._live else ""
+        self.say(f"recording to {path} every {recorder.interval:g} s{how_to_end}")
 
     def status(self, recorder: RecorderProcess) -> None:
         if not self._live:
             return
         parts = []
-        for source, health in recorder.health()[:6]:
-            now = (
-                f"{health.last.watts:,.0f} W"
-                if health.last and health.last.watts is not None
-                else f"no value ({health.reason})"
-            )
+        for source, health in recorder.health()[:_MAX_STATUS_CHANNELS]:
+            now = f"no value ({health.reason})"
+            if health.last and health.last.watts is not None:
+                now = f"{health.last.watts:,.0f} W"
             parts.append(f"{source} {health.channel.name} {now}, {quantity(health.joules, 'J')}")
         with contextlib.suppress(OSError, ValueError):
             width = os.get_terminal_size(sys.stderr.fileno()).columns
@@ -274,90 +286,117 @@ class _Talker:
             self.problem(f"{summary['lost']} rows were lost.")
 
 
+def _channel_names(info: Info) -> str:
+    names = []
+    for channel in info.channels[:_MAX_SOURCE_CHANNELS]:
+        names.append(f"{channel.name} ({channel.note})" if channel.note else channel.name)
+    more = len(info.channels) - _MAX_SOURCE_CHANNELS
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
+
+
 def channel_lines(summary: dict[str, Any]) -> list[str]:
-    """What each channel drew, of many the first ones; and the sum over machines."""
+    """The energy of each channel, of many the first ones, and the sum over machines."""
     channels = summary["channels"]
     lines = [_channel_line(channel) for channel in channels[:_MAX_LISTED]]
     if len(channels) > _MAX_LISTED:
         lines.append(f"… and {len(channels) - _MAX_LISTED} more channels")
-    together = _sum_line(channels)
-    return [*lines, together] if together else lines
+    if sum_line := _sum_line(channels):
+        lines.append(sum_line)
+    return lines
 
 
-def _joules(c: dict[str, Any]) -> float:
+def _has_energy(channel: dict[str, Any]) -> bool:
+    return channel["joules"] is not None and channel["samples"] >= 2
+
+
+def _file_energy(channel: dict[str, Any]) -> dict[str, Any] | None:
+    """The energy that the file gives, with its interval; None where that is not resolved."""
+    energy: dict[str, Any] | None = channel.get("energy")
+    return energy if energy and energy["joules"] is not None else None
+
+
+def _joules(channel: dict[str, Any]) -> float:
     """As the file gives it, where that is resolved; else as counted."""
-    read = c.get("energy")
-    joules: float = read["joules"] if read and read["joules"] is not None else c["joules"]
+    joules: float = (_file_energy(channel) or channel)["joules"]
     return joules
 
 
-def _channel_line(c: dict[str, Any]) -> str:
+def _counted(number: int, noun: str) -> str:
+    """ "1 tick", "2 ticks"."""
+    return f"{number} {noun}" + "s" * (number != 1)
+
+
+def _channel_line(channel: dict[str, Any]) -> str:
     """J, mean W, and how far they may be trusted."""
-    name = f"{c['source']} {c['channel']}: "
-    if c["joules"] is None or c["samples"] < 2:
-        why = f"{c['samples']} reading{'s' * (c['samples'] != 1)} in {c['span_s']:.1f} s"
-        return (
-            name
-            + f"energy not resolved ({why}"
-            + (f", {c['gaps']} without a value)" if c["gaps"] else ")")
-        )
-    text = _energy_text(c)
-    notes = [
-        f"{c['gaps']} of {c['readings']} readings without a value" if c["gaps"] else "",
-        f"{c['missed']} tick{'s' * (c['missed'] != 1)} missed" if c["missed"] else "",
-        f"{c['reconnects']} reconnect{'s' * (c['reconnects'] != 1)}" if c["reconnects"] else "",
-    ]
-    said = ", ".join(n for n in notes if n)
-    return name + text + (f" ({said})" if said else "")
+    name = f"{channel['source']} {channel['channel']}: "
+    gaps, missed, reconnects = channel["gaps"], channel["missed"], channel["reconnects"]
+    if not _has_energy(channel):
+        why = f"{_counted(channel['samples'], 'reading')} in {channel['span_s']:.1f} s"
+        if gaps:
+            why += f", {gaps} without a value"
+        return f"{name}energy not resolved ({why})"
+    notes = []
+    if gaps:
+        notes.append(f"{gaps} of {channel['readings']} readings without a value")
+    if missed:
+        notes.append(f"{_counted(missed, 'tick')} missed")
+    if reconnects:
+        notes.append(_counted(reconnects, "reconnect"))
+    return name + _energy_text(channel) + (f" ({', '.join(notes)})" if notes else "")
 
 
-def _energy_text(c: dict[str, Any]) -> str:
-    """The energy as the file gives it, with its interval, where that is resolved; else as counted,
-    and why.
+def _energy_text(channel: dict[str, Any]) -> str:
+    """The energy as the file gives it, with its interval, where that is resolved.
+
+    Else it is given as counted, with the reason.
     """
-    read = c.get("energy")
-    spread = f" ({c['min_w']:.0f} to {c['max_w']:.0f} W)" if c["min_w"] is not None else ""
-    if read and read["joules"] is not None:
+    spread = ""
+    if channel["min_w"] is not None:
+        spread = f" ({channel['min_w']:.0f} to {channel['max_w']:.0f} W)"
+    if energy := _file_energy(channel):
         text = (
-            f"{quantity(read['joules'], 'J')}, mean {read['mean_w']:.1f} W{spread} over "
-            f"{read['over_s']:.1f} s"
+            f"{quantity(energy['joules'], 'J')}, mean {energy['mean_w']:.1f} W{spread} over "
+            f"{energy['over_s']:.1f} s, 95% interval {quantity(energy['lo'], 'J')} to "
+            f"{quantity(energy['hi'], 'J')}"
         )
-        text += f", 95% interval {quantity(read['lo'], 'J')} to {quantity(read['hi'], 'J')}"
-        return text + (
-            f", {read['coverage']:.1%} of the time sampled" if read["coverage"] < 0.995 else ""
-        )
+        if energy["coverage"] < _FULL_COVERAGE:
+            text += f", {energy['coverage']:.1%} of the time sampled"
+        return text
+    covered_s, span_s = channel["covered_s"], channel["span_s"]
     text = (
-        f"{quantity(c['joules'], 'J')}, mean {c['watts']:.1f} W{spread} over {c['covered_s']:.1f} s"
+        f"{quantity(channel['joules'], 'J')}, mean {channel['watts']:.1f} W{spread} over "
+        f"{covered_s:.1f} s"
     )
-    share = c["covered_s"] / c["span_s"] if c["span_s"] else 0.0
-    if share < 0.995:
-        text += f", which is {share:.1%} of the time; the rest has no values"
-    return text + (f", without an interval: {read['reason']}" if read else "")
+    coverage = covered_s / span_s if span_s else 0.0
+    if coverage < _FULL_COVERAGE:
+        text += f", which is {coverage:.1%} of the time; the rest has no values"
+    if unresolved := channel.get("energy"):
+        text += f", without an interval: {unresolved['reason']}"
+    return text
 
 
 def _sum_line(channels: list[dict[str, Any]]) -> str:
     """The sum over whole machines.
 
-    Parts of a machine are not added up: they may hold each other.
+    Parts of a machine are not added up: they may include each other.
     """
-    nodes = [c for c in channels if c["scope"] == "node"]
-    machines = {c["host"] or c["source"]: c.get("how", "") for c in nodes}
+    nodes = [channel for channel in channels if channel["scope"] == "node"]
+    machines = {node["host"] or node["source"]: node.get("how", "") for node in nodes}
     if len(machines) < 2 or len(machines) < len(nodes) or _may_be_one_machine(machines):
         return ""
-    known = [c for c in nodes if c["joules"] is not None and c["samples"] >= 2]
+    measured = [node for node in nodes if _has_energy(node)]
     names = f" ({', '.join(machines)})" if len(machines) <= _MAX_NAMED_MACHINES else ""
-    text = f"{len(known)} machines together{names}: {quantity(sum(_joules(c) for c in known), 'J')}"
-    text += f", mean {sum(c['watts'] for c in known):,.0f} W"
-    return text + (
-        f" (without {len(nodes) - len(known)} that had no values)"
-        if len(known) < len(nodes)
-        else ""
-    )
+    joules, watts = sum(map(_joules, measured)), sum(node["watts"] for node in measured)
+    text = f"{len(measured)} machines together{names}: {quantity(joules, 'J')}, mean {watts:,.0f} W"
+    if len(measured) < len(nodes):
+        text += f" (without {len(nodes) - len(measured)} that had no values)"
+    return text
 
 
 def _may_be_one_machine(machines: Mapping[str, str]) -> bool:
-    """Whether two of them may be the IPMI and the Redfish of one machine, behind two ports of one
-    address: nobody can tell.
+    """Whether two of them may be the IPMI and the Redfish of one machine.
+
+    Behind two ports of one address nobody can tell.
     """
     protocols: dict[str, set[str]] = {}
     for name, how in machines.items():

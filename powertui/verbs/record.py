@@ -90,18 +90,17 @@ def run(args: argparse.Namespace) -> int:
         from powertui.sampler.runner import look_up
 
         look_up(command[0])  # before anything is opened or written
-    return recording_run.run(
-        common.targets_of(args),
-        path,
-        command,
+    plan = recording_run.RecordingPlan(
+        targets=common.targets_of(args),
+        path=path,
+        command=command,
         interval=args.interval,
         duration=args.duration,
         sync=common.sync_of(args),
         pulse=args.pulse,
         quiet=args.quiet,
-        energies=_energies,
-        **_beside(args, command),
     )
+    return recording_run.run(plan, energies=_energies, **_beside(args, command))
 
 
 def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
