@@ -1,8 +1,8 @@
-"""What is known of each channel while it is sampled: the last value, when it last changed, gaps,
-energy so far.
+"""The health of each channel while it is sampled: its last value, when that last changed, gaps, and
+the energy so far.
 
 The energy is integrated from one value to the next (trapezoids; counters give it themselves). A
-stretch in which a reading failed, or that is longer than three usual ones, is not covered: its
+stretch in which a reading failed, or that is longer than three median ones, is not covered: its
 energy is unknown, and the sum says how much time it covers.
 """
 
@@ -19,7 +19,12 @@ from powertui.sampler.source import OK, Channel, Reading, reason_of
 
 __all__ = ["Health", "Joules"]
 
-_RECENT_READINGS = 120
+_RECENT_READINGS = 120  # of which medians are shown: two minutes at 1 Hz
+_RECENT_SPANS = 20  # of which the rhythm of a source is taken: it may change while it is recorded
+# Values further apart than so many intervals have a hole between them. Two missed ticks are bridged:
+# chosen, not measured.
+_BRIDGED_INTERVALS = 3
+_MIN_BRIDGE_S = 0.5  # however short the interval is: a busy machine is late by that much
 
 
 class Joules(NamedTuple):
@@ -63,11 +68,11 @@ class Health:
     reason: str = ""  # why there is no value now
     _rtts: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT_READINGS))
     _changes: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT_READINGS))
-    _spans: deque[float] = field(default_factory=lambda: deque(maxlen=20))
+    _spans: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT_SPANS))
     _ledger: Ledger = field(default_factory=Ledger)
     # What a reading changes is changed at once: energy that is asked for meanwhile would lack that
     # reading, or count it twice.
-    _whole: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def rtt(self) -> float | None:
@@ -77,8 +82,9 @@ class Health:
 
     @property
     def refresh(self) -> float | None:
-        """The median time between two changes of the value, s: never faster than the readings are
-        asked for.
+        """The median time between two changes of the value, s.
+
+        It is never less than the time between two readings.
         """
         recent = list(self._changes)
         return statistics.median(recent) if len(recent) >= 3 else None
@@ -88,16 +94,16 @@ class Health:
         return None if self.changed_mono is None else mono - self.changed_mono
 
     def add(self, reading: Reading) -> None:
-        with self._whole:
+        with self._lock:
             self._add(reading)
 
     def add_hole(self, gap: Reading) -> None:
-        """Nothing was read for a while, and it was not the source's fault.
+        """Note that nothing was read for a while, which was not the source's fault.
 
-        A counter tells of that time with its next reading.
+        A counter covers that time with its next reading.
         """
         if self.channel.kind != "interval":
-            with self._whole:
+            with self._lock:
                 self.last = gap
 
     def _add(self, reading: Reading) -> None:
@@ -112,69 +118,76 @@ class Health:
             return
         self.reason = "" if reading.quality == OK else reading.quality
         self._rtts.append(reading.rtt)
-        if self.last_value is None or self.last_value.watts != reading.watts:
-            if self.last_value is not None and self.changed_mono is not None:
-                self._changes.append(reading.mono - self.changed_mono)
-            self.changed_mono = reading.mono
-        self.minimum = reading.watts if self.minimum is None else min(self.minimum, reading.watts)
-        self.maximum = reading.watts if self.maximum is None else max(self.maximum, reading.watts)
+        self._note_value(reading, reading.watts)
         if before is not None and before.watts is not None:
             self._integrate(before, before.watts, reading, reading.watts)
         self.last_value = reading
         self._ledger.append(reading.mono, self.joules, self.covered_s, self.readings - self.gaps)
 
-    def _integrate(self, before: Reading, was: float, now: Reading, watts: float) -> None:
+    def _note_value(self, reading: Reading, watts: float) -> None:
+        """Keep the extremes, and when the value changed."""
+        if self.minimum is None or watts < self.minimum:
+            self.minimum = watts
+        if self.maximum is None or watts > self.maximum:
+            self.maximum = watts
+        if self.last_value is not None and self.last_value.watts == watts:
+            return
+        if self.last_value is not None and self.changed_mono is not None:
+            self._changes.append(reading.mono - self.changed_mono)
+        self.changed_mono = reading.mono
+
+    def _integrate(self, before: Reading, watts_before: float, now: Reading, watts: float) -> None:
         span = now.mono - before.mono
         self._spans.append(span)
         if span <= 0 or span > self.longest_bridge:
             return
-        if self.channel.kind == "interval":
-            counted = (
-                now.joules is not None and before.joules is not None and now.joules >= before.joules
-            )
-            self.joules += (now.joules or 0.0) - (before.joules or 0.0) if counted else watts * span
+        if self.channel.kind != "interval":
+            self.joules += (watts_before + watts) / 2 * span
+        elif now.joules is None or before.joules is None or now.joules < before.joules:
+            self.joules += watts * span
         else:
-            self.joules += (was + watts) / 2 * span
+            self.joules += now.joules - before.joules
         self.covered_s += span
 
     @property
     def longest_bridge(self) -> float:
-        """Two values further apart than this have a hole between them.
+        """Seconds: two values further apart than this have a hole between them.
 
         A log that is followed or a Prometheus has its own rhythm, slower than ours, perhaps.
         """
         recent = list(self._spans)
-        usual = statistics.median(recent) if len(recent) >= 3 else 0.0
-        return max(3 * self.interval, 3 * (self.channel.period_s or 0.0), 3 * usual, 0.5)
+        median = statistics.median(recent) if len(recent) >= 3 else 0.0
+        rhythm = max(self.interval, self.channel.period_s or 0.0, median)
+        return max(_BRIDGED_INTERVALS * rhythm, _MIN_BRIDGE_S)
 
     def total(self) -> Joules:
-        span = (
-            0.0
-            if self.started_mono is None or self.last is None
-            else self.last.mono - self.started_mono
-        )
+        span = 0.0
+        if self.started_mono is not None and self.last is not None:
+            span = self.last.mono - self.started_mono
         return Joules(self.joules, self.covered_s, span, self.readings - self.gaps)
 
     def between(self, lo: float, hi: float, *, hold: bool = False) -> Joules:
-        """Energy between two monotonic times. Of long ago, a time is only known to within a few
-        thousandths of its age.
+        """Energy between two monotonic times.
 
-        A sample's stretch that is cut by an edge counts with its share. `hold`: the next reading is
-        not here yet, and until it comes the last value stands, as long as a hole is not reached.
+        A time of long ago is found to within a few thousandths of its age. A sample's stretch that
+        is cut by an edge counts with its share. `hold`: the next reading is not here yet, and until
+        it comes the last value counts, as long as a hole is not reached.
         """
-        with self._whole:
+        with self._lock:
             return self._between(lo, hi, hold)
 
     def _between(self, lo: float, hi: float, hold: bool) -> Joules:
         last = self.last_value
-        begin, end = self._ledger.at(lo), self._ledger.at(hi)
-        if last is None or last.watts is None or begin is None or end is None or hi <= lo:
+        if last is None or last.watts is None or hi <= lo:
             return Joules(0.0, 0.0, max(hi - lo, 0.0), 0)
+        begin, end = self._ledger.at(lo), self._ledger.at(hi)
+        if begin is None or end is None:
+            return Joules(0.0, 0.0, hi - lo, 0)
         joules, covered = end.joules - begin.joules, end.covered - begin.covered
         if hold and hi >= last.mono and not self.reason:
-            held = min(
-                hi - max(lo, last.mono), last.mono + self.longest_bridge - max(lo, last.mono)
-            )
-            joules += last.watts * max(held, 0.0)
-            covered += max(held, 0.0)
+            held_from = max(lo, last.mono)
+            held_to = min(hi, last.mono + self.longest_bridge)
+            held_s = max(held_to - held_from, 0.0)
+            joules += last.watts * held_s
+            covered += held_s
         return Joules(joules, covered, hi - lo, self._ledger.inside(lo, hi))

@@ -2,7 +2,7 @@
 
 One thread per source asks at absolute deadlines: a slow answer delays no later tick, and ticks that
 were missed are left out, never made up for in a burst. One more thread writes the file, keeps the
-health of each channel and tells the listeners, so that neither a slow disk nor a slow screen can
+health of each channel and calls the listeners, so that neither a slow disk nor a slow screen can
 hold a reading up. No thread prints.
 
     recorder = Recorder([source], interval=1.0, file=RecordingFile("power.csv", 1.0))
@@ -18,7 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from powertui.errors import (
     AuthenticationFailed,
@@ -34,21 +34,20 @@ from powertui.sampler.heartbeat import BEAT_S, Heartbeat, Suspension
 from powertui.sampler.limits import PowerLimit, Watcher
 from powertui.sampler.plausible import Judge
 from powertui.sampler.recording_file import RecordingFile
-from powertui.sampler.source import Channel, Info, Reading, Source, Stamp, none, reason_of
+from powertui.sampler.source import AnswerTime, Channel, Info, Reading, Source, Stamp, reason_of
 
 __all__ = ["Event", "Recorder", "SourceState"]
 
-_REOPEN_PAUSE_S = (0.25, 5.0)
-_CLOCK_STEP_S = 0.1  # s: a jump of the host's clock worth a note
-_MAX_QUEUED_ITEMS = 500_000  # readings that may wait for a disk that hangs
-_SHUTDOWN_S = 20.0  # s to wait for a source or a disk at the end
-_MAX_OUTAGE_REASONS = (
-    5  # that are reported of one outage: a line that comes and goes must not fill the log
-)
-_LIMITS_PERIOD_S = 2.0  # s between looks at what a source says of limits
-_UPKEEP_PERIOD_S = 0.25  # s between looks at the file, and at sources that do not answer
-# s between the ticks of neighbouring sources, so that a hundred do not ask at the same instant
-_STAGGER_S = 0.002
+# These were chosen, not measured.
+_MIN_REOPEN_PAUSE_S, _MAX_REOPEN_PAUSE_S = 0.25, 5.0  # between two tries to open a source
+_CLOCK_STEP_S = 0.1  # a jump of the host's clock that is worth a note
+_MAX_QUEUED_ITEMS = 500_000  # batches of readings that may wait for a disk that hangs
+_SHUTDOWN_S = 20.0  # to wait for a source or a disk at the end
+_MAX_OUTAGE_REASONS = 5  # reported of one outage: a line that comes and goes must not fill the log
+_LIMITS_PERIOD_S = 2.0  # between two questions for a source's limits
+_UPKEEP_PERIOD_S = 0.25  # between looks at the file, and at sources that do not answer
+_STAGGER_S = 0.002  # between the ticks of two sources: a hundred are not to ask at the same instant
+_MIN_INTERVAL_S, _MAX_INTERVAL_S = 0.01, 86400.0
 
 
 class Event(NamedTuple):
@@ -69,22 +68,21 @@ class SourceState:
     missed: int = 0  # ticks that passed while an answer was waited for
     failed: str = ""  # why it will never be asked again
     refusal: PowertuiError | None = None  # what said so
+    reopen_pause: float = 0.0  # s that the last try to open it in vain was followed by
+    retry_at: float = 0.0  # monotonic: not opened again before
     down_since: float | None = None  # monotonic; None while values come
     asked: Stamp | None = None  # since when an answer is waited for
     silent: Stamp | None = None  # the request whose silence was noted as a gap
-    suspension: Suspension | None = (
-        None  # of the recorder, until readings come that were taken after it
-    )
-    caught_up: bool = False  # and some came that were taken during it
+    # Of the recorder, until readings come that were taken after it.
+    suspension: Suspension | None = None
+    caught_up: bool = False  # some readings came that were taken during that suspension
     gaps_of: Suspension | None = None  # the last one that left a gap
-    told: set[str] = field(default_factory=set)  # reasons of this outage that have been said
+    reported: set[str] = field(default_factory=set)  # reasons of this outage
     channels: dict[str, Health] = field(default_factory=dict)
     judges: dict[str, Judge] = field(default_factory=dict)
     limits: Watcher = field(default_factory=Watcher)
     limits_due: float = 0.0  # monotonic
-    refused: set[str] = field(
-        default_factory=set
-    )  # channels of which it was said that a value is not possible
+    implausible: set[str] = field(default_factory=set)  # channels with an impossible value so far
 
     @property
     def name(self) -> str:
@@ -94,6 +92,13 @@ class SourceState:
     def reconnects(self) -> int:
         return self.source.reconnects
 
+    def channel(self, name: str) -> Channel:
+        """What the source says of a channel; a bare one where it says nothing."""
+        for channel in self.source.channels:
+            if channel.name == name:
+                return channel
+        return Channel(name)
+
 
 def _may_pass(error: PowertuiError) -> bool:
     """A host that is away; not one that refuses us or has nothing to read."""
@@ -102,8 +107,18 @@ def _may_pass(error: PowertuiError) -> bool:
     )
 
 
-def _one_line(error: PowertuiError) -> str:
+def _one_line(error: Exception) -> str:
+    if not isinstance(error, PowertuiError):
+        return type(error).__name__
     return "; ".join(line.strip() for line in error.message.splitlines())
+
+
+def _in_parallel(work: Callable[[SourceState], None], states: Sequence[SourceState]) -> None:
+    threads = [threading.Thread(target=work, args=(state,), daemon=True) for state in states]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _first_of_each(readings: Sequence[Reading]) -> list[Reading]:
@@ -116,7 +131,7 @@ class _Sentinel:
 
 
 _STOP = _Sentinel()
-_Item = tuple[str, object]
+_Item = tuple[str, Any]
 
 
 class Recorder:
@@ -133,20 +148,20 @@ class Recorder:
             raise UsageError(
                 "There is no power source to record.", hint="Name one with --host or --source."
             )
-        if not 0.01 <= interval <= 86400:
+        if not _MIN_INTERVAL_S <= interval <= _MAX_INTERVAL_S:
             raise UsageError(
                 f"An interval of {interval:g} s is not possible: it must be between 0.01 s and "
                 "a day."
             )
-        names = [s.name for s in sources]
-        if len(set(names)) != len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            raise UsageError(f"The source {twice!r} is given twice.")
+        names = [source.name for source in sources]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"The source {name!r} is given twice.")
         self.interval = interval
         self.file = file
         if file is not None:
             file.say = self.say
-        self.states: dict[str, SourceState] = {s.name: SourceState(s) for s in sources}
+        self.states = {source.name: SourceState(source) for source in sources}
         self.events: deque[Event] = deque(maxlen=1000)
         self.dropped = 0  # readings that even the queue could not take
         self.started: Stamp | None = None
@@ -160,9 +175,8 @@ class Recorder:
         self._threads: list[threading.Thread] = []
         self._clock: float | None = None  # wall minus steady clock, at the last reading
         self._heartbeat = Heartbeat()
-        self._beating = (
-            threading.Lock()
-        )  # what a beat found is in the queue before anything that was read after it
+        # What a beat found is in the queue before anything that was read after it.
+        self._beat_lock = threading.Lock()
         self._resumed = 0.0  # when the last suspension ended, by the steady clock
         self._reported: Suspension | None = None
 
@@ -181,9 +195,7 @@ class Recorder:
         return lambda: self._listeners.remove(listener)
 
     def on_limit(self, listener: Callable[[str, Stamp, PowerLimit], None]) -> None:
-        """Called with a source's name and what one of its channels is held to, whenever that
-        changes.
-        """
+        """Call `listener` with a source's name and a channel's limit whenever that changes."""
         self._limit_listeners.append(listener)
 
     def on_open(self, listener: Callable[[SourceState], None]) -> None:
@@ -192,11 +204,10 @@ class Recorder:
 
     def health(self) -> list[tuple[SourceState, Health]]:
         """Every channel with its source, in order."""
-        return [
-            (state, health)
-            for state in self.states.values()
-            for health in list(state.channels.values())
-        ]
+        pairs: list[tuple[SourceState, Health]] = []
+        for state in self.states.values():
+            pairs += [(state, health) for health in list(state.channels.values())]
+        return pairs
 
     # running
 
@@ -208,7 +219,6 @@ class Recorder:
         """
         errors: list[PowertuiError] = []
         failed: dict[str, PowertuiError] = {}
-        threads = []
 
         def attempt(state: SourceState) -> None:
             try:
@@ -216,24 +226,17 @@ class Recorder:
             except PowertuiError as error:
                 errors.append(error)
                 failed[state.source.name] = error
-            except (
-                Exception
-            ) as error:  # a fault of ours in one source must not take the others with it
+            # A fault of ours in one source must not take the others with it.
+            except Exception as error:
                 errors.append(SensorError(f"{state.source.name}: {type(error).__name__}: {error}"))
 
-        for state in self.states.values():
-            thread = threading.Thread(target=attempt, args=(state,), daemon=True)
-            threads.append(thread)
-            thread.start()
-        for thread in threads:
-            thread.join()
-        raised = next((e for e in errors if not _may_pass(e)), None)
+        _in_parallel(attempt, list(self.states.values()))
+        raised = next((error for error in errors if not _may_pass(error)), None)
         if raised is None and len(errors) == len(self.states) and not patient:
             raised = errors[0]
         for name, error in failed.items():
-            if (
-                _may_pass(error) and error is not raised
-            ):  # what is raised is shown where it is caught
+            # What is raised is shown where it is caught.
+            if _may_pass(error) and error is not raised:
                 self._event("warning", name, _one_line(error))
         if raised is not None:
             for state in self.states.values():
@@ -276,11 +279,11 @@ class Recorder:
                 thread.join(max(0.0, end - clocks.steady_s()))
         self.ended = Stamp.now()
         if self._threads:
+            writer = self._threads[0]
             self._queue.put(_STOP)
-            self._threads[0].join(_SHUTDOWN_S)
-            if (
-                self._threads[0].is_alive() and self.file is not None
-            ):  # a disk or file server that does not answer at all
+            writer.join(_SHUTDOWN_S)
+            # A disk or a file server may not answer at all.
+            if writer.is_alive() and self.file is not None:
                 self.file.faults += 1
                 self.dropped += self._queue.qsize()
                 self._event(
@@ -308,7 +311,7 @@ class Recorder:
 
     def _beat(self) -> None:
         """To be called right after waking, and before what was read meanwhile is handed on."""
-        with self._beating:
+        with self._beat_lock:
             suspension = self._heartbeat.beat()
             if suspension is not None:
                 self._resumed = suspension.end
@@ -317,27 +320,14 @@ class Recorder:
     # the threads of the sources
 
     def _sample(self, state: SourceState, base: float) -> None:
+        """Ask one source at the moments `base` + n periods until the recording ends."""
         source, tick = state.source, 0
         readings: list[Reading] = []
-        backoff, retry_at = 0.0, 0.0
         period = max(self.interval, source.min_period)
         period = min(period, getattr(source, "max_period", period))  # of counters that wrap
         while not self._halt.is_set():
-            if state.info is None and not state.failed and clocks.steady_s() >= retry_at:
-                try:
-                    self._opened(state, source.open())
-                except (AuthenticationFailed, NotSupported) as error:
-                    state.failed, state.refusal = _one_line(error), error
-                    self._event("error", source.name, state.failed)
-                except Exception as error:
-                    backoff = min(max(backoff * 2, _REOPEN_PAUSE_S[0]), _REOPEN_PAUSE_S[1])
-                    retry_at = clocks.steady_s() + backoff
-                    self._down(
-                        state,
-                        _one_line(error)
-                        if isinstance(error, PowertuiError)
-                        else type(error).__name__,
-                    )
+            if state.info is None:
+                self._try_to_open(state)
             if state.info is not None:
                 state.asked = Stamp.now()
                 readings = self._read(source)
@@ -346,23 +336,38 @@ class Recorder:
                 self._put(("readings", (state, readings)))
                 self._look_for_limits(state)
             elapsed = clocks.steady_s() - base
-            following = max(tick + 1, int(elapsed / period) + 1)
+            next_tick = max(tick + 1, int(elapsed / period) + 1)
             # A log or a Prometheus keeps what we were too late for: such ticks are not lost.
             caught_up = state.info is not None and len(readings) > len(source.channels)
-            state.missed += 0 if caught_up else following - tick - 1
-            tick = following
+            if not caught_up:
+                state.missed += next_tick - tick - 1
+            tick = next_tick
             self._halt.wait(max(0.0, base + tick * period - clocks.steady_s()))
             self._beat()
         for name in state.limits.rest():
             self.mark(name, END)
         if state.info is not None and state.down_since is None:
-            self._put(
-                ("readings", (state, self._read(source)))
-            )  # out of rhythm: so that energy is known up to the end
+            # One more reading, out of rhythm, so that the energy is known up to the end.
+            self._put(("readings", (state, self._read(source))))
         source.close()
 
+    def _try_to_open(self, state: SourceState) -> None:
+        """Open a source that is away, if it is time for another try."""
+        if state.failed or clocks.steady_s() < state.retry_at:
+            return
+        try:
+            self._opened(state, state.source.open())
+        except (AuthenticationFailed, NotSupported) as error:
+            state.failed, state.refusal = _one_line(error), error
+            self._event("error", state.name, state.failed)
+        except Exception as error:  # also a fault of ours: the others go on
+            pause = max(2 * state.reopen_pause, _MIN_REOPEN_PAUSE_S)
+            state.reopen_pause = min(pause, _MAX_REOPEN_PAUSE_S)
+            state.retry_at = clocks.steady_s() + state.reopen_pause
+            self._down(state, _one_line(error))
+
     def _look_for_limits(self, state: SourceState) -> None:
-        """What the source says of limits, now and then: they change when somebody sets them."""
+        """Ask for the limits now and then: they change when somebody sets them."""
         ask = getattr(state.source, "limits", None)
         now = Stamp.now()
         if ask is None or now.mono < state.limits_due:
@@ -388,9 +393,9 @@ class Recorder:
         try:
             return source.read()
         except Exception as error:  # a fault in a source is a gap, never the end of the recording
-            t, mono, rtt = stamp.middle()
-            why = f"none:{type(error).__name__} in the source {source.name}"
-            return [Reading(t, mono, None, rtt, source.name, c.name, why) for c in source.channels]
+            answered = stamp.middle()
+            why = f"{type(error).__name__} in the source {source.name}"
+            return [answered.gap(source.name, channel.name, why) for channel in source.channels]
 
     def _opened(self, state: SourceState, info: Info) -> None:
         state.info = info
@@ -405,7 +410,7 @@ class Recorder:
     # the writer's thread
 
     def _write_all(self) -> None:
-        tended = clocks.steady_s()
+        last_upkeep = clocks.steady_s()
         while True:
             item: _Item | _Sentinel = ("", None)
             with contextlib.suppress(queue.Empty):
@@ -413,39 +418,40 @@ class Recorder:
             self._beat()
             if isinstance(item, _Sentinel):
                 return
-            kind, what = item
+            # The writer must outlive anything that a listener or a value does.
             try:
-                if clocks.steady_s() - tended >= _UPKEEP_PERIOD_S:
-                    self._tend()
-                    tended = clocks.steady_s()
-                if kind == "readings":
-                    self._take_readings(*what)  # type: ignore[misc]
-                elif kind == "info":
-                    self._take_info(*what)  # type: ignore[misc]
-                elif kind == "limit":
-                    self._take_limit(*what)  # type: ignore[misc]
-                elif kind == "mark":
-                    self._take_mark(*what)  # type: ignore[misc]
-                elif kind == "suspension":
-                    for state in self.states.values():
-                        state.suspension = what  # type: ignore[assignment]
-            except (
-                Exception
-            ) as error:  # the writer must outlive anything that a listener or a value does
+                if clocks.steady_s() - last_upkeep >= _UPKEEP_PERIOD_S:
+                    self._keep_up()
+                    last_upkeep = clocks.steady_s()
+                self._take(item)
+            except Exception as error:
                 self._event("error", "", f"{type(error).__name__} while writing: {error}")
 
-    def _tend(self) -> None:
-        """Between readings: is the file still there, and does a source keep us waiting?"""
+    def _take(self, item: _Item) -> None:
+        kind, content = item
+        if kind == "readings":
+            self._take_readings(*content)
+        elif kind == "info":
+            self._take_info(*content)
+        elif kind == "limit":
+            self._take_limit(*content)
+        elif kind == "mark":
+            self._take_mark(*content)
+        elif kind == "suspension":
+            for state in self.states.values():
+                state.suspension = content
+
+    def _keep_up(self) -> None:
+        """Between readings, look after the file and after sources that keep us waiting."""
         if self.file is not None:
             self.file.flush()
         for state in self.states.values():
             self._note_silence(state)
 
     def _note_silence(self, state: SourceState) -> None:
-        """A request that is not answered for longer than values may lie apart is a gap now, not
-        when its answer comes at last.
+        """Record a gap where a request has waited longer than a hole between values may last.
 
-        It has the moment of the request, which lies between the reading before and the one that
+        It has the moment of the request, which is between the reading before and the one that
         this request may still yield.
         """
         asked = state.asked
@@ -455,40 +461,29 @@ class Recorder:
         if waited <= max(health.longest_bridge for health in state.channels.values()):
             return
         state.silent = asked
-        why = none(f"no answer for {waited:.1f} s")
-        self._take_readings(
-            state,
-            [
-                Reading(asked.t, asked.mono, None, waited, state.name, name, why)
-                for name in list(state.channels)
-            ],
-        )
+        why = f"no answer for {waited:.1f} s"
+        request = AnswerTime(asked.t, asked.mono, waited)
+        gaps = [request.gap(state.name, name, why) for name in list(state.channels)]
+        self._take_readings(state, gaps)
 
     def _take_info(self, state: SourceState, info: Info) -> None:
         for channel in info.channels:
-            state.channels.setdefault(
-                channel.name, Health(state.source.name, channel, self.interval)
-            )
+            state.channels.setdefault(channel.name, Health(state.name, channel, self.interval))
         if self.file is not None:
-            self.file.add_source(state.source.name, info)
-        facts = ", ".join(f"{k} {v}" for k, v in info.facts.items())
-        self._event(
-            "info",
-            state.source.name,
-            f"{info.source}: "
-            + ", ".join(c.name for c in info.channels)
-            + f" ({facts})" * bool(facts),
-        )
+            self.file.add_source(state.name, info)
+        text = f"{info.source}: " + ", ".join(channel.name for channel in info.channels)
+        if info.facts:
+            facts = ", ".join(f"{name} {fact}" for name, fact in info.facts.items())
+            text += f" ({facts})"
+        self._event("info", state.name, text)
         for note in info.notes:
-            self._event("warning", state.source.name, note)
+            self._event("warning", state.name, note)
         for listener in self._openings:
             listener(state)
-        if state.source.min_period > self.interval:
-            self._event(
-                "warning",
-                state.source.name,
-                f"asked every {state.source.min_period:g} s; more often would show nothing new",
-            )
+        period = state.source.min_period
+        if period > self.interval:
+            text = f"asked every {period:g} s; more often would show nothing new"
+            self._event("warning", state.name, text)
 
     def _take_readings(self, state: SourceState, readings: list[Reading]) -> None:
         if not readings:
@@ -497,63 +492,54 @@ class Recorder:
         if state.suspension is not None:
             self._take_suspension(state, state.suspension, readings)
         readings = [self._judged(state, reading) for reading in readings]
-        values = [r for r in readings if r.watts is not None]
         was_down = state.down_since is not None
-        if not values:
-            self._down(state, reason=reason_of(readings[0].quality), mono=readings[0].mono)
-        elif state.down_since is not None:
-            text = f"values again after {values[0].mono - state.down_since:.1f} s"
-            state.down_since = None
-            state.told.clear()
-            self._event("info", state.source.name, text, note=True)
+        self._note_outage(state, readings)
         for reading in readings:
-            health = state.channels.get(reading.channel)
-            if health is None:
-                channel = next(
-                    (c for c in state.source.channels if c.name == reading.channel),
-                    Channel(reading.channel),
-                )
-                health = state.channels[reading.channel] = Health(
-                    state.source.name, channel, self.interval
-                )
-            health.add(reading)
+            if reading.channel not in state.channels:
+                channel = state.channel(reading.channel)
+                state.channels[channel.name] = Health(state.name, channel, self.interval)
+            state.channels[reading.channel].add(reading)
             if self.file is not None:
                 self.file.write(reading_row(reading))
         if self.file is not None and (state.down_since is not None) != was_down:
             self.file.sync()  # where values stop the machine may be about to
-        self._tell_subscribers(readings)
+        self._call_subscribers(readings)
 
-    def _tell_subscribers(self, readings: list[Reading]) -> None:
+    def _note_outage(self, state: SourceState, readings: list[Reading]) -> None:
+        """Report that a source's values stay out, or come again."""
+        first_value = next((reading for reading in readings if reading.watts is not None), None)
+        if first_value is None:
+            self._down(state, reason=reason_of(readings[0].quality), mono=readings[0].mono)
+        elif state.down_since is not None:
+            text = f"values again after {first_value.mono - state.down_since:.1f} s"
+            state.down_since = None
+            state.reported.clear()
+            self._event("info", state.name, text, note=True)
+
+    def _call_subscribers(self, readings: list[Reading]) -> None:
         for listener in list(self._subscribers):
+            # A listener that fails is not called again; the recording goes on.
             try:
                 listener(readings)
-            except (
-                Exception
-            ) as error:  # a listener that fails is not asked again; the recording goes on
+            except Exception as error:
                 with contextlib.suppress(ValueError):
                     self._subscribers.remove(listener)
-                self._event(
-                    "error",
-                    "",
-                    f"a listener failed and is no longer called: {type(error).__name__}: {error}",
-                )
+                failure = f"{type(error).__name__}: {error}"
+                self._event("error", "", f"a listener failed and is no longer called: {failure}")
 
     def _take_suspension(
         self, state: SourceState, suspension: Suspension, readings: list[Reading]
     ) -> None:
-        """What the time in which nothing ran cost this source: a gap in each channel whose readings
-        lie too far apart.
+        """Record a gap in each channel whose readings are too far apart, as nothing ran between.
 
         A reading that was taken just before may come only now: the suspension is over with the
         first that was taken after it.
         """
-        gaps = [
-            gap
-            for gap in (
-                self._gap_before(state, suspension, reading) for reading in _first_of_each(readings)
-            )
-            if gap
-        ]
+        gaps = []
+        for reading in _first_of_each(readings):
+            gap = self._gap_before(state, suspension, reading)
+            if gap is not None:
+                gaps.append(gap)
         if gaps:
             state.gaps_of = suspension
             if self._reported is not suspension:
@@ -563,7 +549,7 @@ class Recorder:
                 state.channels[gap.channel].add_hole(gap)
                 if self.file is not None:
                     self.file.write(reading_row(gap))
-            self._tell_subscribers(gaps)
+            self._call_subscribers(gaps)
         state.caught_up = state.caught_up or len(readings) > len(state.channels)
         if not any(reading.mono >= suspension.end for reading in readings):
             return
@@ -572,57 +558,47 @@ class Recorder:
                 f"{suspension.cause} for {suspension.length}, and then read what the source "
                 "had kept: nothing is missing"
             )
-            self._event("warning", state.source.name, text, note=True)
+            self._event("warning", state.name, text, note=True)
         state.suspension, state.caught_up = None, False
 
     def _gap_before(
         self, state: SourceState, suspension: Suspension, after: Reading
     ) -> Reading | None:
-        """The hole between a reading and the last one of its channel; None where they lie close
-        enough.
+        """The hole between a reading and the last one of its channel.
+
+        None where the two are close enough.
         """
         health = state.channels.get(after.channel)
         before = health.last if health is not None else None
-        if (
-            health is None
-            or before is None
-            or after.mono - before.mono <= health.longest_bridge / 2
-        ):
+        if health is None or before is None:
+            return None
+        if after.mono - before.mono <= health.longest_bridge / 2:
             return None
         inside = before.mono < suspension.middle < after.mono
         mono = suspension.middle if inside else (before.mono + after.mono) / 2
-        why = none(f"nothing was recorded for {suspension.length}: {suspension.cause}")
-        return Reading(
-            after.t - (after.mono - mono), mono, None, 0.0, state.name, after.channel, why
-        )
+        why = f"nothing was recorded for {suspension.length}: {suspension.cause}"
+        hole = AnswerTime(after.t - (after.mono - mono), mono, 0.0)
+        return hole.gap(state.name, after.channel, why)
 
     def _judged(self, state: SourceState, reading: Reading) -> Reading:
-        if reading.channel not in state.judges:
-            known = next(
-                (c for c in state.source.channels if c.name == reading.channel),
-                Channel(reading.channel),
-            )
-            state.judges[reading.channel] = Judge(known, self.interval)
-        judged = state.judges[reading.channel].judge(reading)
-        if (
-            judged.watts is None
-            and reading.watts is not None
-            and reading.channel not in state.refused
-        ):
-            state.refused.add(reading.channel)
-            self._event(
-                "warning", state.source.name, f"{reading.channel}: {reason_of(judged.quality)}"
-            )
+        name = reading.channel
+        if name not in state.judges:
+            state.judges[name] = Judge(state.channel(name), self.interval)
+        judged = state.judges[name].judge(reading)
+        was_refused = judged.watts is None and reading.watts is not None
+        if was_refused and name not in state.implausible:
+            state.implausible.add(name)
+            self._event("warning", state.name, f"{name}: {reason_of(judged.quality)}")
         return judged
 
     def _take_limit(self, state: SourceState, stamp: Stamp, limit: PowerLimit) -> None:
         if self.file is not None:
-            self.file.write(limit_row(stamp, state.source.name, limit))
+            self.file.write(limit_row(stamp, state.name, limit))
         words = "has no limit" if limit.watts is None else f"is limited to {limit.watts:g} W"
-        self._event("info", state.source.name, f"{limit.channel} {words}", stamp=stamp)
-        for told in list(self._limit_listeners):
+        self._event("info", state.name, f"{limit.channel} {words}", stamp=stamp)
+        for listener in list(self._limit_listeners):
             with contextlib.suppress(Exception):  # its own affair, as with readings
-                told(state.source.name, stamp, limit)
+                listener(state.name, stamp, limit)
 
     def _take_mark(self, kind: str, stamp: Stamp, text: str) -> None:
         if self.file is not None:
@@ -631,18 +607,20 @@ class Recorder:
         self._event("info", "", words[kind] + text, stamp=stamp)
 
     def _down(self, state: SourceState, reason: str, mono: float | None = None) -> None:
-        """Say that values stay out, and again when there is another reason: a BMC that was away may
-        come back and refuse us.
+        """Report that values stay out, and again when there is another reason.
+
+        A BMC that was away may come back and refuse us.
         """
         if state.down_since is None:
             state.down_since = clocks.steady_s() if mono is None else mono
-        if reason not in state.told and len(state.told) < _MAX_OUTAGE_REASONS:
-            state.told.add(reason)
-            self._event("warning", state.source.name, f"no value: {reason}")
+        if reason not in state.reported and len(state.reported) < _MAX_OUTAGE_REASONS:
+            state.reported.add(reason)
+            self._event("warning", state.name, f"no value: {reason}")
 
     def _watch_clock(self, reading: Reading) -> None:
-        """Somebody set the host's clock: rows before and after have different origins, `mono` joins
-        them.
+        """Note it when somebody sets the host's clock.
+
+        Rows before and after have different origins then; `mono` joins them.
         """
         offset = reading.t - reading.mono
         if self._clock is not None and abs(offset - self._clock) > _CLOCK_STEP_S:
@@ -664,5 +642,5 @@ class Recorder:
                 listener(event)
 
     def say(self, text: str) -> None:
-        """For the file: trouble on the disk."""
+        """Report trouble on the disk; called by the file."""
         self._event("error", "", text)
