@@ -3,9 +3,9 @@
 A row is written with one system call, so that a killed recorder loses at most the row it was about
 to write. What the disk does not take (full, folder gone, server away) stays in memory and is tried
 again with each row. Twice a second the file is looked at: one that was cut is begun anew where it
-was cut, for one that was renamed, removed or replaced a new one of that name is begun. What is left
-at the end goes to a file in the temporary folder. Everything of this kind is said once, through
-`say`, and `held` counts what the file really holds.
+was cut, for one that was renamed, removed or replaced a new one of that name is begun. Rows that no
+file took by the end go to one in the temporary folder. Everything of this kind is said once,
+through `say`, and `held` counts what the file really holds.
 """
 
 from __future__ import annotations
@@ -37,14 +37,12 @@ from powertui.sampler.source import Info, Stamp
 
 __all__ = ["RecordingFile", "default_path"]
 
-_MAX_PENDING_ROWS = 200_000  # rows in memory while the disk takes none: two days at 1 Hz
-_LOOK_PERIOD_S = 0.5  # s between looks at whether the path still is our file
-_MIN_SYNC_PERIOD_S = (
-    1.0  # s at least between two waits for the disk, however often values come and go
-)
-_TAIL_BYTES = 65536
-_CHUNK_BYTES = 1 << 20
-# bytes at the start by which the file is known again: they hold the moment at which it was made
+_MAX_PENDING_ROWS = 200_000  # in memory while the disk takes none: two days at 1 Hz
+_LOOK_PERIOD_S = 0.5  # between looks at whether the path still is our file
+_MIN_SYNC_PERIOD_S = 1.0  # between two waits for the disk, however often values come and go
+_TAIL_BYTES = 65536  # in which a cut last line is looked for: a row has some hundred bytes
+_CHUNK_BYTES = 1 << 20  # read at once while rows are counted
+# By so many bytes at its start the file is known again: they hold the moment at which it was made.
 _START_BYTES = 256
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EROFS)
@@ -70,11 +68,11 @@ class RecordingFile:
         self.interval = interval
         self.sync_every = sync  # s between waits for the disk; None: at gaps and at the end
         self.rows = 0  # handed to write()
-        self.place = self.path  # where the file lies: after the end, where it was moved to
+        self.place = self.path  # where the file is: after the end, where it was moved to
         self.removed = False  # at its end, as nothing had been recorded
         self.held = 0  # rows of this recording that it holds
         self.earlier = 0  # rows that it held before
-        self.lost = 0  # could not be kept anywhere
+        self.lost = 0  # rows that nothing could hold
         self.faults = 0  # kinds of trouble so far: 0 means that everything went well
         self.rescued: Path | None = None
         self.say = say
@@ -87,10 +85,14 @@ class RecordingFile:
         self._away = False  # the path is not our file, and nothing can be put there
         self._foreign = False  # our file holds something else now
         self._size = 0  # bytes up to the end of what we wrote last
-        self._first = self._last = b""  # what stands at the start, and what we wrote last
+        self._start_bytes = b""  # what the file begins with
+        self._last_bytes = b""  # what we wrote last
         self._mixed = False  # others wrote into this file too, or cut it in the moment of a write
-        self._dirty = self._sync_due = self._sync_failed = self._linked = False
-        self._looked = self._synced = time.monotonic()
+        self._dirty = False  # something was written since the last wait for the disk
+        self._sync_due = False  # somebody asked for such a wait
+        self._sync_failed = False
+        self._linked = False  # the name of the file is on the disk too
+        self._looked_at = self._synced_at = time.monotonic()
         self._fd = -1
         self._adopt(self._open_first())
 
@@ -112,9 +114,7 @@ class RecordingFile:
         return fd
 
     def _open(self) -> int:
-        """The file of our name, locked; our own descriptor when it is the file that is open
-        already.
-        """
+        """The file of our name, locked; our own descriptor when that file is open already."""
         fd = open_own(self.path)
         if self._fd >= 0 and os.path.samestat(os.fstat(fd), os.fstat(self._fd)):
             os.close(fd)  # moved away and back: the lock that is in the way is our own
@@ -149,10 +149,11 @@ class RecordingFile:
                 hint="Name another file with -o.",
             )
         tail = os.pread(fd, _TAIL_BYTES, max(0, size - _TAIL_BYTES))
-        cut = tail.rpartition(b"\n")[2]
-        if cut:
-            os.ftruncate(fd, size - len(cut))
-            os.write(fd, b"# partial: " + plain(cut.decode(errors="replace"), 300).encode() + b"\n")
+        cut_line = tail.rpartition(b"\n")[2]
+        if cut_line:
+            os.ftruncate(fd, size - len(cut_line))
+            comment = f"# partial: {plain(cut_line.decode(errors='replace'), 300)}\n"
+            os.write(fd, comment.encode())
 
     def _adopt(self, fd: int) -> None:
         """Go on in this file, which holds nothing of this recording yet."""
@@ -163,8 +164,10 @@ class RecordingFile:
             self._pending.popleft()  # the head of the file before, which did not take it
         self._away = self._foreign = self._headed = self._linked = False
         self._size = os.fstat(fd).st_size if _regular(fd) else 0
-        self._first, self._last = os.pread(fd, _START_BYTES, 0) if self._size else b"", b""
-        self.held, self.earlier = 0, _rows_in(fd) if self._size else 0
+        self._start_bytes = os.pread(fd, _START_BYTES, 0) if self._size else b""
+        self._last_bytes = b""
+        self.held = 0
+        self.earlier = _rows_in(fd) if self._size else 0
 
     def _head(self) -> bytes:
         text = head(self.interval, self._infos.items())
@@ -173,7 +176,7 @@ class RecordingFile:
     # writing
 
     def add_source(self, name: str, info: Info) -> None:
-        """Say in the file what was found. Comes before the first row of that source."""
+        """Describe a source in the file. Comes before the first row of that source."""
         self._infos[name] = info
         if self._begun:
             self._append(source_line(name, info).encode())
@@ -193,9 +196,7 @@ class RecordingFile:
 
     @property
     def _nowhere(self) -> bool:
-        """What is written into the open file would be gone, or spoil what somebody else put
-        there.
-        """
+        """Whether a row in the open file would be gone, or spoil what somebody else put there."""
         return self._foreign or (self._away and os.fstat(self._fd).st_nlink == 0)
 
     def flush(self) -> bool:
@@ -234,9 +235,9 @@ class RecordingFile:
                 continue
             end = os.lseek(self._fd, 0, os.SEEK_CUR)  # an appending write leaves it at its end
             self._mixed = self._mixed or end != self._size + sent
-            if len(self._first) < _START_BYTES:
-                self._first = os.pread(self._fd, _START_BYTES, 0)
-            self._size, self._last = end, line[: self._sent]
+            if len(self._start_bytes) < _START_BYTES:
+                self._start_bytes = os.pread(self._fd, _START_BYTES, 0)
+            self._size, self._last_bytes = end, line[: self._sent]
         self._sent = 0
         self.held += line[:1].isdigit()
 
@@ -258,29 +259,23 @@ class RecordingFile:
     # the disk
 
     def sync(self) -> None:
-        """Have what was written reach the disk itself, so that not even a crash of the machine
-        loses it.
-        """
+        """Have what was written reach the disk itself: then a crash of the machine loses nothing."""
         self._sync_due = self._dirty
         self.flush()
 
     def _settle(self, *, now: bool = False) -> None:
-        since = time.monotonic() - self._synced
-        due = (self._sync_due and since >= _MIN_SYNC_PERIOD_S) or (
-            self.sync_every is not None and since >= self.sync_every
-        )
-        if not self._dirty or not (due or now):
+        """Wait for the disk, if it is time for that."""
+        since_sync = time.monotonic() - self._synced_at
+        asked = self._sync_due and since_sync >= _MIN_SYNC_PERIOD_S
+        regular = self.sync_every is not None and since_sync >= self.sync_every
+        if not self._dirty or not (asked or regular or now):
             return
-        self._synced, self._dirty, self._sync_due = time.monotonic(), False, False
+        self._synced_at, self._dirty, self._sync_due = time.monotonic(), False, False
         try:
             os.fsync(self._fd)
             if not self._linked:  # the name of a new file is on the disk when its folder is
                 self._linked = True
-                folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    os.fsync(folder)
-                finally:
-                    os.close(folder)
+                _sync_folder(self.path.parent)
         except OSError as error:
             if error.errno not in _NO_SYNC and not self._sync_failed:
                 self._sync_failed = True
@@ -293,30 +288,30 @@ class RecordingFile:
     # what others do to the file
 
     def _look(self) -> None:
-        """Is the path still our file, and does it hold what we wrote?"""
+        """See whether the path is still our file and holds what we wrote; else go on elsewhere."""
         now = time.monotonic()
-        shorter = (
-            os.fstat(self._fd).st_size < self._size
-        )  # asked before every row: one that follows a cut would be glued to it
-        if now - self._looked < _LOOK_PERIOD_S and not (shorter or self._away or self._foreign):
+        # Asked before every row: one that follows a cut would be glued to it.
+        shorter = os.fstat(self._fd).st_size < self._size
+        must_look = shorter or self._away or self._foreign
+        if now - self._looked_at < _LOOK_PERIOD_S and not must_look:
             return
-        self._looked = now
+        self._looked_at = now
         try:
             ours = os.fstat(self._fd)
             same = os.path.samestat(self.path.stat(), ours)
         except FileNotFoundError:
             same = False
         except OSError:
-            return  # it cannot be told: go on with what is open
+            return  # nobody knows: go on with what is open
         if not same:
             self._reopen()
         else:
             self._away = False
             if not self._intact():
-                self._go_on_in_what_is_left()
+                self._continue_after_cut()
 
     def _intact(self) -> bool:
-        """Whether what we wrote still stands where we wrote it.
+        """Whether what we wrote is still where we wrote it.
 
         Rows that others append are no harm.
         """
@@ -324,48 +319,44 @@ class RecordingFile:
             return True
         if os.fstat(self._fd).st_size < self._size:
             return False
-        start = os.pread(self._fd, len(self._first), 0)
-        return (
-            start == self._first
-            and os.pread(self._fd, len(self._last), self._size - len(self._last)) == self._last
-        )
+        start, last = self._start_bytes, self._last_bytes
+        if os.pread(self._fd, len(start), 0) != start:
+            return False
+        return os.pread(self._fd, len(last), self._size - len(last)) == last
 
-    def _go_on_in_what_is_left(self) -> None:
-        """The file was cut, or something else was written into it."""
+    def _continue_after_cut(self) -> None:
+        """Go on in a file that was cut, or into which something else was written."""
         earlier, before = self.earlier, self.earlier + self.held
         try:
             self._clear_scraps()
             self._check_ours(self._fd)
         except (OSError, UsageError) as error:
             self._foreign = True
-            why = (
-                "it is not a recording any more"
-                if isinstance(error, UsageError)
-                else error.strerror
-            )
+            why = error.strerror if isinstance(error, OSError) else "it is not a recording any more"
             self._fault(
                 f"{self.path} was overwritten while recording; {why}. Rows are kept in memory."
             )
             return
         self._adopt(self._fd)
-        left = self.earlier
-        self.earlier = min(left, earlier)
-        self.held = left - self.earlier
+        remaining = self.earlier  # rows, whoever wrote them
+        self.earlier = min(remaining, earlier)
+        self.held = remaining - self.earlier
         self.faults += 1
-        gone = max(before - left, 0)
+        gone = max(before - remaining, 0)
         self.say(
             f"{self.path} was cut while recording: {gone} of its {before} rows are gone. It is "
             "continued."
         )
 
     def _clear_scraps(self) -> None:
-        """What is left of a file that was emptied: a piece of its first line, or the one row that
-        was just being written.
+        """Clear what remains of a file that was emptied.
+
+        That is a piece of its first line, or the one row that was just being written.
         """
-        whole = os.pread(self._fd, _CHUNK_BYTES, 0)
-        if self._last[:1].isdigit() and whole == self._last:
-            self._pending.appendleft(self._last)
-        elif not MAGIC.encode().startswith(whole):
+        content = os.pread(self._fd, _CHUNK_BYTES, 0)
+        if self._last_bytes[:1].isdigit() and content == self._last_bytes:
+            self._pending.appendleft(self._last_bytes)
+        elif not MAGIC.encode().startswith(content):
             return
         os.ftruncate(self._fd, 0)
 
@@ -383,15 +374,12 @@ class RecordingFile:
                 raise
         except (OSError, UsageError) as error:
             self._away = True
-            why = (
-                error.message
-                if isinstance(error, UsageError)
-                else f"it cannot be created again: {error.strerror}."
-            )
-            self._fault(
-                f"{self.path} {moved} while recording; {why} Rows "
-                + ("are kept in memory." if gone else "go on into it.")
-            )
+            if isinstance(error, UsageError):
+                why = error.message
+            else:
+                why = f"it cannot be created again: {error.strerror}."
+            where = "are kept in memory." if gone else "go on into it."
+            self._fault(f"{self.path} {moved} while recording; {why} Rows {where}")
             return
         held = self.held
         self._adopt(fd)
@@ -410,7 +398,7 @@ class RecordingFile:
         return False, f"was renamed to {plain(name, 300)}" if name else "was renamed"
 
     def _name_now(self) -> str:
-        """Where the open file lies; "" where the system does not tell."""
+        """Where the open file is; "" where the system does not say."""
         try:
             return str(Path(f"/proc/self/fd/{self._fd}").readlink())
         except OSError:
@@ -419,37 +407,41 @@ class RecordingFile:
     # the end
 
     def close(self, reason: str) -> None:
-        """Write what waits, say that this is the end, unlock.
+        """Write what waits, note that this is the end, unlock.
 
         Rows that have nowhere to go are rescued.
         """
-        if not self._begun:
-            with contextlib.suppress(OSError):
-                ours = os.fstat(self._fd)
-                if ours.st_size == 0 and os.path.samestat(
-                    self.path.stat(), ours
-                ):  # nothing was recorded: leave nothing behind
-                    self.path.unlink()
-                    self.removed = True
-            _let_go(self._fd)
-            return
-        self._looked = -_LOOK_PERIOD_S
-        done = self.flush()
-        if self._nowhere:
-            self.held = 0
+        if self._begun:
+            self._looked_at = -_LOOK_PERIOD_S
+            complete = self.flush()
+            if self._nowhere:
+                self.held = 0
+            else:
+                self._finish(complete, reason)
+            if self._pending:
+                self._rescue()
         else:
-            if self._mixed or (_regular(self._fd) and os.fstat(self._fd).st_size != self._size):
-                self.held = _rows_in(self._fd) - self.earlier
-            if done:
-                with contextlib.suppress(OSError):
-                    os.write(self._fd, ended_line(self.held, reason).encode())
-                    self._dirty = True
-            self._settle(now=True)
-            if self._away:
-                self.place = Path(self._name_now() or self.path)
-        if self._pending:
-            self._rescue()
+            self._remove_empty()
         _let_go(self._fd)
+
+    def _remove_empty(self) -> None:
+        """Leave nothing behind where nothing was recorded."""
+        with contextlib.suppress(OSError):
+            ours = os.fstat(self._fd)
+            if ours.st_size == 0 and os.path.samestat(self.path.stat(), ours):
+                self.path.unlink()
+                self.removed = True
+
+    def _finish(self, complete: bool, reason: str) -> None:
+        if self._mixed or (_regular(self._fd) and os.fstat(self._fd).st_size != self._size):
+            self.held = _rows_in(self._fd) - self.earlier
+        if complete:
+            with contextlib.suppress(OSError):
+                os.write(self._fd, ended_line(self.held, reason).encode())
+                self._dirty = True
+        self._settle(now=True)
+        if self._away:
+            self.place = Path(self._name_now() or self.path)
 
     def _rescue(self) -> None:
         rows = [line for line in self._pending if line[:1].isdigit()]
@@ -473,6 +465,14 @@ def _regular(fd: int) -> bool:
     return stat.S_ISREG(os.fstat(fd).st_mode)
 
 
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def _let_go(fd: int) -> None:
     """Unlock and close.
 
@@ -485,12 +485,14 @@ def _let_go(fd: int) -> None:
 
 def _rows_in(fd: int) -> int:
     """Lines that are rows: readings, marks and notes."""
-    rows, at, fresh = 0, 0, True
-    while chunk := os.pread(fd, _CHUNK_BYTES, at):
-        at += len(chunk)
+    rows, offset, at_line_start = 0, 0, True
+    while chunk := os.pread(fd, _CHUNK_BYTES, offset):
+        offset += len(chunk)
         lines = chunk.split(b"\n")
-        rows += sum(line[:1].isdigit() for line in (lines if fresh else lines[1:]))
-        fresh = chunk.endswith(b"\n")
+        if not at_line_start:
+            del lines[0]  # the end of a line that was counted
+        rows += sum(line[:1].isdigit() for line in lines)
+        at_line_start = chunk.endswith(b"\n")
     return rows
 
 
