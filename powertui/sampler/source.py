@@ -254,8 +254,8 @@ def _factory(scheme: str) -> Callable[[Address, Options], Any]:
         plugin.name: plugin for plugin in plugins.plugin_group(plugins.SOURCES).plugins
     }
     if scheme in plugin_by_scheme:
-        foreign = importlib.import_module("powertui.sampler.foreign")
-        make = foreign.maker(plugin_by_scheme[scheme])
+        maker = importlib.import_module("powertui.sampler.foreign").maker
+        make = maker(plugin_by_scheme[scheme])
         return make
     schemes = ", ".join(sorted({*SCHEMES, *plugin_by_scheme}))
     raise UsageError(
