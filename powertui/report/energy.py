@@ -1,21 +1,18 @@
-"""`powertui energy`: joules per epoch and step, the sensors, the alignment with its evidence, and
-what stands out.
-"""
+"""`powertui energy`: joules per epoch and step, the sensors, the alignment and the findings."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from powertui import __version__, units
+from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
-from powertui.data.energy import account, badges, host_energy, integrate, power_owners
+from powertui.data.energy import account as accounts
+from powertui.data.energy import badges, host_energy, integrate, power_owners
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import finding_texts
-from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
@@ -25,18 +22,22 @@ from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import summary, text, training
-from powertui.report.energy_json import (
+from powertui.report import summary, text, training_json, training_page
+from powertui.report.energy_figures import (
+    CSV_COLUMNS,
+    HEADINGS,
     NO_POWER,
-    TraceEnergy,
-    as_json,
-    json_energy,
-    json_finding,
-    totals,
+    csv_cells,
+    finding_lines,
+    joules_text,
+    text_cells,
 )
+from powertui.report.energy_json import TraceEnergy, as_json, totals
+from powertui.report.page_style import Style, style_of
 
-_WINDOWS_SHOWN = 50
-_SENSORS_SHOWN = 64  # a rack of GPUs; logs of whole clusters have thousands
+_MAX_WINDOWS = 50
+_MAX_SENSORS = 64  # a rack of GPUs; logs of whole clusters have thousands
+_MAX_NAMED_LOGS = 3  # of those above the logdir
 
 
 def tell(
@@ -49,77 +50,70 @@ def tell(
 ) -> int:
     """Print the joules of the runs that were named, or of one window.
 
-    Exit code 3 when nothing of them could be read.
+    Raises `UnreadableFile` where nothing of them could be read.
     """
     trainings = Trainings(logdir.scan(path), reading, aligning)
     if asked is not None and asked.anything:
-        return _window(
-            path, trainings.chosen(trainings.found.chosen(name), name is None), asked, form
-        )
-    told = _gather(path, name, reading, aligning, trainings)
+        chosen = trainings.chosen(trainings.found.chosen(name), name is None)
+        _print_window(path, chosen, asked, form)
+        return 0
+    traces = _gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
-        shown = [training.energy_json(one, json_energy, json_finding) for one in chosen]
-        text.out(text.to_json({**as_json(path, told), "trainings": shown}))
+        shown = [training_json.json_training(training) for training in chosen]
+        text.out(text.to_json({**as_json(path, traces), "trainings": shown}))
     elif form == "csv":
-        text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(told)))
+        text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(traces)))
     else:
-        style = _Markdown() if form == "markdown" else _Plain()
-        pages = [line for one in told for line in _page(one, style)]
-        whole = [
-            line
-            for one in chosen
-            if training.worth_a_page(one)
-            for line in training.page(one, style, _HEAD, _cells, _symmetry)
-        ]
-        text.out(
-            "\n".join(
-                [
-                    *pages,
-                    *(line for name, found in totals(told) for line in _total(name, found, style)),
-                    *whole,
-                ]
-            )
-        )
+        text.out("\n".join(_pages(traces, chosen, style_of(form))))
     return 0
 
 
-def _window(
+def _pages(
+    traces: Sequence[TraceEnergy], trainings: Sequence[Training], style: Style
+) -> Iterator[str]:
+    for trace in traces:
+        yield from _page(trace, style)
+    for run_name, energy in totals(traces):
+        yield from _total(run_name, energy, style)
+    for training in trainings:
+        if training_page.deserves_page(training):
+            yield from training_page.page(training, style)
+
+
+def _print_window(
     path: str, chosen: Sequence[Training], asked: named_windows.WindowRequest, form: str
-) -> int:
-    """One window of each training that was named."""
-    found = [
-        (one, (seen := one.seen_from()).whole.window(named_windows.find_window(seen, asked)))
-        for one in chosen
-    ]
-    if not found:
+) -> None:
+    """Print one window of each training that was named."""
+    if not chosen:
         raise UnreadableFile(
             path, "holds no training", hint=f"See what is there: powertui doctor {path}"
         )
+    windows = []
+    for training in chosen:
+        axis = training.seen_from()
+        windows.append((training, axis.whole.window(named_windows.find_window(axis, asked))))
     if form == "json":
-        shown = [training.window_json(one, window, json_energy) for one, window in found]
+        shown = [training_json.json_named_window(training, window) for training, window in windows]
         text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))
     elif form == "csv":
-        text.emit_csv(
-            text.to_csv(
-                training.WINDOW_CSV, [training.window_cells(one, window) for one, window in found]
-            )
-        )
+        cells = [training_page.window_cells(training, window) for training, window in windows]
+        text.emit_csv(text.to_csv(training_page.WINDOW_COLUMNS, cells))
     else:
-        style = _Markdown() if form == "markdown" else _Plain()
         rows = [
             [
-                one.name,
+                training.name,
                 window.name,
                 f"{(window.end - window.start) / PS_PER_S:.2f} s",
-                *_cells(window.energy),
+                *text_cells(window.energy),
             ]
-            for one, window in found
+            for training, window in windows
         ]
-        text.out(
-            "\n".join(style.table(("training", "window", "time", *_HEAD), rows, (2, 3, 4, 5, 6)))
-        )
-    return 0
+        headers = ("training", "window", "time", *HEADINGS)
+        text.out("\n".join(style_of(form).table(headers, rows, range(2, 7))))
+
+
+# ── what is there ────────────────────────────────────────────────────────────────────────────────
 
 
 def _gather(
@@ -129,87 +123,82 @@ def _gather(
     aligning: Aligning,
     trainings: Trainings | None = None,
 ) -> list[TraceEnergy]:
-    """The accounts of every run that was asked for."""
-    around = trainings if trainings is not None else Trainings(logdir.scan(path), reading, aligning)
-    found_there = around.found
-    told: list[TraceEnergy] = []
+    """The accounts of every run that was asked for; of power logs alone where there is no run."""
+    if trainings is None:
+        trainings = Trainings(logdir.scan(path), reading, aligning)
+    scan = trainings.found
+    traces: list[TraceEnergy] = []
     problems: list[str] = []
-    for entry in found_there.chosen(name):
-        opened = around.opened(entry)
-        found, problem = summary.load(opened)
-        if found is None:
+    for entry in scan.chosen(name):
+        opened = trainings.opened(entry)
+        run, problem = summary.load(opened)
+        if run is None:
             problems.append(problem)
-        elif found.traces or found.power:
-            told += of_run(opened, aligning)
-    power_owners.check([one.run for one in told if one.account is not None], reading.power_hosts)
-    if not told:
-        found_logs = [file.path for file in found_there.power if reading.find_power]
-        unread: list[UnreadableFile] = []
-        told = [*_logs_alone([*reading.power, *found_logs], reading, unread)]
-        if not told and len(unread) == 1:
+        elif run.traces or run.power:
+            traces += of_run(opened, aligning)
+    with_account = [trace.run for trace in traces if trace.account is not None]
+    power_owners.check(with_account, reading.power_hosts)
+    if not traces:
+        found_logs = [file.path for file in scan.power] if reading.find_power else []
+        traces, unread = _logs_alone([*reading.power, *found_logs], reading)
+        if not traces and len(unread) == 1:
             raise unread[0]
         for error in unread:
             text.write(sys.stderr, f"powertui: {plain(error.message)}")
             if error.hint:
                 text.write(sys.stderr, f"  {plain(error.hint)}")
-        problems += [error.message for error in unread]
-    if not told:
-        why = next(
-            (p for p in problems if p),
-            f"{plain(path)}: holds neither a profile nor a power log that can be read",
-        )
+            problems.append(error.message)
+    if not traces:
+        nothing = f"{plain(path)}: holds neither a profile nor a power log that can be read"
+        why = next(filter(None, problems), nothing)
         raise UnreadableFile(
             path, why.removeprefix(f"{path}: "), hint=f"See what is there: powertui doctor {path}"
         )
-    return told
+    return traces
 
 
 def _logs_alone(
-    paths: Sequence[str], options: ReadOptions, unread: list[UnreadableFile]
-) -> Iterator[TraceEnergy]:
-    """Power logs without any run: each is told on its own clock.
+    paths: Sequence[str], options: ReadOptions
+) -> tuple[list[TraceEnergy], list[UnreadableFile]]:
+    """Power logs without any run, each on its own clock, and why others could not be read.
 
-    One that was only found and cannot be read hides no other.
+    A log that was named and cannot be read is an error; one that was only found is not.
     """
+    traces = []
+    unread = []
     for path in dict.fromkeys(paths):
         try:
-            log = registry.load(
-                path, options.columns or LogColumns(tz=options.tz, limit=options.limit)
-            )
+            columns = options.columns or LogColumns(tz=options.tz, limit=options.limit)
+            log = registry.load(path, columns)
         except UnreadableFile as error:
             if path in options.power:
                 raise
             unread.append(error)
             continue
         run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
-        yield TraceEnergy(
-            run, "", None, None, "there is no profile here: the power is shown on its own clock"
-        )
+        problem = "there is no profile here: the power is shown on its own clock"
+        traces.append(TraceEnergy(run, "", None, None, problem))
+    return traces, unread
 
 
 def of_run(opened: Opened, aligning: Aligning) -> list[TraceEnergy]:
     """The accounts of all hosts of a run."""
     run = opened.run
     if not run.traces:
-        return [
-            TraceEnergy(
-                run, "", None, None, "this run has no profile: its power is shown on its own clock"
-            )
-        ]
-    told = []
+        problem = "this run has no profile: its power is shown on its own clock"
+        return [TraceEnergy(run, "", None, None, problem)]
+    traces = []
     for profile in opened.profiles:
-        found = account.energy_account(profile, aligning)
-        problem = (
-            _no_power(opened)
-            if not run.power
-            else found.apart
-            if found.placed
-            else f"No power belongs to {profile.host or 'this host'}."
-        )
-        told.append(
-            TraceEnergy(run, profile.host, found, account.findings(profile, aligning), problem)
-        )
-    return told
+        account = accounts.energy_account(profile, aligning)
+        if not run.power:
+            problem = _no_power(opened)
+        elif account.placed:
+            problem = account.apart
+        else:
+            problem = f"No power belongs to {profile.host or 'this host'}."
+        findings = accounts.findings(profile, aligning)
+        traces.append(TraceEnergy(run, profile.host, account, findings, problem))
+    return traces
 
 
 def _no_power(opened: Opened) -> str:
@@ -219,327 +208,223 @@ def _no_power(opened: Opened) -> str:
         return NO_POWER
     if len(above) == 1:
         return f"{NO_POWER}. {above[0]} lies above it: if it is this run's, name it"
-    more = f" and {len(above) - _SHOWN} more" if len(above) > _SHOWN else ""
-    return (
-        f"{NO_POWER}. {', '.join(above[:_SHOWN])}{more} lie above it: if one is this run's, name it"
-    )
+    names = ", ".join(above[:_MAX_NAMED_LOGS])
+    if len(above) > _MAX_NAMED_LOGS:
+        names += f" and {len(above) - _MAX_NAMED_LOGS} more"
+    return f"{NO_POWER}. {names} lie above it: if one is this run's, name it"
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
 
-_COLUMNS = (
-    "run",
-    "host",
-    "epoch",
-    "step",
-    "start_s",
-    "duration_s",
-    "end_s",
-    "joules",
-    "lo_joules",
-    "hi_joules",
-    "mean_watts",
-    "badge",
-    "reason",
-)
+_COLUMNS = ("run", "host", "epoch", "step", "start_s", "duration_s", "end_s", *CSV_COLUMNS)
 
 
-def _csv_rows(told: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
-    """One row per step. An empty cell is unknown, and the last column says why."""
-    for one in told:
-        found = one.account
-        if found is None:
+def _csv_rows(traces: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
+    """One row per step."""
+    for trace in traces:
+        account = trace.account
+        if account is None:
             continue
-        energies = found.step_energies
-        for step in found.steps:
-            number = step.number if step.number >= 0 else None
-            cells = _step_cells(energies[step.index] if energies else None)
+        energies = account.step_energies
+        for step in account.steps:
             yield (
-                one.run.name,
-                one.host,
-                found.epoch_number(step.epoch),
-                number,
+                trace.run.name,
+                trace.host,
+                account.epoch_number(step.epoch),
+                step.number if step.number >= 0 else None,
                 step.start / PS_PER_S,
                 step.duration / PS_PER_S,
                 step.end / PS_PER_S,
-                *cells,
+                *csv_cells(energies[step.index] if energies else None),
             )
-
-
-def _step_cells(energy: Energy | None) -> tuple[object, ...]:
-    if energy is None:
-        return (None, None, None, None, None, NO_POWER)
-    return (
-        energy.joules,
-        energy.lo,
-        energy.hi,
-        energy.mean_w,
-        energy.badge.value if energy.resolved else None,
-        energy.reason,
-    )
 
 
 # ── text and Markdown ────────────────────────────────────────────────────────────────────────────
 
 
-class _Plain:
-    def head(self, level: int, words: str) -> list[str]:
-        return [plain(words)] if level == 1 else ["", plain(words)]
-
-    def line(self, words: str, deeper: bool = False) -> str:
-        return ("      " if deeper else "  ") + plain(words)
-
-    def table(
-        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
-    ) -> list[str]:
-        return text.table(headers, rows, right=right, indent="  ")
-
-
-class _Markdown:
-    def head(self, level: int, words: str) -> list[str]:
-        return ["", "#" * (level + 1) + " " + text.markdown_text(words), ""]
-
-    def line(self, words: str, deeper: bool = False) -> str:
-        return ("  - " if deeper else "- ") + text.markdown_text(words)
-
-    def table(
-        self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
-    ) -> list[str]:
-        return [*text.markdown(headers, rows, right=right), ""]
-
-
-def _page(one: TraceEnergy, style: training.Style) -> list[str]:
-    lines = style.head(1, (one.run.name or "run") + (f" on {one.host}" if one.host else ""))
-    lines += [style.line(words) for words in one.said]
-    found = one.account
-    if found is None:
-        rows = [
-            [
-                series.sensor.host,
-                series.sensor.name,
-                sensors.sentence(series),
-                *_cells(integrate.of_series(series)),
-            ]
-            for series in one.power[:_SENSORS_SHOWN]
-        ]
-        lines += style.table(("host", "sensor", "resolves", *_HEAD), rows, (3, 4, 5, 6))
-        lines += _more_sensors(len(one.power), style)
-    elif found.placed:
-        lines += _alignment(found, style) + _sensors(found, style)
-        if found.counted or not found.elsewhere:  # else there is nothing but the sentence above
-            lines += _energies(found, style) + _devices(one, found, style)
-    if one.windows:
-        lines += _windows(one, style)
-    if one.symmetry is not None:
-        lines += _symmetry(one.symmetry, style)
-    lost = [*one.run.warnings, *(w for s in one.run.power for w in s.warnings)]
-    if lost:
-        lines += style.head(2, "Notes on the files") + [
-            style.line(w) for w in dict.fromkeys(str(w) for w in lost)
-        ]
+def _page(trace: TraceEnergy, style: Style) -> list[str]:
+    on_host = f" on {trace.host}" if trace.host else ""
+    lines = style.head(1, (trace.run.name or "run") + on_host)
+    lines += [style.line(note) for note in trace.notes]
+    account = trace.account
+    if account is None:
+        lines += _logs(trace, style)
+    elif account.placed:
+        lines += _alignment(account, style) + _sensors(account, style)
+        if account.counted or not account.elsewhere:  # else there is only the sentence above
+            lines += _energies(account, style) + _devices(trace, account, style)
+    if trace.windows:
+        lines += _windows(trace, style)
+    if trace.findings is not None:
+        lines += finding_lines(trace.findings, style)
+    warnings = [*trace.run.warnings, *(w for series in trace.run.power for w in series.warnings)]
+    if warnings:
+        lines += style.head(2, "Notes on the files")
+        lines += [style.line(warning) for warning in dict.fromkeys(map(str, warnings))]
     return [*lines, ""]
 
 
-def _total(name: str, found: RunEnergy, style: training.Style) -> list[str]:
+def _logs(trace: TraceEnergy, style: Style) -> list[str]:
+    """Every channel over its whole log: there is no trace to align it with."""
+    rows = [
+        [
+            series.sensor.host,
+            series.sensor.name,
+            sensors.sentence(series),
+            *text_cells(integrate.of_series(series)),
+        ]
+        for series in trace.power[:_MAX_SENSORS]
+    ]
+    lines = style.table(("host", "sensor", "resolves", *HEADINGS), rows, range(3, 7))
+    return lines + _omitted(len(trace.power), _MAX_SENSORS, style)
+
+
+def _omitted(count: int, shown: int, style: Style) -> list[str]:
+    """How many rows a table leaves out."""
+    if count <= shown:
+        return []
+    return [style.line(f"… and {count - shown:,} more (--json lists them)")]
+
+
+def _total(name: str, energy: RunEnergy, style: Style) -> list[str]:
     """What a run of several hosts drew: each of them, and all together."""
-    if len(found.hosts) < 2 or not any(found.energies):
+    if len(energy.hosts) < 2 or not any(energy.energies):
         return []
     lines = style.head(1, f"{name or 'run'} on all its hosts")
-    return [*lines, *style.table(("", *_HEAD), host_energy.told(found, _cells), (1, 2, 3, 4)), ""]
+    lines += style.table(("", *HEADINGS), host_energy.told(energy, text_cells), range(1, 5))
+    return [*lines, ""]
 
 
-def _alignment(found: Account, style: training.Style) -> list[str]:
-    alignment = found.alignment
+def _alignment(account: Account, style: Style) -> list[str]:
     lines = style.head(2, "Alignment")
-    if alignment is not None and alignment.elsewhere:  # that stands above all else
-        return lines + [style.line(words) for words in ("none", *alignment.evidence[1:])]
+    alignment = account.alignment
     if alignment is None:
         return [*lines, style.line("no channel has a reading")]
+    if alignment.elsewhere:  # the first piece of evidence is at the top of the page
+        return lines + [style.line(words) for words in ("none", *alignment.evidence[1:])]
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         lines.append(style.line("none: the power log cannot be placed on this trace"))
     else:
         drift = f", drift {alignment.ppm:+.0f} ppm" if alignment.ppm else ""
-        lines.append(
-            style.line(
-                f"{alignment.status}, {alignment.source}: the log's zero lies at "
-                f"{alignment.offset_s:.3f} s of the trace"
-                f" (95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
-            )
+        place = (
+            f"{alignment.status}, {alignment.source}: the log's zero lies at "
+            f"{alignment.offset_s:.3f} s of the trace"
+            f" (95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
         )
+        lines.append(style.line(place))
     return lines + [style.line(words) for words in alignment.evidence]
 
 
-def _more_sensors(count: int, style: training.Style) -> list[str]:
-    """How many sensors a table left out."""
-    if count <= _SENSORS_SHOWN:
-        return []
-    return [style.line(f"… and {count - _SENSORS_SHOWN:,} more (--json lists them)")]
-
-
-def _sensors(found: Account, style: training.Style) -> list[str]:
-    series = [(p.power.series, p.alignment) for p in found.placed]
-    rows = [
-        [
-            s.sensor.host,
-            s.sensor.name,
-            s.sensor.scope.value,
-            s.sensor.source,
-            sensors.sentence(s),
-            "not used" if a.elsewhere else a.status,
+def _sensors(account: Account, style: Style) -> list[str]:
+    rows = []
+    for placement in account.placed[:_MAX_SENSORS]:
+        series, alignment = placement.power.series, placement.alignment
+        row = [
+            series.sensor.host,
+            series.sensor.name,
+            series.sensor.scope.value,
+            series.sensor.source,
+            sensors.sentence(series),
+            "not used" if alignment.elsewhere else alignment.status,
         ]
-        for s, a in series[:_SENSORS_SHOWN]
-    ]
-    lines = style.head(2, "Sensors") + style.table(
-        ("host", "sensor", "scope", "source", "resolves", "placed"), rows, ()
-    )
-    lines += _more_sensors(len(series), style)
-    if found.text:
-        lines.append(style.line(f"counted: {found.text}"))
-    if found.idle is not None:
-        where = f"{',' if found.idle_at_most else ''} {found.idle_text}" if found.idle_text else ""
-        lines.append(
-            style.line(f"idle power: {found.idle.value:.1f} W ({found.idle.badge.value}{where})")
-        )
-    elif found.idle_text:
-        lines.append(style.line(f"idle power: {found.idle_text}"))
+        rows.append(row)
+    lines = style.head(2, "Sensors")
+    lines += style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
+    lines += _omitted(len(account.placed), _MAX_SENSORS, style)
+    if account.text:
+        lines.append(style.line(f"counted: {account.text}"))
+    idle = _idle_power(account)
+    if idle:
+        lines.append(style.line(f"idle power: {idle}"))
     return lines
 
 
-_SHOWN = 3  # logs above the logdir that are named
-_HEAD = ("energy", "95% interval", "mean", "max", "badge")
+def _idle_power(account: Account) -> str:
+    """Idle power and where it is from; why there is none; or ""."""
+    if account.idle is None:
+        return account.idle_text
+    where = ""
+    if account.idle_text:
+        where = f"{',' if account.idle_at_most else ''} {account.idle_text}"
+    return f"{account.idle.value:.1f} W ({account.idle.badge.value}{where})"
 
 
-def _energies(found: Account, style: training.Style) -> list[str]:
+def _energies(account: Account, style: Style) -> list[str]:
+    epochs = account.epoch_energies
+    steps = account.steps
     rows = []
-    epochs = found.epoch_energies
-    for one in epochs:
-        rows.append(
-            [f"epoch {one.number}", f"{(one.hi - one.lo) / PS_PER_S:.2f} s", *_cells(one.energy)]
-        )
-        mean, count = found.per_step(one.index), int((found.steps.epoch == one.index).sum())
+    for epoch in epochs:
+        length = f"{(epoch.hi - epoch.lo) / PS_PER_S:.2f} s"
+        rows.append([f"epoch {epoch.number}", length, *text_cells(epoch.energy)])
+        mean = account.per_step(epoch.index)
         if mean is not None:
-            rows.append([f"  mean step (of {count})", "", *_cells(mean)])
-    lo, hi = found.trace.span
-    whole = found.energy(lo, hi)
-    rows.append(["the whole profile", f"{(hi - lo) / PS_PER_S:.2f} s", *_cells(whole)])
-    lines = style.head(2, "Energy") + style.table(("", "time", *_HEAD), rows, (1, 2, 3, 4, 5))
-    if whole is not None and whole.active_joules is not None and whole.idle_joules is not None:
-        idle, active = _joules(whole.idle_joules), _joules(whole.active_joules)
-        most, least = ("at most ", "at least ") if found.idle_at_most else ("", "")
-        lines.append(
-            style.line(
-                f"an idle machine would have drawn {most}{idle} over the whole profile; "
-                f"{least}{active} came on top"
-            )
-        )
-    if whole is not None and whole.gain_j:
-        lines.append(
-            style.line(
-                f"the sensor's own gain: ± {_joules(whole.gain_j)} on the whole profile, "
-                "systematic, not in the intervals"
-            )
-        )
-    steps = found.step_energies
-    unresolved = [e for e in steps if not e.resolved]
+            count = int((steps.epoch == epoch.index).sum())
+            rows.append([f"  mean step (of {count})", "", *text_cells(mean)])
+    lo, hi = account.trace.span
+    profile = account.energy(lo, hi)
+    rows.append(["the whole profile", f"{(hi - lo) / PS_PER_S:.2f} s", *text_cells(profile)])
+    lines = style.head(2, "Energy")
+    lines += style.table(("", "time", *HEADINGS), rows, range(1, 6))
+    if profile is not None:
+        lines += [style.line(sentence) for sentence in _idle_and_gain(profile, account)]
+    step_energies = account.step_energies
+    unresolved = [energy for energy in step_energies if not energy.resolved]
     if unresolved:
-        lines.append(
-            style.line(f"single steps: {len(unresolved)} of {len(steps)} {unresolved[0].reason}")
-        )
-    shown = [whole, *unresolved[:1], *(one.energy for one in epochs)]
+        reason = unresolved[0].reason
+        sentence = f"single steps: {len(unresolved)} of {len(step_energies)} {reason}"
+        lines.append(style.line(sentence))
+    shown = [profile, *unresolved[:1], *(epoch.energy for epoch in epochs)]
     return [*lines, style.line(badges.legend(shown))]
 
 
-def _devices(one: TraceEnergy, found: Account, style: training.Style) -> list[str]:
-    """Joules of each GPU of the trace; where it is not sure which channel is its own, that
-    is said.
-    """
-    if not one.devices:
+def _idle_and_gain(profile: Energy, account: Account) -> Iterator[str]:
+    """What an idle machine would have drawn, and by how much the sensor may be off."""
+    if profile.active_joules is not None and profile.idle_joules is not None:
+        idle, active = joules_text(profile.idle_joules), joules_text(profile.active_joules)
+        if account.idle_at_most:
+            idle, active = f"at most {idle}", f"at least {active}"
+        yield (
+            f"an idle machine would have drawn {idle} over the whole profile; {active} came on top"
+        )
+    if profile.gain_j:
+        yield (
+            f"the sensor's own gain: ± {joules_text(profile.gain_j)} on the whole profile, "
+            "systematic, not in the intervals"
+        )
+
+
+def _devices(trace: TraceEnergy, account: Account, style: Style) -> list[str]:
+    """Joules of each GPU of the trace, and where it is not sure which channel is its own."""
+    if not trace.devices:
         return []
     rows: list[list[str]] = []
-    doubts: dict[str, list[str]] = {}
-    for device in one.devices:
+    doubts: dict[str, list[str]] = {}  # device and channel by what makes them unsure
+    for device in trace.devices:
+        pair = device.pair
         channel = device.channel.sensor.channel if device.channel is not None else ""
-        whole = device.energy(*found.trace.span)
-        rows.append(
-            [
-                device.pair.device,
-                channel,
-                *(
-                    _cells(whole)
-                    if device.account is not None
-                    else ["–", "", "", "", device.pair.why]
-                ),
-            ]
-        )
+        if device.account is None:
+            rows.append([pair.device, channel, "–", "", "", "", pair.why])
+        else:
+            profile = device.energy(*account.trace.span)
+            rows.append([pair.device, channel, *text_cells(profile)])
+            if not pair.sure:
+                doubts.setdefault(pair.why, []).append(f"{channel} for {pair.device}")
         mean = device.per_step(None)
         if mean is not None:
-            rows.append([f"  mean step (of {len(found.steps)})", "", *_cells(mean)])
-        if device.account is not None and not device.pair.sure:
-            doubts.setdefault(device.pair.why, []).append(f"{channel} for {device.pair.device}")
-    lines = style.head(2, "Devices") + style.table(("", "sensor", *_HEAD), rows, (2, 3, 4, 5))
-    return lines + [
-        style.line(f"taken: {', '.join(taken)}: {why}") for why, taken in doubts.items()
-    ]
-
-
-def _windows(one: TraceEnergy, style: training.Style) -> list[str]:
-    rows = []
-    for found in one.windows[:_WINDOWS_SHOWN]:
-        mark = found.mark
-        length = ((mark.end_ns or mark.start_ns) - mark.start_ns) / NS_PER_S
-        rows.append([mark.name, f"{length:.2f} s", *_cells(found.energy)])
-    lines = style.head(2, "Windows of the recording") + style.table(
-        ("", "time", *_HEAD), rows, (1, 2, 3, 4, 5)
-    )
-    if len(one.windows) > len(rows):
-        lines.append(style.line(f"… and {len(one.windows) - len(rows)} more (--json lists them)"))
+            rows.append([f"  mean step (of {len(account.steps)})", "", *text_cells(mean)])
+    lines = style.head(2, "Devices")
+    lines += style.table(("", "sensor", *HEADINGS), rows, range(2, 6))
+    for why, pairs in doubts.items():
+        lines.append(style.line(f"taken: {', '.join(pairs)}: {why}"))
     return lines
 
 
-def _cells(energy: Energy | None) -> list[str]:
-    if energy is None:
-        return ["–", "", "", "", ""]
-    if energy.joules is None or energy.lo is None or energy.hi is None:
-        return ["–", "", "", "", energy.reason]
-    share = f", {energy.coverage:.0%} sampled" if energy.extrapolated else ""
-    if energy.other_joules is not None:
-        share += f", {_joules(energy.other_joules)} if each reading held"
-    mean = f"{energy.mean_w:.1f} W" if energy.mean_w is not None else ""
-    most = f"{energy.max_w:.0f} W" if energy.max_w is not None else ""
-    figures = units.figures_apart(energy.lo, energy.hi, 1)
-    joules, lo, hi = (_joules(value, figures) for value in (energy.joules, energy.lo, energy.hi))
-    return [joules, f"{lo} … {hi}", mean, most, energy.badge.value + share]
-
-
-def _joules(value: float, figures: int = 1) -> str:
-    """With so many figures at least."""
-    shown, unit = (value / 1e3, "kJ") if abs(value) >= 1e6 else (value, "J")
-    decimals = 0 if abs(shown) >= 1000 else 1 if abs(shown) >= 10 else 2
-    return f"{shown:.{max(decimals, figures - len(str(int(abs(shown)))))}f} {unit}"
-
-
-def _symmetry(found: Findings, style: training.Style) -> list[str]:
-    lines = style.head(2, "What stands out")
-    if not found.findings:
-        lines.append(style.line("nothing that matters"))
-    for one in found.findings:
-        spread = ""
-        if one.lo_watts is not None and one.hi_watts is not None:
-            spread = f", 95% {one.lo_watts:+.0f} … {one.hi_watts:+.0f} W"
-        lines.append(style.line(one.text))
-        where = f"at {one.start_ps / PS_PER_S:.2f} … {one.end_ps / PS_PER_S:.2f} s of the trace"
-        by = f"evidence: {', '.join(one.witnesses)}"
-        sure = f"p ≤ {one.p:.2g}{spread}; " if one.p else ""  # 0: nothing was guessed from noise
-        lines.append(style.line(f"{where} ({sure}{one.badge.value}; {by})", deeper=True))
-    if found.smaller:
-        lines.append(
-            style.line(
-                f"{finding_texts.folded(len(found.smaller))} (--json lists "
-                f"{'it' if len(found.smaller) == 1 else 'them'})"
-            )
-        )
-    if found.could:
-        lines.append(style.line(found.could))
-    if found.reason:
-        lines.append(style.line(f"epochs were not compared: {found.reason}"))
-    return lines + [style.line(note) for note in found.notes]
+def _windows(trace: TraceEnergy, style: Style) -> list[str]:
+    rows = []
+    for window in trace.windows[:_MAX_WINDOWS]:
+        mark = window.mark
+        length_ns = mark.end_ns - mark.start_ns if mark.end_ns else 0
+        rows.append([mark.name, f"{length_ns / NS_PER_S:.2f} s", *text_cells(window.energy)])
+    lines = style.head(2, "Windows of the recording")
+    lines += style.table(("", "time", *HEADINGS), rows, range(1, 6))
+    return lines + _omitted(len(trace.windows), _MAX_WINDOWS, style)

@@ -12,15 +12,15 @@ from typing import Any
 import pandas as pd
 
 from powertui.data.asked import Aligning
-from powertui.data.energy.findings.finding import Finding
-from powertui.data.energy.integrate import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.plain import plain
-from powertui.report import frames, training
+from powertui.report import frames, training_json, training_page
+from powertui.report.energy_figures import json_energy, json_finding
+from powertui.report.training_page import NO_POWER_HERE
 
 
 class TrainingView:
@@ -29,8 +29,8 @@ class TrainingView:
     Times in frames are seconds from its first moment.
     """
 
-    def __init__(self, found: Training) -> None:
-        self.training = found
+    def __init__(self, training: Training) -> None:
+        self.training = training
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class TrainingView:
         """One row for each host of each session: where it lies, on what evidence, and whether its
         clock is believed.
         """
-        return _frame(training.axis_json(self.training, self.seen)["islands"], _ISLANDS)
+        return _frame(training_json.json_sessions(self.seen), _ISLANDS)
 
     @property
     def epochs(self) -> pd.DataFrame:
@@ -92,10 +92,10 @@ class TrainingView:
         """
         rate = self.training.rate
         per_s = [*rate.per_s.tolist(), float("nan")] if len(rate) else []
-        found: pd.DataFrame = pd.DataFrame(
+        frame: pd.DataFrame = pd.DataFrame(
             {"time_s": self.seen.rate_at / PS_PER_S, "step": rate.step, "steps_per_s": per_s}
         )
-        return found
+        return frame
 
     @property
     def scalars(self) -> pd.DataFrame:
@@ -110,13 +110,13 @@ class TrainingView:
         parts = [
             pd.DataFrame(
                 {
-                    "sensor": one.series.sensor.name,
-                    "host": one.series.sensor.host,
-                    "time_s": one.times / PS_PER_S,
-                    "watts": one.watts,
+                    "sensor": channel.series.sensor.name,
+                    "host": channel.series.sensor.host,
+                    "time_s": channel.times / PS_PER_S,
+                    "watts": channel.watts,
                 }
             )
-            for one in self.seen.power
+            for channel in self.seen.power
         ]
         joined: pd.DataFrame = (
             pd.concat(parts, ignore_index=True)
@@ -130,11 +130,14 @@ class TrainingView:
         """What stands out where nothing was profiled, the largest energy first;
         `frame.attrs["notes"]`: what could be found.
         """
-        found = self._whole.findings
-        frame = _frame([_finding(one) for one in found.findings], _FINDINGS)
-        frame.attrs["notes"] = [
-            words for words in (found.could, found.reason, *found.notes) if words
+        findings = self._whole.findings
+        rows = [
+            json_finding(finding) | {"delta_s": finding.delta_seconds}
+            for finding in findings.findings
         ]
+        frame = _frame(rows, _FINDINGS)
+        notes = (findings.could, findings.reason, *findings.notes)
+        frame.attrs["notes"] = [note for note in notes if note]
         return frame
 
     def energy(
@@ -153,19 +156,18 @@ class TrainingView:
 
         Without a window every epoch, every phase and all of it. Columns as in `epochs`.
         """
-        seen = self.seen if aligning is None else self.training.seen_from(None, aligning)
+        axis = self.seen if aligning is None else self.training.seen_from(None, aligning)
         asked = named_windows.WindowRequest(
-            _time(start),
-            _time(end),
-            epoch,
-            f"{batches[0]}-{batches[1]}" if batches is not None else None,
-            session,
-            tz if tz is not None else self.training.options.tz,
+            start=_time(start),
+            end=_time(end),
+            epoch=epoch,
+            batches=f"{batches[0]}-{batches[1]}" if batches is not None else None,
+            session=session,
+            tz=tz if tz is not None else self.training.options.tz,
         )
         if not asked.anything:
-            return _windows(training.windows(seen.whole))
-        found = named_windows.find_window(seen, asked)
-        return _windows([seen.whole.window(found)])
+            return _windows(training_page.windows(axis.whole))
+        return _windows([axis.whole.window(named_windows.find_window(axis, asked))])
 
     def __repr__(self) -> str:
         return (
@@ -221,62 +223,31 @@ def _time(asked: str | float | None) -> str | None:
     return asked if asked is None or isinstance(asked, str) else f"{asked:.12f}s"
 
 
-def _windows(found: Sequence[TrainingWindow]) -> pd.DataFrame:
-    return _frame([_window(one) for one in found], _WINDOWS)
+def _windows(windows: Sequence[TrainingWindow]) -> pd.DataFrame:
+    return _frame([_window(window) for window in windows], _WINDOWS)
 
 
-def _window(one: TrainingWindow) -> list[Any]:
-    energy: Energy | None = one.energy
-    steps = one.steps if one.steps is not None else (None, None)
-    told = (
-        [
-            energy.joules,
-            energy.lo,
-            energy.hi,
-            energy.mean_w,
-            energy.coverage,
-            energy.badge.value if energy.resolved else None,
-            energy.reason,
-        ]
-        if energy is not None
-        else [None, None, None, None, None, None, "no power log covers this training"]
-    )
-    each = one.joules_per_step if one.joules_per_step is not None else (None, None, None)
-    return [
-        one.kind,
-        one.name,
-        one.epoch,
-        one.start / PS_PER_S,
-        one.end / PS_PER_S,
-        one.half / PS_PER_S,
-        *steps,
-        *told,
-        *each,
-    ]
+def _window(window: TrainingWindow) -> dict[str, Any]:
+    row = {"coverage": None} | json_energy(window.energy, NO_POWER_HERE)
+    first_step, last_step = window.steps if window.steps is not None else (None, None)
+    joules, lo, hi = window.joules_per_step or (None, None, None)
+    return row | {
+        "kind": window.kind,
+        "name": window.name,
+        "epoch": window.epoch,
+        "start_s": window.start / PS_PER_S,
+        "end_s": window.end / PS_PER_S,
+        "half_s": window.half / PS_PER_S,
+        "step_lo": first_step,
+        "step_hi": last_step,
+        "reason": row["reason"] or "",
+        "joules_per_step": joules,
+        "joules_per_step_lo": lo,
+        "joules_per_step_hi": hi,
+    }
 
 
-def _finding(one: Finding) -> list[Any]:
-    share = one.share if one.share is not None else (None, None)
-    where = [
-        one.epoch,
-        one.step_lo,
-        one.step_hi,
-        one.step_half,
-        *share,
-        one.start_ps / PS_PER_S,
-        one.end_ps / PS_PER_S,
-    ]
-    drew = [
-        one.delta_watts,
-        one.lo_watts,
-        one.hi_watts,
-        one.delta_joules,
-        one.lo_joules,
-        one.hi_joules,
-    ]
-    return [*where, *drew, one.delta_seconds, one.p, one.badge.value, one.text]
-
-
-def _frame(rows: Sequence[Any], columns: Sequence[str]) -> pd.DataFrame:
+def _frame(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Only these columns of the rows, in this order."""
     made: pd.DataFrame = pd.DataFrame(rows, columns=list(columns))
     return made

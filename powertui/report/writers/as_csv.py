@@ -1,20 +1,22 @@
-"""The first table of a `Result` as CSV (RFC 4180): ids above, times in seconds, unknown values
-empty.
+"""The first table of a `Result` as CSV (RFC 4180).
+
+Ids stand above the columns; times are seconds; unknown values are empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
-from powertui.data.table import TIMES, Column, Result, Table, Value, ps_of
+from powertui.data.table import TIMES, Column, Result, Table, ps_of
 from powertui.report import text
 from powertui.units import fixed
 
 
-class _Exact:
+class ExactNumber:
     """A number that is text already, with every digit.
 
-    It may begin with a minus, which text from a file may not.
+    It may begin with a minus, which text from a file may not: a spreadsheet would take that for a
+    formula.
     """
 
     __slots__ = ("digits",)
@@ -27,29 +29,31 @@ class _Exact:
 
 
 def write(result: Result) -> str:
-    """A result has one table in CSV: the one that its id names, else the first."""
+    """The first table of a result; "" where it has none."""
     return of_table(result.table) if result.table is not None else ""
 
 
 def of_table(table: Table) -> str:
     """One table."""
-    return text.to_csv(table.ids, _rows(table))
+    rows = zip(*(_cells(column) for column in table.columns), strict=True)
+    return text.to_csv(table.ids, rows)
 
 
-def _rows(table: Table) -> Iterator[Sequence[object]]:
-    return zip(*(_cells(column) for column in table.columns), strict=True)
-
-
-def _cells(column: Column) -> Iterator[object]:
+def _cells(column: Column) -> Iterable[object]:
     if column.kind in TIMES:
-        size = ps_of(column.unit)
-        digits = len(str(size)) - 1
-        return (
-            None if v is None else _Exact(fixed(int(v), size, digits))
-            for v in (column.value(i) for i in range(len(column)))
-        )
-    return iter(_plainly(value) for value in column.exports())
+        return _times(column)
+    if column.kind == "flag":
+        words = {True: "true", False: "false", None: None}
+        return [words[bool(value) if value is not None else None] for value in column.exports()]
+    return column.exports()
 
 
-def _plainly(value: Value) -> object:
-    return ("true" if value else "false") if isinstance(value, bool) else value
+def _times(column: Column) -> list[ExactNumber | None]:
+    """Times in the column's unit, with every digit of their picoseconds."""
+    unit_ps = ps_of(column.unit)
+    digits = len(str(unit_ps)) - 1
+    cells = []
+    for row in range(len(column)):
+        ps = column.value(row)
+        cells.append(None if ps is None else ExactNumber(fixed(int(ps), unit_ps, digits)))
+    return cells

@@ -24,7 +24,7 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
-from powertui.report import energy, energy_json, facts, summary
+from powertui.report import energy, energy_json, facts, page_style, run_page
 
 DAY = 86_400.0
 Rows = list[tuple[float, str]]
@@ -55,12 +55,12 @@ def told(folder: Path, recorded: tuple[RunEntry, Run, Rows], rows: Rows) -> str:
             out += [
                 line
                 for one in found
-                for style in (energy._Plain(), energy._Markdown())
+                for style in (page_style.style_of(form) for form in ("text", "markdown"))
                 for line in energy._page(one, style)
             ]
             energy_json.as_json("x", found)
             list(energy._csv_rows(found))
-            out += summary.describe(facts.of_run(entry, both, ""))
+            out += run_page.describe(facts.of_run(entry, both, ""))
             placed = tuple(one.power for one in align.place_all(both, 0, entry, Aligning()))
             span = both.traces[0].span
             for what in ("samples", "steps", "ops"):

@@ -1,0 +1,191 @@
+"""Joules and findings as figures: in JSON, as cells of CSV and as words for a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from powertui import units
+from powertui.data.energy.findings import finding_texts
+from powertui.data.energy.findings.finding import DetectionLimit, Finding, Findings
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import PS_PER_S
+from powertui.report.page_style import Style
+
+NO_POWER = "no power log was found with this run; name one with --power FILE"
+
+# The columns of CSV that `csv_cells` fills, and the headings above `text_cells`.
+CSV_COLUMNS = ("joules", "lo_joules", "hi_joules", "mean_watts", "badge", "reason")
+HEADINGS = ("energy", "95% interval", "mean", "max", "badge")
+
+
+# ── for programs ─────────────────────────────────────────────────────────────────────────────────
+
+
+def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
+    """Joules with all that belongs to them; null where there are none, and why."""
+    if energy is None:
+        return {
+            "joules": None,
+            "mean_watts": None,
+            "max_watts": None,
+            "lo": None,
+            "hi": None,
+            "badge": None,
+            "reason": why,
+        }
+    return {
+        "joules": energy.joules,
+        "mean_watts": energy.mean_w,
+        "max_watts": energy.max_w,
+        "lo": energy.lo,
+        "hi": energy.hi,
+        "held_joules": energy.other_joules,
+        "gain_joules": energy.gain_j,
+        "idle_joules": energy.idle_joules,
+        "active_joules": energy.active_joules,
+        "coverage": energy.coverage,
+        "extrapolated": energy.extrapolated,
+        "badge": badge_word(energy),
+        "reason": energy.reason or None,
+    }
+
+
+def csv_cells(energy: Energy | None, why: str = NO_POWER) -> list[Any]:
+    """The cells of `CSV_COLUMNS`. An empty cell is unknown, and the last one says why."""
+    if energy is None:
+        return [None, None, None, None, None, why]
+    return [energy.joules, energy.lo, energy.hi, energy.mean_w, badge_word(energy), energy.reason]
+
+
+def badge_word(energy: Energy) -> str | None:
+    """How sure the joules are; None where they could not be resolved."""
+    return energy.badge.value if energy.resolved else None
+
+
+def json_finding(finding: Finding) -> dict[str, Any]:
+    """One stretch whose power or time differs."""
+    return {
+        "kind": finding.kind,
+        "witness": ", ".join(finding.witnesses),
+        "epoch": finding.epoch,
+        "step_lo": finding.step_lo,
+        "step_hi": finding.step_hi,
+        "start_s": finding.start_ps / PS_PER_S,
+        "end_s": finding.end_ps / PS_PER_S,
+        "start_lo_s": finding.start_within[0] / PS_PER_S,
+        "start_hi_s": finding.start_within[1] / PS_PER_S,
+        "end_lo_s": finding.end_within[0] / PS_PER_S,
+        "end_hi_s": finding.end_within[1] / PS_PER_S,
+        "elsewhere": [
+            {"epoch": epoch, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
+            for epoch, lo, hi in finding.elsewhere
+        ],
+        "delta_watts": finding.delta_watts,
+        "lo_watts": finding.lo_watts,
+        "hi_watts": finding.hi_watts,
+        "delta_joules": finding.delta_joules,
+        "lo_joules": finding.lo_joules,
+        "hi_joules": finding.hi_joules,
+        "delta_seconds": finding.delta_seconds,
+        "p": finding.p,
+        "badge": finding.badge.value,
+        "explained": finding.explained,
+        "ops": [
+            {"name": op.name, "seconds": op.more_s, "usual_s": op.usual_s, "here_s": op.here_s}
+            for op in finding.ops
+        ],
+        "text": finding.text,
+        "step_half": finding.step_half,
+        "share_lo": finding.share[0] if finding.share is not None else None,
+        "share_hi": finding.share[1] if finding.share is not None else None,
+    }
+
+
+def json_findings(findings: Findings) -> dict[str, Any]:
+    """All findings, and what could have been found."""
+    return {
+        "findings": [json_finding(finding) for finding in findings.findings],
+        "smaller_findings": [json_finding(finding) for finding in findings.smaller],
+        "could_find": [_json_limit(limit) for limit in findings.limits],
+        "could_find_smaller": [_json_limit(limit) for limit in findings.seen],
+        "could_find_except": [{"start_s": start, "end_s": end} for start, end in findings.apart],
+        "could_find_text": findings.could,
+    }
+
+
+def _json_limit(limit: DetectionLimit) -> dict[str, float]:
+    return {"watts": limit.watts, "seconds": limit.seconds}
+
+
+def notes_on(findings: Findings) -> list[str]:
+    """What has to be known to read the findings, and why epochs were not compared."""
+    return [*findings.notes, *([findings.reason] if findings.reason else [])]
+
+
+# ── for a person ─────────────────────────────────────────────────────────────────────────────────
+
+
+def text_cells(energy: Energy | None) -> list[str]:
+    """The cells below `HEADINGS`."""
+    if energy is None:
+        return ["–", "", "", "", ""]
+    if energy.joules is None or energy.lo is None or energy.hi is None:
+        return ["–", "", "", "", energy.reason]
+    badge = energy.badge.value
+    if energy.extrapolated:
+        badge += f", {energy.coverage:.0%} sampled"
+    if energy.other_joules is not None:
+        badge += f", {joules_text(energy.other_joules)} if each reading held"
+    figures = units.figures_apart(energy.lo, energy.hi, 1)
+    return [
+        joules_text(energy.joules, figures),
+        f"{joules_text(energy.lo, figures)} … {joules_text(energy.hi, figures)}",
+        f"{energy.mean_w:.1f} W" if energy.mean_w is not None else "",
+        f"{energy.max_w:.0f} W" if energy.max_w is not None else "",
+        badge,
+    ]
+
+
+def joules_text(joules: float, figures: int = 1) -> str:
+    """Joules with at least so many figures; kilojoules from a million on."""
+    value, unit = (joules / 1e3, "kJ") if abs(joules) >= 1e6 else (joules, "J")
+    size = abs(value)
+    decimals = 2
+    if size >= 1000:
+        decimals = 0
+    elif size >= 10:
+        decimals = 1
+    integer_digits = len(str(int(size)))
+    return f"{value:.{max(decimals, figures - integer_digits)}f} {unit}"
+
+
+def finding_lines(findings: Findings, style: Style) -> list[str]:
+    """The part of a page that lists the findings."""
+    lines = style.head(2, "What stands out")
+    if not findings.findings:
+        lines.append(style.line("nothing that matters"))
+    for finding in findings.findings:
+        lines.append(style.line(finding.text))
+        lines.append(style.line(_evidence(finding), deeper=True))
+    smaller = len(findings.smaller)
+    if smaller:
+        listed = "it" if smaller == 1 else "them"
+        lines.append(style.line(f"{finding_texts.folded(smaller)} (--json lists {listed})"))
+    if findings.could:
+        lines.append(style.line(findings.could))
+    if findings.reason:
+        lines.append(style.line(f"epochs were not compared: {findings.reason}"))
+    return lines + [style.line(note) for note in findings.notes]
+
+
+def _evidence(finding: Finding) -> str:
+    """When it was, and how sure that is."""
+    parts = []
+    if finding.p:  # 0: nothing was guessed from noise
+        interval = ""
+        if finding.lo_watts is not None and finding.hi_watts is not None:
+            interval = f", 95% {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W"
+        parts.append(f"p ≤ {finding.p:.2g}{interval}")
+    parts += [finding.badge.value, f"evidence: {', '.join(finding.witnesses)}"]
+    start, end = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
+    return f"at {start:.2f} … {end:.2f} s of the trace ({'; '.join(parts)})"

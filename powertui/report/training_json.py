@@ -1,0 +1,200 @@
+"""A training as JSON: its sessions on one axis, its epochs, what they drew and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from powertui.data.logdir import TrainingEntry
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
+from powertui.data.training.training import Training
+from powertui.data.training.training_energy import TrainingWindow
+from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
+from powertui.data.training.training_parts import Moment
+from powertui.report.energy_figures import json_energy, json_findings, notes_on
+from powertui.report.training_page import MAX_DESCRIBED, unplaced_logs
+
+
+def json_trainings(trainings: Sequence[Training]) -> list[dict[str, Any]]:
+    """The trainings of a logdir: what each is made of, and, of a few, where all of it is."""
+    if len(trainings) > MAX_DESCRIBED:
+        return [_json_entry(training.entry) for training in trainings]
+    return [json_axis(training, training.seen_from()) for training in trainings]
+
+
+def _json_entry(entry: TrainingEntry) -> dict[str, Any]:
+    """What was grouped, and why."""
+    return {
+        "name": entry.name,
+        "path": entry.path,
+        "sessions": [run.name for run in entry.sessions],
+        "hosts": list(entry.hosts),
+        "scalars": [file.path for file in entry.tfevents if file.kind == "scalars"],
+        "power": [file.path for file in entry.power],
+        "reasons": list(entry.reasons),
+        "by_hand": entry.by_hand,
+    }
+
+
+def json_axis(training: Training, axis: TrainingOnAxis) -> dict[str, Any]:
+    """Everything but its energy, in seconds from the first thing that has a place."""
+    return {
+        **_json_entry(training.entry),
+        "zero_unix_s": axis.zero_ns / NS_PER_S if axis.wall else None,
+        "start_s": axis.start / PS_PER_S,
+        "end_s": axis.end / PS_PER_S,
+        "islands": json_sessions(axis),
+        "steps": _json_steps(training),
+        "scalars_tags": [
+            {
+                "group": strip.group,
+                "tag": strip.tag,
+                "records": len(strip.at_ns),
+                "unit": strip.unit or None,
+            }
+            for strip in training.strips
+        ],
+        "epochs": [_json_epoch(training, axis, index) for index in range(len(training.epochs))],
+        "marks": [
+            {
+                "name": mark.name,
+                "start_s": mark.start_ps / PS_PER_S,
+                "end_s": _seconds(mark.end_ps),
+            }
+            for mark in axis.marks
+        ],
+        "channels": [
+            {
+                "name": channel.series.sensor.label,
+                "path": channel.series.path,
+                "status": channel.status,
+                "source": channel.source,
+            }
+            for channel in axis.power
+        ],
+        "not_placed": list(unplaced_logs(axis)),
+        "warnings": [str(warning) for warning in training.warnings],
+    }
+
+
+def json_sessions(axis: TrainingOnAxis) -> list[dict[str, Any]]:
+    """The sessions of every host: where each is on the axis, and on what evidence."""
+    return [_json_session(session) for session in axis.islands]
+
+
+def _json_session(session: SessionOnAxis) -> dict[str, Any]:
+    island = session.island
+    return {
+        "session": island.entry.name,
+        "host": island.host,
+        "status": island.status,
+        "evidence": island.evidence,
+        "start_s": _seconds(session.start),
+        "end_s": _seconds(session.end),
+        "half_s": session.half / PS_PER_S,
+        "said_unix_s": island.said.ns / NS_PER_S if island.said is not None else None,
+    }
+
+
+def _json_steps(training: Training) -> dict[str, Any] | None:
+    rate = training.rate
+    if not len(rate):
+        return None
+    return {
+        "source": rate.source,
+        "every": rate.every,
+        "records": len(rate),
+        "between_records": "interpolated",
+        "plus_minus_s": rate.half_ns / NS_PER_S,
+        "first": int(rate.step[0]),
+        "last": int(rate.step[-1]),
+    }
+
+
+def _json_epoch(training: Training, axis: TrainingOnAxis, index: int) -> dict[str, Any]:
+    epoch = training.epochs[index]
+    first_step, last_step = epoch.steps if epoch.steps is not None else (None, None)
+    validation = epoch.validation
+    return {
+        "number": epoch.number,
+        **_json_bounds(axis, epoch.start, epoch.end),
+        "source": epoch.source,
+        "validation": _json_bounds(axis, *validation) if validation is not None else None,
+        "step_lo": first_step,
+        "step_hi": last_step,
+        "scalars": dict(epoch.scalars),
+    }
+
+
+def _json_bounds(axis: TrainingOnAxis, start: Moment | None, end: Moment | None) -> dict[str, float | None]:
+    halves = [moment.half_ns for moment in (start, end) if moment is not None]
+    return {
+        "start_s": None if start is None else axis.at(start.ns) / PS_PER_S,
+        "end_s": None if end is None else axis.at(end.ns) / PS_PER_S,
+        "half_s": max(halves) * PS_PER_NS / PS_PER_S if halves else None,
+    }
+
+
+def _seconds(ps: int | None) -> float | None:
+    return None if ps is None else ps / PS_PER_S
+
+
+# ── energy ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def json_training(training: Training) -> dict[str, Any]:
+    """All of `json_axis`, with its energy and findings."""
+    axis = training.seen_from()
+    whole = axis.whole
+    account = whole.account
+    on_axis = json_axis(training, axis)
+    epochs = {window.epoch: window for window in whole.epochs()}
+    for row in on_axis["epochs"]:
+        window = epochs.get(row["number"])
+        row |= json_energy(window.energy if window is not None else None)
+        row["joules_per_step"] = _joules_per_step(window)
+    steps = whole.training()
+    return {
+        **on_axis,
+        "alignment": account.alignment.as_dict() if account.alignment is not None else None,
+        "counted": {
+            "channels": [channel.series.sensor.name for channel in account.channels],
+            "text": account.text,
+        },
+        "idle_watts": account.idle.value if account.idle is not None else None,
+        "idle_text": account.idle_text,
+        "phases": [json_window(window) for window in whole.phases()],
+        "hours": [json_window(window) for window in whole.hours()],
+        "training": json_window(steps) if steps is not None else None,
+        "whole": json_window(whole.whole()),
+        **json_findings(whole.findings),
+        "notes": [*whole.strangers, *notes_on(whole.findings)],
+    }
+
+
+def json_window(window: TrainingWindow) -> dict[str, Any]:
+    """One window, in seconds of the training's axis."""
+    return {
+        "kind": window.kind,
+        "name": window.name,
+        "epoch": window.epoch,
+        "start_s": window.start / PS_PER_S,
+        "end_s": window.end / PS_PER_S,
+        "half_s": window.half / PS_PER_S,
+        **json_energy(window.energy),
+        "joules_per_step": _joules_per_step(window),
+    }
+
+
+def json_named_window(training: Training, window: TrainingWindow) -> dict[str, Any]:
+    """A window that was asked for, with its training and where that one's zero is."""
+    axis = training.seen_from()
+    zero_s = axis.zero_ns / NS_PER_S if axis.wall else None
+    return {"training": training.name, "zero_unix_s": zero_s, **json_window(window)}
+
+
+def _joules_per_step(window: TrainingWindow | None) -> dict[str, float] | None:
+    if window is None or window.joules_per_step is None:
+        return None
+    joules, lo, hi = window.joules_per_step
+    return {"joules": joules, "lo": lo, "hi": hi}

@@ -1,0 +1,249 @@
+"""A training as text: its sessions on one axis, its epochs, what they drew and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import PurePath
+from typing import Any
+
+from powertui import units
+from powertui.data.energy.align import Alignment
+from powertui.data.logdir import TrainingEntry
+from powertui.data.model import NS_PER_S, PS_PER_S
+from powertui.data.training.training import Training
+from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
+from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
+from powertui.plain import plain
+from powertui.report import text
+from powertui.report.energy_figures import (
+    CSV_COLUMNS,
+    HEADINGS,
+    csv_cells,
+    finding_lines,
+    text_cells,
+)
+from powertui.report.page_style import Style
+
+MAX_DESCRIBED = 50  # trainings of a logdir that are described on their axis; chosen, not measured
+_MAX_ROWS = 40  # of a table: about a screen
+# Where a session covers more of the training than this, its own page says it all. Chosen, not
+# measured.
+_MIN_COVERED_SHARE = 0.8
+
+
+def deserves_page(training: Training) -> bool:
+    """Whether it says anything that the pages of its sessions do not.
+
+    So it does where there are several sessions, or none, or where the only one covers little of
+    it.
+    """
+    if len(training.entry.sessions) != 1:
+        return bool(training.entry.sessions) or training.scalar_span is not None
+    if training.scalar_span is None:
+        return False
+    first_ns, last_ns = training.scalar_span
+    covered_ns = 0
+    for session in training.islands:
+        if not session.trusted:
+            return True
+        if session.start is not None and session.end is not None:
+            covered_ns += session.end.ns - session.start.ns
+    return covered_ns < _MIN_COVERED_SHARE * (last_ns - first_ns)
+
+
+def page(training: Training, style: Style) -> list[str]:
+    """What the whole training drew, and where its sessions are in it."""
+    axis = training.seen_from()
+    whole = axis.whole
+    lines = style.head(1, f"The whole training {training.name}")
+    lines += [style.line(sentence) for sentence in _description(training, axis)]
+    if whole.account.counted:
+        lines += _energy(whole, style)
+    lines += [style.line(plain(sentence)) for sentence in whole.strangers]
+    lines += [style.line(sentence) for sentence in unplaced_logs(axis)]
+    return [*lines, ""]
+
+
+def _energy(whole: TrainingEnergy, style: Style) -> list[str]:
+    lines = []
+    place = _log_place(whole.account.alignment)
+    if place:
+        lines.append(style.line(f"power: {place}; counted: {whole.account.text}"))
+    rows = [_row(window) for window in windows(whole)]
+    headers = ("", "from", "time", "steps", "a step", *HEADINGS)
+    lines += style.head(2, "Energy of the training")
+    lines += style.table(headers, rows[:_MAX_ROWS], range(1, 9))
+    if len(rows) > _MAX_ROWS:
+        lines.append(style.line(f"… and {len(rows) - _MAX_ROWS} more (--json lists them)"))
+    return lines + finding_lines(whole.findings, style)
+
+
+def _log_place(alignment: Alignment | None) -> str:
+    """Where the zero of the log is; "" where nothing places it."""
+    if alignment is None or alignment.offset_s is None:
+        return ""
+    if alignment.lo_s is None or alignment.hi_s is None:
+        return ""
+    half = (alignment.hi_s - alignment.lo_s) / 2
+    return (
+        f"{alignment.status}, {alignment.source}: its log's zero lies at "
+        f"{alignment.offset_s:.3f} s ± {half:.3f} s of the training"
+    )
+
+
+def _row(window: TrainingWindow) -> list[str]:
+    steps = window.steps
+    per_step = window.joules_per_step
+    return [
+        window.name,
+        f"{window.start / PS_PER_S:.2f} s",
+        units.duration(window.end - window.start),
+        f"{steps[1] - steps[0]}" if steps is not None else "",
+        f"{per_step[0]:.3g} J" if per_step is not None else "",
+        *text_cells(window.energy),
+    ]
+
+
+def windows(whole: TrainingEnergy) -> list[TrainingWindow]:
+    """What is reported of it: epochs, what was no step, hours, and all of it."""
+    training = whole.training()
+    return [
+        *whole.epochs(),
+        *whole.phases(),
+        *whole.hours(),
+        *([training] if training is not None else []),
+        whole.whole(),
+    ]
+
+
+# ── without energy ───────────────────────────────────────────────────────────────────────────────
+
+
+def summaries(trainings: Sequence[Training]) -> list[str]:
+    """A few lines for each training that is more than one session."""
+    described = [
+        training for training in trainings if deserves_page(training) or not training.entry.sessions
+    ]
+    lines: list[str] = []
+    for training in described[:MAX_DESCRIBED]:
+        lines += ["", *_summary(training)]
+    return lines
+
+
+def _summary(training: Training) -> list[str]:
+    axis = training.seen_from()
+    lines = [_heading(training.entry)]
+    lines += ["  " + plain(sentence) for sentence in _description(training, axis)]
+    epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
+    channels = [
+        f"power {plain(channel.series.sensor.label)}: {channel.status}, {plain(channel.source)}"
+        for channel in axis.power
+    ]
+    for part in ([line for line in epochs if line], channels, list(unplaced_logs(axis))):
+        lines += ["  " + line for line in text.first_of(part, _MAX_ROWS)]
+    return lines
+
+
+def _is_power_alone(entry: TrainingEntry) -> bool:
+    """Whether nothing but power logs is there."""
+    return not entry.sessions and not entry.tfevents
+
+
+def _heading(entry: TrainingEntry) -> str:
+    if _is_power_alone(entry):
+        return f"Power log{'s' if len(entry.power) > 1 else ''} {plain(entry.name)}"
+    return f"The whole training {plain(entry.name)}"
+
+
+def _description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
+    """Its length, its sessions, its steps, and why all this is one training."""
+    length = units.duration(axis.end - axis.start)
+    if _is_power_alone(training.entry):
+        yield f"{length}, {_power_begins(training, axis)}; times count from the first reading"
+    else:
+        begins = f", from {_wall_time(axis.unix_ns(axis.start))}" if axis.wall else ""
+        yield f"{length}{begins}; times count from the first thing that is placed"
+    for session in axis.islands:
+        yield _session(session)
+    if len(training.rate):
+        yield (
+            f"steps: {training.rate.source}; between two records they are numbered by interpolation"
+        )
+    elif training.epochs:
+        yield "no records within epochs: parts of an epoch are given as shares of it"
+    yield from training.entry.reasons
+
+
+def _power_begins(training: Training, axis: TrainingOnAxis) -> str:
+    """When power without a profile begins."""
+    if axis.wall:
+        return f"from {_wall_time(axis.unix_ns(axis.start))}"
+    first_ns = training.entry.first_ns
+    if training.entry.is_local and first_ns is not None:
+        local = _wall_time(first_ns).removesuffix(" UTC")
+        return f"from {local} local time of a zone that is not known"
+    return "no date: its times count from its own start"
+
+
+def _session(session: SessionOnAxis) -> str:
+    island = session.island
+    name = island.entry.name + (f" on {island.host}" if island.host else "")
+    if session.start is None or session.end is None:
+        return f"session {name}: {island.status}"
+    half = f" ± {units.duration(session.half, 2)}" if session.half else ""
+    return (
+        f"session {name}: at {session.start / PS_PER_S:.3f} s{half}, "
+        f"{units.duration(session.end - session.start)} long ({island.evidence})"
+    )
+
+
+def _epoch_line(training: Training, axis: TrainingOnAxis, index: int) -> str:
+    """When an epoch was; "" where that is not known."""
+    epoch, steps = axis.epochs[index], training.epochs[index].steps
+    if epoch.start is None or epoch.end is None:
+        return ""
+    step_count = f", {steps[1] - steps[0]} steps" if steps is not None else ""
+    return (
+        f"epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, "
+        f"{units.duration(epoch.end - epoch.start)}{step_count}"
+    )
+
+
+def unplaced_logs(axis: TrainingOnAxis) -> Iterator[str]:
+    """The power logs that nothing places on the training: why, and what would."""
+    alignments = {
+        placement.power.series.path: placement.alignment
+        for placement in axis.placements
+        if placement.power.status == "none"
+    }
+    for path, alignment in alignments.items():
+        if alignment.elsewhere:
+            yield plain(alignment.elsewhere)
+        else:
+            reasons = "; ".join(plain(reason, 200) for reason in alignment.evidence)
+            yield f"power: {plain(PurePath(path).name, 80)} has no place here: {reasons}"
+
+
+def _wall_time(unix_ns: int) -> str:
+    moment = datetime.fromtimestamp(unix_ns / NS_PER_S, timezone.utc)
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
+
+NO_POWER_HERE = "no power log covers this training"
+WINDOW_COLUMNS = ("training", "window", "epoch", "start_s", "end_s", "half_s", *CSV_COLUMNS)
+
+
+def window_cells(training: Training, window: TrainingWindow) -> list[Any]:
+    """One window as a row below `WINDOW_COLUMNS`."""
+    return [
+        training.name,
+        window.name,
+        window.epoch,
+        window.start / PS_PER_S,
+        window.end / PS_PER_S,
+        window.half / PS_PER_S,
+        *csv_cells(window.energy, NO_POWER_HERE),
+    ]
